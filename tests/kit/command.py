@@ -23,9 +23,10 @@ import lastword
 from lastword.cli import main
 from lastword.core.classify import own_rows
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Done = subprocess.CompletedProcess[str]
 
@@ -159,3 +160,19 @@ def _streams(*files: BinaryIO) -> Iterator[None]:
 def _text(file: BinaryIO) -> str:
     file.seek(0)
     return file.read().decode()
+
+
+def at_a_terminal(command: Sequence[str], typed: bytes) -> subprocess.CompletedProcess[bytes]:
+    """Run a program in the repository's folder, with a terminal as stdin at which this is typed."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        os.write(ours, typed)
+        out, err = process.communicate(timeout=FUSE_SECONDS)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)

@@ -16,8 +16,7 @@ from lastword.core.failure.rungs import ALIASES, earlier_names
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.kit.agent.scenarios import SCENARIOS
 from tests.kit.client import Client
-from tests.kit.command import command, in_a_process
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.command import at_a_terminal, command, in_a_process
 
 
 def agent(*arguments: str, **environment: str) -> tuple[int, str, str]:
@@ -115,23 +114,11 @@ def test_a_client_that_says_nothing_and_leaves_is_no_failure() -> None:
 
 
 def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
-    ours, theirs = os.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lastword", "agent", "healthy"],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        os.write(ours, b"hello\n\x04")
-        out, err = process.communicate(timeout=FUSE_SECONDS)
-    finally:
-        process.kill()
-        os.close(ours)
-        os.close(theirs)
-    assert process.returncode == 0
-    assert b"reading ACP messages from stdin" in err
-    assert b"is not valid JSON" in out
+    command = [sys.executable, "-m", "lastword", "agent", "healthy"]
+    done = at_a_terminal(command, b"hello\n\x04")
+    assert done.returncode == 0
+    assert b"reading ACP messages from stdin" in done.stderr
+    assert b"is not valid JSON" in done.stdout
 
 
 def test_an_interrupt_ends_it_quietly() -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.command import command
+from tests.kit.command import at_a_terminal, command
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected, counting
 from tests.kit.gateway.serving import until
-from tests.kit.patience import FUSE_SECONDS, fused
+from tests.kit.patience import fused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,24 +29,12 @@ def _hello(capabilities: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_person_at_a_terminal_learns_what_it_waits_for() -> None:
-    ours, theirs = os.openpty()
     url = "http://127.0.0.1:9"
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "lastword", "connect", url, "--token", "x"],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        os.write(ours, b"\x04")
-        _, said = process.communicate(timeout=FUSE_SECONDS)
-    finally:
-        process.kill()
-        os.close(ours)
-        os.close(theirs)
-    assert process.returncode == 0
-    assert b"An editor normally starts this command" in said
-    assert url.encode() in said
+    command = [sys.executable, "-P", "-m", "lastword", "connect", url, "--token", "x"]
+    done = at_a_terminal(command, b"\x04")
+    assert done.returncode == 0
+    assert b"An editor normally starts this command" in done.stderr
+    assert url.encode() in done.stderr
 
 
 def test_a_token_file_that_is_missing_is_named_with_the_command_that_makes_it(

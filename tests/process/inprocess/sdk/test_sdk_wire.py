@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kit.client import FUSE_SECONDS
+from tests.kit.command import at_a_terminal
 from tests.kit.places import ROOT
 from tests.process.inprocess.sdk.conftest import AGENTS
 
@@ -127,23 +127,9 @@ def test_nothing_as_stdin_is_a_client_that_has_left() -> None:
 
 
 def test_who_starts_an_agent_at_a_terminal_learns_what_it_waits_for() -> None:
-    ours, theirs = os.openpty()
-    process = subprocess.Popen(
-        [*AGENTS, "plain"],
-        cwd=ROOT,
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        os.write(ours, b"\x04")
-        _, said = process.communicate(timeout=FUSE_SECONDS)
-    finally:
-        process.kill()
-        os.close(ours)
-        os.close(theirs)
-    assert process.returncode == 0
-    assert b"A client normally starts this program" in said
+    done = at_a_terminal([*AGENTS, "plain"], b"\x04")
+    assert done.returncode == 0
+    assert b"A client normally starts this program" in done.stderr
 
 
 def test_params_that_the_sdk_refuses_are_answered_typed(plain: DoorClient) -> None:
