@@ -47,7 +47,7 @@ LOOK_SECONDS = 5.0
 """How often to look, during a turn, at what other processes have spent."""
 
 PAUSE_SECONDS = 0.01
-"""At the end, between two tries for the lock: whoever has it needs a millisecond or two."""
+"""The time between attempts to take the lock at the end. It is held for a millisecond or two."""
 
 _PLACES = 9
 

@@ -163,7 +163,7 @@ class _Line:
 
 
 def _without_secret(option: Option, text: str) -> str:
-    """Return a value as it may be shown: whoever knows a topic or a webhook's path can use it."""
+    """Return a value without secrets: knowing a topic or a webhook's path is enough to use it."""
     if option.name == "token":
         return "(set)"
     if option.name not in {"notify", "report-to"}:

@@ -73,7 +73,7 @@ INSTANCE = "fleet-instance"
 """The file in the run folder with what tells this node from another one of its name."""
 
 STREAMS_EVERY_SECONDS = 15.0
-"""How often the servers' streams are checked: whoever sets up servers anew deletes them."""
+"""How often the servers' streams are checked. Setting up the servers again deletes them."""
 
 COMPLAIN_EVERY_SECONDS = 60.0
 
