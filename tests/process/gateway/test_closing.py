@@ -177,7 +177,7 @@ def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
 
     async def play() -> str:
         async with connected(gateway.url, gateway.token()) as editor:
-            stays = await editor.begin(gateway.root)
+            stays = await editor.begin(gateway.root, {"session": {"notices": {}}})
             opening = {"cwd": str(gateway.root), "mcpServers": []}
             closed = (await editor.call("session/new", opening))["result"]["sessionId"]
             turn = editor.prompt(stays, "wait")
@@ -190,6 +190,7 @@ def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
             # A session that another viewer closes is over here too, and is not brought back.
             other = (await editor.call("session/new", opening))["result"]["sessionId"]
             await asyncio.to_thread(close_elsewhere, gateway, other)
+            await editor.wait_for(lambda _: "This session has ended." in str(editor.frames))
             gateway.kill_front()
             gateway.start()
             answer = await editor.answer(editor.prompt(stays, "go on"))
