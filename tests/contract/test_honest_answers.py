@@ -12,5 +12,5 @@ from tests.unit.link.test_decision_prose_by_form import AGENTS, passes
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", AGENTS)
 def test_every_honest_answer_of_every_agent_passes(name: str) -> None:
-    for _, answer in honest_answers():
-        assert passes(answer, "Add a dark mode.", name), answer
+    for question, answer in honest_answers():
+        assert passes(answer, question, name), answer

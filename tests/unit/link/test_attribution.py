@@ -237,7 +237,7 @@ def test_stderr_and_text_that_come_together_are_two_signs() -> None:
 
 
 def test_stderr_that_comes_just_after_the_answer_is_the_second_sign() -> None:
-    wire = begun().agent(chunk("Error: 402 Payment Required"), result())
+    wire = begun().agent(chunk("402 Payment Required"), result())
     assert wire.answers() == []
     wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
     wire.time(wire.now + 1)

@@ -45,7 +45,6 @@ def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> 
     ("agent", "messages"),
     [
         ("codex-acp", [chunk("The log says: exceeded retry limit, last status: 429.")]),
-        ("opencode", [chunk(CODEX_PROSE)]),
         ("codex-acp", [chunk(CODEX_PROSE), chunk(" is what the test expects, so I changed it.")]),
         (
             "codex-acp",
@@ -55,7 +54,7 @@ def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> 
             ],
         ),
     ],
-    ids=["in mid-sentence", "another agent", "goes on", "after a tool"],
+    ids=["in mid-sentence", "goes on", "after a tool"],
 )
 def test_an_answer_that_only_speaks_of_an_error_is_an_answer(
     agent: str, messages: list[dict[str, Any]]
@@ -63,7 +62,7 @@ def test_an_answer_that_only_speaks_of_an_error_is_an_answer(
     wire = _wire(agent)
     for message in messages:
         wire.agent(message)
-    wire.agent(result())
+    wire.agent(result()).time(wire.now + 1)
     assert wire.answers() == [result()]
 
 

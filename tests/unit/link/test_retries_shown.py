@@ -121,7 +121,7 @@ def test_what_a_turn_says_in_one_piece_beside_a_picture_is_no_error() -> None:
     wire = begun("codex-acp")
     picture = {"type": "image", "data": "", "mimeType": "image/png"}
     wire.agent(update(sessionUpdate="agent_message_chunk", content=picture))
-    wire.agent(chunk("unexpected status 429 Too Many Requests"), result())
+    wire.agent(chunk("unexpected status 429 Too Many Requests"), result()).time(wire.now + 1)
     assert wire.answers() == [result()]
 
 

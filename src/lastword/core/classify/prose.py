@@ -17,7 +17,7 @@ from lastword.core.classify import prose_forms as forms
 from lastword.core.classify.classes import BUILTINS
 from lastword.core.classify.decide import decide
 from lastword.core.classify.messages.languages import SPOKEN
-from lastword.core.classify.text import normalise
+from lastword.core.classify.text import GAP, normalise
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import ErrorType
 
@@ -48,6 +48,20 @@ MODEL_CALL_ERRORS = frozenset({
 _GUESSES = ("concept:", "text:", "word:", "guess:")
 """Rules that rest on what prose may mean."""
 
+_SENTENCE_RULES = frozenset({"config", "message", "transport"})
+"""Rules of sentences that have one meaning."""
+
+_SENTENCE_SHARE = 0.4
+_ADVISED_SHARE = 0.2
+"""How much of a clause such words must be; less where the text has a word to the user."""
+
+_MODELS_OWN = frozenset({
+    ErrorType.RATE_LIMIT,
+    ErrorType.BUDGET,
+    ErrorType.CONTEXT_OVERFLOW,
+})  # fmt: skip
+"""Failures that few programs without a model have."""
+
 
 _TRANSLATED = frozenset(f"message:{row}" for each in SPOKEN.values() for row in each)
 """Rules of sentences that are not English: a model that translates an error is asked to do so more
@@ -73,16 +87,14 @@ class _Parts(msgspec.Struct, frozen=True):
 
 
 def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
-    """Return the verdict on a message that is an error by its form and little else.
+    """Return the verdict on a message that is an error from its beginning to its end.
 
     There is one only if the message names a type, and one with which a model call can fail.
 
     Args:
         text: The turn's whole message.
-        spoken_for: The turn itself suggests a failure (a refusal, no output tokens, a hint). A
-            bare form is then enough, such as `401 Unauthorized` or `fetch failed`. Otherwise the
-            message must describe one particular failure by a body, an address, an id, a limit or a
-            word to the user.
+        spoken_for: The turn itself suggests a failure (a refusal, no output tokens, a hint).
+            Otherwise an error that any program may have must name the model or its service.
     """
     stripped = text.strip()
     if not stripped or len(stripped) > MAX_PROSE_CHARS:
@@ -90,12 +102,20 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     parts = _split(stripped)
     if parts is None or _is_answer(parts):
         return None
-    if not _is_error(parts) and not (spoken_for and _is_about_call(parts)):
-        return None
     verdict = decide(gather.from_text(stripped))
-    if verdict.type not in MODEL_CALL_ERRORS or not _names_itself(parts, verdict):
+    if not is_of_call(verdict):
         return None
-    return verdict if spoken_for or _happened(parts, verdict) else None
+    if _is_error(parts) or _is_about_call(parts):
+        named = _names_itself(parts, verdict) and (spoken_for or _is_models(parts, verdict))
+    else:
+        named = _is_own_sentence(parts, verdict)
+    return verdict if named else None
+
+
+def is_of_call(verdict: Verdict) -> bool:
+    """Return whether a model call may fail so: an answer that cannot be read, too."""
+    unusable = verdict.type is ErrorType.PROTOCOL_ERROR and verdict.rule.startswith("transport:")
+    return verdict.type in MODEL_CALL_ERRORS or unusable
 
 
 def is_all_error(text: str) -> bool:
@@ -178,8 +198,11 @@ def _goes_on_as_error(parts: _Parts) -> bool:
         return forms.SENTENCE_START.match(parts.rest) is not None
     if parts.kind == "errno":
         return True
+    if parts.body and not parts.rest.strip(" :"):
+        return True
     reason = forms.REASON.match(parts.rest)
-    return forms.FOLLOWS.match(parts.rest, reason.end() if reason else 0) is not None
+    follows = forms.FOLLOWS.match(parts.rest, reason.end() if reason else 0)
+    return follows is not None or forms.FAILED.search(parts.rest[:_SENTENCE_CHARS]) is not None
 
 
 def _is_answer(parts: _Parts) -> bool:
@@ -201,40 +224,51 @@ def _names_itself(parts: _Parts, verdict: Verdict) -> bool:
     if parts.body:
         return True
     if parts.kind == "number":
-        if forms.REASON.match(parts.rest) or forms.NO_BODY.match(parts.rest):
+        reason = forms.REASON.match(parts.rest) or forms.NO_BODY.match(parts.rest)
+        if reason or forms.FAILED.search(parts.rest[:_SENTENCE_CHARS]):
             return True
         return not parts.rest or not verdict.rule.startswith((*_GUESSES, "status:"))
     return bool(parts.kind) or not verdict.rule.startswith(_GUESSES)
 
 
-def _happened(parts: _Parts, verdict: Verdict) -> bool:
-    """Return whether it has details that only a failure that really happened has."""
+def _is_models(parts: _Parts, verdict: Verdict) -> bool:
+    """Return whether it is more than a bare status or name, and hardly another program's."""
     if parts.body:
-        return bool(parts.words)
-    numbered = parts.kind in {"status", "number"} or forms.WITHIN.search(parts.words) is not None
-    if verdict.rule.startswith(_GUESSES) and not numbered:
+        return bool(parts.words) or forms.ERROR_BODY.match(parts.body) is not None
+    if forms.BARE.fullmatch(parts.words) or parts.words.rstrip(".") == parts.head:
         return False
-    if forms.PACKAGED.match(parts.words) or _is_sdk_sentence(parts, verdict):
+    if not _is_anybodys(parts) or verdict.type in _MODELS_OWN:
         return True
-    if _is_anybodys(parts) and not forms.NEAR.search(parts.words):
-        return False
-    return forms.LIVE.search(parts.rest) is not None
-
-
-def _is_sdk_sentence(parts: _Parts, verdict: Verdict) -> bool:
-    """Return whether it is `<status> <sentence>`, as SDKs write it, with a known sentence."""
-    return (
-        parts.kind == "number"
-        and verdict.rule.startswith(("config:", "message:", "token:", "transport:"))
-        and verdict.rule not in _TRANSLATED
-        and forms.SENTENCE.match(parts.rest) is not None
-        and forms.REASON.match(parts.rest) is None
-    )
+    return forms.NEAR.search(parts.words) is not None
 
 
 def _is_anybodys(parts: _Parts) -> bool:
     """Return whether it is a failure that any program may run into."""
     if parts.kind == "name":
         return normalise(parts.head) in forms.ANYBODYS
-    labelled = not parts.kind and forms.PLAIN_LABEL.match(parts.words) is not None
+    labelled = not parts.kind and forms.ANY_LABEL.match(parts.words) is not None
     return labelled or parts.kind == "errno"
+
+
+def _is_own_sentence(parts: _Parts, verdict: Verdict) -> bool:
+    """Return whether it is a sentence that providers or agents write, and hardly anybody else.
+
+    The words by which it is known are most of its first sentence; or, if there is a word to the
+    user, some of it.
+    """
+    kind, _, row = verdict.rule.partition(":")
+    words = flattened(parts.words)
+    if kind not in _SENTENCE_RULES or verdict.rule in _TRANSLATED or forms.IMPERATIVE.match(words):
+        return False
+    advised = forms.ADVICE.search(words) is not None
+    if forms.BARE.fullmatch(parts.words) or (forms.REPORTED.match(words) and not advised):
+        return False
+    label = forms.LABEL.match(parts.words)
+    if label is not None and forms.CALL_LABEL.search(label[0]) is None:
+        return False
+    parts_of_row, share = row.split(GAP), _ADVISED_SHARE if advised else _SENTENCE_SHARE
+    words = forms.ADDRESS.sub("", words)
+    for clause in forms.CLAUSE_END.split(words, maxsplit=MAX_LABELS)[:MAX_LABELS]:
+        if all(part in clause for part in parts_of_row) and (" " in row or clause.endswith(row)):
+            return len("".join(parts_of_row)) >= share * len(clause)
+    return False

@@ -59,7 +59,8 @@ CALL = re.compile(
 OPENS = re.compile(r"[A-Z\[]|unexpected status|exceeded retry|server |upstream |error |request ")
 FAILED = re.compile(
     r"\b(?:fail(?:ed|ure)?|error|unable|cannot|can't|could not|returned|exceeded|exception"
-    r"|responded|rejected|refused|disconnected|unexpected status)\b",
+    r"|responded|rejected|refused|disconnected|unexpected status|invalid|denied|expired"
+    r"|overloaded|unavailable)\b",
     re.IGNORECASE,
 )
 WITHIN = re.compile(
@@ -91,6 +92,12 @@ REASON = re.compile(
     r"|gone|payload too large|unprocessable entity|too many requests|internal server error"
     r"|bad gateway|service unavailable|gateway time-?out|client error|server error)\b[.]?"
 )
+BARE = re.compile(
+    rf"\W*(?i:https?(?:/\d(?:\.\d)?)?|status(?: code)?)?[ :]*(?:{_STATUS})?[\s(\u2013]*"
+    rf"(?:{REASON.pattern.partition('}')[2]})?\W*"
+)
+"""A status, its words, or both, and nothing else: a server's, or an answer."""
+
 NO_BODY = re.compile(r"(?: \d{3})? status code \(no body\)")
 FOLLOWS = re.compile(
     r"[\])]*+(?:\s*+[.]?\s*+$|,? please\b|\s*+[({\[\u2013]|\s+-|:?\s+(?:[45]\d\d\b|[A-Z](?![A-Z]\b)"
@@ -108,27 +115,31 @@ BODY_KEY = re.compile(
 PAGE = re.compile(r"<(?:!doctype|html|head|title)\b", re.IGNORECASE)
 STACK_LINE = re.compile(r"^[ \t]+at .*$", re.MULTILINE)
 
-# --- what only a failure that happened has -------------------------------------------------------
-
-LIVE = re.compile(
-    r"\b(?:urls?|host|at|to|for|from|visit|post|get|request|endpoint)\W{1,3}https?://"
-    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\breq(?:uest)?[_ -]?id\b|\breq_\w|\borg[_-]\w"
-    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-|\*{3,}|\bsk-|\bplease\b"
-    r"|\b(?:try|retry|retrying)(?: your request)? again\b|\b(?:attempts?|tries|retries)\b"
-    r"|\(no body\)|\byou(?:'ve| have)? exceeded\b|\bprovided: |\brun /"
-    r"|\bresets? (?:at|in|on)\b|\boperation: |\bcalling the (?:model|llm|api|provider)\b|\(status="
-    r"|\b(?:limit|requested|used|current|maximum|after|in|attempt|for|than|is|over) \D{0,2}\d"
-    r"|\b\d+(?:\.\d+)?\s?(?:s|ms|seconds?|minutes?|hours?|tokens)\b",
+ADVICE = re.compile(
+    r"\bplease\b|\b(?:try|retry|retrying)(?: your request)? again\b|\bresets? (?:at|in|on)\b"
+    r"|\brun /",
     re.IGNORECASE,
 )
-"""An address, an id, a limit, a wait, a key that is masked, a word to the user."""
+"""A word to the user, as providers and agents have it."""
 
-PACKAGED = re.compile(rf"(?:[a-z_]\w{{0,40}}(?:\.|::)){{1,8}}{_NAME}: \S", re.ASCII)
-"""An exception as a program prints it: with its package, and with a message."""
+CLAUSE_END = re.compile(r"[.!\u00b7;](?:\s|$)|:\s")
+CALL_LABEL = re.compile(
+    rf"{CALL.pattern}|\b(?:network|connection|transport|stream|timeout|rate limit|auth\w*)\b"
+    r"|^\W*error:",
+    re.IGNORECASE,
+)
+"""What is in the label of a model call's error, rather than of an upload's or a login's."""
 
-SENTENCE = re.compile(r" (?:[45]\d\d )?[A-Z][\w']*(?: [\w'`./:(-]\S*){3}")
-"""The provider's own sentence, which SDKs put after a status."""
+IMPERATIVE = re.compile(
+    r"\W*(?:please|retry|try|catch|use|except|raise|wait|check|run|see|add|set|returned|answer"
+    r"|an example|(?:the|your|this) (?:tests?|build|script|server|job))\b"
+)
+"""Beginnings of sentences about an error; on text that is flattened."""
 
+ERROR_BODY = re.compile(r"\{\s*[\"'](?:error[\"']\s*:|type[\"']\s*:\s*[\"']error)")
+"""The beginning of a body that reports an error and nothing else."""
+
+ANY_LABEL = re.compile(rf"{_MARK}\[?(?:error|exception): ", re.IGNORECASE)
 NEAR = re.compile(
     r"\b(?:api|models?|llm|provider|openai|anthropic|claude|gemini|completions?|inference)",
     re.IGNORECASE,
@@ -180,7 +191,8 @@ NEW_PARAGRAPH = re.compile(r"\n\s*\n\s*(?!please\b)[a-z]", re.IGNORECASE)
 ADDRESS = re.compile(r"https?://\S+")
 EXPLAINS = re.compile(
     r"\b(?:means?|meaning|indicat(?:es?|ing)|denotes?|represents?|refers to|stands? for"
-    r"|is (?:an?|the|returned|raised|thrown|what|sent|used|how|when|why|now|handled|fixed)"
+    r"|(?<!\bthis )is (?:an?|the|returned|raised|thrown|what|sent|used|how|when|why|now|handled"
+    r"|fixed)"
     r"|are (?:an?|the|returned|raised|thrown|what|sent|now|handled|fixed|both)"
     r"|(?:raised|thrown|returned|sent|occurs?|happens?|used|issued|emitted)"
     r" (?:when|if|by|for|to|as)"
@@ -191,7 +203,8 @@ EXPLAINS = re.compile(
     r"|here's|here are|your (?:code|function|test|tests|script|app|handler|server|log|logs)"
     r"|fix(?:ed|es|ing)?|added|adds|adding|handl(?:e|es|ed|ing)|chang(?:e|es|ed|ing)"
     r"|updat(?:ed|es|ing)|renam(?:e|es|ed)|remov(?:es|ed|ing)|refactor\w*|implement(?:s|ed)?"
-    r"|you (?:could|might|should|would|get|see)|if (?:the|a|an|it)"
+    r"|you (?:could|might|should|would|get|see)"
+    r"|if (?:the(?! (?:problem|issue|error))|an?|it(?! persists))"
     r"|when (?:the|a|an|you|it|no|there)|whenever|therefore|so that|so the|so it"
     r"|which (?:is|are|has)"
     r"|says|said|shows?|reads?:|translat\w+|in (?:english|german|french|spanish|python|java\w*|go))"

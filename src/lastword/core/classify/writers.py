@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lastword.core.classify import read_lines
 from lastword.core.classify import writer_forms as forms
-from lastword.core.classify.prose import MODEL_CALL_ERRORS
+from lastword.core.classify.prose import is_of_call
 from lastword.core.failure.attribution import Attribution
-from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.redact.truncate import informative_lines, looks_like_error
 
 if TYPE_CHECKING:
@@ -54,6 +55,14 @@ def attribution_of(record: str) -> Attribution:
 
 def is_foreign(record: str) -> bool:
     """Return whether another program wrote this record, or it is about another server."""
+    return is_others(record) or _names_other_host(record)
+
+
+def is_others(record: str) -> bool:
+    """Return whether another program wrote this record, or it is about something else by a word.
+
+    An unknown host may be the user's own gateway.
+    """
     first = record[:_HEAD_CHARS].split("\n", 1)[0]
     if forms.PROGRAM_PREFIX.match(first) or forms.TEST_REPORT.match(record):
         return True
@@ -65,16 +74,19 @@ def is_foreign(record: str) -> bool:
     else:
         # What a body or a URL holds is somebody's own text.
         about = re.split(r"[{<]|https?://", first, maxsplit=1)[0]
-    if forms.BESIDE.search(re.sub(r"[._/]", " ", about)):
-        return True
-    return _names_other_host(record)
+    named = " ".join([about, *(host.rpartition(".")[0] for host in _hosts(record))])
+    return forms.BESIDE.search(re.sub(r"[._/]", " ", named)) is not None
+
+
+def _hosts(record: str) -> list[str]:
+    return [next(filter(None, match.groups())) for match in forms.HOST.finditer(record)]
 
 
 def _names_other_host(record: str) -> bool:
     """Return whether a record names hosts, none of which is a model's."""
     if forms.MODEL_PATH.search(record) or _names_sdk_error(record):
         return False
-    hosts = [next(filter(None, match.groups())) for match in forms.HOST.finditer(record)]
+    hosts = _hosts(record)
     others = [host for host in hosts if not forms.LOOPBACK.match(host)]
     return bool(others) and not any(forms.MODEL_HOST.match(host) for host in others)
 
@@ -118,7 +130,7 @@ def has_form(record: str) -> bool:
         return False
     if forms.MODEL_PATH.search(record) or forms.OWN_SENTENCES.search(record):
         return True
-    hosts = (next(filter(None, match.groups())) for match in forms.HOST.finditer(record))
+    hosts = _hosts(record)
     if any(forms.MODEL_HOST.match(host) and not forms.BESIDE_HOST.match(host) for host in hosts):
         return True
     head = record[:_HEAD_CHARS]
@@ -143,9 +155,8 @@ def read_own(text: str, *, source: str) -> Verdict | None:
 def names_call(verdict: Verdict) -> bool:
     """Return whether it is an error of a model call, by more than what words may mean."""
     rule = verdict.rule.removeprefix("log:").removeprefix("stderr:")
-    unusable = verdict.type is ErrorType.PROTOCOL_ERROR and rule.startswith("transport:")
-    of_calls = verdict.type in MODEL_CALL_ERRORS or unusable  # an answer that is none
-    return of_calls and (rule in _OWN_WORDS or not rule.startswith(_GUESSES))
+    of_call = is_of_call(msgspec.structs.replace(verdict, rule=rule))
+    return of_call and (rule in _OWN_WORDS or not rule.startswith(_GUESSES))
 
 
 def without_foreign(text: str) -> str:

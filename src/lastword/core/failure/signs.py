@@ -15,13 +15,14 @@ from lastword.quirks.agents import agent_key
 
 MAX_PROSE_CHARS = 4096
 _OPENING_CHARS = 200
+_NAMED_CHARS = 40
 _WORDS_CHARS = 1024
 """More than an error says without a body; it may be much longer with one."""
 
 _ANSWERS = (
-    *("i've ", "i'll ", "i'm ", "i have ", "let ", "here", "the ", "this ", "that ", "it "),
+    *("i've ", "i'll ", "i'm ", "i have ", "let ", "here", "this ", "that ", "it "),
     *("looking", "now ", "there ", "we ", "all ", "so ", "fixed", "added", "updated", "sure"),
-    *("your ", "ok ", "okay", "done", "yes", "no ", "no,", "in ", "to ", "if "),
+    *("ok ", "okay", "done", "yes", "no ", "no,", "in ", "to ", "if "),
     *("#", "-", "*", "`", '"', ">", "|"),
 )  # fmt: skip
 """Beginnings of answers that are never errors by their form."""
@@ -33,26 +34,50 @@ _BEGINNINGS = (
 _MARKS = (
     *("error", "exception", "fail", "status", "http", "timeout", "timedout", "econn", "etimed"),
     *("_", "unable", "exhausted", "unavailable", "returned", "responded", "toomany"),
+    *("limit", "quota", "credit", "balance", "billing", "overload", "capacity", "too l", "token"),
+    *("api key", "log in", "login", "sign in", "invalid", "denied", "expired", "not exist"),
+    *("not found", "not supported", "time", "connect", "network", "terminated", "again", "resend"),
 )  # fmt: skip
 """A text without either is never an error by its form, which a test verifies."""
 
-_PROMPT_CHARS = 16 * 1024
-_REQUESTS = (
-    r"(?i)\b(?:errors?|err|exceptions?|tracebacks?|stack ?traces?|fail(?:s|ed|ures?)?"
-    r"|http|status(?:es)?|statut|estado|time-?outs?|timed out|(?:rate|usage) limits?|quotas?"
-    r"|exceeded|overloaded|unavailable|exhausted|unauthori[sz]ed|forbidden|refused|denied|logs?"
-    r"|messages?|responses?|bod(?:y|ies)|econn\w*|etimedout|enotfound|fetch failed|socket"
-    r"|repeat|quote|verbatim|echo|word for word|exactly|literally|examples? of|translat\w*|says?"
-    r"|(?:reply|answer|respond)(?: with| only)|(?:output|print) only|api keys?"
-    r"|fehler\w*|meldung(?:en)?|\w*fehlermeldung\w*|ausnahme|\u00fcbersetz\w*|wiederhol\w*"
-    r"|schl\u00e4gt|schlug|fehlgeschlagen|erreurs?|\u00e9chou\w*|tradui\w*|r\u00e9p\u00e8te|errore|errori"
-    r"|fallo|fallos|fall\u00f3|falla|tradu\w*|repite|erros?|falhou|falha|repita|fout(?:melding)?"
-    r"|fel(?:meddelande)?|b\u0142\u0105d\w*|hata\w*)\b|\b[45]\d\d\b"
-    r"|\u043e\u0448\u0438\u0431|\u043f\u0435\u0440\u0435\u0432\u0435\u0434|\u0441\u043e\u043e\u0431\u0449\u0435\u043d|\u0441\u0442\u0430\u0442\u0443\u0441"
-    r"|\u9519|\u932f|\u5931\u8d25|\u5931\u6557|\u7ffb|\u5f02\u5e38|\u62a5\u9519|\u91cd\u590d|\u72b6\u6001"
-    r"|\u30a8\u30e9|\u4f8b\u5916|\u30e1\u30c3\u30bb\u30fc\u30b8|\uc624\ub958|\uc5d0\ub7ec|\uc2e4\ud328|\ubc88\uc5ed|\uc608\uc678"
+_ERROR_WORDS = (
+    r"(?i)\b(?:errors?|err|exceptions?|tracebacks?|stack ?traces?|fail(?:s|ed|ing|ures?)?|http"
+    r"|status(?:es)?|statut|estado|time-?outs?|timed out|limits?|quotas?|exceeded|overloaded"
+    r"|unavailable|exhausted|unauthori[sz]ed|forbidden|refused|denied|logs?|warnings?|messages?"
+    r"|responses?|bod(?:y|ies)|econn\w*|etimedout|enotfound|socket|api keys?|raises?|throws?"
+    r"|\w*fehler\w*|meldung(?:en)?|ausnahme|fehlgeschlagen|schl\u00e4gt|erreurs?|\u00e9chou\w*|errore"
+    r"|errori|fallos?|fall\u00f3|falla|erros?|falhou|falha|fout(?:melding)?|fel(?:meddelande)?"
+    r"|b\u0142\u0105d\w*|hata\w*)\b|\b[45]\d\d\b"
+    r"|\u043e\u0448\u0438\u0431|\u0441\u043e\u043e\u0431\u0449\u0435\u043d|\u0441\u0442\u0430\u0442\u0443\u0441"
+    r"|\u9519|\u932f|\u5931\u8d25|\u5931\u6557|\u5f02\u5e38|\u62a5\u9519|\u72b6\u6001"
+    r"|\u30a8\u30e9|\u4f8b\u5916|\u30e1\u30c3\u30bb\u30fc\u30b8|\uc624\ub958|\uc5d0\ub7ec|\uc2e4\ud328|\uc608\uc678"
 )
-"""Words of prompts whose honest answer may be an error's text."""
+_REQUESTS = (
+    r"(?i)\b(?:say|tell|quote|print|show|output|display|repeat|echo|read|copy|paste|list|name"
+    r"|examples?|samples?|reply|answer|respond|explain|describe|define|summari[sz]e|word(?:ing)?"
+    r"|phrase|draft|suggest|give|what|which|why|how|zeig\w*|sag\w*|gib|nenn\w*|erkl\u00e4r\w*"
+    r"|was|welche\w*|warum|dis|montre\w*|affiche\w*|donne\w*|explique\w*|quel(?:le)?s?|pourquoi"
+    r"|di|dime|muestra|imprime|dame|explica\w*|cu\u00e1l|qu\u00e9|diga|mostre|mostra|quale|perch\u00e9|toon)\b"
+    r"|\u0441\u043a\u0430\u0436|\u043f\u043e\u043a\u0430\u0436|\u0432\u044b\u0432\u0435\u0434|\u043e\u0431\u044a\u044f\u0441"
+    r"|\u0447\u0442\u043e|\u043a\u0430\u043a\u043e|\u8bf4|\u8aaa|\u663e\u793a|\u8f93\u51fa|\u4ec0\u4e48|\u4e3a\u4ec0|\u89e3\u91ca"
+    r"|\u8868\u793a|\u8a00\u3063\u3066|\u6559\u3048|\u4f55|\u8aac\u660e|\ub9d0|\ubcf4\uc5ec|\ubb34\uc5c7|\uc124\uba85"
+)
+"""Words of a sentence that asks for something in words; with an error's word, for an error."""
+
+_REPETITIONS = (
+    r"(?i)\b(?:repeat|quote|verbatim|echo|word for word|literally|translat\w*|in (?:english|german"
+    r"|french|spanish|chinese|japanese)|\u00fcbersetz\w*|wiederhol\w*|w\u00f6rtlich|tradui\w*|tradu[cz]\w*"
+    r"|r\u00e9p\u00e8te|repite|repita|ripeti)\b|\u043f\u0435\u0440\u0435\u0432\u0435\u0434|\u043f\u043e\u0432\u0442\u043e\u0440"
+    r"|\u7ffb|\u91cd\u590d|\u7e70\u308a\u8fd4|\ubc88\uc5ed|\ubc18\ubcf5"
+)
+"""Words of a prompt that asks for a text again, which may be an error's."""
+
+_POLITE = (
+    r"(?i)\W*(?:please|can|could|would|will|kannst|k\u00f6nntest|bitte|peux|pourrais|puedes)\b"
+)
+_ERROR_NAMES = (
+    r"\b(?:[45]\d\d|\w*(?:Error|Exception|Timeout)|E[A-Z]{3,}\w*|[A-Za-z]+(?:_[A-Za-z]+)+)\b"
+)
 
 _PAYLOAD = b'"agent_error"'
 
@@ -109,14 +134,22 @@ def may_be_error_by_form(text: str) -> bool:
     return False
 
 
-def may_request_error_text(prompt: str) -> bool:
-    """Return whether an honest answer to this prompt may be an error's text.
+def may_request_error_text(prompt: str, answer: str) -> bool:
+    """Return whether this answer, an error's text, may be what the prompt asks for.
 
-    A long prompt is not read, and always counts as one.
+    It may if the prompt has the answer's own words, if it asks to repeat or to translate, or if a
+    sentence of it that has an error's word is a question or asks for something in words.
     """
-    if len(prompt) > _PROMPT_CHARS:
+    if re.search(_REPETITIONS, prompt) or flattened(answer[:_NAMED_CHARS]) in flattened(prompt):
         return True
-    return re.search(_REQUESTS, prompt) is not None
+    if any(name in prompt for name in re.findall(_ERROR_NAMES, answer[:_OPENING_CHARS])):
+        return True
+    for sentence in re.findall(r"[^.!?\n\u3002\uff1f]+[?\uff1f]?", prompt):
+        if re.search(_ERROR_WORDS, sentence):
+            question = sentence[-1] in "?\uff1f" and re.match(_POLITE, sentence) is None
+            if question or re.search(_REQUESTS, sentence):
+                return True
+    return False
 
 
 def is_remark(text: str, agent: str) -> bool:

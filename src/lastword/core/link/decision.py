@@ -20,8 +20,6 @@ from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence, certa
 from lastword.core.link.facts import Facts, content_text
 from lastword.core.link.retries.hints import HintSource
 from lastword.core.link.stderr import StderrRecord
-from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +31,6 @@ ANNOUNCED = "announced"
 
 RETRIES_PENDING = "retries_pending"
 """The reason of a failure that the agent was still trying to get over when its time was up."""
-
-READ_PROMPTS = 2
-"""An answer may be about the prompt before: "And in German?"."""
 
 MIN_PIECE_CHARS = 12
 """A shorter piece may have a failure's words by chance."""
@@ -60,7 +55,7 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         facts: what the turn has shown and done.
         agent: the agent's name.
         content: the content of the session's last chunk.
-        prompts: the session's last prompts as they came; `None` for a long one.
+        prompts: the texts of the session's last prompts.
         slash: whether the prompt is a command of the agent's own, which may well show nothing.
         stderr: what the agent wrote there.
         stderr_bytes: how much that was.
@@ -71,7 +66,7 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts
     agent: str = ""
     content: object = None
-    prompts: tuple[bytes | None, ...] = ()
+    prompts: tuple[str, ...] = ()
     slash: bool = False
     stderr: StderrRecord = msgspec.field(default_factory=StderrRecord)
     stderr_bytes: int = 0
@@ -210,13 +205,15 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
 
     The message has the form of an error, or begins like this agent's, and nothing but the error is
     in it. The other sign comes from the turn: a failed call is known, stderr reports the same, no
-    output token was produced, or nothing else was shown and the words are a model call's.
+    output token was produced, or nothing else was shown and nobody asked for such a text.
     """
     evidence, facts = snapshot.evidence, snapshot.facts
     in_margin = FailureSign.MARGIN in evidence.signs
     named = evidence.hinted or evidence.suspected or in_margin
     after_retries = evidence.chunks > evidence.retry_texts > 0
-    spoken_for = named or after_retries or evidence.refused or evidence.output_tokens == 0
+    # A command of the agent's own is answered without its model, and may show a failure's words.
+    unwritten = evidence.output_tokens == 0 and not snapshot.slash
+    spoken_for = named or after_retries or evidence.refused or unwritten
     text = evidence.text or ""
     if not text and (named or after_retries):
         # Of a message in several pieces, the last may be the reason.
@@ -226,20 +223,28 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     if repeated is not None:
         return repeated
     alone = not facts.tool_called and not facts.thought and evidence.messages == 1
-    alone = alone and not _may_be_answer(snapshot)
     opening = _of_agents_opening(snapshot, text) if alone or spoken_for else None
-    if opening is not None:
-        return opening
-    if evidence.suspected and evidence.text:
+    if opening is None and evidence.suspected and evidence.text:
         return _failed_state_in_words(evidence.text)
-    if not signs.may_be_error_by_form(text) or late.writers.is_foreign(text):
+    failure = opening or _by_form(text, alone=alone)
+    if failure is None and alone and unwritten and evidence.no_answer:
+        return late.classify.classify_text(text) if late.prose.is_all_error(text) else None
+    if failure is None or spoken_for or _on_stderr(snapshot) is not None:
+        return failure
+    if not alone or snapshot.slash or _may_be_answer(snapshot, text):
         return None
-    verdict = late.prose.error_by_form(text, spoken_for=True)
-    if verdict is None or spoken_for or _on_stderr(snapshot) is not None:
-        return verdict
-    if not alone or not late.writers.has_form(text):
+    return opening or late.prose.error_by_form(text)
+
+
+def _by_form(text: str, *, alone: bool) -> Verdict | None:
+    """Return the failure that a message is by its form, unless it is another program's.
+
+    What an agent says `alone`, without a tool, is its own, whichever host it names.
+    """
+    if not signs.may_be_error_by_form(text):
         return None
-    return late.prose.error_by_form(text)
+    foreign = late.writers.is_others(text) if alone else late.writers.is_foreign(text)
+    return None if foreign else late.prose.error_by_form(text, spoken_for=True)
 
 
 def _failed_state_in_words(text: str) -> Verdict | None:
@@ -264,27 +269,17 @@ def _repeats_hint(evidence: TurnEvidence, text: str) -> Verdict | None:
 def may_be_error_text(snapshot: TurnSnapshot) -> bool:
     """Return whether the last piece of the message is an error by its form, and nothing else."""
     text = content_text(snapshot.content)
-    if not signs.may_be_error_by_form(text) or late.writers.is_foreign(text):
-        return False
-    return late.prose.error_by_form(text, spoken_for=True) is not None
+    return _by_form(text, alone=False) is not None
 
 
-def _may_be_answer(snapshot: TurnSnapshot) -> bool:
+def _may_be_answer(snapshot: TurnSnapshot, text: str) -> bool:
     """Return whether a message in the form of an error may be what the user asked for.
 
-    It may if the model reported output tokens, or if one of the last prompts mentions errors.
+    It may if the model reported output tokens, or if one of the last prompts asks for such a text.
     """
     if snapshot.evidence.output_tokens:
         return True
-    prompts = snapshot.prompts[-READ_PROMPTS:]
-    return any(prompt is None or _requests_error(prompt) for prompt in prompts)
-
-
-def _requests_error(prompt: bytes) -> bool:
-    params = object_of(object_of(jsonrpc.loads(msgspec.Raw(prompt))).get("params"))
-    blocks = params.get("prompt")
-    texts = [object_of(block).get("text") for block in blocks] if isinstance(blocks, list) else []
-    return signs.may_request_error_text("\n".join(text for text in texts if isinstance(text, str)))
+    return any(signs.may_request_error_text(prompt, text) for prompt in snapshot.prompts)
 
 
 def _of_agents_opening(snapshot: TurnSnapshot, text: str) -> Verdict | None:

@@ -89,6 +89,7 @@ class TurnEvidence(msgspec.Struct):
         retry_texts: how many pieces were about a retry by their form alone.
         refused: the agent's answer is `refusal`.
         output_tokens: how many the model produced in this turn, if the answer says so.
+        no_answer: an agent that counts output tokens counted none: no model wrote the message.
         hint: why a model call failed, as long as nothing has been shown since.
         hint_source: the source of the hint.
         hint_attribution: how certain it is that the hint is about this turn.
@@ -116,6 +117,7 @@ class TurnEvidence(msgspec.Struct):
     retry_texts: int = 0
     refused: bool = False
     output_tokens: int | None = None
+    no_answer: bool = False
     hint: Verdict | None = None
     hint_source: HintSource = HintSource.STDERR
     hint_attribution: Attribution = Attribution.FOREIGN
@@ -192,9 +194,13 @@ class TurnEvidence(msgspec.Struct):
         """Take in other output: further text is another message."""
         self.chunks, self.retry_texts, self.text = 0, 0, ""
 
-    def read_success(self, *, refused: bool, output_tokens: int | None) -> None:
-        """Take in what the answer says besides its claim of success."""
+    def read_success(self, *, refused: bool, output_tokens: int | None, counts: bool) -> None:
+        """Take in what the answer says besides its claim of success.
+
+        The agent `counts` output tokens if it has reported any before.
+        """
         self.refused, self.output_tokens = refused, output_tokens
+        self.no_answer = counts and output_tokens == 0
 
     def add_hint(self, hint: Hint, verdict: Verdict) -> None:
         """Take in a failed call that may name a cause; the newest stands unless it says less."""

@@ -43,8 +43,10 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
         session.tools.drain()
     joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
     turn = joined or link.turn_of(session, request_id)
-    turn.add_prompt(request_id, slash=_begins_with_slash(frame))
-    session.add_prompt(frame.line)
+    texts = _texts_of(frame)
+    # The client's attachments may come first: files, pictures.
+    turn.add_prompt(request_id, slash=any(text.lstrip().startswith("/") for text in texts))
+    session.add_prompt("\n".join(texts))
     if joined is None:
         again = frame if resend.may_resend(link, turn, frame) else None
         session.begin(turn, link.now, again=again)
@@ -88,18 +90,16 @@ class _Prompt(msgspec.Struct):
     params: _PromptParams
 
 
-def _begins_with_slash(frame: Frame) -> bool:
-    """Return whether it is a command of the agent's own, which may well show nothing."""
+def _texts_of(frame: Frame) -> list[str]:
+    """Return the texts of a prompt.
+
+    One that begins with a slash is a command of the agent's own, which may well show nothing.
+    """
     try:
         blocks = msgspec.json.decode(frame.readable, type=_Prompt).params.prompt
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return False
-    # The client's attachments may come first: files, pictures.
-    for block in blocks:
-        text = block.text if block.type == "text" else None
-        if isinstance(text, str) and text.lstrip().startswith("/"):
-            return True
-    return False
+        return []
+    return [it.text for it in blocks if it.type == "text" and isinstance(it.text, str)]
 
 
 def refusal(link: Link, session: Session) -> Verdict | None:
@@ -158,9 +158,11 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
             return ending.pass_failure(link, turn)
         return ending.finish(link, turn, stop_reason)
     if stop_reason in MAY_HIDE and link.options.silent_success == "error":
+        tokens = _output_tokens(frame)
         turn.evidence.read_success(
-            refused=stop_reason == acp.REFUSAL, output_tokens=_output_tokens(frame, turn)
+            refused=stop_reason == acp.REFUSAL, output_tokens=tokens, counts=link.counts_output
         )
+        link.note_output_tokens(tokens)
         if _hides_failure(link, turn, frame):
             _claim_as_silent(turn)
             if _may_learn_more(link, turn) and turn.evidence.is_coarse:
@@ -186,9 +188,9 @@ class _UsedResult(msgspec.Struct):
     usage: _Usage | None = None
 
 
-def _output_tokens(frame: Frame, turn: Turn) -> int | None:
-    """Return how many tokens the model produced, if the answer says so and it may matter."""
-    if not turn.evidence.text or b'"usage"' not in frame.line:
+def _output_tokens(frame: Frame) -> int | None:
+    """Return how many tokens the model produced, if the answer says so."""
+    if b'"usage"' not in frame.line:
         return None
     try:
         usage = msgspec.json.decode(frame.message.result or b"{}", type=_UsedResult).usage

@@ -19,7 +19,7 @@ from lastword.core.link.facts import Facts, OpenTools
 from lastword.core.link.retries.reported import ReportedRetries
 from lastword.core.link.runaway import Repetition
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
-from lastword.core.link.waiting_prompts import MAX_PROMPT_BYTES, RECENT_PROMPTS, WaitingPrompt
+from lastword.core.link.waiting_prompts import WaitingPrompt
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ _OUTPUT_KINDS = acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS
 
 FOREGROUND = b"foreground"
 """In place of a request's id: version 2's foreground work, which no request stands for."""
+
+RECENT_PROMPTS = 2
+"""An answer may be about the prompt before: "And in German?"."""
+
+MAX_PROMPT_CHARS = 16 * 1024
+"""What is kept of a longer one: half of it from its beginning, half from its end."""
 
 SAME_SECONDS = 1.0
 """How much two looks at one program may differ about when it was started."""
@@ -412,7 +418,7 @@ class Session:
         self.choices: Choices = Choices()
         self.turns: list[Turn] = []
         self.tools: OpenTools = OpenTools()
-        self.recent_prompts: deque[bytes | None] = deque(maxlen=RECENT_PROMPTS)
+        self.recent_prompts: deque[str] = deque(maxlen=RECENT_PROMPTS)
         """The last prompts, as they came; `None` for one that is too long to be kept."""
         self.asking: dict[bytes, float] = {}
         """The agent's open requests to the user, and since when: while one is open, no clock
@@ -450,9 +456,12 @@ class Session:
         self.opened, self.opening, self.models, self.is_new = True, params, models, is_new
         self.choices.read_answer(answer)
 
-    def add_prompt(self, prompt: bytes) -> None:
-        """Note that a prompt goes to the agent."""
-        self.recent_prompts.append(prompt if len(prompt) <= MAX_PROMPT_BYTES else None)
+    def add_prompt(self, text: str) -> None:
+        """Note that a prompt with this text goes to the agent."""
+        if len(text) > MAX_PROMPT_CHARS:
+            half = MAX_PROMPT_CHARS // 2
+            text = f"{text[:half]}\n{text[-half:]}"
+        self.recent_prompts.append(text)
 
     def begin(self, turn: Turn, now: float, *, again: Frame | None = None) -> None:
         """Begin a turn; `again` is its prompt if that may be sent again.

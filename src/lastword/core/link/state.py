@@ -135,6 +135,7 @@ class Link:
         "client",
         "client_requested_events",
         "costs",
+        "counts_output",
         "events_refused",
         "expects_hints",
         "from_agent",
@@ -169,6 +170,8 @@ class Link:
         self.client: ClientProfile = ClientProfile()
         self.agent: AgentProfile = AgentProfile()
         self.initialized: bool = False
+        self.counts_output: bool = False
+        """Whether the agent has reported output tokens in any turn."""
         self.presence: Presence = Presence.ATTACHED
         self.agent_gone: Verdict | None = None
         """Why there is no agent, while there is none."""
@@ -533,6 +536,10 @@ class Link:
             decided.cause, limit, clock() if clock else None, self.options.zone_of
         )
         return msgspec.structs.replace(decided, cause=verdict)
+
+    def note_output_tokens(self, count: int | None) -> None:
+        """Note how many output tokens the agent has stated for a turn."""
+        self.counts_output = self.counts_output or bool(count)
 
     def snapshot(self, turn: Turn) -> TurnSnapshot:
         """Return all that is known of the turn now."""

@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
 
-RECENT_PROMPTS = 8
-MAX_PROMPT_BYTES = 16 * 1024
-"""What is kept of a session's prompts: whether they speak of errors is asked, at most, of a turn
-that says nothing but what looks like one."""
-
-
 class WaitingPrompt(msgspec.Struct, frozen=True):
     """A prompt held back while its session is in quarantine."""
 
