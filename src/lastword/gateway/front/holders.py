@@ -42,9 +42,6 @@ START_SECONDS = 60.0
 by whoever asks it something."""
 
 LOOK_SECONDS = 0.02
-OWNER_LOOKS = 50
-"""So often it is looked whether a holder that has lost its socket makes it again, or has ended."""
-
 HOLDER = "lastword.cli.gateway.holder"
 """A holder's program, which puts it together: above this room, so it is named."""
 
@@ -52,7 +49,8 @@ END_SECONDS = 10.0
 """How long it is waited for a holder to end with its agent."""
 
 SILENT_SECONDS = 8.0
-"""A holder that answers nothing for this long hangs: nothing in its loop takes as long."""
+"""A holder that answers nothing for this long hangs, as does one that has lost its socket and has
+neither made it again nor ended: nothing in its loop takes as long."""
 
 SILENT_LOOKS = 2
 
@@ -203,7 +201,7 @@ class Holders:
         Raises:
             StartError: It is another gateway's, or does not make its socket again.
         """
-        for _ in range(OWNER_LOOKS):
+        for _ in range(int(SILENT_SECONDS / LOOK_SECONDS)):
             owner = owner_of(self.log_path(session_id))
             if owner is None:
                 return None
