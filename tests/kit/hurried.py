@@ -1,7 +1,7 @@
 """`hurried.py MODULE.NAME=VALUE... python -m lastword run ...`: lastword with other limits.
 
 For waits of minutes that no option sets, and that no test of a real process can sit through. What
-stands before `run` is left out: it is this process that runs it.
+stands before `run`, or `gateway`, is left out: it is this process that runs it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import importlib
 import sys
 
 import lastword.cli
+
+COMMANDS = ("run", "gateway")
 
 
 def main(words: list[str]) -> int:
@@ -20,7 +22,8 @@ def main(words: list[str]) -> int:
         module = importlib.import_module(f"lastword.{module_name}")
         assert hasattr(module, attribute), name
         setattr(module, attribute, float(value))
-    return lastword.cli.main(words[words.index("run") :])
+    begins = next(number for number, word in enumerate(words) if word in COMMANDS)
+    return lastword.cli.main(words[begins:])
 
 
 if __name__ == "__main__":

@@ -13,8 +13,11 @@ import pytest
 
 from lastword.gateway.front.holders import Holders, StartError
 from lastword.gateway.settings.holder import HolderSettings
+from tests.kit.gateway import serving
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.patience import patient
+from tests.kit.sidecar import hurried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,22 +71,55 @@ def is_said(frame: dict[str, Any], session: str) -> bool:
     return frame.get("params", {}).get("sessionId") == session and "One." in str(frame)
 
 
-def test_who_waits_for_a_holder_that_hangs_is_told_and_nobody_else_waits(serve: Serve) -> None:
+def let_hang(monkeypatch: pytest.MonkeyPatch, look: float, silent: float) -> None:
+    """Have the gateways of a test find out sooner, or later, that a holder hangs."""
+    limits = {
+        "gateway.front.upstream.LOOK_SECONDS": look,
+        "gateway.front.holders.SILENT_SECONDS": silent,
+    }
+    monkeypatch.setattr(serving, "GATEWAY", (*hurried(limits), "gateway"))
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A holder that hangs is found in seconds: no other is kept from its answer for as long."""
+    let_hang(monkeypatch, 1.0, patient(1))
+
+
+def test_nobody_else_waits_for_a_holder_that_hangs(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_hang(monkeypatch, 600, 600)
     gateway = serve(TURNS)
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         hung, well = viewer.new(gateway.root), viewer.new(gateway.root)
         params = {"cwd": str(gateway.root), "mcpServers": []}
-        with stopped(holder_of(gateway, hung)["pid"]):
+        with (
+            stopped(holder_of(gateway, hung)["pid"]),
+            ViewerClient(gateway, capabilities=TYPED) as other,
+        ):
             prompt = viewer.prompt(hung)
             viewer.result("_lastword/ping", {})
             assert viewer.answer(viewer.prompt(well))["result"]["stopReason"] == "end_turn"
-            assert viewer.answers_to(prompt) == []  # the hang has not been noticed
+            load = other.request("session/load", {"sessionId": hung} | params)
+            other.result("_lastword/ping", {})
+            other.load(well, gateway.root)
+            assert viewer.answers_to(prompt) == other.answers_to(load) == []
+        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+
+
+@pytest.mark.usefixtures("soon")
+def test_who_waits_for_a_holder_that_hangs_is_told(serve: Serve) -> None:
+    gateway = serve(TURNS)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        hung = viewer.new(gateway.root)
+        viewer.new(gateway.root)  # for which the link stays
+        params = {"cwd": str(gateway.root), "mcpServers": []}
+        with stopped(holder_of(gateway, hung)["pid"]):
+            prompt = viewer.prompt(hung)
             assert failure(viewer.answer(prompt)) == ("timeout", "holder_silent")
             with ViewerClient(gateway, capabilities=TYPED) as other:
                 load = other.request("session/load", {"sessionId": hung} | params)
-                other.result("_lastword/ping", {})
-                other.load(well, gateway.root)
-                assert other.answers_to(load) == []
                 other.result("session/list", {})
                 assert failure(other.answer(load)) == ("timeout", "holder_silent")
         # The link has been open all the time, and the session is there again.
@@ -92,7 +128,7 @@ def test_who_waits_for_a_holder_that_hangs_is_told_and_nobody_else_waits(serve: 
 
 
 def test_a_holder_that_is_killed_takes_no_other_session_of_the_link_with_it(serve: Serve) -> None:
-    gateway = serve({"turns": [[{"say": "One."}, {"hang": True}]], "sessions": "resume"})
+    gateway = serve({"turns": [[{"say": "One."}, {"silence": True}]], "sessions": "resume"})
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         lost, well = viewer.new(gateway.root), viewer.new(gateway.root)
         prompt, other = viewer.prompt(lost), viewer.prompt(well)
@@ -111,6 +147,7 @@ def test_a_holder_that_is_killed_takes_no_other_session_of_the_link_with_it(serv
         assert not [frame for frame in viewer.frames if frame.get("id") == "lastword-front"]
 
 
+@pytest.mark.usefixtures("soon")
 def test_a_spare_that_hangs_keeps_nobody_from_a_session(serve: Serve) -> None:
     gateway = serve(TURNS)
     with ViewerClient(gateway, capabilities=TYPED):
@@ -119,6 +156,7 @@ def test_a_spare_that_hangs_keeps_nobody_from_a_session(serve: Serve) -> None:
             viewer.new(gateway.root)
 
 
+@pytest.mark.usefixtures("soon")
 def test_what_waits_for_a_holder_that_hangs_is_bounded(serve: Serve) -> None:
     gateway = serve(TURNS)
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
