@@ -76,13 +76,13 @@ def test_a_request_is_cancelled_over_another_link_than_it_was_sent(serve: Serve)
     session = before.new(gateway.root)
     prompt = before.prompt(session, "2 1")
     before.answer(prompt)
-    prompt = before.prompt(session, "4000 5")
+    prompt = before.prompt(session, "4000 50")
     before.find(lambda frame: "2.3" in str(frame))
     before.cut()
     with ViewerClient(gateway, replay=True, known=before.known) as after:
         after.load(session, gateway.root)
         after.send({"method": "$/cancel_request", "params": {"requestId": prompt}})
-        blocks = [{"type": "text", "text": "4000 5"}]
+        blocks = [{"type": "text", "text": "4000 50"}]
         params = {"sessionId": session, "prompt": blocks}
         after.request("session/prompt", params, id_=prompt)
         assert after.answer(prompt)["result"]["stopReason"] == "cancelled"

@@ -188,7 +188,11 @@ def test_what_runs_is_told_kept_secret_and_stopped_and_nothing_else_is(serve: Se
     assert "code=" not in gateway.stderr()
     assert "agents: none is running" in gateway.tell("status").stdout
     with pytest.raises(InvalidStatus):
-        connect(gateway.url, additional_headers={"Authorization": "Bearer wrong"})
+        connect(
+            gateway.url,
+            additional_headers={"Authorization": "Bearer wrong"},
+            open_timeout=FUSE_SECONDS,
+        )
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
         viewer.answer(viewer.prompt(session))

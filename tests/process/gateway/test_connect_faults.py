@@ -113,7 +113,7 @@ async def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
         connected(gateway.url, gateway.token()) as editor,
     ):
         session_id = await editor.begin(gateway.root)
-        request = editor.prompt(session_id, "1000 10")
+        request = editor.prompt(session_id, "20000 10")
         await editor.wait_for(lambda _: len(editor.words()) > 20)
         (holder,) = (each for each in gateway.holders() if each["sessions"])
         os.kill(holder["pid"], signal.SIGKILL)

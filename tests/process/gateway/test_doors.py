@@ -58,7 +58,8 @@ def test_who_is_not_let_in_gets_a_status_and_a_page_a_code(serve: Serve) -> None
     for _ in range(8):  # an expired token is no guess
         assert refused(gateway.url, "wrong") == 401
     assert refused(gateway.url, "wrong") == 429
-    with connect(gateway.url, additional_headers={"Authorization": f"Bearer {token}"}):
+    said = {"Authorization": f"Bearer {token}"}
+    with connect(gateway.url, additional_headers=said, open_timeout=FUSE_SECONDS):
         pass  # a valid one is never refused for those
 
 

@@ -86,8 +86,10 @@ class Contained:
         return found
 
     def command_of(self, pid: int) -> bytes:
-        """The command line of a process."""
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        """The command line of a process; none of one that has gone since."""
+        with contextlib.suppress(OSError):
+            return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b""
 
     def tell(self, word: str) -> None:
         """Say a word to the gateway, in the namespace."""

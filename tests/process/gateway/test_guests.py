@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from lastword.gateway.front import doorkeeper, services
 from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.rates import Rate
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
@@ -116,7 +119,11 @@ def test_where_a_session_works_is_not_for_observers(serve: Serve) -> None:
             assert str(gateway.root) not in api.ask(path).body.decode(), path
 
 
-def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(serve: Serve) -> None:
+def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # However long the flood takes: by the clock of the paces it comes at once.
+    monkeypatch.setattr(services, "time", SimpleNamespace(monotonic=lambda: 1.0))
     turn = [{"say": "What was said first."}, {"result": "end_turn"}]
     gateway = serve({"turns": [turn]}, "--log-limit", "64KiB")
     params = {"cwd": str(gateway.root), "mcpServers": []}
@@ -131,7 +138,7 @@ def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(serve: Serve) ->
             ]
             answers.append([viewer.answer(number) for number in numbers])
         refused = [sum("error" in each for each in told) for told in answers]
-        assert 600 < refused[0] < 1000 - 256 + 1
+        assert refused[0] == 1000 - 256
         assert refused[1] > 500
         assert {reason_of(each) for each in answers[0] if "error" in each} == {"too_many_requests"}
         view = ApiClient(gateway).json(f"/v1/sessions/{session}")["session"]
@@ -214,13 +221,15 @@ def _streams(gateway: Gateway, token: str, session: str) -> bool:
         return stream.answer.status == 200
 
 
-def test_guests_requests_are_paced_and_the_owners_are_not(serve: Serve) -> None:
+def test_guests_requests_are_paced_and_the_owners_are_not(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doorkeeper, "GUEST_REQUESTS", Rate(per_second=1, burst=400))
     gateway = serve("healthy")
     guest, owner = ApiClient(gateway, gateway.token(role=Role.OBSERVER)), ApiClient(gateway)
     passed = 0
     while (answer := guest.ask("/v1/openapi.json")).status == 200:
         passed += 1
-        assert passed < 5000
     assert passed >= 400
     assert (answer.status, answer.headers["retry-after"]) == (429, "1")
     assert {owner.ask("/v1/openapi.json").status for _ in range(300)} == {200}

@@ -39,6 +39,7 @@ from tests.kit.fleet.linked import (
     proof,
     served,
 )
+from tests.kit.fleet.servers import free_port
 from tests.kit.patience import FUSE_SECONDS, fused, patient
 from tests.kit.rows import every
 
@@ -321,9 +322,9 @@ async def test_a_front_that_does_not_answer_in_time_has_no_answer() -> None:
 
 @fused
 async def test_a_listener_takes_the_first_free_port_of_its_range() -> None:
-    with socket.create_server((HOST, 0)) as taken, socket.create_server((HOST, 0)) as free:
-        port, other = taken.getsockname()[1], free.getsockname()[1]
-        free.close()
+    other = free_port()
+    with socket.create_server((HOST, 0)) as taken:
+        port = taken.getsockname()[1]
         listener = NodeListener(KEY, HOST, (port, other))
         assert listener.address.port == other
         with pytest.raises(FleetError, match=f"{HOST}:{port}-{other}.*--fleet-listen"):

@@ -90,7 +90,7 @@ def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted
         assert {"other": 1} in kept
         assert viewer.seqs() == sorted(viewer.seqs())
     until("they are counted", lambda: counted(gateway, "method") == 2 * len(METHODS))
-    assert counted(gateway, "meta") == 2 * len(METAS)
+    until("and these", lambda: counted(gateway, "meta") == 2 * len(METAS))
 
 
 def test_an_agents_own_request_below_lastword_is_answered_with_an_error(

@@ -14,6 +14,7 @@ from lastword.gateway.viewing.attachment import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.patience import FUSE_SECONDS
 from tests.kit.push_service import PushBrowser, PushService
 from tests.process.gateway.test_http import EVENTS, Caller, next_message
 
@@ -42,7 +43,7 @@ def test_a_socket_is_closed_when_its_token_expires_and_its_session_goes_on(serve
             prompt = viewer.prompt(session)
             viewer.find(lambda frame: frame.get("method") == "session/request_permission")
             assert viewer.closed() == (4401, "unauthorized")
-            assert ends <= time.time() < ends + 30
+            assert ends <= time.time() < ends + FUSE_SECONDS
             known = viewer.known
         with pytest.raises(InvalidStatus):
             ViewerClient(gateway, token=token)
