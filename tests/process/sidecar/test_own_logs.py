@@ -50,7 +50,7 @@ def warning(more: str = "") -> str:
 def another_writer(path: Path) -> Iterator[None]:
     """Hold a file open in a process that does not descend from this one."""
     command = [sys.executable, "-c", HOLDER, str(path)]
-    pid = int(subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=30).stdout)
+    pid = int(subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60).stdout)
     try:
         yield
     finally:

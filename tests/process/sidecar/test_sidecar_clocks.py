@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kit.left_behind import CAN_LOOK, processes
+from tests.kit.patience import patient
 from tests.process.sidecar.failing_turn import (
     fails,
     failure_of,
@@ -49,27 +50,38 @@ def _processor_seconds(client: SidecarClient) -> float:
 
 
 def test_an_agent_that_falls_silent_is_stopped_and_the_turn_ends_typed(start: Start) -> None:
-    options = ["--first-update-timeout=0.3", "--idle-timeout=0.4", "--tool-timeout=0.5", *GRACE]
-    client = start("healthy", options=options)
-    client.open()
-    for mode, reason in (
-        ("silence", "first_update_timeout"),
-        ("silence-after-text", "idle_timeout"),
-        ("silence-in-tool", "tool_timeout"),
-        ("foreign-id", "idle_timeout"),
+    # One short limit each: on a machine that is busy elsewhere, each would end every turn.
+    for option, modes in (
+        ("--first-update-timeout=0.3", {"silence": "first_update_timeout"}),
+        (
+            "--idle-timeout=0.4",
+            {"silence-after-text": "idle_timeout", "foreign-id": "idle_timeout"},
+        ),
+        ("--tool-timeout=0.5", {"silence-in-tool": "tool_timeout"}),
     ):
-        assert (mode, *fails(client, mode)) == (mode, "agent_stalled", reason)
-        assert is_healthy(client.turn("hello")), mode
-    assert not [frame for frame in client.frames if frame.get("id") == 987654]
+        client = start("healthy", options=[option, *GRACE])
+        client.open()
+        for mode, reason in modes.items():
+            assert (mode, *fails(client, mode)) == (mode, "agent_stalled", reason)
+            next_prompt_is_answered(client)
+        assert not [frame for frame in client.frames if frame.get("id") == 987654]
+
+
+def test_neither_a_cancel_nor_a_question_that_is_open_is_a_silence(start: Start) -> None:
     # A cancel is the agent's to confirm.
+    client = start("healthy", options=["--tool-timeout=0.5", *GRACE])
+    client.open()
     prompt = client.prompt("fail silence")
     client.cancel()
     assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
-    # A question that is open is no silence, and what follows the answer to it is.
+    # What follows the answer to a question is one.
+    limit = patient(0.4)
+    client = start("healthy", options=[f"--first-update-timeout={limit}", *GRACE])
+    client.open()
     since = len(client.frames)
     prompt = client.prompt("fail permission-then-silence")
     asked = client.expect_method("session/request_permission", since=since)
-    client.listen(1.0)
+    client.listen(2 * limit)
     assert len(client.frames) == since + 1, "the user had not answered yet"
     client.send(id=asked["id"], result=ALLOW)
     assert failure_of(client.end_of(prompt, since))["type"] == "agent_stalled"
@@ -97,14 +109,13 @@ def test_more_than_an_agent_reads_does_not_hold_the_turn_open(start: Start) -> N
 
 @linux_only
 def test_a_client_that_does_not_read_slows_the_agent_and_stops_the_clocks(start: Start) -> None:
-    frames = 20_000
-    options = ["--idle-timeout", "1", "--first-update-timeout", "1", *GRACE]
-    client = start("many-frames", frames, options=options)
+    frames, limit = 20_000, patient(0.5)
+    client = start("many-frames", frames, options=[f"--idle-timeout={limit}", *GRACE])
     client.open()
     since, before = len(client.frames), _resident_mb(client)
     prompt = client.prompt()
     client.stdout.reading = False
-    client.listen(1.8)
+    client.listen(2 * limit)
     # 20 MB are on their way, and nobody holds them: the agent waits.
     assert _resident_mb(client) - before < 16
     client.stdout.reading = True
@@ -120,7 +131,8 @@ def test_a_client_that_does_not_read_slows_the_agent_and_stops_the_clocks(start:
 def test_a_stopped_and_continued_sidecar_and_agent_do_not_look_stalled(
     start: Start, busy_seconds: float, under: tuple[str, ...]
 ) -> None:
-    options = ["--idle-timeout", "1", "--first-update-timeout", "1", *GRACE]
+    limit = patient(0.5)
+    options = [f"--idle-timeout={limit}", f"--first-update-timeout={limit}", *GRACE]
     client = start("answer-on-go", options=options, under=under)
     client.open()
     since = len(client.frames)
@@ -130,7 +142,7 @@ def test_a_stopped_and_continued_sidecar_and_agent_do_not_look_stalled(
     client.listen(busy_seconds)
     for pid in everyone:
         os.kill(pid, signal.SIGSTOP)
-    time.sleep(1.5)
+    time.sleep(2 * limit)
     for pid in everyone:
         os.kill(pid, signal.SIGCONT)
     client.listen(0.2)
@@ -141,10 +153,12 @@ def test_a_stopped_and_continued_sidecar_and_agent_do_not_look_stalled(
 @linux_only
 def test_a_sidecar_that_waits_uses_no_processor(start: Start) -> None:
     def rests(state: str) -> None:
-        client.listen(0.4)
-        before = _processor_seconds(client)
-        client.listen(0.5)
-        assert _processor_seconds(client) - before < 0.1, state
+        def is_at_rest() -> bool:
+            before = _processor_seconds(client)
+            client.listen(0.5)
+            return _processor_seconds(client) - before < 0.1
+
+        client.read_until_true(is_at_rest, state)
 
     client = start("many-frames", 4000)
     client.open()

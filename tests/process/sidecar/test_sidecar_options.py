@@ -10,9 +10,11 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tests.kit import left_behind
 from tests.kit.client import NOTICES, RETRY, update_of
 from tests.kit.desk import SCRIPTED
 from tests.kit.gateway.limited_agent import prompts_in
+from tests.kit.patience import patient
 from tests.kit.recording import lastword
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
 
@@ -44,6 +46,7 @@ def test_a_failure_that_passes_is_an_answer_after_two_waits(start: Start, tmp_pa
     assert [told["attempt"] for told in turn.of_kind("agent_retry")] == [2, 3]
     assert turn.text == "The provider is back."
     assert client.end() == 0
+    left_behind.wait_for_none(client.mark)  # a recorder may outlive its run
     shown = json.loads(lastword("log", "--json", "--record", str(tmp_path)).stdout)
     ((recorded,),) = [session["turns"] for session in shown["sessions"]]
     assert (recorded["outcome"], recorded["retries"]) == ("ok", 2)
@@ -202,7 +205,7 @@ def test_a_question_that_nobody_answers_is_rejected_and_a_late_answer_is_dropped
     def is_question(frame: Frame) -> bool:
         return frame.get("method") == "session/request_permission"
 
-    options = ["--ask-reminder", "100ms", "--ask-timeout", "3s"]
+    options = ["--ask-reminder", "100ms", f"--ask-timeout={patient(3)}s"]
     # It asks two questions at once, and says how they were answered.
     turn = [{"ask_permissions": ("Run the tests", "Edit parser.py")}, ENDS]
     client = start.script(tmp_path, turn, options=options)

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tests.kit.left_behind import CAN_LOOK
+from tests.kit.patience import FUSE_SECONDS
 from tests.process.sidecar.failing_turn import (
     fails,
     failure_of,
@@ -64,7 +65,7 @@ def test_what_is_no_message_on_stdout_never_reaches_the_client_and_the_rest_does
 def test_a_line_over_the_limit_ends_the_turn_typed_and_one_just_under_it_passes(
     start: Start,
 ) -> None:
-    client = start("healthy", options=["--line-limit", "1MiB", "--cancel-grace", "5"])
+    client = start("healthy", options=["--line-limit", "1MiB", "--cancel-grace", "60"])
     client.open()
     assert fails(client, "long-line", 3 * MIB) == ("protocol_error", "line_too_long")
     turn = client.turn(f"fail long-answer {3 * MIB}")
@@ -77,7 +78,7 @@ def test_a_line_over_the_limit_ends_the_turn_typed_and_one_just_under_it_passes(
 def test_a_line_over_the_default_limit_is_held_in_memory_no_further_than_that(
     start: Start,
 ) -> None:
-    client = start("healthy", options=["--cancel-grace", "5"])
+    client = start("healthy", options=["--cancel-grace", "60"])
     client.open()
     assert fails(client, "long-line", 80 * MIB) == ("protocol_error", "line_too_long")
     assert is_healthy(client.turn("hello"))
@@ -92,7 +93,7 @@ def test_a_flood_on_stderr_neither_blocks_a_turn_nor_grows_the_sidecar(start: St
     assert _peak_mb(client) < 64
     client.stderr.reading = False
     before, read = _peak_mb(client), len(client.stderr.data)
-    turn = client.turn(f"fail stderr-flood-beside-text {10 * FLOOD}")
+    turn = client.turn(f"fail stderr-flood-beside-text {10 * FLOOD}", fuse=5 * FUSE_SECONDS)
     assert turn.answer["result"] == {"stopReason": "end_turn"}
     assert turn.text.split() == [str(number) for number in range(len(turn.updates))]
     # Freed blocks of 64 KiB among smaller ones: what grows comes to an end, see `benchmarks/`.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.sidecar.spend_ledger import FILE
+from tests.kit import left_behind
 from tests.kit.client import update_of
 from tests.kit.recording import lastword
 from tests.process.sidecar.failing_turn import payload_of
@@ -66,6 +67,7 @@ def test_a_turn_ends_at_the_limit_and_the_record_says_what_it_cost(
     assert limited(client.turn("more"))["phase"] == "before_request"
     assert prompts_at_agent(client) == 1
     assert client.end() == 0
+    left_behind.wait_for_none(client.mark)  # a recorder may outlive its run
     (session,) = json.loads(lastword("log", "--json", state=folder).stdout)["sessions"]
     assert session["costs"] == {"USD": 1.25}
     assert session["turns"][0]["costs"] == {"USD": 1.25}
