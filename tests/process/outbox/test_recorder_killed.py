@@ -34,13 +34,14 @@ def test_a_failure_that_the_outbox_could_not_take_is_given_to_the_next_recorder(
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
     outbox, target = Outbox(str(tmp_path)), a_target("http://127.0.0.1:9/")
     assert outbox.status().waiting == 0
+    others = set(recorders_of(os.getpid()))
     one = RecorderProcess(
         str(tmp_path / "record.db"),
         a_run(),
         FOR_EVER,
         reports=lambda run: OutboxSink(outbox.folder, target, run),
     )
-    (recorder,) = _until(lambda: recorders_of(os.getpid()))
+    (recorder,) = _until(lambda: set(recorders_of(os.getpid())) - others)
     with closing(sqlite3.connect(outbox.path, isolation_level=None)) as holder:
         holder.execute("BEGIN EXCLUSIVE")
         book = Book()

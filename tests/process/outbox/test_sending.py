@@ -162,12 +162,12 @@ def test_an_answer_that_drips_ends_at_the_deadline_and_does_not_count(
 def test_who_is_not_there_may_come_and_so_may_a_proxys_address(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    target = a_target(f"http://127.0.0.1:{port}")
-    outbox.add([a_report()], target)
-    send(outbox, target)
-    assert said(outbox) == "connection refused"
+    with socket.socket() as deaf:  # it has a port that nobody else is given, and does not listen
+        deaf.bind(("127.0.0.1", 0))
+        target = a_target(f"http://127.0.0.1:{deaf.getsockname()[1]}")
+        outbox.add([a_report()], target)
+        send(outbox, target)
+        assert said(outbox) == "connection refused"
     monkeypatch.setenv("http_proxy", "http://proxy:port")
     outbox.hurry(target)
     send(outbox, target)

@@ -152,11 +152,14 @@ def test_a_question_that_is_answered_before_it_is_sent_is_not_sent(
     service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     subscribed(tmp_path, PushBrowser(service, "one"))
-    service.statuses = [503]
+    service.statuses = tries = [503] * 1000
     sender.send(ASK)
-    until(lambda: not service.statuses)
+    until(lambda: len(tries) < 1000)
     sender.withdraw("n1")
+    outbox = PushOutbox(str(tmp_path))
+    until(lambda: outbox.status().counts.get("withdrawn"))
     sender.close()
+    assert outbox.status().waiting == 0
     assert service.messages == []
 
 
