@@ -24,7 +24,7 @@ def deaf(*, after: int) -> Life:
     return {**HEALTHY, "session/new": opens}
 
 
-WATCHDOG = ("--first-update-timeout=6", GRACE)
+WATCHDOG = ("--first-update-timeout=50", GRACE)
 """Ends what nobody heard the cancel of: as a failure, which the user's cancel never is."""
 
 
@@ -143,7 +143,8 @@ def test_a_client_that_floods_an_agent_which_does_not_read_is_held(attack: Attac
 def test_a_prompt_that_is_not_read_at_the_bound_is_answered_when_those_before_it_are(
     attack: Attack,
 ) -> None:
-    with attack.run(deaf(after=2), HEALTHY, options=WATCHDOG) as client:
+    options = ("--first-update-timeout=6", GRACE)
+    with attack.run(deaf(after=2), HEALTHY, options=options) as client:
         client.open(sessions=2)
         first, second = client.prompt("x" * 2 * MB), client.prompt("x" * 17 * MB, session="s2")
         third = client.prompt("x" * 17 * MB)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,12 +183,13 @@ def test_a_sidecar_that_is_killed_in_its_turn_leaves_the_other_its_store(watched
 
 def is_deleted(file: Path) -> None:
     for each in file.parent.glob("record.db*"):
-        each.unlink()
+        each.unlink(missing_ok=True)
 
 
 def loses_its_folder(file: Path) -> None:
-    is_deleted(file)
-    file.parent.rmdir()
+    # At once: while it is emptied, those who write may put another into it.
+    away = file.parent.rename(file.parent.with_name("away"))
+    shutil.rmtree(away)
 
 
 def is_emptied(file: Path) -> None:
@@ -199,8 +201,10 @@ def is_overwritten(file: Path) -> None:
 
 
 def becomes_a_folder(file: Path) -> None:
-    is_deleted(file)
-    file.mkdir()
+    while not file.is_dir():
+        is_deleted(file)
+        with suppress(FileExistsError):  # they have begun another
+            file.mkdir()
 
 
 def loses_its_log(file: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.kit import left_behind
 from tests.kit.command import command as in_process
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, patient
 from tests.kit.rows import every
 from tests.process.attacks.client import payload_of
 from tests.process.attacks.watched import END_TURN, ask, in_turn, leave, scoped
@@ -241,7 +241,9 @@ def test_a_terminal_as_stdin_is_read_to_its_end(watched: Attack, door: str) -> N
 def test_a_process_that_was_stopped_longer_than_its_clocks_allow_finishes_its_turn(
     watched: Attack, door: str
 ) -> None:
-    watched.environment |= {"LASTWORD_IDLE_TIMEOUT": "1", "LASTWORD_FIRST_UPDATE_TIMEOUT": "1"}
+    limit = patient(1)
+    clocks = ("LASTWORD_IDLE_TIMEOUT", "LASTWORD_FIRST_UPDATE_TIMEOUT")
+    watched.environment |= dict.fromkeys(clocks, str(limit))
     if door == "run":
         steps = [["say", "Working."], ["wait_for", "go"], ["say", "Here."], ["answer", END_TURN]]
         client = watched.run({"session/prompt": [steps]})
@@ -254,7 +256,7 @@ def test_a_process_that_was_stopped_longer_than_its_clocks_allow_finishes_its_tu
         time.sleep(0.2)  # by now the handler has begun to wait
         client.signal(signal.SIGSTOP)
         (watched.folder / "go").touch()
-        time.sleep(1.6)  # longer than the clock of silence allows
+        time.sleep(1.6 * limit)  # longer than the clock of silence allows
         client.signal(signal.SIGCONT)
         assert client.answer(prompt).get("result") == END_TURN, client.story(door)
         leave(client)

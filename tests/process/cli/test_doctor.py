@@ -9,7 +9,6 @@ import select
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,11 +23,13 @@ from lastword.kit.doctor.conversation import ConversationResult
 from lastword.kit.doctor.diagnosis import diagnose
 from lastword.quirks.clients import RULES
 from tests.kit.command import command, in_a_process
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.gateway.serving import is_running, until
+from tests.kit.patience import FUSE_SECONDS, patient
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 AGENT = [sys.executable, "-m", "lastword", "agent"]
 SESSION = '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
@@ -333,10 +334,10 @@ def test_nothing_of_a_stubborn_agent_stays_behind(tmp_path: Path) -> None:
         f"open({str(pids)!r}, 'a').write(f'{{os.getpid()}} {{child.pid}} ')\n"
         "time.sleep(60)\n"
     )
-    status, told = report("--timeout", "1", "--", *python(code))
+    status, told = report("--timeout", str(patient(1)), "--", *python(code))
     assert (status, bool(problems(told))) == (1, True)
     for pid in map(int, pids.read_text().split()):
-        assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text()
+        until("it has ended", lambda pid=pid: not is_running(pid))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="waits for a process by its descriptor")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kit.command import PROCESS, command, in_a_process
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, patient
 from tests.kit.recording import a_book, write
 
 if TYPE_CHECKING:
@@ -186,5 +186,5 @@ def test_an_agent_that_speaks_in_half_characters_can_be_told_of() -> None:
     result = r"""{"protocolVersion":1,"agentInfo":{"name":"\\ud800"}}"""
     answer = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'
     agent = ("sh", "-c", f"read _; printf '%b\\n' '{answer}'; cat >/dev/null")
-    done = lastword("doctor", "--timeout", "1", "--", *agent)
+    done = lastword("doctor", "--timeout", str(patient(1)), "--", *agent)
     assert "\\ud800" in done.stdout

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tests.kit.client import NOTICES, texts, update_of
+from tests.kit.patience import patient
 
 if TYPE_CHECKING:
     from tests.kit.doors import DoorClient
@@ -83,7 +84,8 @@ def test_of_two_turns_at_once_in_two_sessions_one_fails_and_the_other_goes_on(
 def test_a_client_that_advertises_notices_is_told_of_a_silent_agent_before_its_limit(
     start: Start,
 ) -> None:
-    client = start(LASTWORD_WARN_AFTER="0.2", LASTWORD_IDLE_TIMEOUT="1").opened(**NOTICES)
+    limits = {"LASTWORD_WARN_AFTER": "0.2", "LASTWORD_IDLE_TIMEOUT": str(patient(1))}
+    client = start(**limits).opened(**NOTICES)
     prompt = client.prompt("wait")
     client.expect(lambda frame: update_of(frame).get("sessionUpdate") == "notice")
     error = client.answer(prompt)["error"]["data"]["agent_error"]

@@ -30,7 +30,10 @@ import multiprocessing, os, sys, time
 from lastword import Options
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess.journal import Journal
+from lastword.record import forks, thread
 from lastword.record.thread import recorder_thread
+
+thread.EXIT_SECONDS = forks.FORK_SECONDS = 60.0
 
 def note(journal, session, *turns):
     for turn in turns:
@@ -138,7 +141,6 @@ def test_no_child_is_without_a_record_though_its_parent_writes_all_the_time(
 
 _DISK_HANGS = f"""{_AGENT}
 import logging, threading
-from lastword.record import forks
 
 logging.basicConfig(format="%(message)s", level=logging.WARNING)
 logging.getLogger("lastword.timeline").setLevel(logging.CRITICAL)

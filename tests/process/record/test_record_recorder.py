@@ -117,7 +117,7 @@ def test_a_recorder_that_hangs_is_not_waited_for(
         began = time.monotonic()
         for _ in range(400):
             one.send(rows)
-        assert time.monotonic() - began < FUSE_SECONDS / 4
+        assert time.monotonic() - began < FUSE_SECONDS
         assert len(one._pending) < 2 * process.MAX_PENDING_BYTES
     finally:
         os.kill(one._pid, signal.SIGCONT)
