@@ -276,7 +276,7 @@ def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_noth
         places = [frame for frame in other.frames if words_in([frame])]
         assert all(each["params"]["_meta"]["lastword"]["seq"] < last for each in places)
     assert [*(one.state / "gateway").rglob(f"{wire.name_of(session)}.db.fenced-1")]
-    assert "session_fenced" in kinds_recorded(one)
+    until("it is recorded", lambda: "session_fenced" in kinds_recorded(one))
 
 
 def test_a_holder_that_hangs_for_longer_than_its_lease_is_replaced_though_its_front_lives(
@@ -309,7 +309,7 @@ def test_a_session_that_the_fleet_cannot_keep_is_refused_in_time_and_typed(
             answer = viewer.answer(viewer.request("session/new", opening))
             assert failure_in(answer) == ("network", "fleet_away")
             until("it is not ready", lambda: b"fleet_away" in ApiClient(one).ask("/readyz").body)
-            assert "no server of the fleet answers" in one.stderr()
+            until("that is said", lambda: "no server of the fleet answers" in one.stderr())
             until(
                 "its record has ended",
                 lambda: "fleet_nodes 1" in ApiClient(two).ask("/metrics").body.decode(),
@@ -324,7 +324,7 @@ def test_a_session_that_the_fleet_cannot_keep_is_refused_in_time_and_typed(
             answer = until("it is back", answered)
             assert "result" in answer, answer
             until("it is ready", lambda: ApiClient(one).ask("/readyz").status == 200)
-            assert "connected to the fleet again" in one.stderr()
+            until("that is said", lambda: "connected to the fleet again" in one.stderr())
 
 
 def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(
