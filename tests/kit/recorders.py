@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-
-_NICE = 5
-"""How `record.process` has its recorder run."""
+from pathlib import Path
 
 
 def recorders_of(run: int) -> list[int]:
-    """The recorders of a run, by its process id."""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            fields = _fields(int(name))
-            # After the name: state, parent, … , nice (the 19th field of all).
-            if fields and int(fields[1]) == run and int(fields[16]) == _NICE and fields[0] != "Z":
-                found.append(int(name))
-    return found
+    """The recorders of a run, by its process id: forks of it, away from its session and streams."""
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal() and _is_one(name, run)]
 
 
-def _fields(pid: int) -> list[str]:
+def _is_one(pid: str, run: int) -> bool:
+    process = Path("/proc", pid)
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()
-    except OSError:
-        return []
+        # After the name: state, parent, group, session, …
+        state, parent, _, session = (process / "stat").read_text().rpartition(")")[2].split()[:4]
+        return (
+            (parent, session) == (str(run), pid)
+            and state != "Z"
+            and (process / "cmdline").read_bytes() == Path(f"/proc/{run}/cmdline").read_bytes()
+            # By then it has let go of all that is the run's; a guardian has nothing there.
+            and os.readlink(process / "fd" / "2") == os.devnull
+        )
+    except (OSError, UnicodeDecodeError):  # it has ended, or is a stranger's
+        return False
