@@ -197,6 +197,15 @@ def test_a_cancel_in_the_middle_of_a_skipped_wait_comes_at_its_moment(seconds: f
     assert seconds <= turn.duration_seconds < seconds + FUSE_SECONDS
 
 
+def test_a_cancel_comes_at_its_moment_though_the_process_slept_through_what_it_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(anyio, "sleep", lambda _: anyio.lowlevel.checkpoint())
+    turn = taken(limited(9, "200"), cancel_after=300)
+    assert turn.outcome == "cancelled"
+    assert 300 <= turn.duration_seconds < 300 + FUSE_SECONDS
+
+
 @pytest.mark.usefixtures("soon_quiet")
 def test_a_cancel_comes_while_the_agent_does_nothing() -> None:
     began = time.monotonic()

@@ -29,6 +29,9 @@ QUIET_SECONDS = 0.25
 """An agent that does nothing for this long, in real time, is taken to do nothing until the next
 limit or cancel is due. A step of a healthy handler takes a fraction of it."""
 
+QUIET_STEPS = 100
+"""The rounds of the event loop that go by as well; a cancel takes a few of them."""
+
 LOOK_SECONDS = 15.0
 """How often the time of day is looked at in a wait that may be hours long: a computer that slept
 may have slept past its end."""
@@ -87,8 +90,11 @@ class SkippedTime:
         until = self.now() + seconds
         while (alarm := self.sooner(None)) is not None and alarm <= until:
             self.skip_to(alarm)
-            # The call may end this very wait: give it the time to.
+            # The call may end this very wait: give it the time to, and the rounds, since a process
+            # that is not run may miss all of that time.
             await anyio.sleep(QUIET_SECONDS)
+            for _ in range(QUIET_STEPS):
+                await anyio.lowlevel.checkpoint()
         self.skip_to(until)
         await anyio.lowlevel.checkpoint()
 
