@@ -335,7 +335,6 @@ class EmbeddedSidecar(Sidecar):
         for child in (self._child, *self._past):
             if child.agent is not None:
                 child.agent.signal_group(signal.SIGKILL)
-        self._close_ledger(0.0)
         self._close(BUG_STATUS)
 
     def _close(self, status: int) -> None:

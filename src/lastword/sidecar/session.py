@@ -408,7 +408,7 @@ class Sidecar:
         over, exited = self._child.over_at, self._child.exit_noticed_at
         wakes = [self._child.stop.due(now), self._finish_by, self._sources.due]
         if self._ledger is not None:
-            wakes.append(self._ledger.due(in_turn=not self._connection.idle))
+            wakes.append(self._ledger.due(now, in_turn=not self._connection.idle))
         if self._past:
             wakes += [child.stop.due(now) for child in self._past]
         if over is not None:

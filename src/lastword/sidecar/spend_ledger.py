@@ -3,7 +3,8 @@
 Owns the file and its lock. It has what was spent on the user's present day, and what the latest
 sessions have cost. Costs are collected for a write, of which there are a few in a second at most.
 What cannot be written then, because of another process or the disk, is kept for the next; only the
-end waits. Loaded where `--spend-limit` holds for sessions or days.
+end waits. All work on the file is done in a thread, one order after the other, so that a disk that
+is slow delays no frame. Loaded where `--spend-limit` holds for sessions or days.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import contextlib
 import errno
 import os
 import stat
+import threading
 import time
 from datetime import date, timedelta
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,8 +27,11 @@ from lastword.platform.files import CREATE, NO_LINK, READ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from lastword.core.link.effects import Spend
+
+    _Spends: TypeAlias = dict[tuple[str, str], Spend]
 
 FILE = "spending.json"
 LOCK = "spending.lock"
@@ -38,7 +44,14 @@ MAX_ID_CHARS = 1024
 
 MAX_BYTES = 4 * 1024 * 1024
 WRITE_SECONDS = 0.25
-"""How long costs are collected for one write: it takes a millisecond, in the sidecar's loop."""
+"""How long costs are collected for one write."""
+
+COLLECT_SECONDS = 0.05
+"""How often to look whether the thread is done."""
+
+PROMPT_SECONDS = 0.1
+"""How long the client's next message waits for a look at the file, which takes 0.1 ms: a prompt
+beyond a limit that another process has reached does not go to the agent."""
 
 RETRY_SECONDS = 5.0
 """How long to wait before trying again to write to a disk that has failed."""
@@ -57,16 +70,38 @@ def local_day() -> str:
     return time.strftime("%Y-%m-%d")
 
 
+class _Outcome(msgspec.Struct, frozen=True):
+    """What the thread found and did.
+
+    Attributes:
+        stored: what the file has now; `None` if it has not changed, or cannot be read.
+        is_written: whether what was to be written is in the file.
+        problem: why the file cannot be written, if it cannot.
+        seconds: how long it took.
+    """
+
+    stored: Spent | None = None
+    is_written: bool = False
+    problem: str | None = None
+    seconds: float = 0.0
+
+
 class SpendLedger:
-    """What was spent in all, by this process and others."""
+    """What was spent in all, by this process and others.
+
+    All but the work on the file is the caller's thread's.
+    """
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._path = os.path.join(folder, FILE)
-        self._read_mark: tuple[int, int, int] | None = None
-        self._latest = Spent(day="")
-        self._unwritten: dict[tuple[str, str], Spend] = {}
-        self._write_at = self._look_at = 0.0
+        self._file = _LedgerFile(folder)
+        self._unwritten: _Spends = {}
+        self._handed_over: _Spends | None = None
+        """What the thread is to write: nothing for a look; `None` while it waits for work."""
+        self._orders: SimpleQueue[tuple[str, _Spends]] = SimpleQueue()
+        self._outcomes: SimpleQueue[_Outcome] = SimpleQueue()
+        self._has_thread = False
+        self._is_slow = False
+        self._written_at, self._look_at = -RETRY_SECONDS, 0.0
         self.problem: str | None = None
         """Why the file cannot be used, since it could not the last time."""
 
@@ -77,65 +112,134 @@ class SpendLedger:
             spend = msgspec.structs.replace(spend, added=earlier.added + spend.added)
         self._unwritten[spend.session_id, spend.currency] = spend
 
-    def due(self, *, in_turn: bool) -> float | None:
+    def due(self, now: float, *, in_turn: bool) -> float | None:
         """Return when to call `tend`."""
+        if self._handed_over is not None:
+            return now + COLLECT_SECONDS
         if self._unwritten:
             return self._write_at
         return self._look_at if in_turn else None
 
+    @property
+    def _write_at(self) -> float:
+        return self._written_at + (WRITE_SECONDS if self.problem is None else RETRY_SECONDS)
+
     def tend(self, now: float) -> Spent | None:
-        """Write and look if that is due; return what is known if it may have changed."""
-        if self._unwritten and now >= self._write_at:
-            spent = self._settle()
-            self._write_at = now + (WRITE_SECONDS if self.problem is None else RETRY_SECONDS)
-            return spent
-        if now < self._look_at:
-            return None
-        self._look_at = now + LOOK_SECONDS
-        return self.look()
+        """Have what is due written or looked at; return what is known if that may have changed."""
+        if self._handed_over is None:
+            if self._unwritten and now >= self._write_at:
+                self._written_at = now
+                self._begin(write=True)
+            elif now >= self._look_at:
+                self._look_at = now + LOOK_SECONDS
+                self._begin(write=False)
+        return self._collect(0.0)
 
     def look(self) -> Spent | None:
-        """Return what is known if another process has spent, or a new day has begun."""
-        day, mark = local_day(), self._mark()
-        if mark == self._read_mark and day == self._latest.day:
-            return None
-        try:
-            spent = self._with_unwritten(self._read(day))
-        except OSError:
-            return None
-        self._read_mark = mark
-        return spent
+        """Return what is known if another process has spent, or a new day has begun.
+
+        A disk that is slow is waited for once, until it has answered in time again.
+        """
+        if self._handed_over is None:
+            self._begin(write=False)
+        return self._collect(0.0 if self._is_slow else PROMPT_SECONDS)
 
     def close(self, seconds: float) -> bool:
-        """Write what is left, waiting this long for other processes; return whether all is written.
+        """Write what is left, waiting this long for the disk and other processes.
 
-        A disk that fails is not waited for.
+        A disk that fails is not waited for. Returns whether all is written.
         """
         end = time.monotonic() + seconds
-        while self._unwritten:
-            self._settle()
+        self._collect(seconds)
+        while self._unwritten and self._handed_over is None:
+            self._begin(write=True)
+            self._collect(max(end - time.monotonic(), 0.0))
             if self._unwritten:
                 if self.problem is not None or time.monotonic() >= end:
                     return False
                 time.sleep(PAUSE_SECONDS)
-        return True
+        if self._handed_over is not None:
+            self.problem = "the disk does not answer"
+        return not (self._handed_over or self._unwritten)
 
-    def _settle(self) -> Spent | None:
-        """Write what was spent here, unless another process writes; return what is known then."""
-        day = local_day()
-        try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            with self._locked() as is_ours:
-                spent = self._with_unwritten(self._read(day))
-                if is_ours:
-                    self._write(spent)
-                    self._unwritten.clear()
-                    self._read_mark = self._mark()
-        except OSError as error:
-            self.problem = error.strerror or str(error)
+    def _begin(self, *, write: bool) -> None:
+        spends: _Spends = {}
+        if write:
+            spends, self._unwritten = self._unwritten, spends
+        self._handed_over = spends
+        # The day is read here: a process that is forked meanwhile must not find its lock taken.
+        self._orders.put((local_day(), spends))
+        if not self._has_thread:
+            try:
+                threading.Thread(target=self._run, name="lastword.spending", daemon=True).start()
+                self._has_thread = True
+            except RuntimeError:  # the user's limit of processes is reached
+                self._work()
+
+    def _run(self) -> None:
+        while True:
+            self._work()
+
+    def _work(self) -> None:
+        day, spends = self._orders.get()
+        self._outcomes.put(self._file.settle(day, spends))
+
+    def _collect(self, seconds: float) -> Spent | None:
+        """Take the thread's outcome, waiting this long; return what is known if that is news."""
+        if self._handed_over is None:
             return None
-        self.problem = None
-        return spent
+        try:
+            outcome = self._outcomes.get(seconds > 0, seconds)
+        except Empty:
+            self._is_slow = self._is_slow or seconds > 0
+            return None
+        self._is_slow = outcome.seconds > PROMPT_SECONDS
+        spends, self._handed_over = self._handed_over, None
+        if spends:
+            self.problem = outcome.problem
+            if not outcome.is_written:
+                later, self._unwritten = self._unwritten, spends
+                for spend in later.values():
+                    self.add(spend)
+        return None if outcome.stored is None else _sum(outcome.stored, self._unwritten)
+
+
+class _LedgerFile:
+    """The file, which the thread alone reads and writes."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._path = os.path.join(folder, FILE)
+        self._last_mark: tuple[str, tuple[int, int, int] | None] = ("", None)
+        """The day, and what the file was, when it was last read."""
+
+    def settle(self, day: str, spends: _Spends) -> _Outcome:
+        """Write what was spent, unless another process writes; look at what there is."""
+        begun = time.monotonic()
+        try:
+            outcome = self._write_down(day, spends) if spends else self._look(day)
+        except Exception as error:  # noqa: BLE001 - a session goes on without its ledger
+            reason = error.strerror if isinstance(error, OSError) else None
+            outcome = _Outcome(problem=reason or str(error) or type(error).__name__)
+        return msgspec.structs.replace(outcome, seconds=time.monotonic() - begun)
+
+    def _look(self, day: str) -> _Outcome:
+        mark = day, self._mark()
+        if mark == self._last_mark:
+            return _Outcome()
+        stored = self._read(day)
+        self._last_mark = mark
+        return _Outcome(stored)
+
+    def _write_down(self, day: str, spends: _Spends) -> _Outcome:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        with self._locked() as is_ours:
+            stored = self._read(day)
+            if is_ours:
+                stored = _sum(stored, spends)
+                self._write(stored)
+                self._last_mark = day, self._mark()
+        return _Outcome(stored, is_written=is_ours)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[bool]:
@@ -169,18 +273,6 @@ class SpendLedger:
             return spent
         return Spent(day=day, sessions=spent.sessions)
 
-    def _with_unwritten(self, spent: Spent) -> Spent:
-        today, sessions = dict(spent.today), dict(spent.sessions)
-        for spend in self._unwritten.values():
-            sum_ = today.get(spend.currency, 0.0) + spend.added
-            today[spend.currency] = round(sum_, _PLACES)
-            if _can_be_written(spend.session_id):
-                of_session = sessions.pop(spend.session_id, {})
-                sessions[spend.session_id] = of_session | {spend.currency: spend.stated}
-        newest = dict(list(sessions.items())[-MAX_SESSIONS:])
-        self._latest = Spent(day=spent.day, today=today, sessions=newest)
-        return self._latest
-
     def _write(self, spent: Spent) -> None:
         new = f"{self._path}.new"  # the lock is ours
         with contextlib.suppress(FileNotFoundError):
@@ -189,6 +281,18 @@ class SpendLedger:
         with os.fdopen(fd, "wb") as file:
             file.write(msgspec.json.encode(spent))
         os.replace(new, self._path)
+
+
+def _sum(spent: Spent, spends: _Spends) -> Spent:
+    today, sessions = dict(spent.today), dict(spent.sessions)
+    for spend in spends.values():
+        sum_ = today.get(spend.currency, 0.0) + spend.added
+        today[spend.currency] = round(sum_, _PLACES)
+        if _can_be_written(spend.session_id):
+            of_session = sessions.pop(spend.session_id, {})
+            sessions[spend.session_id] = of_session | {spend.currency: spend.stated}
+    newest = dict(list(sessions.items())[-MAX_SESSIONS:])
+    return Spent(day=spent.day, today=today, sessions=newest)
 
 
 def _can_be_written(session_id: str) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -163,22 +161,27 @@ def test_a_session_that_is_loaded_keeps_what_it_has_cost_until_the_limit_is_rais
             assert limited(client.turn("more"))["phase"] == "before_request"
 
 
-WRITER = """
-import sys
-from lastword.core.link.effects import Spend
-from lastword.sidecar.spend_ledger import SpendLedger
-ledger = SpendLedger(sys.argv[1])
-for number in range(1, 51):
-    ledger.add(Spend(sys.argv[2], "USD", 0.01, (number / 100, number / 100)))
-    ledger.tend(number)
-sys.exit(not ledger.close(60))
-"""
-
-
-def test_nothing_is_lost_among_processes_that_write_at_once(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    writers = [subprocess.Popen([*command, name]) for name in "abcd"]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
-    stored = json.loads((tmp_path / FILE).read_bytes())
-    assert stored["today"] == {"USD": 2.0}
-    assert stored["sessions"] == {name: {"USD": [0.5, 0.5]} for name in "abcd"}
+def test_no_cost_of_eight_processes_that_end_at_once_is_lost(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "record"
+    turn = [{"say": "Some work. "}, *(cost(number / 100) for number in range(1, 51))]
+    options = ["--spend-limit=100USD/day", f"--record={folder}"]
+    clients = [
+        start.script(tmp_path, [*turn, {"silence": True}], options=options) for _ in "123456789"
+    ]
+    for client in clients:
+        client.open()
+        client.prompt("work")
+    for client in clients:
+        client.expect(lambda frame: update_of(frame).get("cost", {}).get("amount") == 0.5)
+    killed, *others = clients
+    killed.signal(signal.SIGKILL)
+    for client in others[:4]:
+        client.signal(signal.SIGTERM)
+    for client in others[4:]:
+        client.close_stdin()
+    for client in others:
+        client.wait()
+    stored = json.loads((folder / FILE).read_bytes())
+    sums = [stored["sessions"].get(client.session) for client in clients]
+    assert sums[1:] == [{"USD": [0.5, 0.5]}] * 8
+    assert 4.0 <= stored["today"]["USD"] <= 4.5

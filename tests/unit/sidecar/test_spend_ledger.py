@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import threading
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import pytest
 from lastword.core.link.effects import Spend
 from lastword.sidecar import spend_ledger
 from lastword.sidecar.spend_ledger import (
+    COLLECT_SECONDS,
     FILE,
     LOCK,
     LOOK_SECONDS,
@@ -31,6 +33,16 @@ if TYPE_CHECKING:
 
 MOMENTS = count(1_000_000, 10)
 """Moments at which everything is due."""
+
+
+@pytest.fixture(autouse=True)
+def in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is worked on where that is asked for, as where no thread can be started."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(spend_ledger.threading, "Thread", refused)
 
 
 @pytest.fixture
@@ -74,6 +86,62 @@ def test_processes_share_a_day_and_its_sessions(tmp_path: Path, day: list[str]) 
     seen = one.look()
     assert seen is not None
     assert seen.sessions == {"a": {"USD": (0.1, 0.1)}, "b": {"USD": (0.2, 0.2)}}
+
+
+THREAD = threading.Thread
+
+
+class Disk:
+    """A disk that answers when it is let; `reads` counts what it was asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answers = threading.Event()
+        self.reads = 0
+        self._content = spend_ledger._content
+        monkeypatch.setattr(spend_ledger.threading, "Thread", THREAD)
+        monkeypatch.setattr(spend_ledger, "_content", self._read)
+        monkeypatch.setattr(spend_ledger, "PROMPT_SECONDS", 0.01)
+
+    def _read(self, path: str) -> bytes:
+        self.reads += 1
+        assert self.answers.wait(60)
+        return self._content(path)
+
+
+def test_a_disk_that_does_not_answer_delays_nothing_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, ledger = Disk(monkeypatch), SpendLedger(str(tmp_path))
+    assert ledger.look() is None
+    monkeypatch.setattr(spend_ledger, "PROMPT_SECONDS", 600.0)
+    for number in range(1, 101):
+        ledger.add(spend("a", 0.01, number / 100))
+        assert ledger.look() is None
+        assert ledger.tend(next(MOMENTS)) is None
+    assert ledger.due(7.0, in_turn=False) == 7.0 + COLLECT_SECONDS
+    assert not ledger.close(0.01)
+    assert ledger.problem == "the disk does not answer"
+    assert disk.reads == 1
+    disk.answers.set()
+    assert ledger.close(60.0)
+    assert today(tmp_path) == {"USD": 1.0}
+
+
+def test_costs_that_come_while_others_are_written_count_at_once_and_are_written_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, ledger = Disk(monkeypatch), SpendLedger(str(tmp_path))
+    ledger.add(spend("a", 0.5))
+    assert ledger.tend(next(MOMENTS)) is None
+    ledger.add(spend("a", 0.25, 0.75))
+    monkeypatch.setattr(spend_ledger, "PROMPT_SECONDS", 60.0)
+    disk.answers.set()
+    known = ledger.look()
+    assert known is not None
+    assert known.today == {"USD": 0.75}
+    assert today(tmp_path) == {"USD": 0.5}
+    assert ledger.close(60.0)
+    assert today(tmp_path) == {"USD": 0.75}
 
 
 def test_a_new_day_begins_with_nothing_and_its_sessions_with_what_they_had(
@@ -124,12 +192,12 @@ def test_what_cannot_be_written_now_is_written_on_a_clock(tmp_path: Path) -> Non
         assert written(ledger, spend("a", 0.25, 0.75)).today == {"USD": 0.75}
         assert not (tmp_path / FILE).exists()
         assert not ledger.close(0.0)
-    due = ledger.due(in_turn=False)
+    due = ledger.due(0.0, in_turn=False)
     assert due is not None
     spent = ledger.tend(due)
     assert spent is not None
     assert spent.today == {"USD": 0.75} == today(tmp_path)
-    assert ledger.due(in_turn=False) is None
+    assert ledger.due(0.0, in_turn=False) is None
 
 
 def test_the_end_waits_for_a_process_that_writes(
@@ -154,7 +222,7 @@ def test_costs_of_a_moment_are_written_together(tmp_path: Path) -> None:
         ledger.add(spend("a", 0.25, number / 4))
         assert ledger.tend(100.1) is None
     assert today(tmp_path) == {"USD": 0.25}
-    assert ledger.due(in_turn=False) == 100.0 + WRITE_SECONDS
+    assert ledger.due(0.0, in_turn=False) == 100.0 + WRITE_SECONDS
     assert ledger.tend(100.0 + WRITE_SECONDS) is not None
     assert today(tmp_path) == {"USD": 250.25}
 
@@ -162,8 +230,8 @@ def test_costs_of_a_moment_are_written_together(tmp_path: Path) -> None:
 def test_a_turn_without_costs_of_its_own_looks_at_what_others_spend(tmp_path: Path) -> None:
     ledger, other = SpendLedger(str(tmp_path)), SpendLedger(str(tmp_path))
     ledger.tend(100.0)
-    assert ledger.due(in_turn=False) is None
-    assert ledger.due(in_turn=True) == 100.0 + LOOK_SECONDS
+    assert ledger.due(0.0, in_turn=False) is None
+    assert ledger.due(0.0, in_turn=True) == 100.0 + LOOK_SECONDS
     written(other, spend("b", 2))
     assert ledger.tend(100.0 + LOOK_SECONDS / 2) is None
     spent = ledger.tend(100.0 + LOOK_SECONDS)
@@ -178,7 +246,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem_and_is_tried_again(tmp_pat
     ledger.add(spend("a", 0.5))
     assert ledger.tend(100.0) is None
     assert ledger.problem is not None
-    assert ledger.due(in_turn=False) == 100.0 + RETRY_SECONDS
+    assert ledger.due(0.0, in_turn=False) == 100.0 + RETRY_SECONDS
     assert not ledger.close(600.0)
     (tmp_path / "file").unlink()
     assert written(ledger, spend("b", 0.5)).today == {"USD": 1.0}
