@@ -28,7 +28,10 @@ NAME, KEY_NAME = "push.json", "push.key"
 MAX_SUBSCRIPTIONS = 32
 """The largest number of the owner's subscriptions, and of all guests' together."""
 
-MAX_BYTES = 512 * 1024
+MAX_REMOVED = 1024
+"""The largest number of removed subscriptions of a fleet that are remembered, the latest."""
+
+MAX_BYTES = 1024 * 1024
 
 
 class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,6 +46,8 @@ class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
         origin: the page's origin, which tells the push service who sends.
         expires: when it ends, in seconds since 1970 UTC; 0 for never.
         by_guest: it was made with a token for one session.
+        changed_epoch_ms: in a fleet, when this was written, by the writer's clock; an older state
+            never replaces it. 0 elsewhere.
     """
 
     subscription_id: str
@@ -53,6 +58,18 @@ class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     origin: str = ""
     expires: int = 0
     by_guest: bool = False
+    changed_epoch_ms: int = 0
+
+    @classmethod
+    def removed(cls, subscription_id: str) -> PushSubscription:
+        """Return what stands for a subscription that was removed, so that it does not come back."""
+        # For nodes that know no removed ones, it has ended.
+        return cls(subscription_id=subscription_id, endpoint="", p256dh="", auth="", expires=1)
+
+    @property
+    def is_removed(self) -> bool:
+        """Return whether this stands for a subscription that was removed."""
+        return not self.endpoint
 
     @property
     def login(self) -> tuple[bool, str, int]:
@@ -96,27 +113,36 @@ class Subscriptions:
             return []
 
     def put(self, subscription: PushSubscription, now_seconds: float) -> None:
-        """Add a subscription, or renew the one of its id.
+        """Add a subscription, or renew the one of its id; an older state of it changes nothing.
 
         Raises:
             StoreError: The file cannot be written.
         """
 
-        def changed(each: PushSubscription) -> bool:
-            return each.covers(each.session, now_seconds) and (
-                each.subscription_id != subscription.subscription_id
-            )
+        def changed(current: list[PushSubscription]) -> list[PushSubscription]:
+            rest: list[PushSubscription] = []
+            for each in current:
+                if each.subscription_id == subscription.subscription_id:
+                    if each.changed_epoch_ms > subscription.changed_epoch_ms:
+                        return current
+                elif each.is_removed or each.covers(each.session, now_seconds):
+                    rest.append(each)
+            return _bounded([*rest, subscription])
 
-        self._rewrite(lambda current: _bounded([*filter(changed, current), subscription]))
+        self._rewrite(changed)
 
     def remove(self, subscription_id: str) -> None:
-        """Remove a subscription, if it is there.
+        """Remove a subscription, if it is there. One that is known to be removed stays known.
 
         Raises:
             StoreError: The file cannot be written.
         """
         self._rewrite(
-            lambda current: [each for each in current if each.subscription_id != subscription_id]
+            lambda current: [
+                each
+                for each in current
+                if each.is_removed or each.subscription_id != subscription_id
+            ]
         )
 
     def clear(self) -> None:
@@ -205,8 +231,10 @@ def _bounded(subscriptions: list[PushSubscription]) -> list[PushSubscription]:
     and the owner's only the owner's.
     """
     *earlier, new = subscriptions
-    alike = [each for each in earlier if each.by_guest == new.by_guest]
-    if len(alike) < MAX_SUBSCRIPTIONS:
+    kind = new.by_guest, new.is_removed
+    most = MAX_REMOVED if new.is_removed else MAX_SUBSCRIPTIONS
+    alike = [each for each in earlier if (each.by_guest, each.is_removed) == kind]
+    if len(alike) < most:
         return subscriptions
     gone = next((each for each in alike if each.login == new.login), alike[0])
     return [each for each in subscriptions if each is not gone]

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import json
 import subprocess
 from contextlib import closing
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.kit.fleet.connected import connected as servers
 from tests.kit.fleet.nodes import Fleet
-from tests.kit.gateway.serving import GATEWAY, agent
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.serving import GATEWAY, agent, until
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.push_service import PushBrowser, PushService
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lastword.gateway.fleet.broker import Broker
     from tests.kit.fleet.nodes import Node
     from tests.kit.fleet.servers import Cluster
 
@@ -54,6 +61,89 @@ def test_what_one_node_prints_every_node_takes_and_a_link_works_once(
         assert status_of(f"{at_second}/v1/sessions", token) == 200
         link = printed(first, "--link", at_second)
         assert [status_of(link), status_of(link)] == [303, 401]
+
+
+def subscribed(node: Node, browser: PushBrowser) -> str:
+    """Subscribe a browser at a node; return the subscription's id."""
+    body = json.dumps(browser.request).encode()
+    made = ApiClient(node).ask(
+        "/v1/push", method="POST", body=body, content_type="application/json"
+    )
+    assert made.status == 201
+    return str(made.json["id"])
+
+
+def subscriptions(node: Node) -> list[str]:
+    """The ids of the subscriptions that a node lists."""
+    return [each["id"] for each in ApiClient(node).json("/v1/push")["subscriptions"]]
+
+
+async def last_message(broker: Broker, subject: str) -> dict[str, Any]:
+    """The last message of a subject, as whoever has the servers' password reads it."""
+    bucket = subject.split(".")[1]
+    answer = await broker.call(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": subject})
+    message: dict[str, Any] = answer["message"]
+    return message
+
+
+def test_the_servers_password_brings_back_no_removed_subscription(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+
+    async def play(service: PushService) -> None:
+        async with servers(cluster.urls) as thief:
+
+            def go_on(number: int) -> None:
+                """Let both nodes see all that was written."""
+                last = subscribed(one, PushBrowser(service, f"sentinel-{number}"))
+                for node in (one, two):
+                    until("it is seen", lambda node=node: last in subscriptions(node))
+                    assert ended not in subscriptions(node)
+
+            ended = subscribed(one, PushBrowser(service, "one"))
+            until("the other has it", lambda: ended in subscriptions(two))
+            subject = f"$KV.lw_push.{ended}"
+            record = base64.b64decode((await last_message(thief, subject))["data"])
+            ApiClient(two).ask(f"/v1/push/{ended}", method="DELETE")
+            until("it has ended there", lambda: ended not in subscriptions(one))
+            await thief.store(subject, record, {})
+            go_on(1)
+            for headers in (
+                {"KV-Operation": "DEL"},
+                {"KV-Operation": "PURGE", "Nats-Rollup": "sub"},
+            ):
+                await thief.store(subject, b"", headers)
+                await thief.store(subject, record, {})
+            go_on(2)
+            await thief.call("STREAM.PURGE.KV_lw_push", {"filter": subject})
+            await thief.store(subject, record, {})
+            go_on(3)
+            two.reload()
+            go_on(4)
+            assert subscribed(two, PushBrowser(service, "one")) == ended
+            until("it is back", lambda: ended in subscriptions(one))
+
+    with PushService() as service:
+        asyncio.run(play(service))
+
+
+def test_the_servers_password_makes_no_used_link_work_again(fleet: Fleet, cluster: Cluster) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    links = [printed(one, "--link", f"http://127.0.0.1:{each.port}") for each in (one, two)]
+    at_one = links[1].replace(str(two.port), str(one.port))
+    assert [status_of(each) for each in links] == [303, 303]
+    remembered = one.state / "gateway" / "fleet"
+    until("one knows of both", lambda: len([*remembered.glob("used-links/*")]) == 2)
+
+    async def forget() -> None:
+        async with servers(cluster.urls) as thief:
+            await thief.call("STREAM.PURGE.KV_lw_links", {})
+
+    asyncio.run(forget())
+    two.reload()
+    assert [status_of(each) for each in (*links, at_one)] == [401, 401, 401]
+    assert status_of(printed(one, "--link", f"http://127.0.0.1:{one.port}")) == 303
 
 
 def test_a_gateway_that_has_left_its_fleet_prints_tokens_of_its_own(

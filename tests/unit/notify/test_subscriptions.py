@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.notify.subscriptions import MAX_SUBSCRIPTIONS, PushSubscription, Subscriptions, id_of
+from lastword.notify.subscriptions import (
+    MAX_REMOVED,
+    MAX_SUBSCRIPTIONS,
+    PushSubscription,
+    Subscriptions,
+    id_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +87,9 @@ def test_as_many_subscriptions_as_there_may_be_are_read_again_however_long(tmp_p
     for number in range(2 * MAX_SUBSCRIPTIONS):
         each = made(number, session='"' * 1024, by_guest=number % 2 > 0)
         kept.put(msgspec.structs.replace(each, endpoint='"' * 2048, origin="o" * 1000), NOW)
-    assert len(kept.all()) == 2 * MAX_SUBSCRIPTIONS
+    removed = [PushSubscription.removed(f"{number:016x}") for number in range(MAX_REMOVED)]
+    (tmp_path / "push.json").write_bytes(msgspec.json.encode([*kept.all(), *removed]))
+    assert len(kept.all()) == 2 * MAX_SUBSCRIPTIONS + MAX_REMOVED
 
 
 def test_an_ended_subscription_covers_nothing(tmp_path: Path) -> None:
@@ -119,6 +127,40 @@ def test_a_subscription_that_is_removed_is_gone(tmp_path: Path) -> None:
     kept.remove(made(1).subscription_id)
     kept.remove("unknown")
     assert kept.all() == [made(2)]
+
+
+def test_an_older_state_of_a_subscription_changes_nothing_and_a_removed_one_stays_removed(
+    tmp_path: Path,
+) -> None:
+    def at(changed: int) -> PushSubscription:
+        return msgspec.structs.replace(made(1), changed_epoch_ms=changed)
+
+    def removed(changed: int) -> PushSubscription:
+        name = made(1).subscription_id
+        return msgspec.structs.replace(PushSubscription.removed(name), changed_epoch_ms=changed)
+
+    kept = Subscriptions(str(tmp_path))
+    for each in (at(1), removed(2), at(1), at(0)):
+        kept.put(each, NOW)
+    kept.remove(made(1).subscription_id)
+    for other in range(2, 2 * MAX_SUBSCRIPTIONS):  # a removed one displaces none of these
+        kept.put(made(other), NOW)
+        kept.put(at(1), NOW)
+    active = [each for each in kept.all() if each.covers("s", NOW)]
+    assert len(active) == MAX_SUBSCRIPTIONS
+    assert made(1).subscription_id not in {each.subscription_id for each in active}
+    kept.put(at(3), NOW)
+    kept.put(removed(2), NOW)
+    assert kept.all()[-1] == at(3)
+
+
+def test_removed_subscriptions_are_bounded(tmp_path: Path) -> None:
+    kept = Subscriptions(str(tmp_path))
+    kept.put(made(1), NOW)
+    removed = [PushSubscription.removed(f"{number:016x}") for number in range(MAX_REMOVED + 1)]
+    (tmp_path / "push.json").write_bytes(msgspec.json.encode([*kept.all(), *removed[:-1]]))
+    kept.put(removed[-1], NOW)
+    assert kept.all() == [made(1), *removed[1:]]
 
 
 def test_the_key_is_made_once_and_is_its_users_alone(tmp_path: Path) -> None:

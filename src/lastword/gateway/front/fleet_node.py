@@ -126,14 +126,12 @@ class FleetNode:
             self._broker, records.OWNERS, OwnerRecord, self._records, LEASE_SECONDS
         )
         self._session_records = Bucket(self._broker, records.SESSIONS, SessionRecord, self._records)
-        self.push: FleetPush = FleetPush(
-            push_folder_of(settings.holder.state_folder, in_fleet=True),
-            key.derived("push"),
-            self._broker,
-            self._records,
-        )
+        folder = push_folder_of(settings.holder.state_folder, in_fleet=True)
+        self.push: FleetPush = FleetPush(folder, key.derived("push"), self._broker, self._records)
         self.replicas: Streams = Streams(self._broker, key.derived(REPLICAS))
-        self.links: FleetLinks = FleetLinks(self.keeper, self.name, self._broker, self._records)
+        self.links: FleetLinks = FleetLinks(
+            folder, self.keeper, self.name, self._broker, self._records
+        )
         self.openings: FleetOpenings = FleetOpenings(self._broker, self._records)
         self._nodes = Mirror(self._broker, self._node_records)
         self._owners = Mirror(self._broker, self._owner_records)
@@ -203,6 +201,7 @@ class FleetNode:
             raise FleetError("the NATS servers do not send the fleet's records") from None
         await self._register()
         self._tasks.append(asyncio.create_task(self.push.run()))
+        self._tasks.append(asyncio.create_task(self.links.run()))
         self._tasks.append(asyncio.create_task(self._keep_streams()))
 
     async def _join_later(self) -> None:

@@ -1,7 +1,9 @@
 """Subscriptions of browsers to notifications, as all nodes of a fleet have them.
 
-Owns that each node's file has them: whichever node has a session, its holder reads that file. All
-nodes have one key for push services, since a browser subscribes to the holder of one key.
+Owns that each node's file has them: whichever node has a session, its holder reads that file. One
+that is removed is replaced by a record that says so, and a node never takes an older record for a
+newer one: who has no more than the servers' password cannot bring it back. All nodes have one key
+for push services, since a browser subscribes to the holder of one key.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -25,6 +28,10 @@ from lastword.notify.subscriptions import PushSubscription, Subscriptions
 if TYPE_CHECKING:
     from lastword.gateway.fleet.broker import Broker
     from lastword.gateway.fleet.records import Records
+
+REMOVED_SECONDS = 30 * 24 * 3600.0
+"""How long the servers keep what has ended. A node that was away for longer drops what they do not
+have, and could be given a removed one again."""
 
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 """How many points the curve P-256 has (FIPS 186-5)."""
@@ -53,21 +60,27 @@ class FleetPush:
         self._mirror.listen(lambda *change: self._changes.put_nowait(change))
         self._changes: asyncio.Queue[tuple[str, PushSubscription | None]] = asyncio.Queue()
 
-    async def put(self, subscription: PushSubscription) -> None:
-        """Add a subscription, or renew the one of its id.
+    async def put(self, subscription: PushSubscription) -> PushSubscription:
+        """Add a subscription, or renew the one of its id; return it as all nodes have it.
 
         Raises:
             FleetError: It is not stored, or that is not known.
         """
+        # The clock of the node that wrote the state before may be ahead.
+        earlier = self._mirror.records.get(subscription.subscription_id)
+        after = earlier.changed_epoch_ms + 1 if earlier is not None else 0
+        changed = max(after, time.time_ns() // 1_000_000)
+        subscription = msgspec.structs.replace(subscription, changed_epoch_ms=changed)
         await self._bucket.put(subscription.subscription_id, subscription)
+        return subscription
 
-    async def remove(self, subscription_id: str) -> None:
-        """Remove a subscription, if it is there.
+    async def remove(self, subscription_id: str) -> PushSubscription:
+        """Remove a subscription; return what stands for it from now on.
 
         Raises:
             FleetError: It is not removed, or that is not known.
         """
-        await self._bucket.delete(subscription_id)
+        return await self.put(PushSubscription.removed(subscription_id))
 
     async def run(self) -> None:
         """Keep this node's file like the fleet's, until cancelled."""
@@ -90,12 +103,13 @@ class FleetPush:
             self._file.put(subscription, time.time())
 
     async def forget_ended(self) -> None:
-        """Remove the subscriptions that have ended."""
+        """Delete the records of subscriptions that have ended."""
         now = time.time()
+        before_ms = (now - REMOVED_SECONDS) * 1000
         with contextlib.suppress(FleetError):
             for name, each in [*self._mirror.records.items()]:
-                if not each.covers(each.session, now):
-                    await self.remove(name)
+                if not each.covers(each.session, now) and each.changed_epoch_ms < before_ms:
+                    await self._bucket.delete(name)
 
 
 def _pem_of(key: bytes) -> bytes:

@@ -41,12 +41,12 @@ NO_ADDRESS = "The endpoint of a push service is an https address"
 class SharedSubscriptions(Protocol):
     """Subscriptions that other gateways have, too. Both functions may raise `LastwordError`."""
 
-    async def put(self, subscription: PushSubscription) -> None:
-        """Add a subscription, or renew the one of its id."""
+    async def put(self, subscription: PushSubscription) -> PushSubscription:
+        """Add a subscription, or renew the one of its id; return it as all have it."""
         ...
 
-    async def remove(self, subscription_id: str) -> None:
-        """Remove a subscription, if it is there."""
+    async def remove(self, subscription_id: str) -> PushSubscription:
+        """Remove a subscription; return what stands for it from now on."""
         ...
 
 
@@ -89,7 +89,7 @@ class PushApi:
             by_guest=by_guest,
         )
         if self._shared is not None:
-            await _shared(self._shared.put(made))
+            made = await _shared(self._shared.put(made))
         await _stored(lambda: self._subscriptions.put(made, time.time()), grant)
         return await self._view(grant, made.subscription_id, status=201)
 
@@ -102,8 +102,10 @@ class PushApi:
             message = "There is no such subscription. It may have ended already."
             raise ProblemError(404, "not_found", message)
         if self._shared is not None:
-            await _shared(self._shared.remove(ended))
-        await _stored(lambda: self._subscriptions.remove(ended), grant)
+            removed = await _shared(self._shared.remove(ended))
+            await _stored(lambda: self._subscriptions.put(removed, time.time()), grant)
+        else:
+            await _stored(lambda: self._subscriptions.remove(ended), grant)
         return await self._view(grant)
 
     def _rows(self, grant: Grant) -> list[PushRow]:
@@ -133,14 +135,14 @@ class PushApi:
         return requests.answer(view, status)
 
 
-async def _shared(change: Awaitable[None]) -> None:
-    """Change what other gateways have.
+async def _shared(change: Awaitable[PushSubscription]) -> PushSubscription:
+    """Change what other gateways have; return the subscription as they have it.
 
     Raises:
         ProblemError: It cannot be changed now.
     """
     try:
-        await change
+        return await change
     except LastwordError:
         message = "The fleet's servers do not answer. Try again."
         raise ProblemError(500, "internal", message) from None
