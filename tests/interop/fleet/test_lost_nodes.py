@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,7 @@ from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from tests.kit.fleet.nodes import Fleet
@@ -50,6 +54,28 @@ def test_a_turn_of_a_node_that_has_died_is_ended_by_another_one(fleet: Fleet) ->
         other.find(says("Hi."))
         params = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
         assert refusal(other, "session/prompt", params)["reason"] == lost
+
+
+def test_a_node_that_is_told_to_end_ends_its_turns_itself_and_is_listed_no_more(
+    fleet: Fleet,
+) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one, capabilities=TYPED) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session)
+        viewer.find(says("Hi."))
+        until("it is replicated", lambda: len(ApiClient(two).events(session)) > 2)
+        (holder,) = one.holders()
+        os.kill(holder["pid"], signal.SIGTERM)
+        until("the turn has ended", lambda: ended(two, session))
+        one.front.terminate()
+        one.front.wait(FUSE_SECONDS)
+    nodes = json.loads(two.tell("status", "--fleet", "--json").stdout)["fleet"]["nodes"]
+    assert [each["node"] for each in nodes] == [two.name]
+    until("it has left the session", lambda: listed(two, session)["state"] == "lost")
+    (error,) = ApiClient(two).events(session, kinds="error")
+    assert (error["facts"]["type"], error["facts"]["reason"]) == ("agent_crash", "holder_died")
+    assert not [each for each in two.holders() if each["sessions"]]
 
 
 def test_an_editor_at_another_front_learns_how_its_turn_ended_with_the_node(fleet: Fleet) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
+import socket
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.gateway import wire
 from lastword.gateway.front.holders import Holders, StartError
 from lastword.gateway.settings.holder import HolderSettings
 from tests.kit.gateway import serving
-from tests.kit.gateway.serving import is_running, until
+from tests.kit.gateway.serving import agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import patient
 from tests.kit.sidecar import hurried
@@ -127,7 +131,12 @@ def test_who_waits_for_a_holder_that_hangs_is_told(serve: Serve) -> None:
         viewer.load(hung, gateway.root)
 
 
-def test_a_holder_that_is_killed_takes_no_other_session_of_the_link_with_it(serve: Serve) -> None:
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGKILL, "has just ended"), (signal.SIGTERM, "was stopped")]
+)
+def test_a_holder_that_is_ended_takes_no_other_session_of_the_link_with_it(
+    serve: Serve, number: signal.Signals, said: str
+) -> None:
     gateway = serve({"turns": [[{"say": "One."}, {"silence": True}]], "sessions": "resume"})
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         lost, well = viewer.new(gateway.root), viewer.new(gateway.root)
@@ -135,8 +144,10 @@ def test_a_holder_that_is_killed_takes_no_other_session_of_the_link_with_it(serv
         for session in (lost, well):
             viewer.find(lambda frame, session=session: is_said(frame, session))
         holder = holder_of(gateway, lost)
-        os.kill(holder["pid"], signal.SIGKILL)
-        assert failure(viewer.answer(prompt)) == ("agent_crash", "holder_died")
+        os.kill(holder["pid"], number)
+        answer = viewer.answer(prompt)
+        assert failure(answer) == ("agent_crash", "holder_died")
+        assert said in answer["error"]["message"]
         until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
         viewer.send({"method": "session/cancel", "params": {"sessionId": well}})
         assert viewer.answer(other)["result"]["stopReason"] == "cancelled"
@@ -145,6 +156,50 @@ def test_a_holder_that_is_killed_takes_no_other_session_of_the_link_with_it(serv
         viewer.prompt(lost)
         viewer.find(lambda frame: is_said(frame, lost))
         assert not [frame for frame in viewer.frames if frame.get("id") == "lastword-front"]
+
+
+SLOW_TO_END = """
+import signal, subprocess, sys, threading
+agent = subprocess.Popen([sys.executable, *sys.argv[1:]], stdin=subprocess.PIPE)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def pass_on():
+    for line in sys.stdin.buffer:
+        agent.stdin.write(line)
+        agent.stdin.flush()
+threading.Thread(target=pass_on, daemon=True).start()
+threading.Event().wait()
+"""
+
+
+def test_a_holder_that_ends_late_leaves_the_socket_of_its_sessions_next_one(
+    serve: Serve, tmp_path: Path
+) -> None:
+    slow, scenario = tmp_path / "slow.py", tmp_path / "turns.json"
+    slow.write_text(SLOW_TO_END)
+    scenario.write_text(json.dumps(TURNS))
+    gateway = serve(command=[sys.executable, str(slow), *agent(str(scenario))[1:]])
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+    first = holder_of(gateway, session)
+    os.kill(first["pid"], signal.SIGKILL)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        viewer.load(session, gateway.root)
+    second = holder_of(gateway, session)
+    assert second["pid"] != first["pid"]
+    (path,) = gateway.runtime.rglob("session-*.sock")
+    with closing(socket.socket(socket.AF_UNIX)) as asking:
+        asking.connect(str(path))
+        asking.sendall(wire.control(wire.STOP) + b"\n")
+    link = next(gateway.runtime.rglob("*.session"))
+    until("it has left the session", lambda: not os.path.lexists(link))
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        viewer.load(session, gateway.root)
+        third, made = holder_of(gateway, session), os.stat(path)
+        assert is_running(second["pid"])
+        until("the second has ended", lambda: not is_running(second["pid"]))
+        assert third["pid"] != second["pid"]
+        assert os.path.samestat(os.stat(path), made)
+        assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
 
 
 @pytest.mark.usefixtures("soon")

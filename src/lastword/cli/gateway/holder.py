@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -247,6 +248,11 @@ def _ownership(holder: Holder) -> Ownership:
     return Ownership(FleetServices(settings.fleet, settings.name), holder)
 
 
+async def _run(holder: Holder) -> None:
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, holder.terminate)
+    await holder.run()
+
+
 def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
     """Hold an agent.
 
@@ -277,7 +283,7 @@ def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
     try:
         holder = Holder(settings, agent, open_log, notices, fleet)
         try:
-            asyncio.run(holder.run())
+            asyncio.run(_run(holder))
         finally:
             holder.reports.finish()
     except LogOwnedError:

@@ -358,6 +358,13 @@ class Ownership:
                 await self._services.sessions.put(name, record)
                 await self._leases.release(name)
 
+    async def settle(self) -> None:
+        """Wait until the fleet has all of every log, for a while at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                for owned in list(self._owned.values()):
+                    await owned.replicator.settled()
+
     async def close(self) -> None:
         """Wait for what ends, and leave the fleet."""
         if self._ending:

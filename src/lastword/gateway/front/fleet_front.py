@@ -63,4 +63,4 @@ class FleetFront:
         """Leave the fleet."""
         self._forgetting.cancel()
         self._takeovers.close()
-        await self.node.close()
+        await self.node.close(stays=self._own.have_sessions())

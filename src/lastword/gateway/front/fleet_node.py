@@ -214,8 +214,8 @@ class FleetNode:
                 await asyncio.sleep(COMPLAIN_EVERY_SECONDS)
         await self._renew()
 
-    async def close(self) -> None:
-        """Leave the fleet; where holders stay, so does the record, for its time."""
+    async def close(self, *, stays: bool) -> None:
+        """Leave the fleet. Where sessions stay, so does the record, for its time."""
         self._listener.close()
         for task in self._tasks:
             task.cancel()
@@ -223,7 +223,7 @@ class FleetNode:
             await asyncio.wait(self._tasks)
         self._address = None
         with contextlib.suppress(FleetError):
-            if self._used():
+            if stays:
                 await self._node_records.renew(self.name, self.record, self._revision)
             else:
                 await self._node_records.delete(self.name, self._revision)

@@ -81,18 +81,16 @@ class Takeovers:
             await asyncio.sleep(SHORTEST_SECONDS)
 
     async def _was_open(self, last: OwnerRecord) -> bool:
-        """Return whether a turn was open. The end of the log knows more than a lease may show.
+        """Return whether a turn was open: as the lease showed it, unless the log goes on behind it.
 
         Raises:
             FleetError: The log cannot be read now.
             LogUnavailableError: The same.
         """
-        if last.view.state in OPEN:
-            return True
         replicas, session_id = self._node.replicas, last.session
         end = await replicas.last(session_id)
         if end.last == last.view.head:
-            return False
+            return last.view.state in OPEN
         view = await replica_view(replicas, end, SessionDetails(id=session_id))
         return view.state in OPEN
 

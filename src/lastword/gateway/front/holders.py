@@ -110,6 +110,10 @@ class Holders:
         """Return how many agents run that are not spare."""
         return sum(not os.path.basename(path).startswith("spare-") for path in self.sockets())
 
+    def have_sessions(self) -> bool:
+        """Return whether any of them has a session; one that is ending has none."""
+        return any(name.endswith(".session") for name in self._names())
+
     def places(self) -> list[str]:
         """Return the sockets of all holders."""
         return self.sockets()

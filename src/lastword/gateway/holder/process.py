@@ -116,6 +116,7 @@ class Holder:
         self._initialize_failed: dict[str, Any] | None = None
         self._ready = asyncio.Event()
         self._over = asyncio.Event()
+        self._is_terminated = False
         self.abandoned: set[str] = set()
         """Sessions that other nodes have now."""
         self._stirred = asyncio.Event()
@@ -177,6 +178,7 @@ class Holder:
             self._accept, made, limit=wire.LINE_LIMIT_BYTES, backlog=BACKLOG
         )
         os.chmod(made, 0o600)
+        self._socket = _identity(made)
         os.rename(made, self.socket_path)
         return server
 
@@ -446,6 +448,16 @@ class Holder:
         with contextlib.suppress(OSError):
             os.symlink(os.path.basename(self.socket_path), self._link_of(session))
 
+    def _unlink(self, path: str) -> None:
+        """Delete a path to this holder's socket, unless it leads to the session's next holder."""
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                is_own = _identity(path) == self._socket
+            except FileNotFoundError:
+                is_own = True  # it leads nowhere
+            if is_own:
+                os.unlink(path)
+
     @property
     def can_close(self) -> bool:
         """Return whether the agent can close a session on request."""
@@ -460,8 +472,7 @@ class Holder:
         if self._by_agents_id.get(session.agents_id) is session:
             del self._by_agents_id[session.agents_id]
         session.end(word)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._link_of(session))
+        self._unlink(self._link_of(session))
         if not self.sessions:
             self._over.set()
 
@@ -496,8 +507,7 @@ class Holder:
         self._by_agents_id.pop(session.agents_id, None)
         self.abandoned.add(session.id)
         session.abandon(reason, aside)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._link_of(session))
+        self._unlink(self._link_of(session))
 
     def _limit_waits(self, agents_id: str, stored: StoredWait | None) -> None:
         """Log that a session waits for the end of a limit, or that it goes on now."""
@@ -532,7 +542,12 @@ class Holder:
         return error_object
 
     def stop(self) -> None:
-        """Stop, and end the agent."""
+        """Stop, and end the agent and its sessions."""
+        self._over.set()
+
+    def terminate(self) -> None:
+        """Stop, and end the agent and its turns; whoever comes next takes the sessions up."""
+        self._is_terminated = True
         self._over.set()
 
     def stir(self) -> None:
@@ -572,7 +587,21 @@ class Holder:
                 self._over.set()
         return now if behind else due
 
+    async def _hand_over(self) -> None:
+        sessions = list(self.sessions.values())
+        for session in sessions:
+            session.end_turns()
+            self._unlink(self._link_of(session))
+        await self.agent.stop()  # before another one can be started in the same files
+        if self.fleet is not None:
+            await self.fleet.settle()
+        self.sessions.clear()
+        for session in sessions:
+            session.leave()
+
     async def _leave(self) -> None:
+        if self._is_terminated:
+            await self._hand_over()
         for session in list(self.sessions.values()):
             self.close_session(session, "stopped")
         if self.fleet is not None:
@@ -583,8 +612,13 @@ class Holder:
             session.close()
         self.quality.leave(self.settings.run_folder)
         self.record.close()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.socket_path)
+        self._unlink(self.socket_path)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    """Return what tells a file from others of its name: a deleted one's number is used again."""
+    status = os.stat(path)
+    return status.st_ino, status.st_mtime_ns
 
 
 def _is_gone(path: str) -> bool:

@@ -24,6 +24,7 @@ from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import SessionDetails, view_of
 from lastword.gateway.holder.effects import Effects, Retell, Then, ToAgent
 from lastword.gateway.holder.hub import Hub
+from lastword.gateway.holder.limit_waits import WaitingTurn, waiting_turn
 from lastword.gateway.holder.own_requests import RequestFailedError
 from lastword.gateway.holder.quality import LogCounts
 from lastword.gateway.log import files
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.holder.attached_viewer import AttachedViewer
     from lastword.gateway.holder.effects import HubEffect, Message
-    from lastword.gateway.holder.limit_waits import WaitingTurn
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.session_holder import SessionHolder
     from lastword.gateway.log.entries import Cursor, Gap
@@ -397,6 +397,13 @@ class HeldSession:
         finally:
             self._watching.discard(grown)
 
+    def end_turns(self) -> None:
+        """End what is open with the agent; a turn that waits for the end of a limit is left."""
+        waiting = waiting_turn(self.log) if self._holder.agent.waits_for_limits else None
+        self.failed = error = refusals.agent_stopped()
+        but = waiting.number if waiting is not None else 0
+        self.carry_out(self.hub.lost_agent(lambda _: error, _now_ms(), but=but))
+
     def end(self, word: str) -> None:
         """End it for the holder: log that, and tell the viewers."""
         at_ms = _now_ms()
@@ -436,11 +443,15 @@ class HeldSession:
             reason: Why, for the viewers' sockets.
             aside: What the name of its file ends with from now on; empty for no other name.
         """
-        self.is_over = True
-        self._effects.drop()
         for attached in list(self._attached):
             attached.shut(1012, reason)
             attached.stop(1012, reason)
+        self.leave(aside)
+
+    def leave(self, aside: str = "") -> None:
+        """Write nothing more, and let another process take it up as it is."""
+        self.is_over = True
+        self._effects.drop()
         self._wake()
         self.log.close()
         if aside:

@@ -95,11 +95,10 @@ async def test_a_log_that_cannot_be_read_at_first_is_read_again(
 
 
 @fused
-async def test_an_open_turn_that_the_lease_shows_needs_no_look(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def read(store: FaultyStore, session_id: str) -> StreamEnd:
-        raise AssertionError(store, session_id)
+async def test_an_open_turn_that_the_lease_shows_is_ended() -> None:
+    assert await TwoNodes().lose(SessionState.RUNNING, 1, said(1)) == ["s"]
 
-    monkeypatch.setattr(FaultyStore, "last", read)
-    assert await TwoNodes().lose(SessionState.RUNNING, 0, said(1)) == ["s"]
+
+@fused
+async def test_a_turn_whose_end_the_lease_did_not_show_yet_is_left_as_it_is() -> None:
+    assert await TwoNodes().lose(SessionState.RUNNING, 1, said(1), end(1)) == []
