@@ -24,7 +24,12 @@ from lastword._version import __version__
 from lastword.gateway import wire
 from lastword.gateway.fleet import records
 from lastword.gateway.fleet.broker import Broker
-from lastword.gateway.fleet.errors import FencedError, FleetError
+from lastword.gateway.fleet.errors import (
+    FencedError,
+    FleetError,
+    NotStoredError,
+    OutcomeUnknownError,
+)
 from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.key import LINKS, REPLICAS, TOKENS, FleetKey
 from lastword.gateway.fleet.mirror import Mirror
@@ -55,6 +60,7 @@ from lastword.gateway.settings.fleet import DEFAULT_PORT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lastword.gateway.fleet.expiring import StoredRecord
     from lastword.gateway.fleet.node_requests import Handler
     from lastword.gateway.settings.fleet import FleetSettings
     from lastword.gateway.settings.gateway import GatewaySettings
@@ -255,25 +261,42 @@ class FleetNode:
             FleetError: Another node has this name, or no server answers.
         """
         revision = None
+        until = time.monotonic() + START_SECONDS
         for _ in range(NAME_LOOKS):
-            with contextlib.suppress(FencedError):
-                self._revision = await self._node_records.create(self.name, self.record)
-                return
-            stored = await self._node_records.read(self.name)
-            if stored is None:  # it has just ended
-                await asyncio.sleep(NAME_LOOK_SECONDS)
-                continue
-            is_own = stored.record.instance == self.settings.instance
-            if is_own or stored.record.address is None:
-                self._revision = await self._node_records.renew(
-                    self.name, self.record, stored.revision
-                )
-                return
-            if revision not in {None, stored.revision}:  # it lives, since it renews its record
-                raise FleetError(_same_name(stored.record))
-            revision = stored.revision
+            try:
+                other = await self._claim_name()
+            except FencedError:
+                pass  # it is looked at again
+            except (NotStoredError, OutcomeUnknownError):  # as while a leader is elected
+                if time.monotonic() >= until:
+                    raise
+            else:
+                if other is None:
+                    return
+                if revision not in {None, other.revision}:  # it lives, since it renews its record
+                    raise FleetError(_same_name(other.record))
+                revision = other.revision
             await asyncio.sleep(NAME_LOOK_SECONDS)
         raise FleetError(f"the record of the node {self.name} cannot be made")
+
+    async def _claim_name(self) -> StoredRecord[NodeRecord] | None:
+        """Return the record of another node of this name; `None` once the record is this one's.
+
+        Raises:
+            FencedError: The record has just ended, or changed.
+            FleetError: It was not stored, or that is not known.
+        """
+        with contextlib.suppress(FencedError):
+            self._revision = await self._node_records.create(self.name, self.record)
+            return None
+        stored = await self._node_records.read(self.name)
+        if stored is None:
+            raise FencedError("the record has just ended")
+        is_own = stored.record.instance == self.settings.instance
+        if not is_own and stored.record.address is not None:
+            return stored
+        self._revision = await self._node_records.renew(self.name, self.record, stored.revision)
+        return None
 
     async def _renew(self) -> None:
         """Renew the record, for as long as the front runs."""
