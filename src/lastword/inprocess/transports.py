@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import stat
 import threading
 import time
 from collections import deque
@@ -205,15 +206,18 @@ class PipeTransport(ByteTransport):
         """Read and write descriptors that stay the caller's; they become non-blocking.
 
         Raises:
-            ValueError: One of them is neither a pipe nor a socket, according to asyncio.
+            ValueError: One of them is neither a pipe nor a socket, according to asyncio; only what
+                is written may also go to a file.
         """
         loop = asyncio.get_running_loop()
         receiver = Receiver(receive_timeout)
         reading, _ = await loop.connect_read_pipe(lambda: receiver, _own(source, "rb"))
-        transport, flow = await loop.connect_write_pipe(
-            asyncio.streams.FlowControlMixin, _own(sink, "wb")
-        )
-        return cls(receiver, reading, asyncio.StreamWriter(transport, flow, None, loop))
+        flow = asyncio.streams.FlowControlMixin
+        if stat.S_ISREG(os.fstat(sink).st_mode):
+            writing: asyncio.WriteTransport = _FileTransport(_own(sink, "wb"))
+            return cls(receiver, reading, asyncio.StreamWriter(writing, flow(loop), None, loop))
+        writing, protocol = await loop.connect_write_pipe(flow, _own(sink, "wb"))
+        return cls(receiver, reading, asyncio.StreamWriter(writing, protocol, None, loop))
 
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
@@ -236,6 +240,36 @@ class PipeTransport(ByteTransport):
 def _own(fd: int, mode: str) -> Any:
     """Return a file for asyncio to own and close, whatever the caller does with the descriptor."""
     return open(os.dup(fd), mode, buffering=0)
+
+
+class _FileTransport(asyncio.WriteTransport):
+    """Writes to a file, as where somebody keeps the answers: asyncio takes only what can wait."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__({"pipe": file})
+        self._file = file
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Write at once; after a failure, such as a full disk, nothing more."""
+        rest = memoryview(data)
+        try:
+            while rest and not self._file.closed:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.close()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Do nothing: there is no buffer."""
+
+    def is_closing(self) -> bool:
+        """Return whether nothing more is written."""
+        return bool(self._file.closed)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    abort = close
 
 
 class Receiver(asyncio.Protocol):

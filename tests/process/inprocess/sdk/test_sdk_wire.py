@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,23 @@ def test_a_file_as_stdin_is_refused_with_the_same_error_as_by_the_sdk(
         )
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"ValueError: Pipe transport is for pipes/sockets only." in done.stderr
+
+
+def test_a_file_as_stdout_gets_every_answer(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    with file.open("wb") as stdout:
+        done = subprocess.run(
+            [*AGENTS, "plain"],
+            cwd=ROOT,
+            input=HELLO,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=FUSE_SECONDS,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+    (answer,) = map(json.loads, file.read_bytes().splitlines())
+    assert answer["result"]["protocolVersion"] == 1
 
 
 def test_nothing_as_stdin_is_a_client_that_has_left() -> None:
