@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from lastword.errors import MisuseError
 from lastword.inprocess import warnings
 from lastword.platform.framing import READ_BYTES
 from lastword.platform.pipes import close, is_blocking, is_waitable, set_blocking
@@ -26,6 +27,29 @@ AT_A_TERMINAL = (
     "Press Ctrl-D to stop it.\n"
 )
 
+_serving: set[int] = set()
+"""This process, while it serves a client on stdin and stdout; a fork of it is another one."""
+
+
+@contextlib.contextmanager
+def claimed() -> Iterator[None]:
+    """Serve one client on stdin and stdout: a second agent would read nothing, and answer nobody.
+
+    Raises:
+        MisuseError: Another agent in this process serves a client there.
+    """
+    process = os.getpid()
+    if process in _serving:
+        raise MisuseError(
+            "stdin and stdout serve the client of another agent in this process: wait until that "
+            "one has ended, or run this one in a process of its own or over streams of its own"
+        )
+    _serving.add(process)
+    try:
+        yield
+    finally:
+        _serving.discard(process)
+
 
 @contextlib.contextmanager
 def reserved() -> Iterator[tuple[int, int]]:
@@ -37,23 +61,27 @@ def reserved() -> Iterator[tuple[int, int]]:
 
     Yields:
         The descriptor to read the client from, and the one to write to.
+
+    Raises:
+        MisuseError: Another agent in this process has reserved them.
     """
-    source, sink = os.dup(STDIN), os.dup(STDOUT)
-    flags = [(fd, is_blocking(fd)) for fd in (source, sink)]
-    if os.isatty(source) and sys.stderr is not None:
-        sys.stderr.write(AT_A_TERMINAL)
-    try:
-        _point_elsewhere()
-        with printing_to_stderr():
-            yield source, sink
-    finally:
-        _flush()
-        for fd, blocking in flags:
-            set_blocking(fd, blocking)
-        os.dup2(source, STDIN)
-        os.dup2(sink, STDOUT)
-        for fd in (source, sink):
-            close(fd)
+    with claimed():
+        source, sink = os.dup(STDIN), os.dup(STDOUT)
+        flags = [(fd, is_blocking(fd)) for fd in (source, sink)]
+        if os.isatty(source) and sys.stderr is not None:
+            sys.stderr.write(AT_A_TERMINAL)
+        try:
+            _point_elsewhere()
+            with printing_to_stderr():
+                yield source, sink
+        finally:
+            _flush()
+            for fd, blocking in flags:
+                set_blocking(fd, blocking)
+            os.dup2(source, STDIN)
+            os.dup2(sink, STDOUT)
+            for fd in (source, sink):
+                close(fd)
 
 
 @contextlib.contextmanager

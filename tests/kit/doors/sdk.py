@@ -78,6 +78,11 @@ class AgentWithCancel(Agent):
         await self.work.own_cancel()
 
 
+async def second_door(work: Work) -> None:
+    """Be another agent of the same process."""
+    await lastword.run_agent(Agent(work))
+
+
 def run(work: Work, options: lastword.Options | None) -> None:
     """Be the agent."""
     agent = (AgentWithCancel if work.on_cancel else Agent)(work)

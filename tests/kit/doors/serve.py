@@ -75,6 +75,11 @@ def methods(work: Work) -> dict[str, Any]:
     return known | {"session/cancel": cancel} if work.on_cancel else known
 
 
+async def second_door(work: Work) -> None:
+    """Be another agent of the same process."""
+    await lastword.serve(methods(work))
+
+
 def run(work: Work, options: lastword.Options | None) -> None:
     """Be the agent."""
     serve = functools.partial(lastword.serve, methods(work), options=options)

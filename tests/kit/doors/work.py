@@ -474,6 +474,14 @@ class Work:
         subprocess.run(["echo", "printed by the handler"], check=True)  # noqa: ASYNC221
         await turn.say("Here.")
 
+    # --- turns that serve on the same stdin and stdout
+
+    async def do_serve_too(self, turn: Any, _: str) -> None:
+        try:
+            await self._module.second_door(self)
+        except ValueError as error:
+            await turn.say(str(error))
+
     # --- turns that are recorded
 
     async def do_throttle(self, _: Any, words: str) -> None:

@@ -95,6 +95,14 @@ def test_a_client_that_advertises_notices_is_told_of_a_silent_agent_before_its_l
     assert "the handler went silent" in said
 
 
+def test_a_second_agent_on_the_same_stdin_is_refused_and_the_first_serves_on(
+    client: DoorClient,
+) -> None:
+    assert client.take("serve_too")["result"] == END_TURN
+    assert "stdin and stdout serve the client of another agent" in "".join(client.texts)
+    assert client.goes_on()
+
+
 def test_a_client_that_does_not_read_slows_the_agent_and_loses_nothing(start: Start) -> None:
     client = start(reads=False)
     client.request("initialize", protocolVersion=1)

@@ -80,7 +80,8 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 
     Raises:
         TypeError: Only one of the two streams was given.
-        MisuseError: One of the options has no meaning for an agent in this process.
+        MisuseError: One of the options has no meaning for an agent in this process, or another
+            agent in it serves a client on stdin and stdout.
         MissingExtraError: The official SDK is not installed; raised when `lastword.run_agent` is
             first used.
     """

@@ -33,10 +33,11 @@ class GuardedTransport:
         self._wire: FrameTransport = (
             inner if isinstance(inner, ByteTransport) else MessageTransport(inner)
         )
-        self._printing = contextlib.ExitStack()
+        self._stdout = contextlib.ExitStack()
         if _is_on_stdout(inner):
             # The author's own streams are left alone; printed output is kept out of them.
-            self._printing.enter_context(stdio.printing_to_stderr())
+            self._stdout.enter_context(stdio.claimed())
+            self._stdout.enter_context(stdio.printing_to_stderr())
         self._own_cancel_seconds = own_cancel_seconds
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -105,7 +106,7 @@ class GuardedTransport:
         self._watch.close()
         if self._timer is not None:
             self._timer.cancel()
-        self._printing.close()
+        self._stdout.close()
         await self._wire.aclose()
 
     async def _drain_answer(self) -> None:

@@ -89,7 +89,8 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
     Raises:
         TypeError: A handler is not an `async def` function, or does not take the client first.
         ValueError: `session/new` or `session/prompt` is missing.
-        MisuseError: One of the options has no meaning for an agent in this process.
+        MisuseError: One of the options has no meaning for an agent in this process, or another
+            agent in it serves a client on stdin and stdout.
         SystemExit: A handler raised it.
     """
     router = Dispatch(handlers.read(methods))
