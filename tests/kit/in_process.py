@@ -64,6 +64,7 @@ class Shell:
         frames: What the client got for its prompt, in order.
         facts: What the core knows of the turn.
         cancelled: Cancellation reached the handler.
+        unread: What the client has sent, and a blocked loop has not read.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Shell:
         self.frames: list[Json] = []
         self.facts = Facts()
         self.cancelled = False
+        self.unread: list[Json] = []
         self.at_work = anyio.Event()
         self.answered = anyio.Event()
         self._handler = handler
@@ -91,6 +93,7 @@ class Shell:
             to_handler=lambda _frame, request: self._begin(request),
             on_cancel=_cancel,
             rearm=lambda: None,
+            read_ready=self._read_ready,
         )
 
     @property
@@ -101,6 +104,10 @@ class Shell:
     def client(self, message: Json) -> None:
         """The client sends."""
         self.link.from_client(jsonrpc.dumps(message))
+
+    def _read_ready(self) -> None:
+        while self.unread:
+            self.client(self.unread.pop(0))
 
     def show(self, **update: Any) -> None:
         """The handler sends an update."""

@@ -66,6 +66,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
             forked.end(error)
         if is_the_doors(error, request.link):
             raise
+        request.link.read_ready(request)
         request.raised(error)
         ending = process_ending(error)
         if ending is not None:
@@ -89,6 +90,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
     else:
         if os.getpid() != pid:
             forked.end()
+        request.link.read_ready(request)
         return result
     # Not where it was caught: what cannot be printed is not to be its context either.
     raise HandlerFailedError(f"{request.method} raised {name}") from cause

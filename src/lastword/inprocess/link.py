@@ -67,6 +67,7 @@ class HandlerLink:
         to_handler: Callable[[Frame, Request | None], None],
         on_cancel: Callable[[list[Request]], None],
         rearm: Callable[[], None],
+        read_ready: Callable[[], None] = lambda: None,
         note: Callable[[Entry], None] = warnings.note,
     ) -> None:
         """Connect a core.
@@ -77,6 +78,7 @@ class HandlerLink:
             to_handler: Delivers a message from the client, with the request that it begins.
             on_cancel: Called with the requests whose handlers are to stop.
             rearm: Called when `next_timeout` may have changed.
+            read_ready: Passes on what the client has sent by now, without waiting.
             note: Takes what the core records; it never raises.
         """
         self._skipped = waits.SKIPPED.get()
@@ -99,6 +101,7 @@ class HandlerLink:
         self._to_handler = to_handler
         self._on_cancel = on_cancel
         self._rearm = rearm
+        self._read_ready = read_ready
         self._requests: dict[bytes, Request] = {}
         self._lock = threading.RLock()
         self._pid = os.getpid()
@@ -173,6 +176,14 @@ class HandlerLink:
                 return False
             self.say(request, report)
             return not self._core.blown
+
+    def read_ready(self, request: Request) -> None:
+        """Take in what the client has sent by now, before the end of a prompt's handler.
+
+        The handler may have blocked the loop that reads: a cancel among it came before its end.
+        """
+        if request.method == acp.PROMPT and not request.over and not self.client_gone:
+            self._read_ready()
 
     def client_left(self) -> None:
         """Take in that the client is gone."""

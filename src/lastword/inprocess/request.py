@@ -123,6 +123,10 @@ class RequestLink(Protocol):
         """Take in that a handler raised; return `False` if nothing answers for it."""
         ...
 
+    def read_ready(self, request: Request) -> None:
+        """Take in what the client has sent by now, before the end of a prompt's handler."""
+        ...
+
     def handler_left(self) -> None:
         """Take in that no handler will answer any more."""
         ...

@@ -47,6 +47,10 @@ class FrameTransport(Protocol):
         """Begin to read."""
         ...
 
+    def read_ready(self) -> None:
+        """Pass on what has arrived by now and can be read without waiting; from the event loop."""
+        ...
+
     def write(self, frame: bytes) -> None:
         """Send a frame, without its line end, or keep it until `drain`."""
         ...
@@ -64,9 +68,10 @@ class FrameTransport(Protocol):
         ...
 
 
-async def line_blocks(read: Callable[[], Awaitable[bytes]]) -> AsyncIterator[Block]:
+async def line_blocks(
+    read: Callable[[], Awaitable[bytes]], lines: LineReader
+) -> AsyncIterator[Block]:
     """Read to the end, and split into lines; the last one may lack its line end."""
-    lines = LineReader(LINE_LIMIT_BYTES)
     while data := await read():
         oversized, block = lines.feed(data)
         if oversized is not None or block:
@@ -108,7 +113,7 @@ class ByteTransport:
 
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
-        blocks = line_blocks(self._read)
+        blocks = line_blocks(self._read, LineReader(LINE_LIMIT_BYTES))
         self._reading = asyncio.create_task(_pull(blocks, on_lines, end), name="lastword.read")
 
     async def _read(self) -> bytes:
@@ -116,6 +121,9 @@ class ByteTransport:
             return b""
         async with asyncio.timeout(self._receive_timeout):
             return await self._reader.read(READ_BYTES)
+
+    def read_ready(self) -> None:
+        """Do nothing: only the event loop reads an author's own streams."""
 
     def write(self, frame: bytes) -> None:
         """As `FrameTransport.write`."""
@@ -222,6 +230,14 @@ class PipeTransport(ByteTransport):
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
         self._receiver.start(on_lines, end)
+
+    def read_ready(self) -> None:
+        """As `FrameTransport.read_ready`; the end of input is left to the event loop."""
+        data = b""
+        with contextlib.suppress(OSError, ValueError):  # there is nothing, or it is closed
+            data = os.read(self._reading_from.get_extra_info("pipe").fileno(), READ_BYTES)
+        if data:
+            self._receiver.data_received(data)
 
     async def let_go(self) -> None:
         """Write what is left, for as long as a client that reads may take, and end."""
@@ -354,6 +370,9 @@ class MessageTransport:
     async def _blocks(self) -> AsyncIterator[Block]:
         while (message := await self._transport.receive()) is not None:
             yield None, [jsonrpc.dumps(message)]
+
+    def read_ready(self) -> None:
+        """Do nothing: an SDK transport has to be waited for."""
 
     def write(self, frame: bytes) -> None:
         """As `FrameTransport.write`."""

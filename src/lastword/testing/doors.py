@@ -149,6 +149,9 @@ class _MethodsTransport:
         while (message := await self._receive()) is not None:
             yield None, [jsonrpc.dumps(message)]
 
+    def read_ready(self) -> Block:
+        return None, []
+
     def write(self, frame: bytes) -> None:
         message = jsonrpc.loads(frame)
         if self._waker.is_here:

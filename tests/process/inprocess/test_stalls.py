@@ -57,9 +57,18 @@ def test_a_blocked_turn_is_answered_in_a_process_with_more_descriptors_than_sele
     client.end()
 
 
-def test_a_loop_that_runs_again_before_its_limit_keeps_its_turn(start: Start) -> None:
+def test_a_loop_that_runs_again_before_its_limit_keeps_its_turn_unless_the_user_cancelled_it(
+    start: Start, tmp_path: Path
+) -> None:
     client = start("blocked=30,10")
     client.initialize()
     assert client.take("block_for 1.0 1")["result"] == {"stopReason": "end_turn"}
     assert texts(client.frames) == ["before", "after"]
+    cancelled = tmp_path / "cancelled"
+    since = len(client.frames)
+    prompt = client.prompt(f"block_for 0.05 1 {cancelled}")
+    client.expect(lambda frame: texts([frame]) == ["before"], since=since)
+    client.cancel()
+    cancelled.touch()
+    assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
     assert client.end() == 0

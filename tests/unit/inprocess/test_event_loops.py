@@ -57,6 +57,22 @@ def error_of(frames: list[Json]) -> Json:
     return error
 
 
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_cancel_that_the_loop_reads_after_its_handler_has_blocked_it_ends_the_turn(
+    shell_for: ShellFor, *, fails: bool
+) -> None:
+    async def handler(shell: Shell) -> None:
+        shell.say("Here.")
+        shell.unread.append(CANCEL)
+        if fails:
+            raise LimitedError
+
+    shell = shell_for(handler)
+    await shell.whole_turn()
+    assert shell.frames[-1]["result"] == {"stopReason": "cancelled"}
+    assert kinds(shell.frames) == ["agent_message_chunk"]
+
+
 async def test_a_cancelled_handler_may_clean_up_in_peace(shell_for: ShellFor) -> None:
     cleaned: list[str] = []
 

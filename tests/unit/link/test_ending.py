@@ -17,7 +17,7 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.timeline import summary
 from lastword.core.timeline.entry import ended_by_cancel
 from tests.kit.rows import every
-from tests.kit.sources import FILES, module_of, tree_of
+from tests.kit.sources import FILES, ROOT, module_of, tree_of
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, greeted, prompt, result, update
 from tests.unit.link.test_connection_rare_frames import in_turn
 
@@ -75,7 +75,7 @@ def test_only_the_endings_module_moves_a_turn() -> None:
     callers = {
         module_of(file)
         for file in FILES
-        if "core" in file.parts
+        if file.is_relative_to(ROOT / "core")
         for node in ast.walk(tree_of(file))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -93,6 +93,12 @@ def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> Non
     facts = wire.entries[-1].facts
     assert (facts["stop_reason"], facts["cancelled"]) == ("end_turn", True)
     assert summary.summarise(wire.entries).outcome == "cancelled"
+
+
+def test_no_answer_of_a_handler_in_this_process_can_have_crossed_the_cancel() -> None:
+    wire = in_turn(in_process=True).client(cancel()).agent(result(1, "max_tokens"))
+    assert wire.answers(1)[0]["result"] == {"stopReason": "cancelled"}
+    assert wire.entries[-1].facts["cancelled"] is True
 
 
 @pytest.mark.parametrize(

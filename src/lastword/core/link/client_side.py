@@ -223,13 +223,18 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
         effects += ending.release(link, turn)
     else:
         due = link.now + link.options.cancel_grace_seconds
-        turn.cancel(due, waited=_waits_for_user(link, turn.session))
+        turn.cancel(due, was_open=_is_surely_open(link, turn.session))
     effects.append(entries.record(link, Kind.CANCEL, turn.session, turn, by=By.USER.value))
     return effects
 
 
-def _waits_for_user(link: Link, session: Session) -> bool:
-    """Return whether the session's one turn must be open, since its agent waits for the user."""
+def _is_surely_open(link: Link, session: Session) -> bool:
+    """Return whether no answer to the session's turns can be under way to here.
+
+    None can from a handler in this process, nor from an agent that waits for the user.
+    """
+    if link.options.in_process:
+        return True
     if len(session.turns) > 1:
         return False
     waits = any(_stands_in(link, session, question) for question in session.asking)

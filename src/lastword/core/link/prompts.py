@@ -214,11 +214,11 @@ def _stop_reason(frame: Frame) -> str | None:
 
 
 def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
-    """Return whether the agent says a turn ended that was cancelled while it waited for the user.
+    """Return whether the agent says a turn ended that was surely open when the user cancelled it.
 
-    In any other state, the answer may have been sent before the cancel arrived.
+    In any other case, the answer may have been sent before the cancel arrived.
     """
-    cancelled = turn.state is State.CANCELLING and turn.waited
+    cancelled = turn.state is State.CANCELLING and turn.was_open
     return cancelled and stop_reason in acp.STOP_REASONS and stop_reason != acp.CANCELLED
 
 

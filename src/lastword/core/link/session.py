@@ -85,9 +85,9 @@ class Turn:
         "translated",
         "tried",
         "usage_reported",
-        "waited",
         "warned",
         "warned_by_us",
+        "was_open",
         "withheld",
         "withheld_failure",
         "withheld_until",
@@ -140,8 +140,8 @@ class Turn:
         """When the agent's grace after a cancel or stop runs out."""
         self.cancelled: tuple[bytes, ...] = ()
         """The prompts that the user's cancel was for; others may join the work after it."""
-        self.waited: bool = False
-        """Did the agent wait for the user when they cancelled? Then no answer of it can have
+        self.was_open: bool = False
+        """Had the agent surely not answered when the user cancelled? Then no answer can have
         crossed the cancel."""
         self.withheld: Frame | None = None
         """An answer that says success with nothing shown, kept back for a moment."""
@@ -205,13 +205,13 @@ class Turn:
         self.overlapped = True
         other.step(Event.RESULT)
 
-    def cancel(self, due: float, *, waited: bool = False) -> None:
+    def cancel(self, due: float, *, was_open: bool = False) -> None:
         """Cancel all that the turn is to answer; the agent has until `due` to confirm.
 
-        If it `waited` for the user, it cannot have answered before.
+        If it surely `was_open`, the agent cannot have answered before.
         """
         self.cancelled = tuple(self.prompts)
-        self.waited = self.waited or waited
+        self.was_open = self.was_open or was_open
         if self.step(Event.CANCEL) is Move.CANCEL:
             self.stop_due = due
 

@@ -52,6 +52,7 @@ class GuardedTransport:
             to_handler=self._to_handler,
             on_cancel=self._cancel,
             rearm=self._rearm,
+            read_ready=self._wire.read_ready,
             note=self._journal.note,
         )
         self._watch = LoopWatchdog(self.link, self._loop.call_soon_threadsafe)

@@ -53,6 +53,7 @@ class ServedTransport(Protocol):
     @property
     def broken(self) -> bool: ...  # noqa: D102
     def blocks(self) -> AsyncIterator[Block]: ...  # noqa: D102
+    def read_ready(self) -> Block: ...  # noqa: D102
     def write(self, frame: bytes) -> None: ...  # noqa: D102
     def go_on(self) -> None: ...  # noqa: D102
     async def drain(self) -> None: ...  # noqa: D102
@@ -70,6 +71,8 @@ class ServedConnection:
         self._waker = waker
         self._router = router
         self._inbox: deque[tuple[Frame, Request | None] | list[Request]] = deque()
+        self._lines: deque[bytes] = deque()
+        """What has been read, and not been taken in."""
         self._delivering = anyio.Lock()
         self._reading = anyio.CancelScope()
         self._clock = Clock(waker)
@@ -86,6 +89,7 @@ class ServedConnection:
             # Through the inbox, since a handler may have caused it itself by what it sent.
             on_cancel=self._post,
             rearm=lambda: self._clock.rearm(self._link),
+            read_ready=self._read_ready,
             note=self._journal.note,
         )
         self._watch = LoopWatchdog(self._link, waker.call_soon)
@@ -124,9 +128,20 @@ class ServedConnection:
         async for oversized, lines in self._transport.blocks():
             if oversized is not None:
                 self._link.oversized(oversized)
-            for line in lines:
-                self._link.from_client(line)
+            self._lines.extend(lines)
+            while self._lines:
+                self._link.from_client(self._lines.popleft())
                 await self._deliver()
+
+    def _read_ready(self) -> None:
+        """Take in all that has arrived by now; its handlers start when the loop runs again."""
+        while self._lines:
+            self._link.from_client(self._lines.popleft())
+        oversized, lines = self._transport.read_ready()
+        if oversized is not None:
+            self._link.oversized(oversized)
+        for line in lines:
+            self._link.from_client(line)
 
     async def _leave(self) -> None:
         """Cancel prompts after the client left, and give other handlers a moment."""

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import anyio
 
 from lastword.inprocess.transports import LAST_FRAMES_SECONDS, line_blocks
-from lastword.platform.framing import HIGH_WATER_BYTES, READ_BYTES, FrameWriter
+from lastword.platform.framing import (
+    HIGH_WATER_BYTES,
+    LINE_LIMIT_BYTES,
+    READ_BYTES,
+    FrameWriter,
+    LineReader,
+    whole_lines,
+)
 from lastword.platform.pipes import read
 from lastword.platform.readiness import wait_readable, wait_writable
 
@@ -40,6 +47,7 @@ class DescriptorTransport:
             waker: Rung when the writer may have to continue.
         """
         self._source = source
+        self._lines = LineReader(LINE_LIMIT_BYTES)
         self._outlet = FrameWriter(sink)
         self._waker = waker
         # Frames may come from a handler's own thread while the event loop's write continues.
@@ -54,7 +62,15 @@ class DescriptorTransport:
 
     def blocks(self) -> AsyncIterator[Block]:
         """Yield input for as long as there is room for the answers to it."""
-        return line_blocks(self._read)
+        return line_blocks(self._read, self._lines)
+
+    def read_ready(self) -> Block:
+        """Return what has arrived by now; the end of input is left to `blocks`."""
+        data = b""
+        with contextlib.suppress(OSError):  # there is nothing
+            data = read(self._source, READ_BYTES)
+        oversized, block = self._lines.feed(data)
+        return oversized, whole_lines(block)
 
     async def _read(self) -> bytes:
         await self._room(ANSWERS_HIGH_WATER_BYTES)
