@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 
-from lastword.core.link.facts import Facts, OpenTools
+from lastword.core.link.facts import Facts, OpenTools, purpose_of
 from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CallAttempt:
         if not self.concerned:
             return
         if update is None:
-            self.facts.note_message(message.method or "")
+            self.facts.note_message(purpose_of(message))
         else:
             kind = self._tools.note(update) if update.session_update in acp.TOOL_KINDS else ""
             self.facts.note(update, kind)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from lastword.core.link.connection import Side
@@ -11,6 +14,7 @@ from tests.kit.wire import (
     Wire,
     cancel,
     chunk,
+    error,
     permission,
     prompt,
     prompted,
@@ -42,6 +46,79 @@ def test_a_payload_beside_a_success_passes_where_both_ends_speak() -> None:
     answer = {"stopReason": "end_turn", "_meta": {"agent_error": told}}
     wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
     assert wire.answers()[0]["result"] == answer
+
+
+WROTE = update(sessionUpdate="tool_call", toolCallId="t", kind="execute", status="completed")
+UNKNOWN = {"jsonrpc": "2.0", "method": "_acme/file_written", "params": {"sessionId": "s"}}
+THOUGHT = update(sessionUpdate="agent_thought_chunk", content={"type": "text", "text": "Hm"})
+
+
+def failing(safety: str, action: str, form: str) -> list[dict[str, Any]]:
+    """The frames by which an agent ends its turn in our words."""
+    told = {"type": "network", "message": "Gone.", "retryable": True}
+    told |= {"retry_safety": safety, "action": action}
+    announced = update(sessionUpdate="agent_error", stopReason="error", error=told)
+    failed = {"code": -32603, "message": "Gone.", "data": {"agent_error": told}}
+    meta = {"_meta": {"agent_error": told | {"stopReason": "error"}}}
+    return {
+        "update": [announced, error(1, message="Gone.")],
+        "answer": [{"jsonrpc": "2.0", "id": 1, "error": failed}],
+        "both": [announced, {"jsonrpc": "2.0", "id": 1, "error": failed}],
+        "success": [{"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"} | meta}],
+        "stop reason": [{"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "error"} | meta}],
+    }[form]
+
+
+def payloads(value: Any) -> list[dict[str, Any]]:
+    """The payloads anywhere within a message."""
+    if not isinstance(value, dict):
+        return []
+    within = [each for member in value.values() for each in payloads(member)]
+    return [value, *within] if "retry_safety" in value else within
+
+
+@pytest.mark.parametrize("form", ["update", "answer", "both", "success", "stop reason"])
+@pytest.mark.parametrize(
+    ("happened", "theirs", "ours"),
+    [
+        ([WROTE], ("auto", "retry"), ("ask", "confirm_retry")),
+        ([WROTE], ("offer_continue", "continue"), ("ask", "confirm_retry")),
+        ([WROTE], ("auto", "login"), ("ask", "login")),
+        ([UNKNOWN, chunk()], ("auto", "retry"), ("ask", "confirm_retry")),
+        ([THOUGHT, chunk()], ("auto", "retry"), ("offer_continue", "continue")),
+        ([chunk()], ("ask", "confirm_retry"), ("ask", "confirm_retry")),
+        ([WROTE], ("never", "report"), ("never", "report")),
+    ],
+)
+@pytest.mark.parametrize("typed", [True, False])
+def test_an_agent_may_be_more_careful_about_a_retry_than_what_has_passed_and_never_less(
+    form: str,
+    happened: list[dict[str, Any]],
+    theirs: tuple[str, str],
+    ours: tuple[str, str],
+    *,
+    typed: bool,
+) -> None:
+    wire = speaking() if typed else prompted({})
+    wire.agent(*happened, *failing(*theirs, form)).time(1)
+    told = [each for line in wire.to_client for each in payloads(json.loads(line))]
+    assert told
+    assert {(one["retry_safety"], one["action"]) for one in told} == {ours}
+    assert len(wire.answers()) == 1
+
+
+@pytest.mark.parametrize("form", ["update", "answer", "both", "success"])
+def test_what_an_agent_says_in_our_words_of_a_turn_in_which_nothing_happened_passes_as_it_came(
+    form: str,
+) -> None:
+    frames = failing("auto", "retry", form)
+    wire = speaking()
+    if form == "success":
+        frames.insert(0, chunk())  # as an answer without a word it would be a failure
+        frames[-1]["result"]["_meta"]["agent_error"]["retry_safety"] = "offer_continue"
+    sent = len(wire.to_client)
+    wire.agent(*frames)
+    assert list(map(json.loads, wire.to_client[sent:])) == frames
 
 
 @pytest.mark.parametrize("kind", ["agent_error", "agent_retry"])

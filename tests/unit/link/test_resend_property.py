@@ -47,6 +47,11 @@ def _notification(method: str, session: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": method, "params": {"sessionId": session, **params}}
 
 
+def _mcp(method: object) -> dict[str, Any]:
+    params = {"connectionId": "c", "method": method, "params": {"name": "pay"}}
+    return {"jsonrpc": "2.0", "id": f"mcp-{method}", "method": "mcp/message", "params": params}
+
+
 def _happenings(session: str) -> list[Happening]:
     text = {"type": "text", "text": "Here"}
     call = {"toolCallId": "t", "title": "Run", "kind": "execute"}
@@ -72,10 +77,10 @@ def _happenings(session: str) -> list[Happening]:
         _request("fs/write_text_file", session, path="/tmp/x", content="x"),
         _request("fs/delete", session, path="/tmp/x"),
         _request("terminal/kill", session, terminalId="t"),
-        {"jsonrpc": "2.0", "id": "m", "method": "mcp/message",
-         "params": {"connectionId": "c", "method": "tools/call", "params": {"name": "pay"}}},
-        {"jsonrpc": "2.0", "method": "mcp/message",
-         "params": {"connectionId": "c", "method": "notifications/initialized"}},
+        *(_mcp(method) for method in ("tools/call", "resources/subscribe", None, ["ping"])),
+        _request("tools/list", session),
+        _request("mcp/message", session),
+        {"jsonrpc": "2.0", "id": "m", "method": "mcp/message"},
         _request("terminal/create", session, command="make"),
         _request("_vendor/run", session),
         _request("_vendor/anything", session),
@@ -105,6 +110,7 @@ def _happenings(session: str) -> list[Happening]:
         _request("terminal/wait_for_exit", session, terminalId="t"),
         _notification("elicitation/complete", session, elicitationId="e"),
         {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "q"}},
+        *(_mcp(method) for method in ("initialize", "ping", "tools/list", "prompts/list")),
         _notification("_vendor/model_retry", session, attempt=1, message="429 rate limited"),
         _notification("_session/retrying", session, category="rate_limited", detail="HTTP 429"),
         _notification("_claude/sdkMessage", session, message={"type": "rate_limit_event"}),

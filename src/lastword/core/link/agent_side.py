@@ -25,6 +25,7 @@ from lastword.core.link import (
     v2,
 )
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
+from lastword.core.link.facts import purpose_of
 from lastword.core.link.handshake import advertise, read_agent
 from lastword.core.link.retries import notices, reporting
 from lastword.core.link.state import OpenRequest
@@ -64,7 +65,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     passed = _withdrawn(link, frame) if message.method == acp.CANCEL_REQUEST else FORWARD
     if not (reporting.announces_retry(link, frame) or extra_events.states_limit(frame)):
         for turn in _turns_at_work(link, session):
-            turn.note_message(message.method or "", link.now)
+            turn.note_message(purpose_of(message), link.now)
     if message.method in wire.EVENTS:
         effects = extra_events.received(link, session, frame)
     else:
@@ -174,7 +175,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     if client_id != request_id:
         request_id, passed = client_id, Send(Side.CLIENT, jsonrpc.with_id(frame, client_id))
     for turn in _turns_at_work(link, session):
-        turn.note_message(method, link.now)
+        turn.note_message(purpose_of(message), link.now)
     if to_user:
         # Like progress, a sub-agent's question counts for every session at work.
         named = session is not None and session.opened

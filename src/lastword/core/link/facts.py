@@ -10,14 +10,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import Phase, RetrySafety
-    from lastword.core.protocol.jsonrpc import Update
+    from lastword.core.protocol.jsonrpc import Envelope, Update
 
 MAX_TITLE_CHARS = 200
 """What is kept of a tool call's title."""
@@ -32,6 +32,14 @@ _FORBIDS = frozenset({"cancelled", "reject_once", "reject_always"})
 def text_of(update: Update) -> str | None:
     """Return the text of a chunk, if it has one."""
     return _text_in(jsonrpc.loads(update.content))
+
+
+def purpose_of(message: Envelope) -> str:
+    """Return a message's method; for an MCP server's message, with the method within it."""
+    method = message.method or ""
+    if method != acp.MCP_MESSAGE or message.params is UNSET:
+        return method
+    return f"{method} {jsonrpc.loads(message.params.method)}"
 
 
 def content_text(content: object) -> str:
@@ -178,9 +186,9 @@ class Facts(msgspec.Struct):
             self.begun = True
 
     def note_message(self, method: str | None) -> None:
-        """Take in a request or a notification from the agent, except an update.
+        """Take in a request or a notification from the agent, except an update, by its purpose.
 
-        Without a method, it could not be read.
+        Without one, it could not be read.
         """
         if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
             self.shown = True

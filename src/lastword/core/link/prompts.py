@@ -13,7 +13,7 @@ import msgspec
 from lastword.core.failure import signs
 from lastword.core.failure.error_object import SentError
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.link import decision, ending, entries, failures, late, resend
+from lastword.core.link import decision, ending, entries, failed_turns, failures, late, resend
 from lastword.core.link.effects import Answer, Effect, Send, Side
 from lastword.core.link.evidence import SILENT, FailureSign
 from lastword.core.link.retries import notices
@@ -25,6 +25,7 @@ from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.failure.taxonomy import AgentError
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
@@ -148,7 +149,7 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
         answer = Answer(Side.CLIENT, request_id, line)
         return ending.finish_as_cancelled(link, turn, stop_reason, answer)
     announced = turn.evidence.announced is not None
-    if announced and _speaks_for_itself(link, turn):
+    if _has_spoken_for_itself(link, turn):
         return ending.finish(link, turn, stop_reason)
     if announced or stop_reason not in acp.STOP_REASONS:
         _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
@@ -302,8 +303,13 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
         return False
     if signs.may_report_failure(frame.line):
         _note_sign(turn, frame)
-    if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link, turn):
-        note_payload(link, turn, jsonrpc.loads(frame.message.result), "_meta")
+    if signs.may_hold_payload(frame.line):
+        stated = _payload_in(link, jsonrpc.loads(frame.message.result), "_meta")
+        passes = _speaks_for_itself(link, turn) and (
+            stated is None or is_careful(link, turn, stated)
+        )
+        if not passes:
+            turn.evidence.announce(stated)
     return turn.evidence.speaks_of_failure and decision.contradicts_success(link.snapshot(turn))
 
 
@@ -340,7 +346,7 @@ def end_with_error(
     The `frame` that held it is kept back for a moment if nothing states its cause yet.
     """
     note_payload(link, turn, error, "data")
-    if _speaks_for_itself(link, turn) and turn.evidence.announced is not None:
+    if _has_spoken_for_itself(link, turn):
         return ending.pass_failure(link, turn)
     verdict = _verdict_on(link, error)
     sent = SentError(error, failures.redactor(link))
@@ -379,11 +385,28 @@ def _speaks_for_itself(link: Link, turn: Turn) -> bool:
     return link.agent.speaks_typed and link.client.typed and not ours
 
 
+def _has_spoken_for_itself(link: Link, turn: Turn) -> bool:
+    """Return whether the agent announced its failure typed, and as carefully as we would."""
+    error = turn.evidence.announced
+    return error is not None and _speaks_for_itself(link, turn) and is_careful(link, turn, error)
+
+
+def is_careful(link: Link, turn: Turn, error: AgentError) -> bool:
+    """Return whether the agent's own failure can pass as it came, after all that has happened."""
+    return failed_turns.with_our_care(link, turn, error) is error
+
+
 def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
     """Take in the payload that an agent may have put into its answer, if it knows the extension."""
+    if turn.evidence.announced is None:
+        turn.evidence.announce(_payload_in(link, carrier, key))
+
+
+def _payload_in(link: Link, carrier: object, key: str) -> AgentError | None:
     carried = signs.payload_in(object_of(carrier).get(key))
-    if carried is not None and turn.evidence.announced is None:
-        turn.evidence.announce(late.payload.read_to_forward(carried, failures.redactor(link)))
+    if carried is None:
+        return None
+    return late.payload.read_to_forward(carried, failures.redactor(link))
 
 
 def _note_failed_result(link: Link, turn: Turn, result: object) -> None:

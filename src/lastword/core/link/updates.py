@@ -317,6 +317,7 @@ def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
     error = late.payload.read_to_forward(late.payload.payload_of(update), failures.redactor(link))
     may_be_none = any(turn.resendable is not None for turn in session.turns)
     passes = link.client.typed and link.agent.speaks_typed and not may_be_none
+    passes = passes and all(prompts.is_careful(link, turn, error) for turn in session.turns)
     for turn in session.turns:
         turn.announce(error, passed=passes)
     return [FORWARD] if passes else [Drop("translated")]

@@ -22,6 +22,9 @@ TERMINAL_CREATE = "terminal/create"
 TERMINAL_RELEASE = "terminal/release"
 TERMINAL_KILL = "terminal/kill"
 
+MCP_MESSAGE = "mcp/message"
+"""A message to an MCP server at the client's side; its own method is in the params."""
+
 LOAD = "session/load"
 RESUME = "session/resume"
 FORK = "session/fork"
@@ -53,9 +56,13 @@ HARMLESS_METHODS = USER_REQUESTS | {
     "terminal/wait_for_exit",
     "elicitation/complete",
     CANCEL_REQUEST,
+    *(
+        f"{MCP_MESSAGE} {method}"
+        for method in ("initialize", "ping", "tools/list", "resources/list", "prompts/list")
+    ),
 }
-"""An agent's requests and notifications that are known to change nothing. Every other one, and an
-unknown one, may stand for something that happened."""
+"""An agent's requests and notifications that are known to change nothing, as `purpose_of` names
+them. Every other one, and an unknown one, may stand for something that happened."""
 
 LOGIN = frozenset({"authenticate", "auth/login"})
 """Requests that a person completes; they never time out."""

@@ -42,6 +42,7 @@ class Params(msgspec.Struct, rename="camel", gc=False):
     update: Update | UnsetType = UNSET
     request_id: Raw | UnsetType = UNSET
     terminal_id: str | None = None
+    method: Raw | UnsetType = UNSET
 
 
 class Envelope(msgspec.Struct, gc=False):
