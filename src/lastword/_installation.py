@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
 import sysconfig
 import tomllib
 from importlib import metadata, util
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from lastword.platform.terminal import arguments, command_line
 
 NAME = "lastword"
 _EXTRAS = re.compile(r"\[([\w ,.-]+)\]$")
@@ -34,7 +35,7 @@ def command_for(extra: str) -> str:
 
 def lasting_commands(*extras: str) -> tuple[str, str]:
     """Return the commands of uv and pipx that put lastword on PATH, from where it came itself."""
-    source = shlex.join(_source([*extras]))
+    source = arguments(_source([*extras]))
     return f"uv tool install {source}", f"pipx install {source}"
 
 
@@ -49,8 +50,8 @@ def _uv_tool(extra: str) -> str:
         return ""
     if own is None or requirements[0] is not own:
         # It is installed for another tool, whose own command is unknown.
-        return shlex.join(["uv", "pip", "install", "--python", sys.executable, *_source([extra])])
-    return shlex.join(
+        return command_line(["uv", "pip", "install", "--python", sys.executable, *_source([extra])])
+    return command_line(
         ["uv", "tool", "install", "--force", *_source([*own.get("extras", []), extra])]
     )
 
@@ -64,24 +65,24 @@ def _pipx(extra: str) -> str:
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     if main != NAME:
-        return shlex.join(["pipx", "inject", main, *_source([extra])])
+        return command_line(["pipx", "inject", main, *_source([extra])])
     before = _EXTRAS.search(given.partition(" @ ")[0])
     extras = [*(before[1].replace(" ", "").split(",") if before else ()), extra]
-    return shlex.join(["pipx", "install", "--force", *_source(extras)])
+    return command_line(["pipx", "install", "--force", *_source(extras)])
 
 
 def _pip(extra: str) -> str:
     installer = _text("INSTALLER").strip()
     if installer == "uv" or (installer in {"", "pip"} and util.find_spec("pip") is None):
         python = [] if _is_active() else ["--python", sys.executable]
-        return shlex.join(["uv", "pip", "install", *python, *_source([extra])])
+        return command_line(["uv", "pip", "install", *python, *_source([extra])])
     if installer not in {"", "pip"}:
         # A distribution's own package: its extra is packages of the distribution.
         return f"the package manager that installed lastword, with {_packages(extra)}"
     pip = ["pip"] if _is_active() else [sys.executable, "-m", "pip"]
     managed = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
     is_system = sys.prefix == sys.base_prefix and os.path.exists(managed)
-    return shlex.join(
+    return command_line(
         [
             *pip,
             "install",

@@ -52,7 +52,7 @@ LOOSE = {"wire", "run_folder"}
 
 ROOMS = {
     "_version": set(),
-    "_installation": set(),
+    "_installation": {"platform"},
     "errors": {"_installation"},
     "quirks": set(),
     "core": {"quirks"},

@@ -5,11 +5,11 @@ Owns what `lastword --help` prints, and the reply to an unknown command.
 
 from __future__ import annotations
 
-import shlex
 import shutil
 
 from lastword.cli.parser import CommandParser
 from lastword.cli.words import nearest, no_such, redacted
+from lastword.platform.terminal import arguments
 from lastword.quirks.agent_commands import ROWS
 
 GROUPS = {
@@ -105,5 +105,5 @@ def _to_run(words: list[str]) -> str:
     agent = [word for word in words if word != "--"]
     if len(agent) == 1 and " " in agent[0]:
         agent = agent[0].split()
-    line = shlex.join(agent) or "CMD"
+    line = arguments(agent) or "CMD"
     return redacted(f"to put lastword in front of an agent: lastword run -- {line}")

@@ -18,7 +18,7 @@ from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import programs
-from lastword.cli.words import command_line, nearest, shown
+from lastword.cli.words import nearest, shown
 from lastword.core.failure.ladder import Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
@@ -32,6 +32,7 @@ from lastword.notify.http import target_of
 from lastword.notify.settings import settings_of
 from lastword.platform.listeners import free_port
 from lastword.platform.tcp_sockets import read_tcp_sockets
+from lastword.platform.terminal import command_line
 from lastword.quirks import editors
 from lastword.record import paths
 from lastword.sidecar import journals

@@ -7,28 +7,19 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING
 
 from lastword.core.redact.printable import one_line
+from lastword.platform.terminal import arguments, command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 MAX_SHOWN_CHARS = 40
 _CUTOFF = 0.6
-_NOT_PLAIN = re.compile(r"[^\w\\/:.,=+@~-]")
-"""What Windows' shells do not take as it is. Its paths contain no quotes."""
-
-
-def command_line(words: Iterable[str]) -> str:
-    """Return a command as a person types it here: in PowerShell and `cmd` on Windows."""
-    if sys.platform != "win32":
-        return shlex.join(words)
-    return " ".join(f'"{word}"' if not word or _NOT_PLAIN.search(word) else word for word in words)
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
@@ -132,7 +123,7 @@ def behind_dashes(prog: str, own: Sequence[str], agent: Sequence[str], flags: Ma
 
 
 def _line(prog: str, own: Sequence[str], agent: Sequence[str]) -> str:
-    return redacted(f"{prog} {command_line([*own, '--', *agent])}")
+    return redacted(f"{prog} {arguments([*own, '--', *agent])}")
 
 
 def _plain(word: str) -> str:

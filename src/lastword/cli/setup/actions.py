@@ -14,7 +14,7 @@ from lastword.cli.setup import entries, locations, programs, remote, settings_te
 from lastword.cli.setup.jsonc import as_json
 from lastword.cli.setup.settings_file import load, save
 from lastword.cli.setup.settings_text import AgentSettings, SettingsError
-from lastword.cli.words import command_line
+from lastword.platform.terminal import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -260,7 +260,7 @@ def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
     if not programs.is_ours(entries.words_of(plain)):
         raise SettingsError(
             f"it has an entry {name!r} that does not run lastword: choose another --name, put "
-            f"lastword in front of it with --wrap {command_line([name])}, or replace it with "
+            f"lastword in front of it with --wrap {arguments([name])}, or replace it with "
             "--force"
         )
     more = sorted(set(plain) - set(new))
@@ -291,7 +291,7 @@ def _only_one(settings: AgentSettings, machine: Remote | None) -> str:
             f"several of its entries run lastword ({', '.join(names)}): say which, with --name"
         )
     if names and "--" in commands[names[0]] and not names[0].endswith(locations.SUFFIX):
-        named = command_line([names[0]])
+        named = arguments([names[0]])
         raise SettingsError(
             f"its entry {names[0]!r} runs lastword: --wrap {named} --remove leaves the agent "
             f"without lastword, --name {named} --remove takes both out"

@@ -13,7 +13,7 @@ from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.setup.locations import settings_paths, shown
 from lastword.cli.setup.programs import typed_command
-from lastword.cli.words import command_line
+from lastword.platform.terminal import command_line
 from lastword.quirks import agent_commands, editors
 
 if TYPE_CHECKING:

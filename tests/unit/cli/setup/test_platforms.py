@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.cli.setup import locations, programs
-from lastword.cli.words import command_line
+from lastword.platform.terminal import arguments, command_line
 from lastword.quirks.editors import EDITORS
 
 if TYPE_CHECKING:
@@ -96,8 +96,11 @@ def test_our_own_entry_is_recognised_with_windows_suffix(monkeypatch: pytest.Mon
     ("words", "typed"),
     [
         ([r"C:\Users\me\bin\lastword.exe", "doctor", "--", "opencode", "acp"], None),
-        ([r"C:\Program Files\x.exe", "a&b", ""], r'"C:\Program Files\x.exe" "a&b" ""'),
-        (["npx", "-y", "@agentclientprotocol/codex-acp", "--model=x:1"], None),
+        (["npx", "-y", "pi-acp@1.2", "--model=x:1"], None),
+        (["npx", "@pi/pi-acp", "a&b", "a,b", ""], 'npx "@pi/pi-acp" "a&b" "a,b" ""'),
+        ([r"C:\Program Files\x.exe", "a b", ""], r"& 'C:\Program Files\x.exe' 'a b' ''"),
+        ([r"C:\It's\x.exe", "setup"], r"& 'C:\It''s\x.exe' setup"),
+        (["lastword", "$HOME", 'say "x"'], """lastword '$HOME' 'say "x"'"""),
     ],
 )
 def test_a_printed_command_has_the_quotes_of_windows_there(
@@ -105,3 +108,10 @@ def test_a_printed_command_has_the_quotes_of_windows_there(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     assert command_line(words) == (" ".join(words) if typed is None else typed)
+
+
+def test_an_argument_that_is_printed_alone_is_no_program_to_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert arguments(["my agent"]) == '"my agent"'
