@@ -114,6 +114,11 @@ def test_without_a_wait_the_moment_of_the_reset_is_named() -> None:
 NOW = datetime(2026, 5, 4, 13, 30, 10, tzinfo=timezone(timedelta(hours=2)))
 
 
+def test_how_an_agent_ended_is_said_alike_of_a_turn_and_of_any_other_request() -> None:
+    said = WHAT_BY_REASON[ErrorType.AGENT_CRASH].values()
+    assert not [sentence for sentence in said if "the turn" in sentence]
+
+
 @pytest.mark.parametrize(
     ("after", "words"),
     [

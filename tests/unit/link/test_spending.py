@@ -300,6 +300,20 @@ def test_an_agent_that_spends_on_after_its_grace_is_ended(
     assert len(wire.answers(2)) == (0 if (limit, restart) == ("1USD/turn", "on-crash") else 1)
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_another_sessions_turn_says_who_ended_the_agent(*, ended: bool) -> None:
+    wire = linked("1USD", cancel_grace_seconds=3.0).client(prompt(2, "t"))
+    wire.agent(chunk(session_id="t"), cost(1)).time(4)
+    if ended:
+        wire.agent(cost(1.1)).time(4)
+    wire.eof(Side.AGENT)
+    [answer] = wire.answers(2)
+    told = answer["error"]["data"]["agent_error"]
+    by_us = ("ended_by_lastword", "lastword")
+    assert (told["reason"], told["origin"]) == (by_us if ended else ("closed_stdout", "process"))
+    assert ("ended by lastword" in told["message"]) is ended
+
+
 def test_an_agent_that_has_answered_the_cancel_and_spends_on_is_ended_too() -> None:
     wire = linked("1USD", cancel_grace_seconds=3.0).agent(cost(1), result(1, "cancelled"))
     wire.time(2).agent(cost(1.1)).time(2)

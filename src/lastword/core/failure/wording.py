@@ -128,7 +128,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "terminated": "The agent's process was stopped from outside.",
         "native_crash": "The agent's process crashed.",
         "aborted": "The agent's process aborted.",
-        "premature_exit": "The agent exited before it had finished the turn.",
+        "premature_exit": "The agent exited before it had answered.",
         "uncaught_exception": "The agent crashed on an error of its own.",
         "panic": "The agent crashed on an error of its own.",
         "bad_arguments": "The agent did not accept its command line.",
@@ -137,6 +137,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "missing_library": "The agent needs a system library that is not here.",
         "runtime_version": "The agent does not run on this version of its runtime.",
         "file_not_found": "The agent did not find a file that it needs.",
+        "ended_by_lastword": "The agent was ended by lastword, since it did not stop a turn.",
         "told_to_stop": "The agent was stopped, as lastword was told to stop.",
     },
     ErrorType.AGENT_STALLED: {

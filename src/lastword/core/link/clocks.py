@@ -21,7 +21,6 @@ from lastword.core.link import (
     requests,
     resend,
 )
-from lastword.core.link.effects import Effect, Kill
 from lastword.core.link.retries import notices, reporting
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, Event, State
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.costs import Spending
+    from lastword.core.link.effects import Effect
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.silence import SilenceCause
@@ -407,8 +407,8 @@ def _end_agent(link: Link, session: Session, reason: str) -> list[Effect]:
     """End the process of an agent that does not let go of a turn that was ended for it."""
     entry = entries.record(link, Kind.CANCEL, session, by=By.LASTWORD.value, reason=reason)
     if not link.restarts:
-        return [entry, Kill()]
+        return [entry, link.end_agent()]
     # No prompt need fail for it: those of other sessions go to the next agent as well.
     waiting = [prompt for other in link.sessions.values() for prompt in other.pop_waiting()]
     unsent = tuple(prompt.frame for prompt in sorted(waiting, key=lambda prompt: prompt.due))
-    return [entry, Kill(unsent)]
+    return [entry, link.end_agent(unsent)]

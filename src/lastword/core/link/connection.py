@@ -183,7 +183,7 @@ class Connection:
         if side is Side.CLIENT:
             link.note_presence(Presence.LEFT)
             return ending.client_left(link)
-        verdict = cause or failures.hung_up()
+        verdict = cause or failures.hung_up(link)
         effects: list[Effect] = []
         error = link.pop_withheld_error()
         if error is not None:

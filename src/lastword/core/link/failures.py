@@ -48,8 +48,11 @@ def limit_reached(sentence: str) -> Verdict:
     return msgspec.structs.replace(verdict, origin=Origin.LASTWORD)
 
 
-def hung_up() -> Verdict:
-    """Return the verdict on an agent that closed its output without any other sign."""
+def hung_up(link: Link) -> Verdict:
+    """Return the verdict on an agent that is gone without any other sign."""
+    if link.ends_agent:
+        verdict = own_failure(ErrorType.AGENT_CRASH, "ended_by_lastword")
+        return msgspec.structs.replace(verdict, origin=Origin.LASTWORD)
     return own_failure(ErrorType.AGENT_CRASH, "closed_stdout")
 
 

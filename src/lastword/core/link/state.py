@@ -14,6 +14,7 @@ import msgspec
 from lastword.core.failure.retry_bucket import RetryBucket
 from lastword.core.failure.taxonomy import LIMITS, AgentError
 from lastword.core.link import late
+from lastword.core.link.effects import Kill
 from lastword.core.link.handshake import AgentProfile, ClientProfile
 from lastword.core.link.retries.reported import WITHHELD_SECONDS
 from lastword.core.link.session import Session, Turn
@@ -136,6 +137,7 @@ class Link:
         "client_requested_events",
         "costs",
         "counts_output",
+        "ends_agent",
         "events_refused",
         "expects_hints",
         "from_agent",
@@ -174,6 +176,8 @@ class Link:
         """Whether the agent has reported output tokens in any turn."""
         self.presence: Presence = Presence.ATTACHED
         self.agent_gone: Verdict | None = None
+        self.ends_agent: bool = False
+        """Is its process being ended since it did not stop a turn?"""
         """Why there is no agent, while there is none."""
         self.sessions: dict[str, Session] = {}
         self.activities: dict[str, Activity] = {}
@@ -276,10 +280,15 @@ class Link:
         for session in self.sessions.values():
             session.resolve_all()
 
+    def end_agent(self, unsent: tuple[Frame, ...] = ()) -> Kill:
+        """Return the order to end the agent, since it did not stop a turn."""
+        self.ends_agent = True
+        return Kill(unsent)
+
     def regain_agent(self, agent: AgentProfile | None) -> None:
         """Note that there is an agent again, and what it says it is if it was greeted."""
         self.agent = agent or self.agent
-        self.agent_gone = None
+        self.agent_gone, self.ends_agent = None, False
 
     @property
     def dialect(self) -> acp.Dialect:

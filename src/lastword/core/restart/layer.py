@@ -133,7 +133,7 @@ class RestartLayer:
         if side is Side.CLIENT:
             effects = self._connection.receive_eof(side, cause, now)
             return self._for_agent(effects + replay.client_left(self._connection, self.state))
-        verdict = cause or failures.hung_up()
+        verdict = cause or failures.hung_up(self._connection.link)
         effects = self._connection.receive_eof(side, verdict, now)
         return effects + replay.agent_lost(self._connection, self.state, verdict)
 

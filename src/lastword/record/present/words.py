@@ -73,6 +73,7 @@ _EXITS = {
     "client_left": "the client left",
     "shutdown": "lastword was told to stop",
     "closed_stdout": "it closed its output",
+    "ended_by_lastword": "lastword ended it",
 }
 _WITHHELD = {
     "answer_to_nobody": "it answers no request",
