@@ -79,10 +79,17 @@ def test_of_many_keys_that_are_split_none_is_left() -> None:
         f"key: {BASE64}\\r\\n{BASE64[:12]}==\\r\\n-----END PRIVATE KEY-----",
         f"    {BASE64}\n    {BASE64[:12]}==\n    -----END OPENSSH PRIVATE KEY-----",
         f"{BASE64} {BASE64[:12]}== -----END PGP PRIVATE KEY BLOCK-----",
+        f"{BASE64}\n{BASE64[:12]}\n=aB3d\n-----END PGP PRIVATE KEY BLOCK-----",
+        f"{BASE64}\n" * 80 + f"{BASE64[:12]}=\n-----END PRIVATE KEY-----",
+        f"{BASE64[:10]}==\n-----END PRIVATE KEY-----",
+        f"{BASE64 * 20}-----END PRIVATE KEY-----",
+        f"{BASE64}\n{BASE64}-----END PRIVATE KEY-----",
     ],
 )
-def test_the_end_of_a_private_key_is_removed_up_to_where_it_was_cut(text: str) -> None:
-    left = redact_text(text)
+@pytest.mark.parametrize("before", ["", "401 the provider refuses this key\n", "Error: no key "])
+def test_the_end_of_a_private_key_is_removed_and_no_word_before_it(text: str, before: str) -> None:
+    left = redact_text(before + text)
+    assert left.startswith(before)
     assert BASE64[:10] not in left
     assert REDACTED in left
 

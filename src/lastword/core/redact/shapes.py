@@ -83,6 +83,9 @@ _VARIABLE = (
 )
 """The name of a variable with a secret."""
 
+_BASE64 = "[A-Za-z0-9+/=]"
+_LINE_END = r"(?:\s|\\{1,8}[nrt])"
+
 CARRIERS = (
     # A PEM or PGP block, even if its end was cut off.
     _shape(
@@ -95,8 +98,11 @@ CARRIERS = (
     _shape(
         "private_key",
         "-----end",
-        # Line ends may be escaped, and lines indented; a word of prose before them goes too.
-        r"(?<![A-Za-z0-9+/=\s\\])[A-Za-z0-9+/=\s\\]{0,8192}+"
+        # Line ends may be escaped, and lines indented. Prose before them has shorter words than a
+        # line, of which only the last two, with a checksum, may be short.
+        rf"(?:(?<![\w+/=\\])|(?<=\\[nrt]))(?:(?:{_BASE64}{{16,8192}}+{_LINE_END}{{1,64}}+){{1,2048}}+"
+        rf"(?:{_BASE64}{{1,8192}}+{_LINE_END}{{0,64}}+){{0,2}}|{_BASE64}{{16,8192}}+"
+        rf"|[A-Za-z0-9+/]{{1,80}}+={{1,2}}{_LINE_END}{{0,64}}+)?"
         r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
     ),
     # GitHub Copilot's token: what it may do, and a signature.
