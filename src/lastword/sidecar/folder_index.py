@@ -83,6 +83,13 @@ class FolderIndex:
         listing.mtime_ns = -1 if recent else mtime_ns
         return listing
 
+    def note_unchanged(self) -> None:
+        """Note of each folder that is as it was listed that it has no other name up to now."""
+        now = time.monotonic()
+        for folder, listing in self._listings.items():
+            if listing.mtime_ns == _mtime_ns(folder):
+                listing.checked_at = now
+
     def _fill(self, folder: str, listing: Listing, absent_at: float) -> Generator[None]:
         names: dict[str, float] = {}
         folders: set[str] = set()

@@ -120,6 +120,9 @@ class Journals:
                 complete = False
             else:
                 file.mark(turn.began_at)
+        if not complete:
+            # What the agent creates from now on is the turn's, whenever the next look comes.
+            self._index.note_unchanged()
         return complete
 
     def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:

@@ -171,6 +171,8 @@ class OwnLogs:
         own = self._of_sessions.get(turn.session_id)
         for file in (*self._logs.values(), *(own or {}).values()):
             file.mark(turn.began_at)
+        # What the agent creates from now on is the turn's, whenever the next look comes.
+        self._index.note_unchanged()
         return own is not None
 
     def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:

@@ -114,6 +114,23 @@ def test_what_an_agent_writes_down_of_an_open_turn_is_found_where_it_writes_it(
     assert desk.look() == []
 
 
+@pytest.mark.parametrize("sample", NAMES)
+def test_a_file_that_is_created_between_a_prompt_and_its_first_look_is_the_turns(
+    tmp_path: Path, sample: str
+) -> None:
+    desk = Desk(tmp_path, sample)
+    for folder, _, _ in os.walk(tmp_path):
+        os.utime(folder, (1, 1))
+    assert desk.look() == []
+    time.sleep(0.001)
+    desk.now = time.monotonic()
+    desk.turns = [SilentTurn(SESSION, desk.now, desk.now)]
+    desk.journals.mark(desk.turns[0])
+    # A busy machine: the agent fails before lastword has listed the folder.
+    desk.fail()
+    assert len(desk.look()) == 1
+
+
 def test_of_several_tries_the_last_is_told(desk: Desk) -> None:
     for attempt in (1, 2, 3):
         desk.fail(attempt=attempt)
