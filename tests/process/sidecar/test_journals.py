@@ -122,7 +122,6 @@ def test_a_file_that_is_created_between_a_prompt_and_its_first_look_is_the_turns
     for folder, _, _ in os.walk(tmp_path):
         os.utime(folder, (1, 1))
     assert desk.look() == []
-    time.sleep(0.001)
     desk.now = time.monotonic()
     desk.turns = [SilentTurn(SESSION, desk.now, desk.now)]
     desk.journals.mark(desk.turns[0])

@@ -117,6 +117,18 @@ def test_a_failed_call_is_found_in_the_sessions_own_file(home: Home, path: str) 
     assert home.look() == []
 
 
+def test_a_file_that_is_created_between_a_prompt_and_its_first_look_is_the_turns(
+    home: Home,
+) -> None:
+    os.utime(home.folder, (1, 1))
+    assert home.look() == []
+    home.now = time.monotonic()
+    home.turns = [SilentTurn(SESSION, home.now, home.now)]
+    home.logs.mark(home.turns[0])
+    home.write(f"s/{SESSION}/logs/a.log")
+    assert len(home.look()) == 1
+
+
 def test_what_several_files_tell_of_one_failure_is_told_once(home: Home) -> None:
     at = datetime.now(UTC)
     home.write(f"{SESSION}/wire.jsonl", journal_samples.claude(at))
