@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TypeAlias
 
 import msgspec
@@ -47,8 +48,8 @@ _LONGEST_ID = 8000
 _LATE_SECONDS = 61.0
 """How late a turn may go on of which nobody looked at the clock in time."""
 _OF_MODELS = (b"--fallback-model", b"does not go back to the model")
-OWN_MODEL = b'"lastword:model:'
-"""How lastword's requests for another model begin, in a run without a name."""
+_OWN_MODEL = re.compile(rb'"lastword:(?:\w+-)?model:')
+"""How lastword's requests for another model begin."""
 _OF_TERMINALS = frozenset({"terminal/kill", "terminal/release"})
 
 
@@ -297,7 +298,7 @@ class Departures(SessionRules):
             self._prompt_ended(asked, error, result)
             self._is_unresolved(asked, frame.id or b"")
         elif frame.error is None and asked.method == "session/close" and result == {}:
-            self.known.discard(asked.session or "")
+            self.closes(asked.session or "")
         elif frame.error is None:
             if asked.method != "initialize" or "agent_error" not in str(result):
                 raise BrokenPromiseError("frame", f"an answer made up: {sent[:200]!r}")
@@ -433,7 +434,7 @@ class Departures(SessionRules):
             return
         if not frame.id.startswith(OWN) or frame.method == PROMPT:
             raise BrokenPromiseError("ids", f"a request of ours: {sent[:200]!r}")
-        if frame.id.startswith(OWN_MODEL):
+        if _OWN_MODEL.match(frame.id):
             self._switches(frame, sent)
             return
         if frame.model is not None:

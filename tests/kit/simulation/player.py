@@ -21,7 +21,7 @@ from lastword.core.link.reports import HandlerFailure, Note
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.core.link.retries.reported import Retrying
 from lastword.core.protocol import glued, jsonrpc
-from tests.kit.simulation import frames
+from tests.kit.simulation import bounds, frames
 from tests.kit.simulation.departures import ANSWER, FORWARD, SEND, Out
 from tests.kit.simulation.frames import TOLD_SECRET
 from tests.kit.simulation.ledger import BrokenPromiseError
@@ -250,7 +250,8 @@ class Player:
             if not self.ordered:
                 break
             self._start_fails()
-        self.referee.end(self.core.connection)
+        self.referee.end()
+        bounds.check(self.core.connection, self.referee)
 
     def _sources(self, present: bool) -> None:
         """There are sources beside the pipes, or there are none."""

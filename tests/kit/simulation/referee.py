@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.kit.simulation import bounds, ours
+from tests.kit.simulation import ours
 from tests.kit.simulation.departures import (
     CHOICE_KINDS,
     FORWARD,
@@ -28,8 +28,6 @@ from tests.kit.simulation.session_rules import BRINGS_BACK, SETS_MODE, SETS_OPTI
 from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from tests.kit.simulation.spoiled import Spoiled
 
 ONLY_CLIENTS_ASK = frozenset({"initialize", "session/new", "session/load", PROMPT})
@@ -284,8 +282,7 @@ class Referee(Departures):
             self.speaks = b'"agent_error"' in frame.result
         elif asked.method in ENDS_SESSION:
             self.fresh.discard(asked.session)
-            self.known.discard(asked.session or "")
-            self.closed.add(asked.session or "")
+            self.closes(asked.session or "")
         elif asked.method.startswith("session/") and frame.error is None and asked.open:
             # The client has this answer: none was given in its place before.
             self._its_own_succeeds(asked, meant, frame)
@@ -380,7 +377,9 @@ class Referee(Departures):
             raise BrokenPromiseError("ids", f"an answer that is answered: {told[0][:200]!r}")
         asks = side == "agent" and what == REQUEST
         answers = side == "client" and what == ANSWER
-        wrong = [one for one in self.closed_now if not due or one != self._meant_by(own)]
+        # What waits to be sent again, if nothing happens, fails of whatever the line may have been.
+        wrong = [one for one in self.closed_now if not self.asked[one].agent_ended]
+        wrong = [one for one in wrong if not due or one != self._meant_by(own)]
         silent = owner in self.questions if asks or answers else not self.closed_now
         if own.startswith(OWN):
             wrong, silent = [], not (out or self.killed)
@@ -448,7 +447,7 @@ class Referee(Departures):
         if waiting and not self.client_gone and not self.v2:
             raise BrokenPromiseError("silent", f"the agent is silent, and so are we: {waiting}")
 
-    def end(self, core: Any) -> None:
+    def end(self) -> None:
         """Time has passed and the agent is gone: nothing may be left."""
         if not self.client_gone:
             for request_id, asked in self.asked.items():
@@ -459,4 +458,3 @@ class Referee(Departures):
             for session, running in self.running.items():
                 if running:
                     raise BrokenPromiseError("silent", f"the work of {session} never ended")
-        bounds.check(core, self)

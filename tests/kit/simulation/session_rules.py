@@ -132,6 +132,11 @@ class SessionRules(Ledger):
         if mode is not None:
             self.shown_mode[session] = mode
 
+    def closes(self, session: str) -> None:
+        """The client has no such session any more; the agent, or its next one, may."""
+        self.known.discard(session)
+        self.closed.add(session)
+
     def client_set(self, request_id: bytes, session: str | None) -> None:
         """The client reads that its mode was set."""
         mode = self.wanted_mode.pop(request_id, None)

@@ -387,6 +387,35 @@ def test_a_turn_that_failed_without_an_id_goes_on_with_another_model() -> None:
     assert replay({"fallback_model": "none,small"}, schedule) is None
 
 
+def test_a_failed_turn_that_waits_is_given_up_when_the_agent_writes_what_cannot_be_read() -> None:
+    # It may have been a tool call: then the prompt may not be sent again.
+    schedule = [
+        ("client", line(prompt(1))),
+        ("agent", line(error(1, -32603, "503 Service Unavailable"))),
+        ("broken", "agent", b'{"method":"session/update","params":{"id":1},}', b"", "other"),
+        ("time", 400.0),
+    ]
+    assert replay({"retry": 1}, schedule) is None
+
+
+def test_a_new_session_is_not_named_like_one_that_was_closed_while_the_client_loads_it() -> None:
+    where = {"cwd": "/w", "mcpServers": []}
+    loads = {"id": 6, "method": "session/load", "params": {"sessionId": "s", **where}}
+    closes = {"id": 7, "method": "session/close", "params": {"sessionId": "s"}}
+    schedule = [
+        ("client", line({"id": 2, "method": "session/new", "params": where})),
+        ("agent", line({"id": 2, "result": {"sessionId": "s"}})),
+        ("die", None, 9),
+        ("client", line(loads)),
+        ("client", line(closes)),
+        ("client", line({"id": 9, "method": "session/new", "params": where})),
+        ("time", 46.0),
+        ("start",),
+        ("agent", line({"id": 9, "result": {"sessionId": "s"}})),
+    ]
+    assert replay({"restart": "on-crash"}, schedule) is None
+
+
 def test_a_state_of_a_later_version_begins_no_work() -> None:
     greeting = {"protocolVersion": 2, "capabilities": {}}
     schedule = [
