@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Self
 
+import pytest
+
 from lastword.core.classify import classify_exit, classify_spawn_failure
 from lastword.core.link.connection import Side
 from tests.kit.simulation.links import replay
+from tests.kit.simulation.player import Player
 from tests.kit.wire import (
     INITIALIZE,
     Wire,
@@ -414,6 +417,40 @@ def test_a_new_session_is_not_named_like_one_that_was_closed_while_the_client_lo
         ("agent", line({"id": 9, "result": {"sessionId": "s"}})),
     ]
     assert replay({"restart": "on-crash"}, schedule) is None
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        {"method": "session/cancel", "params": {"sessionId": "s"}},
+        {"method": "$/cancel_request", "params": {"requestId": 2}},
+        {"id": 5, "method": "session/close", "params": {"sessionId": "s"}},
+    ],
+    ids=lambda frame: frame["method"],
+)
+@pytest.mark.parametrize("renamed", [True, False], ids=["its id is another's", "its id is its own"])
+def test_whoever_cancels_a_turn_that_waits_for_a_limit_is_answered_at_once(
+    ends: dict[str, Any], renamed: bool
+) -> None:
+    opens = {"method": "session/new", "params": {"cwd": "/w", "mcpServers": []}}
+    schedule = [
+        ("client", line(INITIALIZE)),
+        ("agent", line({"id": 0, "result": LOADING})),
+        ("client", line({"id": 1, **opens})),
+        ("agent", line({"id": 1, "result": {"sessionId": "s"}})),
+        ("client", line(prompt(2))),
+        ("agent", line(error(2, -32603, "429 Too Many Requests: try again in 1 hour"))),
+        ("die", None, 9),
+        ("client", line({"id": 3, **opens})),
+        ("time", 46.0),
+        ("start",),
+        ("agent", line({"id": "lastword:1:1", "result": LOADING})),
+        ("agent", line({"id": 3, "result": {"sessionId": "s" if renamed else "s2"}})),
+    ]
+    player = Player({"restart": "on-crash", "continue_at_reset_seconds": 21600.0})
+    for event in [*schedule, ("client", line(ends))]:
+        player.play(event)
+    assert line(result(2, "cancelled")) in player.to_client
 
 
 def test_a_state_of_a_later_version_begins_no_work() -> None:

@@ -436,7 +436,7 @@ def cancel_waiting(link: Link, turn: Turn) -> list[Effect]:
 
 
 def cancelled_by(link: Link, cancel: Envelope) -> list[Effect]:
-    """Cancel the waiting prompts that a cancel names while no agent runs."""
+    """Cancel the waiting prompts that a cancel names which does not reach an agent."""
     params = cancel.params
     named = None
     if cancel.method == acp.CANCEL_REQUEST and params and params.request_id:

@@ -179,12 +179,12 @@ def from_the_client(connection: Connection, state: RestartState, frame: Frame) -
             return sessions.refuse(link, frame, sessions.lost_verdict())
     elif session_id in state.names.ours and message.method in NOT_BY_ITS_NAME:
         # The agent knows another session by this id.
-        ended = _cancel_waiting(connection, state, message) if message.method in CANCELS else []
+        ended = _cancel_here(connection, state, message)
         return [*ended, *sessions.refuse(link, frame, sessions.lost_verdict())]
     elif session_id is not None and message.method in acp.BRINGS_BACK:
         state.reopens(session_id, message.request_id or jsonrpc.NULL_ID)
     elif session_id is not None and sessions.has_only_name(link, state, message):
-        return [*_cancel_waiting(connection, state, message), *sessions.closed(link, state, frame)]
+        return [*_cancel_here(connection, state, message), *sessions.closed(link, state, frame)]
     elif session_id is not None and message.method in acp.ENDS_SESSION:
         # A lost session stays lost: the agent may give its id to a session that is opened now.
         state.ends(session_id)
@@ -204,19 +204,24 @@ def _while_down(connection: Connection, state: RestartState, frame: Frame) -> li
     if message.method is None:
         return connection.receive(Side.CLIENT, frame, link.now)
     if message.id is UNSET:
-        again = ending.cancelled_by(link, message) if message.method in CANCELS else []
-        return [*_cancel_waiting(connection, state, message), *again, Drop("agent_gone")]
+        return [*_cancel_here(connection, state, message), Drop("agent_gone")]
     if state.refuses(link.now) and link.agent_gone is not None:
         return sessions.refuse(link, frame, link.agent_gone)
     if message.method == acp.INITIALIZE:
         link.greeted_by(read_client(frame.readable), frame.line)
     # A session that is closed no longer needs any of its prompts.
-    closes = message.method == acp.CLOSE
-    cancelled = _cancel_waiting(connection, state, message) if closes else []
-    cancelled += ending.cancelled_by(link, message) if closes else []
+    cancelled = _cancel_here(connection, state, message)
     if not state.enqueue(frame):
         cancelled += sessions.refuse(link, frame, _no_room())
     return [*cancelled, *_start(connection, state)]
+
+
+def _cancel_here(connection: Connection, state: RestartState, cancel: Envelope) -> list[Effect]:
+    """Cancel what waits in either way, for a cancel that neither the link nor the agent gets."""
+    if cancel.method not in CANCELS:
+        return []
+    waiting = _cancel_waiting(connection, state, cancel)
+    return [*waiting, *ending.cancelled_by(connection.link, cancel)]
 
 
 def _cancel_waiting(connection: Connection, state: RestartState, cancel: Envelope) -> list[Effect]:
