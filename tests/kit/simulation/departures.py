@@ -237,8 +237,7 @@ class Departures(SessionRules):
         self.answered_now.add(asked.session)
         self.closed_now.append(request_id)
         if not self.open_prompts(asked.session):
-            # What is still asked then is no part of the session's next turn.
-            self.users = {own: of for own, of in self.users.items() if of != asked.session}
+            self.forget_questions(asked.session)
         return asked
 
     def _passed_answer(self, frame: Read, sent: bytes) -> None:
@@ -506,6 +505,7 @@ class Departures(SessionRules):
             if not kept:
                 raise BrokenPromiseError("double", f"sent again, {how}: {sent[:200]!r}")
         asked.agent_ended, asked.said_last = False, self.client_lines
+        self.forget_questions(asked.session)
         self._reaches(asked, frame)
 
     def _is_in_time(self, asked: Asked) -> bool:

@@ -171,6 +171,10 @@ class SessionRules(Ledger):
         at_work = asked.delivered == self.generation and not asked.stopped
         return alone and at_work and asked.session in self.users.values()
 
+    def forget_questions(self, session: str | None) -> None:
+        """The agent has ended what it asked for: what comes next does not wait for the user."""
+        self.users = {own: of for own, of in self.users.items() if of != session}
+
     # --- runaways, and what has no room
 
     def _repeats(self, frame: Read, line: bytes) -> None:

@@ -419,6 +419,21 @@ def test_a_new_session_is_not_named_like_one_that_was_closed_while_the_client_lo
     assert replay({"restart": "on-crash"}, schedule) is None
 
 
+def test_a_question_of_a_failed_try_is_none_of_the_next_one() -> None:
+    schedule = [
+        ("client", line({"id": 2, "method": "session/new", "params": {"cwd": "/w"}})),
+        ("agent", line({"id": 2, "result": {"sessionId": "s", **MODELS}})),
+        ("client", line(prompt(3))),
+        ("agent", line(permission("q"))),
+        ("agent", line(error(3, -32603, "429 Too Many Requests: try again in 1 hour"))),
+        ("agent", line({"id": "lastword:model:1", "result": {}})),
+        ("time", 0.3),
+        ("client", line(cancel())),
+        ("agent", line(result(3))),
+    ]
+    assert replay({"fallback_model": "small"}, schedule) is None
+
+
 @pytest.mark.parametrize(
     "ends",
     [
