@@ -263,7 +263,8 @@ class ProcessPlayer(Player):
         ]
         out = self._taken()
         for line in first:
-            passed = [each for each in out if each[1:] == (True, line)][:1]
+            known = self.referee.as_client_knows(line)
+            passed = [each for each in out if each[1:] in {(True, line), (True, known)}][:1]
             for each in passed:
                 out.remove(each)
             self.referee.agent_line(line, passed)
