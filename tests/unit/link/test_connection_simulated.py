@@ -468,6 +468,42 @@ def test_whoever_cancels_a_turn_that_waits_for_a_limit_is_answered_at_once(
     assert line(result(2, "cancelled")) in player.to_client
 
 
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [result(3)],
+        [result(3), error(4, -32603, "no")],
+        [error(3, -32603, "no"), result(4)],
+        [error(4, -32603, "no"), result(3)],
+        [result(4), error(3, -32603, "no")],
+    ],
+    ids=["one", "one, then none", "none, then two", "not two, then one", "two, then not one"],
+)
+@pytest.mark.parametrize("early", [True, False], ids=["prompt waits", "prompt after it"])
+def test_a_session_that_the_client_loads_twice_is_back_as_soon_as_it_is_loaded_once(
+    answers: list[dict[str, Any]], early: bool
+) -> None:
+    where = {"cwd": "/w", "mcpServers": []}
+    loads = {"method": "session/load", "params": {"sessionId": "s", **where}}
+    prompts = [("client", line(prompt(5)))]
+    schedule = [
+        ("client", line({"id": 2, "method": "session/new", "params": where})),
+        ("agent", line({"id": 2, "result": {"sessionId": "s"}})),
+        ("die", None, 9),
+        ("client", line({"id": 3, **loads})),
+        ("client", line({"id": 4, **loads})),
+        ("time", 46.0),
+        ("start",),
+        *(prompts if early else []),
+        *(("agent", line(answer)) for answer in answers),
+        *([] if early else prompts),
+    ]
+    player = Player({"restart": "on-crash"})
+    for event in schedule:
+        player.play(event)
+    assert line(prompt(5)) in player.to_agent
+
+
 def test_a_state_of_a_later_version_begins_no_work() -> None:
     greeting = {"protocolVersion": 2, "capabilities": {}}
     schedule = [

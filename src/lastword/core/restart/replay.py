@@ -182,7 +182,7 @@ def from_the_client(connection: Connection, state: RestartState, frame: Frame) -
         ended = _cancel_here(connection, state, message)
         return [*ended, *sessions.refuse(link, frame, sessions.lost_verdict())]
     elif session_id is not None and message.method in acp.BRINGS_BACK:
-        state.reopens(session_id, message.request_id or jsonrpc.NULL_ID)
+        state.reopens(session_id)
     elif session_id is not None and sessions.has_only_name(link, state, message):
         return [*_cancel_here(connection, state, message), *sessions.closed(link, state, frame)]
     elif session_id is not None and message.method in acp.ENDS_SESSION:

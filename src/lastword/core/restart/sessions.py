@@ -302,9 +302,14 @@ def as_the_client_knows(
         # It names the new session, whatever the client opens in the meantime.
         return names.under(frame, state.names.ours), effects
     # A session that the client is just opening is the one that the agent means by this name.
-    opening = {a.session_id for a in link.from_client.values() if a.method in acp.BRINGS_BACK}
+    opening = _client_opens(link)
     renamed = {name: ours for name, ours in state.names.ours.items() if name not in opening}
     return names.under(frame, renamed), effects
+
+
+def _client_opens(link: Link) -> set[str | None]:
+    """Return the sessions that the client has asked the agent to load or to resume."""
+    return {a.session_id for a in link.from_client.values() if a.method in acp.BRINGS_BACK}
 
 
 def _name_new(link: Link, state: RestartState, given: str) -> list[Effect]:
@@ -326,7 +331,8 @@ def note_opened(
 ) -> list[Effect]:
     """Note the answers to requests of the client's, which may have opened sessions.
 
-    What waited for such a session reaches the agent; one that was not opened is lost for good.
+    What waited for such a session reaches the agent, as soon as one of several requests has opened
+    it; a session that none of them opened is lost for good.
     """
     opened = {
         effect.entry.session_id or ""
@@ -342,7 +348,8 @@ def note_opened(
         if other is not None:
             outcome += _lose(link, state, other, [], why=ID_TAKEN)
     for session_id, returning in list(state.returning.items()):
-        if returning.reopening is None or returning.reopening in link.from_client:
+        failed = returning.reopening and session_id not in _client_opens(link)
+        if not failed and session_id not in opened:
             continue
         answer = None if frame is None else jsonrpc.loads(frame.message.result)
         returning.reopen_answered(answer, opened=session_id in opened)

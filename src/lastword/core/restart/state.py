@@ -104,7 +104,7 @@ class ReturningSession(msgspec.Struct):
         setting: the request of `settings` that was sent last.
         corrected: whether it was asked to switch to the mode that the client shows.
         ours: whether our own request to restore it is still open.
-        reopening: the client's own request to open it, until it is answered.
+        reopening: whether the client has asked to open it itself, and nothing has come of that yet.
         reopened: whether the client has opened it itself, which counts if our request fails.
     """
 
@@ -115,17 +115,17 @@ class ReturningSession(msgspec.Struct):
     setting: Setting | None = None
     corrected: bool = False
     ours: bool = True
-    reopening: bytes | None = None
+    reopening: bool = False
     reopened: bool = False
 
     @property
     def silent(self) -> bool:
         """Whether nothing that the agent reports of it was asked for by the client."""
-        return self.ours and self.reopening is None and not self.reopened
+        return not (self.reopening or self.reopened) and self.ours
 
     def reopen_answered(self, answer: object, *, opened: bool) -> None:
-        """Note the answer to the client's own request, and whether it opened the session."""
-        self.reopening, self.reopened = None, opened
+        """Note what came of the client's own requests, and whether one opened the session."""
+        self.reopening, self.reopened = False, self.reopened or opened
         if opened:
             # Our own request was answered before, or counts for less: the client has this answer.
             self.in_force.read_answer(answer)
@@ -133,7 +133,7 @@ class ReturningSession(msgspec.Struct):
 
     def fall_back(self) -> bool:
         """Leave it to the client's own request, if one is open, to restore the session."""
-        if self.reopening is None:
+        if not self.reopening:
             return False
         self.ours = False
         return True
@@ -357,13 +357,13 @@ class RestartState:
         self.returning.pop(session_id, None)
         self.lost.add(session_id)
 
-    def reopens(self, session_id: str, request_id: bytes) -> None:
+    def reopens(self, session_id: str) -> None:
         """Note that the client itself opens a session; if it is absent, what follows waits."""
         if session_id in self.stale | self.lost and session_id not in self.returning:
             self.returning[session_id] = ReturningSession([], [], ours=False)
         returning = self.returning.get(session_id)
         if returning is not None:
-            returning.reopening = request_id
+            returning.reopening = True
 
     def not_back(self, session_id: str) -> bool:
         """Return whether the client knows a session with this id that the agent does not have."""
