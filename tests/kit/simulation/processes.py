@@ -217,6 +217,8 @@ class ProcessPlayer(Player):
 
     def play(self, event: Event) -> None:
         """Let one thing happen, after what the clock has done meanwhile."""
+        if self._closed:
+            return
         self.now = self.referee.now = time.monotonic() - self._begun
         try:
             self._settle()
