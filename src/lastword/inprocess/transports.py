@@ -275,7 +275,7 @@ class _FileTransport(asyncio.WriteTransport):
             self._file.close()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Do nothing: there is no buffer."""
+        """Do nothing, since nothing is buffered."""
 
     def is_closing(self) -> bool:
         """Return whether nothing more is written."""

@@ -79,7 +79,7 @@ def subscriptions(node: Node) -> list[str]:
 
 
 async def last_message(broker: Broker, subject: str) -> dict[str, Any]:
-    """The last message of a subject, as whoever has the servers' password reads it."""
+    """The last message of a subject, read with the servers' password alone."""
     bucket = subject.split(".")[1]
     answer = await broker.call(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": subject})
     message: dict[str, Any] = answer["message"]

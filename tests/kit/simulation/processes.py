@@ -126,9 +126,9 @@ class ProcessPlayer(Player):
         self.client = SidecarClient(words, under=hurried(_RESTARTING), environment=settings)
         self._agent_now: Agent | None = None
         self._next: list[Agent] = []
-        """Agents that run and that nobody plays yet."""
+        """Agents that are running but not in play yet."""
         self._starts = 1
-        """How many starts we know of that nobody has come from."""
+        """How many starts have not been seen to lead to an agent."""
         self._seen = [0, 0]
         """How much of stdout and of stderr has been looked at."""
         self._came: Sequence[bytes] = ()

@@ -103,7 +103,7 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     if parts is None or _is_answer(parts):
         return None
     verdict = decide(gather.from_text(stripped))
-    if not is_of_call(verdict):
+    if not is_of_call(verdict.type, verdict.rule):
         return None
     if _is_error(parts) or _is_about_call(parts):
         named = _names_itself(parts, verdict) and (spoken_for or _is_models(parts, verdict))
@@ -112,10 +112,10 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     return verdict if named else None
 
 
-def is_of_call(verdict: Verdict) -> bool:
-    """Return whether a model call may fail so: an answer that cannot be read, too."""
-    unusable = verdict.type is ErrorType.PROTOCOL_ERROR and verdict.rule.startswith("transport:")
-    return verdict.type in MODEL_CALL_ERRORS or unusable
+def is_of_call(kind: ErrorType, rule: str) -> bool:
+    """Return whether a model call may fail so, which includes an answer that cannot be read."""
+    unusable = kind is ErrorType.PROTOCOL_ERROR and rule.startswith("transport:")
+    return kind in MODEL_CALL_ERRORS or unusable
 
 
 def is_all_error(text: str) -> bool:

@@ -86,15 +86,16 @@ BROKEN = re.compile(
 
 # --- how it continues ----------------------------------------------------------------------------
 
-REASON = re.compile(
-    r"[ :\])-]{1,3}(?i:bad request|unauthorized|payment required|forbidden|not found"
+_REASON = (
+    r"(?i:bad request|unauthorized|payment required|forbidden|not found"
     r"|method not allowed|not acceptable|proxy authentication required|request timeout|conflict"
     r"|gone|payload too large|unprocessable entity|too many requests|internal server error"
     r"|bad gateway|service unavailable|gateway time-?out|client error|server error)\b[.]?"
 )
+REASON = re.compile(rf"[ :\])-]{{1,3}}{_REASON}")
 BARE = re.compile(
     rf"\W*(?i:https?(?:/\d(?:\.\d)?)?|status(?: code)?)?[ :]*(?:{_STATUS})?[\s(\u2013]*"
-    rf"(?:{REASON.pattern.partition('}')[2]})?\W*"
+    rf"(?:{_REASON})?\W*"
 )
 """A status, its words, or both, and nothing else: a server's, or an answer."""
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from lastword.core.classify import read_lines
 from lastword.core.classify import writer_forms as forms
 from lastword.core.classify.prose import is_of_call
@@ -155,8 +153,7 @@ def read_own(text: str, *, source: str) -> Verdict | None:
 def names_call(verdict: Verdict) -> bool:
     """Return whether it is an error of a model call, by more than what words may mean."""
     rule = verdict.rule.removeprefix("log:").removeprefix("stderr:")
-    of_call = is_of_call(msgspec.structs.replace(verdict, rule=rule))
-    return of_call and (rule in _OWN_WORDS or not rule.startswith(_GUESSES))
+    return is_of_call(verdict.type, rule) and (rule in _OWN_WORDS or not rule.startswith(_GUESSES))
 
 
 def without_foreign(text: str) -> str:

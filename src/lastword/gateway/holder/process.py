@@ -546,7 +546,7 @@ class Holder:
         self._over.set()
 
     def terminate(self) -> None:
-        """Stop, and end the agent and its turns; whoever comes next takes the sessions up."""
+        """Stop, and end the agent and its turns, but leave the sessions to the next holder."""
         self._is_terminated = True
         self._over.set()
 
