@@ -126,6 +126,18 @@ def test_a_system_error_told_of_in_an_update_fails_the_turn_that_ends_as_if_all_
     assert _payload(wire)["reason"] == "silent_success"
 
 
+@pytest.mark.parametrize("announced", [True, False])
+def test_an_update_of_a_tool_call_that_nobody_knows_is_no_answer(announced: bool) -> None:
+    wire = _wire("codex-acp")
+    if announced:
+        wire.agent(update(sessionUpdate="tool_call", toolCallId="t", status="completed"))
+    wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="completed"))
+    wire.agent(result()).time(wire.now + 1)
+    assert ("error" in wire.answers()[0]) is not announced
+    # A tool may have run all the same.
+    assert announced or _payload(wire)["retry_safety"] != "auto"
+
+
 def test_silent_successes_pass_where_the_user_said_so() -> None:
     wire = _wire("codex-acp", silent_success="pass").agent(chunk(CODEX_PROSE), result())
     assert wire.answers() == [result()]

@@ -6,7 +6,19 @@ import pytest
 
 from lastword.core.link.evidence import SILENT
 from tests.kit.turn_signs import payload
-from tests.kit.wire import cancel, chunk, error, prompt, prompted, result, second_version, update
+from tests.kit.wire import (
+    INITIALIZE,
+    Wire,
+    cancel,
+    chunk,
+    error,
+    permission,
+    prompt,
+    prompted,
+    result,
+    second_version,
+    update,
+)
 from tests.unit.link.test_hints import EMPTY, begun, hint
 
 
@@ -41,6 +53,52 @@ def test_a_success_behind_a_call_whose_cause_is_known_in_full_fails_at_once() ->
     wire = begun(expects=True)
     hint(wire, EMPTY).agent(result())
     assert payload(wire)["type"] == "budget"
+
+
+# --- A turn that its agent calls cancelled
+
+
+def cancelled_by_agent(wire: Wire) -> bool:
+    """The agent ends the turn as cancelled: has it failed?"""
+    wire.agent(result(1, "cancelled")).time(wire.now + 1)
+    return "error" in wire.answers()[0]
+
+
+def test_a_turn_that_nobody_cancelled_has_failed_of_what_its_words_or_stderr_say() -> None:
+    wire = prompted()
+    assert cancelled_by_agent(wire)
+    failed = payload(wire)
+    assert (failed["type"], failed["reason"], failed["origin"]) == (
+        "unknown",
+        "agent_cancelled",
+        "agent",
+    )
+    wire = prompted().agent(chunk("Credit balance is too low"))
+    assert cancelled_by_agent(wire)
+    assert payload(wire)["type"] == "budget"
+    wire = begun(expects=True).stderr(b"Error code: 429 - {}\n")
+    assert cancelled_by_agent(wire)
+    assert payload(wire)["type"] == "rate_limit"
+
+
+def test_who_was_asked_or_went_on_may_have_cancelled_the_turn() -> None:
+    no = {"outcome": {"outcome": "selected", "optionId": "no"}}
+    asked = prompted().agent(permission()).client({"jsonrpc": "2.0", "id": 9, "result": no})
+    assert not cancelled_by_agent(asked)
+    assert not cancelled_by_agent(prompted().client(cancel()))
+    assert not cancelled_by_agent(prompted().client(prompt(2)))
+    assert not cancelled_by_agent(Wire().client(INITIALIZE, prompt(text="/clear")))
+    assert not cancelled_by_agent(prompted(silent_success="pass"))
+
+
+@pytest.mark.parametrize("state", ["running", "requires_action"])
+def test_in_version_2_the_idle_state_is_read_likewise(state: str) -> None:
+    wire = second_version().agent(update(sessionUpdate="state_update", state=state))
+    idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
+    wire.agent(update(**idle)).time(1)
+    failed = wire.updates()[-1].get("error")
+    assert (failed is not None) is (state == "running")
+    assert failed is None or failed["data"]["agent_error"]["reason"] == "agent_cancelled"
 
 
 # --- A new prompt after a cancel that the agent never confirms

@@ -144,6 +144,7 @@ class Facts(msgspec.Struct):
 
     Attributes:
         shown: something that a person sees arrived.
+        had_question: the user was asked something, and may have ended the turn by the answer.
         text: a piece of the agent's message arrived.
         thought: a piece of its thoughts arrived.
         tool_called: a tool call was reported.
@@ -156,6 +157,7 @@ class Facts(msgspec.Struct):
     """
 
     shown: bool = False
+    had_question: bool = False
     text: bool = False
     thought: bool = False
     tool_called: bool = False
@@ -192,6 +194,8 @@ class Facts(msgspec.Struct):
         """
         if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
             self.shown = True
+        if method in acp.USER_REQUESTS:
+            self.had_question = True
         if method in acp.HAS_SIDE_EFFECTS:
             self.tool_called = True
             self._tool_started(safe=False)

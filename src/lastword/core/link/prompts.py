@@ -154,6 +154,9 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
     if announced or stop_reason not in acp.STOP_REASONS:
         _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
         return ending.fail(link, turn)
+    if stop_reason == acp.CANCELLED and cancels_itself(link, turn):
+        _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
+        return _fail(link, turn, None if waited else frame)
     if notices.reads(link, frame.line):
         if turn.state in AT_WORK and _note_sign(turn, frame):
             return ending.pass_failure(link, turn)
@@ -221,6 +224,15 @@ def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
     """
     cancelled = turn.state is State.CANCELLING and turn.was_open
     return cancelled and stop_reason in acp.STOP_REASONS and stop_reason != acp.CANCELLED
+
+
+def cancels_itself(link: Link, turn: Turn) -> bool:
+    """Return whether an agent calls a turn cancelled that nobody has cancelled.
+
+    The user may have done so by the answer to a question, by a further prompt, or by a command.
+    """
+    may_fail = link.options.silent_success == "error" and turn.state in AT_WORK
+    return may_fail and not (turn.facts.had_question or turn.overlapped or turn.slash)
 
 
 def is_silent(link: Link, turn: Turn) -> bool:
@@ -348,9 +360,15 @@ def end_with_error(
     note_payload(link, turn, error, "data")
     if _has_spoken_for_itself(link, turn):
         return ending.pass_failure(link, turn)
-    verdict = _verdict_on(link, error)
+    cancelled = state is not None and state.get("stopReason") == acp.CANCELLED
+    verdict = _own_cancel() if cancelled else _verdict_on(link, error)
     sent = SentError(error, failures.redactor(link))
     turn.evidence.add_answer(verdict, sent=sent, state=state)
+    return _fail(link, turn, frame)
+
+
+def _fail(link: Link, turn: Turn, frame: Frame | None) -> list[Effect]:
+    """Fail a turn of what its answer says; keep that back for a moment if it names no cause."""
     if frame is not None and _may_learn_more(link, turn) and link.decide(turn).vague:
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
@@ -409,15 +427,23 @@ def _payload_in(link: Link, carrier: object, key: str) -> AgentError | None:
     return late.payload.read_to_forward(carried, failures.redactor(link))
 
 
+def _own_cancel() -> Verdict:
+    """Return the verdict on a turn that its agent cancelled, as long as nothing says why."""
+    unexplained = decision.unexplained()
+    return msgspec.structs.replace(unexplained, reason="agent_cancelled", origin=Origin.AGENT)
+
+
 def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
-    """Read the rest of a result whose stop reason is unknown to the protocol."""
+    """Read the rest of a result whose stop reason is none of this turn's."""
     note_payload(link, turn, result, "_meta")
     members = result if isinstance(result, dict) else {}
     verdict = late.classify.classify_rpc_error(
         {"message": members.get("message") or "", "data": members}, agent=link.agent.name
     )
     stop_reason = members.get("stopReason")
-    if verdict.type is ErrorType.UNKNOWN:
+    if stop_reason == acp.CANCELLED and verdict.type in {ErrorType.UNKNOWN, ErrorType.CANCELLED}:
+        verdict = _own_cancel()
+    elif verdict.type is ErrorType.UNKNOWN:
         if stop_reason is None:
             claimed = failures.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
             turn.evidence.note(FailureSign.CLAIM, claimed)

@@ -57,14 +57,16 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
             return [Drop("not_asked_for"), *retry]
     if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
         return released + v2.state_changed(link, session, frame, update)
-    tool_kind, entered = "", []
+    tool_kind, entered, stray = "", [], False
     if update.session_update in acp.TOOL_KINDS:
         before = session.tools.knows(update)
+        stray = not (before or update.session_update == "tool_call")
+        stray = stray and not link.dialect.turn_ends_by_state
         tool_kind = session.tools.note(update, link.now)
         if session.turns:
             entered = _tool_entries(link, session, update, before=before)
-    effects = [*_note(link, session, update, tool_kind), *entered, *retry, *released, FORWARD]
-    effects += spent
+    noted = _note(link, session, update, tool_kind, stray=stray)
+    effects = [*noted, *entered, *retry, *released, FORWARD, *spent]
     if update.session_update == "session_info_update":
         effects += reporting.read_frame(link, session, frame)
         prompts.note_hidden(link, session, frame)
@@ -81,8 +83,13 @@ def _activity(link: Link, session: Session, update: Update) -> list[Effect]:
     return notices.show_activity(session, word) if word else []
 
 
-def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[Effect]:
-    """Note progress in every open turn of the session."""
+def _note(
+    link: Link, session: Session, update: Update, tool_kind: str, *, stray: bool
+) -> list[Effect]:
+    """Note progress in every open turn of the session.
+
+    A `stray` update is about a tool call that was never announced: it shows nothing.
+    """
     effects: list[Effect] = []
     # Read once: a client may have thousands of prompts open in one session.
     is_text = update.session_update in acp.TEXT_KINDS
@@ -99,6 +106,9 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
         # agent says after we have told it to stop is about that.
         stopped = turn.state is State.STOPPING and update.session_update in acp.HARMLESS_KINDS
         if text == "" or of_retry or stopped:
+            continue
+        if stray:
+            turn.facts.note_elsewhere(update)
             continue
         if by_form:
             turn.evidence.say_of_retry(text or "")

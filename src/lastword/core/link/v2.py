@@ -85,7 +85,8 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
             # It began after a cancel, and became part of the work.
             turn.absorb(other)
             link.forget(other)
-    if update.stop_reason == acp.STOP_ERROR or turn.evidence.announced is not None:
+    cancels = update.stop_reason == acp.CANCELLED and prompts.cancels_itself(link, turn)
+    if cancels or update.stop_reason == acp.STOP_ERROR or turn.evidence.announced is not None:
         return _ended_by_error(link, turn, frame)
     if update.stop_reason == acp.END_TURN and prompts.is_silent(link, turn):
         prompts.hold(link, turn, frame)
@@ -103,6 +104,8 @@ def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
         turn.show_progress(running=alone or turn.state is not State.CANCELLING)
     if update.state == "requires_action":
         session.open_foreground_question(link.now)
+        for turn in session.turns:
+            turn.facts.note_message(acp.PERMISSION)
     else:
         session.answered(FOREGROUND, link.now)
     return [FORWARD]
