@@ -29,6 +29,9 @@ INITIALIZE_SECONDS = 30.0
 
 NO_INITIALIZE, STALLED = 1002, 4408
 
+_GONE = (RuntimeError, OSError, WebSocketDisconnect)
+"""What sending raises once the viewer has gone, by the moment at which it went."""
+
 
 class ViewerSocket(ViewerLink):
     """One socket of one viewer."""
@@ -70,8 +73,8 @@ class ViewerSocket(ViewerLink):
                     await self._websocket.close(code, reason)
             except TimeoutError:  # it takes nothing: not even that it is closed
                 abort_of(self._websocket.scope)()
-            except (RuntimeError, OSError):
-                pass  # it has gone meanwhile
+            except _GONE:
+                pass
 
     async def _receive(self) -> bytes | None:
         """Return the next text frame; `None` for any other message.
@@ -118,7 +121,7 @@ class ViewerSocket(ViewerLink):
                 await sending
         except TimeoutError:
             await self.close(STALLED, "stalled")
-        except (RuntimeError, OSError, WebSocketDisconnect):
+        except _GONE:
             pass  # the reading side hears of it
 
     async def _introduce(self) -> bool:
