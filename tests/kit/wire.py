@@ -48,9 +48,9 @@ def cancel(session_id: str = "s") -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}}
 
 
-def result(request_id: Any = 1, stop_reason: str = "end_turn") -> dict[str, Any]:
+def result(request_id: Any = 1, stop_reason: str = "end_turn", **members: Any) -> dict[str, Any]:
     """An answer to a prompt."""
-    return {"jsonrpc": "2.0", "id": request_id, "result": {"stopReason": stop_reason}}
+    return {"jsonrpc": "2.0", "id": request_id, "result": {"stopReason": stop_reason, **members}}
 
 
 def error(request_id: Any = 1, code: Any = -32603, message: Any = "boom") -> dict[str, Any]:

@@ -72,6 +72,19 @@ ROWS = (
     ),
 )
 
+LAST_LINES = (
+    *("Error: RetriableError: ", "Error: NonRetriableError: ", "Error: ActionRequiredError: "),
+    *(
+        f"You've hit your {limit} \u00b7 resets "
+        for limit in ("limit", "session limit", "weekly limit", "Opus limit", "Sonnet limit")
+    ),
+)
+"""Beginnings of errors that agents write as the last line of a turn's text, also after work.
+
+The first three are Cursor's, in a chunk of its own behind an empty line, and then `end_turn`
+(reports on cursor-agent 2026.08.11 to 2026.09.18). The others are Claude's (claude-agent-acp).
+"""
+
 OPENINGS: dict[str, tuple[str, ...]] = {row.name: row.openings for row in ROWS}
 """By the agent's key."""
 

@@ -20,7 +20,6 @@ class MetaError(Quirk, frozen=True, kw_only=True):
             does.
         attempt: the member that counts the tries; empty if none does.
         counts: its message counts the retries, as in `1/5`.
-        in_results: it may also be in a prompt's result, not only in updates.
     """
 
     mark: bytes
@@ -28,7 +27,6 @@ class MetaError(Quirk, frozen=True, kw_only=True):
     will_retry: str = ""
     attempt: str = ""
     counts: bool = False
-    in_results: bool = False
 
 
 class MetaState(Quirk, frozen=True, kw_only=True):
@@ -167,7 +165,6 @@ META_ERRORS = (
         path=("codex", "error"),
         will_retry="willRetry",
         counts=True,
-        in_results=True,
         evidence=(
             "one at each try: message `Reconnecting... 1/5`, codexErrorInfo "
             "`{responseStreamDisconnected: {httpStatusCode: 429}}`, willRetry true; 0.1 s after a "
@@ -229,6 +226,16 @@ RETRY_TEXTS = (
 )
 
 REMARKS = (
+    Remark(
+        name="codex:metadata",
+        agent="codex",
+        openings=("Warning: Model metadata for ",),
+        evidence=(
+            "runs: a chunk of its own before all else, where the model is none of codex's list; "
+            "after it came the error as the turn's only other text"
+        ),
+        version="codex-acp 2.6.0",
+    ),
     Remark(
         name="kimi-code:compaction",
         agent="kimi-code",

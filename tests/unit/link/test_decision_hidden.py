@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
+from tests.kit.rows import every
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, prompt, result, update
 
 CODEX_PROSE = "exceeded retry limit, last status: 429 Too Many Requests"
@@ -124,6 +125,99 @@ def test_a_system_error_told_of_in_an_update_fails_the_turn_that_ends_as_if_all_
     meta = {"codex": {"threadStatus": {"type": "systemError"}}}
     wire.agent(chunk("I begin."), update(sessionUpdate="session_info_update", _meta=meta), result())
     assert _payload(wire)["reason"] == "silent_success"
+
+
+SYSTEM_ERROR = update(
+    sessionUpdate="session_info_update", _meta={"codex": {"threadStatus": {"type": "systemError"}}}
+)
+UNKNOWN_MODEL = chunk("Warning: Model metadata for `m` not found. Defaulting to fallback metadata.")
+TOOL = update(sessionUpdate="tool_call", toolCallId="t", status="completed")
+
+
+@every(
+    ("messages", "kind", "action", "sentence"),
+    [
+        ([chunk("The model `m` does not exist.")], "model_not_found", "switch_model", "This model"),
+        ([chunk("429 Too Many Requests")], "rate_limit", "wait", "The model provider is limiting"),
+        ([chunk("It went wrong.")], "unknown", "report", "Something failed, and"),
+        ([], "unknown", "report", "The agent ended the turn without an answer and"),
+    ],
+)
+def test_a_remark_before_the_error_of_a_failed_state_is_neither_an_answer_nor_the_cause(
+    messages: list[dict[str, Any]], kind: str, action: str, sentence: str
+) -> None:
+    wire = _wire("codex-acp").agent(UNKNOWN_MODEL, *messages, SYSTEM_ERROR, result())
+    payload = _payload(wire.time(wire.now + 1))
+    assert (payload["type"], payload["action"]) == (kind, action)
+    assert payload["message"].startswith(sentence)
+
+
+@every(
+    ("meta", "stop_reason", "kind"),
+    [
+        ({"codebuddy.ai/errorMessage": "429 Too Many Requests"}, "end_turn", "rate_limit"),
+        ({"error": {"statusCode": 503}}, "refusal", "provider_unavailable"),
+        ({"agent": {"error_message": "Something went wrong"}}, "refusal", "unknown"),
+    ],
+)
+def test_an_error_beside_the_stop_reason_is_a_failure_whatever_its_namespace(
+    meta: dict[str, Any], stop_reason: str, kind: str
+) -> None:
+    for messages in ([], [chunk("I begin.")] if kind != "unknown" else []):
+        wire = _wire("x").agent(*messages, result(stop_reason=stop_reason, _meta=meta))
+        assert _payload(wire)["type"] == kind
+
+
+@every(
+    "meta",
+    [
+        {"error": None, "x.ai/errorMessage": ""},
+        {"mcp": {"error": "401 Unauthorized"}},
+        {"codex": {"error": {"message": "429 Too Many Requests", "willRetry": True}}},
+        {"error": "the title could not be updated"},
+    ],
+)
+def test_a_member_of_a_success_that_tells_of_something_else_passes(meta: dict[str, Any]) -> None:
+    answer = result(_meta=meta)
+    assert _wire("x").agent(chunk("Done."), answer).answers() == [answer]
+
+
+CURSORS = "Error: RetriableError: [unavailable] connect ECONNREFUSED 127.0.0.1:9"
+CLAUDES = "You've hit your session limit \u00b7 resets in 2h"
+
+
+@every(
+    ("messages", "kind", "safety"),
+    [
+        ([chunk("I look at it."), chunk(f"\n\n{CURSORS}")], "network", "offer_continue"),
+        ([chunk(f"I look at it.\n\n{CURSORS}\n")], "network", "offer_continue"),
+        ([chunk("I look at it."), TOOL, chunk(CURSORS)], "network", "ask"),
+        ([chunk(CURSORS)], "network", "auto"),
+        ([TOOL, chunk(CLAUDES)], "rate_limit", "never"),
+    ],
+)
+def test_a_last_line_that_no_model_writes_is_the_failure_that_it_names_also_after_work(
+    messages: list[dict[str, Any]], kind: str, safety: str
+) -> None:
+    wire = _wire("x").agent(*messages, result())
+    payload = _payload(wire.time(wire.now + 1))
+    assert (payload["type"], payload["retry_safety"]) == (kind, safety)
+
+
+@every(
+    "messages",
+    [
+        [chunk("The log ends with:\n" + CURSORS)],
+        [chunk(f"It says:\n\n    x\n\n{CURSORS}\nfour times.")],
+        [chunk(CURSORS), TOOL, chunk("The second try went well.")],
+        [chunk("I look at it."), chunk(CURSORS), TOOL],
+    ],
+)
+def test_an_answer_that_quotes_such_a_line_or_goes_on_after_it_passes(
+    messages: list[dict[str, Any]],
+) -> None:
+    wire = _wire("x").agent(*messages, result())
+    assert wire.time(wire.now + 1).answers() == [result()]
 
 
 @pytest.mark.parametrize("announced", [True, False])

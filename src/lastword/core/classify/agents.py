@@ -29,8 +29,6 @@ from lastword.quirks.agents import agent_key
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_IN_RESULTS = tuple(row for row in wire.META_ERRORS if row.in_results)
-
 _NAMED_TYPES = frozenset(ErrorType) - {ErrorType.UNKNOWN, ErrorType.CANCELLED}
 
 _RETRY_TEXTS = {row.agent: (row, re.compile(row.pattern)) for row in wire.RETRY_TEXTS}
@@ -66,7 +64,7 @@ def read_update(update: object, *, agent: str | None = None) -> Sign | None:
     meta = object_of(update.get("_meta"))
     return (
         _air_sign(meta)
-        or _meta_sign(meta, wire.META_ERRORS)
+        or _meta_sign(meta)
         or _state_sign(meta)
         or _retry_by_form(meta)
         or _text_sign(update, agent)
@@ -225,7 +223,21 @@ def read_result(result: object) -> Sign | None:
     if not isinstance(result, dict):
         return None
     meta = object_of(result.get("_meta"))
-    return _air_sign(meta) or _meta_sign(meta, _IN_RESULTS) or _state_sign(meta)
+    return _air_sign(meta) or _error_member(meta) or _state_sign(meta)
+
+
+_ERROR_MEMBERS = ("error", "errormessage")
+
+
+def _error_member(meta: dict[Any, Any]) -> Sign | None:
+    """Read an error's text or object anywhere in a result's `_meta`, whatever its namespace."""
+    for _, members in _objects_in(meta):
+        for key, value in members.items():
+            name = re.split(r"[./:]", str(key))[-1].replace("_", "").lower()
+            if name in _ERROR_MEMBERS and value and isinstance(value, str | dict):
+                will_retry = object_of(value).get("willRetry") is True
+                return Sign(verdict=decide(gather.from_any(value)), will_retry=will_retry)
+    return None
 
 
 def read_prose(text: str, *, agent: str | None) -> Verdict | None:
@@ -295,8 +307,8 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
     )
 
 
-def _meta_sign(meta: dict[Any, Any], rows: tuple[wire.MetaError, ...]) -> Sign | None:
-    for row in rows:
+def _meta_sign(meta: dict[Any, Any]) -> Sign | None:
+    for row in wire.META_ERRORS:
         error = object_of(_within(meta, row.path))
         if error:
             attempt, most = _counted(error, row)

@@ -83,6 +83,7 @@ _PAYLOAD = b'"agent_error"'
 
 _RETRY_WORD = b"etry"
 _FAILED_ENDS = (b'rror"', b'ailed"', b'ailure"')
+_ERROR_MEMBER = b"rror"
 
 _RETRY_TEXT_CHARS = 240
 _RETRY_WORDS = ("etry", "connect", "again")
@@ -192,6 +193,11 @@ def may_report_failed_state(line: bytes) -> bool:
 def may_report_failure(line: bytes) -> bool:
     """Return whether this frame has a member that may report a failure."""
     return any(mark in line for mark in wire.FAILURE_MARKS)
+
+
+def may_hold_error(line: bytes) -> bool:
+    """Return whether this result has a member that may report a failure."""
+    return _ERROR_MEMBER in line or may_report_failure(line)
 
 
 def is_retry_report(text: str, agent: str) -> bool:

@@ -53,6 +53,8 @@ FORBIDDEN = {
 }
 """Measured: some client drops, resends or swallows a failure whose text holds one of these."""
 
+_SILENT = "The agent ended the turn without an answer and without an error."
+
 WHAT: dict[ErrorType, str] = {
     ErrorType.RATE_LIMIT: "The model provider is limiting requests.",
     ErrorType.BUDGET: "The account's credits or its usage limit are used up.",
@@ -149,7 +151,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "not_http": "The model provider's answer could not be read.",
     },
     ErrorType.UNKNOWN: {
-        "silent_success": "The agent ended the turn without an answer and without an error.",
+        "silent_success": _SILENT,
         "agent_cancelled": "The agent cancelled the turn by itself.",
         "tool_server": "A tool server (MCP) that the agent uses failed.",
     },
@@ -161,6 +163,8 @@ WHAT_OF_CLIENT: dict[str, str] = {
     "client_left": "The client closed its side before the agent had answered.",
 }
 """What happened, if the client caused it."""
+
+_AFTER_OUTPUT = (Phase.MID_OUTPUT, Phase.TOOL_RUNNING, Phase.AFTER_TOOL)
 
 ADVICE: dict[Action, str] = {
     Action.WAIT: "Try again in a moment.",
@@ -312,7 +316,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
             advice = _advice(verdict, action, now, text)
     return AgentError(
         type=verdict.type,
-        message=_message(verdict, advice, attempts, text),
+        message=_message(verdict, advice, attempts, text, has_output=phase in _AFTER_OUTPUT),
         detail={"text": ends_to_bytes(text, MAX_DETAIL_BYTES - 64)} if text.strip() else None,
         retryable=verdict.retryable,
         retry_after_seconds=verdict.retry_after_seconds,
@@ -421,14 +425,20 @@ def usual_action(
     return Action.CONFIRM_RETRY if retry_safety is RetrySafety.ASK else usual
 
 
-def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> str:
-    what = what_of(verdict.type, verdict.reason)
-    if verdict.origin is Origin.CLIENT:
-        what = WHAT_OF_CLIENT.get(verdict.reason or "") or what
-    parts = [what]
+def _message(
+    verdict: Verdict, advice: str, attempts: int | None, text: str, *, has_output: bool
+) -> str:
     # What was inferred is shown, so that the reader can judge.
     is_quoted = verdict.type in _QUOTED_TYPES or bool(_kinds_of(verdict.rule) & _GUESSED)
     quote = quotable(_informative_part(verdict, text)) if is_quoted else ""
+    what = what_of(verdict.type, verdict.reason)
+    if what == _SILENT and has_output:
+        what = "Something failed, and the agent ended the turn as if nothing had."
+    elif what == _SILENT and quote:
+        what = "The agent ended the turn without an answer."
+    if verdict.origin is Origin.CLIENT:
+        what = WHAT_OF_CLIENT.get(verdict.reason or "") or what
+    parts = [what]
     if verdict.reason == "spend_limit" and (spent := plain_text(text or "")):
         parts.append(spent)
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:

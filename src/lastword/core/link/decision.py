@@ -20,6 +20,7 @@ from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence, certa
 from lastword.core.link.facts import Facts, content_text
 from lastword.core.link.retries.hints import HintSource
 from lastword.core.link.stderr import StderrRecord
+from lastword.quirks.prose import LAST_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,6 +208,9 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     in it. The other sign comes from the turn: a failed call is known, stderr reports the same, no
     output token was produced, or nothing else was shown and nobody asked for such a text.
     """
+    closing = _in_last_line(snapshot)
+    if closing is not None:
+        return closing
     evidence, facts = snapshot.evidence, snapshot.facts
     in_margin = FailureSign.MARGIN in evidence.signs
     named = evidence.hinted or evidence.suspected or in_margin
@@ -215,7 +219,7 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     unwritten = evidence.output_tokens == 0 and not snapshot.slash
     spoken_for = named or after_retries or evidence.refused or unwritten
     text = evidence.text or ""
-    if not text and (named or after_retries):
+    if not text and evidence.chunks and (named or after_retries):
         # Of a message in several pieces, the last may be the reason.
         last = content_text(snapshot.content)
         text = last if len(last) >= MIN_PIECE_CHARS else ""
@@ -224,8 +228,8 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
         return repeated
     alone = not facts.tool_called and not facts.thought and evidence.messages == 1
     opening = _of_agents_opening(snapshot, text) if alone or spoken_for else None
-    if opening is None and evidence.suspected and evidence.text:
-        return _failed_state_in_words(evidence.text)
+    if opening is None and evidence.suspected and text:
+        return _failed_state_in_words(text)
     failure = opening or _by_form(text, alone=alone)
     if failure is None and alone and unwritten and evidence.no_answer:
         return late.classify.classify_text(text) if late.prose.is_all_error(text) else None
@@ -234,6 +238,19 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     if not alone or snapshot.slash or _may_be_answer(snapshot, text):
         return None
     return opening or late.prose.error_by_form(text)
+
+
+def _in_last_line(snapshot: TurnSnapshot) -> Verdict | None:
+    """Return the failure in the message's last line, if it is one that no model writes.
+
+    It may follow work. It is the last piece of the message, or stands behind an empty line in it.
+    """
+    if not snapshot.evidence.chunks or snapshot.slash:
+        return None
+    line = content_text(snapshot.content).rstrip().rpartition("\n\n")[2].lstrip()
+    if not line.startswith(LAST_LINES) or "\n" in line or _is_requested(snapshot, line):
+        return None
+    return late.classify.classify_text(line)
 
 
 def _by_form(text: str, *, alone: bool) -> Verdict | None:
@@ -267,9 +284,9 @@ def _repeats_hint(evidence: TurnEvidence, text: str) -> Verdict | None:
 
 
 def may_be_error_text(snapshot: TurnSnapshot) -> bool:
-    """Return whether the last piece of the message is an error by its form, and nothing else."""
+    """Return whether the last piece of the message is an error by its form, or ends with one."""
     text = content_text(snapshot.content)
-    return _by_form(text, alone=False) is not None
+    return _by_form(text, alone=False) is not None or _in_last_line(snapshot) is not None
 
 
 def _may_be_answer(snapshot: TurnSnapshot, text: str) -> bool:
@@ -277,8 +294,10 @@ def _may_be_answer(snapshot: TurnSnapshot, text: str) -> bool:
 
     It may if the model reported output tokens, or if one of the last prompts asks for such a text.
     """
-    if snapshot.evidence.output_tokens:
-        return True
+    return bool(snapshot.evidence.output_tokens) or _is_requested(snapshot, text)
+
+
+def _is_requested(snapshot: TurnSnapshot, text: str) -> bool:
     return any(signs.may_request_error_text(prompt, text) for prompt in snapshot.prompts)
 
 
@@ -341,7 +360,7 @@ def contradicts_success(snapshot: TurnSnapshot) -> bool:
     evidence = snapshot.evidence
     if evidence.announced is not None or FailureSign.MARGIN in evidence.signs:
         return True
-    if _ended_on_hint(snapshot):
+    if _ended_on_hint(snapshot) or _in_last_line(snapshot) is not None:
         return True
     return evidence.may_be_in_words and _in_words(snapshot) is not None
 
@@ -383,6 +402,8 @@ def is_error_text(snapshot: TurnSnapshot) -> bool:
     evidence = snapshot.evidence
     if evidence.messages != 1 or not evidence.text:
         return False
+    if _in_last_line(snapshot) is not None:
+        return evidence.text.lstrip().startswith(LAST_LINES)
     return _repeats_answer(evidence) or _in_words(snapshot) is not None
 
 

@@ -313,7 +313,7 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
     """Return whether the agent reported a failure elsewhere than in an answer claiming success."""
     if turn.state not in AT_WORK:
         return False
-    if signs.may_report_failure(frame.line):
+    if signs.may_hold_error(frame.line):
         _note_sign(turn, frame)
     if signs.may_hold_payload(frame.line):
         stated = _payload_in(link, jsonrpc.loads(frame.message.result), "_meta")
@@ -326,9 +326,14 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
 
 
 def _note_sign(turn: Turn, frame: Frame) -> bool:
-    """Return whether the answer tells of a failure in its margin, and note it."""
+    """Return whether the answer tells of a failure in its margin, and note it.
+
+    Words that name no failure are a remark where the turn shows something.
+    """
     sign = late.agents.read_result(jsonrpc.loads(frame.message.result))
     if sign is None or sign.will_retry:
+        return False
+    if sign.verdict.type is ErrorType.UNKNOWN and sign.verdict.detail and turn.facts.output:
         return False
     turn.evidence.note(FailureSign.MARGIN, sign.verdict)
     return True
