@@ -254,10 +254,11 @@ def test_the_last_piece_after_retries_in_words_is_the_error() -> None:
     assert payload(wire)["type"] == "provider_unavailable"
 
 
-def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure() -> None:
+@pytest.mark.parametrize("log", ["{}", "WARN llm request failed: {}", "{} provider=x attempt=2"])
+def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure(log: str) -> None:
     words = "The answer of the model ended in the middle of a word."
     wire = begun("newcomer")
-    hint(wire, classify(words), goes_on=True, attempt=2)
+    hint(wire, classify(log.format(words)), goes_on=True, attempt=2)
     wire.agent(chunk(words), result()).time(wire.now + 1)
     assert "error" in wire.answers()[0]
 

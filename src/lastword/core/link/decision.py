@@ -276,11 +276,10 @@ def _failed_state_in_words(text: str) -> Verdict | None:
 
 
 def _repeats_hint(evidence: TurnEvidence, text: str) -> Verdict | None:
-    """Return the failure of a call in this turn if the message is that failure, word for word."""
+    """Return the failure of a call in this turn if the message is among the words of that."""
     call, words = evidence.last_call, text.strip()
-    detail = (call.detail or "").strip() if call is not None else ""
-    same = len(words) >= MIN_PIECE_CHARS and detail.endswith(words)
-    return call if same else None
+    detail = call.detail or "" if call is not None else ""
+    return call if len(words) >= MIN_PIECE_CHARS and words in detail else None
 
 
 def may_be_error_text(snapshot: TurnSnapshot) -> bool:
