@@ -36,6 +36,19 @@ def test_in_a_crash_loop_one_request_in_thirty_seconds_starts_the_agent() -> Non
     assert link.answers(2) == []
 
 
+def test_after_a_failed_start_the_next_one_waits_a_second() -> None:
+    link = Link().die()
+    link.starts = False
+    link.time(10).client(prompt(2))
+    missing = classify_spawn_failure(2, "agent")
+    link.carry_out(link.core.receive_eof(Side.AGENT, lambda: missing, link.now))
+    assert (reasons(link, 2), link.orders.pop()) == (["spawn_failed"], Restart())
+    link.client(prompt(3)).time(10.9)
+    assert link.orders == []
+    link.time(11)
+    assert link.orders == [Restart()]
+
+
 def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> None:
     link = Link().die()
     link.time(10).client(prompt(2))
