@@ -22,7 +22,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import lexicon
 import msgspec
 
 from lastword.core.classify import Verdict, gather, messages, tokens, transport
@@ -166,21 +165,15 @@ def leave_one_source_out(outcomes: list[Outcome], *, rounds: int) -> list[Outcom
     The tables are written by hand, so nothing can be trained anew. What can be taken away is each
     row whose only known use is that source. In one round, what then decides may be a row that
     stands in the tables for the same reason; in further rounds that one goes too, until only rows
-    are left that other sources are decided by. The words weigh what they weigh to a model that did
-    not learn from the source either. A row that somebody knew from documentation goes as
+    are left that other sources are decided by. A row that somebody knew from documentation goes as
     well, so the first figure is nearer to a provider never seen, and the second is a lower bound.
     """
     users: dict[str, set[str]] = defaultdict(set)
     for outcome in outcomes:
         users[outcome.verdict.rule].add(outcome.sample.source)
     left_out: list[Outcome] = []
-    sources = sorted({o.sample.source for o in outcomes})
-    told = lexicon.load()
-    part = lexicon.parts(sources)
-    for number in range(lexicon.FOLDS):
-        with lexicon.in_use(lexicon.learn_without(number, part, told)):
-            for source in (each for each in sources if part[each] == number):
-                left_out += _without_own_rows(source, outcomes, users, rounds)
+    for source in sorted({o.sample.source for o in outcomes}):
+        left_out += _without_own_rows(source, outcomes, users, rounds)
     return left_out
 
 

@@ -105,7 +105,7 @@ def test_a_400_gives_way_to_what_no_retry_helps() -> None:
         assert classify({"http_status": 400, "body": body}).type == "context_overflow"
 
 
-def test_the_weights_of_english_words_do_not_overrule_another_language() -> None:
+def test_an_answer_that_cannot_be_parsed_is_one_in_spanish_too() -> None:
     verdict = classify_text("Error de análisis del bloque de mensajes de la API del proveedor")
     assert (verdict.type, verdict.rule.partition(":")[0]) == ("protocol_error", "concept")
 

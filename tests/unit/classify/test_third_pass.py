@@ -158,7 +158,6 @@ def test_a_wait_before_an_agents_own_retry_is_no_servers() -> None:
 
 GUESSES = {
     "concept:key + invalid": True,
-    "guess:key,valid": True,
     "stderr:concept:key + invalid": True,
     "text:api key": True,
     "message:invalid api key": False,

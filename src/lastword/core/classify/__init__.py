@@ -129,7 +129,7 @@ def read_lines(text: str, *, source: str) -> Verdict | None:
     if not lines:
         return None
     verdict = _verdict_on(gather.from_any, lines)
-    if verdict.type in UNDECIDED or verdict.rule.startswith(("text:", "concept:", "guess:")):
+    if verdict.type in UNDECIDED or verdict.rule.startswith(("text:", "concept:")):
         return None
     return msgspec.structs.replace(verdict, rule=f"{source}:{verdict.rule}")
 

@@ -280,9 +280,7 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
     verdict = decide(evidence)
     category = failure.get("category")
     reason = failure.get("reason")
-    vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith(
-        ("text:", "concept:", "guess:")
-    )
+    vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith(("text:", "concept:"))
     if vague and isinstance(category, str) and category in wire.AIR.categories:
         kind, retryable = wire.AIR.categories[category]
         finding = Conclusion(ErrorType(kind), f"air:{category}", retryable=retryable)

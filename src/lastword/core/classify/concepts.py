@@ -100,7 +100,7 @@ CONCEPTS = (
     _concept(
         ErrorType.CONTENT_FILTER,
         "safety, policy, policies, moderation, harmful, unsafe, inappropriate, guideline, "
-        "guardrail, prohibited, sensitive, content, acceptable use",
+        "guardrail, prohibited, sensitive, content, acceptable use, cybersecurity",
         "blocked, rejected, flagged, refused, filtered, violat, declined, not allowed, censored, "
         "disallowed, withheld, breach, stopped by, triggered, detected",
         "region",
@@ -144,7 +144,7 @@ CONCEPTS = (
         ErrorType.BUDGET,
         "balance, wallet, credit, credits, funds, payment, billing, card, subscription, plan",
         "empty, zero, negative, failed, declined, not active, inactive, suspended, lapsed, "
-        "not paid",
+        "not paid, restricted access",
     ),
     _concept(
         ErrorType.BUDGET,
@@ -242,7 +242,7 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.AGENT_CRASH,
-        "binary, executable, interpreter, runtime",
+        "binary, executable, interpreter, runtime, program, command",
         "could not find, cannot find, can't find, not found, no such file, missing",
     ),
     _concept(
@@ -352,7 +352,7 @@ CONCEPTS = (
         "unhandled, not in the correct, unexpected format, wrong format, could not be parsed, "
         "cannot be parsed, could not parse, cannot parse, unable to parse, failed to parse, "
         "malformed, could not be decoded, cannot decode, unserializable, "
-        "unexpected content type, not json, error parsing, parsing error",
+        "unexpected content type, unexpected line, not json, error parsing, parsing error",
     ),
     _concept(
         ErrorType.INVALID_REQUEST,
@@ -364,8 +364,8 @@ CONCEPTS = (
     _concept(
         ErrorType.INVALID_REQUEST,
         "parameter, parameters, param, argument, arguments, field, value, role, message, "
-        "messages, option, property, schema, tool, tools, function, header, body, input, image, "
-        "entity, request, temperature, system prompt, attachment, file type, media type, "
+        "messages, item, option, property, schema, tool, tools, function, header, body, input, "
+        "image, entity, request, temperature, system prompt, attachment, file type, media type, "
         "mime type",
         "invalid, missing, unexpected, unknown, unsupported, not supported, not allowed, "
         "not permitted, required, must be, must have, must not, should be, cannot be, can't be, "

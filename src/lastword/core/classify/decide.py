@@ -2,8 +2,7 @@
 
 The order is the point of this module: what a process did, then what the body says (machine-readable
 words before sentences, both before the status), then how the transport failed, then the status,
-then what prose may mean. The weights of single words (`lexicon`) come last, and also overrule a
-guess. A failure that nothing matches is `unknown`, and is not retried.
+then what prose may mean. A failure that nothing matches is `unknown`, and is not retried.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import msgspec
 from lastword.core.classify import own_rows, rules
 from lastword.core.classify.classes import BUGS
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
-from lastword.core.classify.lexicon import reconsidered
 from lastword.core.classify.reasons import read_reason
 from lastword.core.classify.sources import read_request_id, read_source
 from lastword.core.classify.text import MAX_TOKEN_CHARS, normalise
@@ -67,11 +65,8 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
 
 def decide(evidence: Evidence) -> Verdict:
     """Return the verdict on the evidence. Total: what no rule matches is `unknown`."""
-    conclusion = next(
-        (conclusion for rule in RULES if (conclusion := rule(evidence)) is not None), None
-    )
-    finding = reconsidered(conclusion, evidence)
-    return conclude(finding or Conclusion(ErrorType.UNKNOWN, "unmatched"), evidence)
+    findings = (finding for rule in RULES if (finding := rule(evidence)) is not None)
+    return conclude(next(findings, Conclusion(ErrorType.UNKNOWN, "unmatched")), evidence)
 
 
 def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:

@@ -45,7 +45,7 @@ MODEL_CALL_ERRORS = frozenset({
 })  # fmt: skip
 """Failures between an agent and its model: a crash or bug in prose may be another program's."""
 
-_GUESSES = ("concept:", "text:", "word:", "guess:")
+_GUESSES = ("concept:", "text:", "word:")
 """Rules that rest on what prose may mean."""
 
 _SENTENCE_RULES = frozenset({"config", "message", "transport"})

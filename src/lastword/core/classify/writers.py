@@ -32,7 +32,7 @@ _HEAD_CHARS = 240
 
 _RECORD_CHARS = 4096
 _MODULE_CHARS = 80
-_GUESSES = ("text:", "concept:", "word:", "guess:")
+_GUESSES = ("text:", "concept:", "word:")
 _OWN_WORDS = ("word:responsestreamdisconnected", "word:responsestreamconnectionfailed")
 """Names that codex alone gives to a stream that breaks."""
 

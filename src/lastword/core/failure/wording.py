@@ -262,8 +262,8 @@ _CHANGES = frozenset({
 })  # fmt: skip
 """Actions that change something of the user's; to wait or to try again changes nothing."""
 
-_GUESSED = frozenset({"concept", "guess"})
-"""Kinds of rules that infer a meaning from words that stand in no table of their own."""
+_GUESSED = frozenset({"concept"})
+"""The kind of rule that infers a meaning from words that stand in no table of their own."""
 
 _INFERRED = _GUESSED | {"text"}
 """The same, and sentences that are so common that they count only if nothing else is left."""

@@ -112,7 +112,7 @@ _LOOK_FIRST = "Look at what has been done before you send the prompt again."
 _OPEN_AGAIN = "Open the session again to go on."
 _OPEN_AND_LOOK = "Open the session again and look at what has been done."
 
-_WEAK_RULES = ("text:", "concept:", "guess:", "weak:", "prose:")
+_WEAK_RULES = ("text:", "concept:", "weak:", "prose:")
 """Rules that read words rather than codes."""
 
 AT_ONCE_SECONDS = 0.1

@@ -96,7 +96,7 @@ CONCEPTS = (
         "invalid, no valid, no es valid, ya no es valid, expir, caduc, vencid, incorrect, falta, "
         "denegad, requerid, necesari, fall, no se ha config, ningun, vaci, debes, debe, inicia, "
         "inicie, vuelv, error, revocad, verific, prohibid, suspendid, no tiene, no tienes, "
-        "no esta, necesita, no se, insuficient, comprueb, rechaz, de nuevo, compruebe",
+        "no esta, necesita, no se, insuficient, no dispone, comprueb, rechaz, de nuevo, compruebe",
         ("red", "internet", "json", "numero maximo", "servidor"),
     ),
     Concept(
