@@ -77,12 +77,9 @@ def test_the_names_of_aws_are_read_without_what_stands_around_them() -> None:
     ],
 )
 def test_a_tool_server_is_not_the_model_provider(text: str) -> None:
-    for verdict in (classify_text(text), classify_rpc_error({"code": -32603, "message": text})):
-        assert (verdict.type, verdict.reason, verdict.retryable) == (
-            "unknown",
-            "tool_server",
-            False,
-        )
+    stated = classify_rpc_error({"code": -32603, "message": text})
+    for verdict, kind in ((classify_text(text), "unknown"), (stated, "internal")):
+        assert (verdict.type, verdict.reason, verdict.retryable) == (kind, "tool_server", False)
 
 
 def test_a_providers_error_that_speaks_of_such_a_server_is_the_providers() -> None:

@@ -26,6 +26,10 @@ from tests.kit.rows import every
         ("Error: EPERM: operation not permitted, spawn '/opt/agent'", "spawn_failed", False),
         ("'agent' is not recognized as an internal or external command,", "spawn_failed", False),
         ("'agent' 不是内部或外部命令", "spawn_failed", False),
+        ("a.sh: ligne 3 : 12345 Tué                     node a.js", "killed", True),
+        ("a.sh: 第 3 行\uff1a 12345 已杀死               node a.js", "killed", True),
+        ("a.sh: line 3: 12345 Segmentation fault      node a.js", "native_crash", True),
+        ("zsh: killed     node a.js", "killed", True),
     ],
 )
 def test_a_processs_own_words_outrank_what_prose_may_mean(

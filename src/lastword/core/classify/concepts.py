@@ -13,6 +13,7 @@ from functools import cache
 
 import msgspec
 
+from lastword.core.classify.text import without_advice
 from lastword.core.failure.taxonomy import ErrorType
 
 MAX_DISTANCE_CHARS = 48
@@ -154,6 +155,16 @@ CONCEPTS = (
         "per second",
     ),
     _concept(
+        ErrorType.INVALID_REQUEST,
+        "tool, tools, tool calls, function calling, image input, images, vision input, "
+        "audio input, video input, capability, feature, modality, structured output, "
+        "json mode, thinking mode",
+        "not supported, unsupported, not support, doesn't support, isn't supported, "
+        "aren't supported",
+        "region",
+        "country",
+    ),
+    _concept(
         ErrorType.MODEL_NOT_FOUND,
         "model, models, deployment",
         "not found, does not exist, doesn't exist, unknown, not supported, unsupported, "
@@ -244,6 +255,11 @@ CONCEPTS = (
         ErrorType.AGENT_CRASH,
         "binary, executable, interpreter, runtime, program, command",
         "could not find, cannot find, can't find, not found, no such file, missing",
+    ),
+    _concept(
+        ErrorType.INVALID_REQUEST,
+        "request as made, request as it was made, a different approach, another approach",
+        "",
     ),
     _concept(
         ErrorType.TIMEOUT,
@@ -352,7 +368,8 @@ CONCEPTS = (
         "unhandled, not in the correct, unexpected format, wrong format, could not be parsed, "
         "cannot be parsed, could not parse, cannot parse, unable to parse, failed to parse, "
         "malformed, could not be decoded, cannot decode, unserializable, "
-        "unexpected content type, unexpected line, not json, error parsing, parsing error",
+        "unexpected content type, unexpected line, returned an invalid, not json, error parsing, "
+        "parsing error",
     ),
     _concept(
         ErrorType.INVALID_REQUEST,
@@ -399,10 +416,13 @@ def read_concept(
     concepts: tuple[Concept, ...] = CONCEPTS,
 ) -> tuple[ErrorType, str] | None:
     """Return the first concept that the text holds, with the two words that show it."""
+    stated = without_advice(folded)
     for concept in concepts:
         if kinds is None or concept.type in kinds:
-            pair = _closest(folded, concept)
-            if pair is not None and not _stands_in(concept.unless, folded):
+            # Two words that stand close together by chance do so in advice, most of all.
+            text = stated if concept.happenings else folded
+            pair = _closest(text, concept)
+            if pair is not None and not _stands_in(concept.unless, text):
                 return concept.type, pair
     return None
 

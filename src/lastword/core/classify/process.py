@@ -69,6 +69,16 @@ _CRASH_SIGNS = (
 )
 """What a process, a runtime or a shell prints as it fails, its reason, and whether to retry."""
 
+_JOB_REPORT = (
+    r"[:\uff1a] ?[^\d:\uff1a\n]{0,16}\d{1,6}[^\d:\uff1a\n]{0,12}[:\uff1a] ?"
+    r" {0,5}\d{2,7} \S[^\n]{0,40}?  +\S"
+    r"|\bzsh: [a-z][a-z ]{3,30}?  +\S"
+)
+"""A shell's report of a job that a signal ended: `x.sh: line 3: 12345 Killed      node acp`.
+
+In any language: the number of a line, of a process, words, and the command in a column of its own.
+"""
+
 _NATIVE_SIGNS = (
     "segmentation fault",
     "bus error",
@@ -121,8 +131,11 @@ def read_start_failure(words: str) -> str | None:
     )
 
 
-def read_crash(folded: str) -> tuple[str, ProcessEnding] | None:
+def read_crash(text: str, folded: str) -> tuple[str, ProcessEnding] | None:
     """Return the sign of a crash or of a failed start that a text holds, and its meaning."""
+    if "  " in text and re.search(_JOB_REPORT, text):
+        native = any(sign in folded for sign in _NATIVE_SIGNS)
+        return "job", ProcessEnding("native_crash" if native else "killed", retryable=True)
     for sign, reason, retryable in _CRASH_SIGNS:
         if phrase_in(folded, (sign,)):
             return sign, ProcessEnding(reason, retryable)

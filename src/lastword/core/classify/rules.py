@@ -32,7 +32,13 @@ from lastword.core.classify.statuses import (
     TOO_MANY_REQUESTS,
     type_of_status,
 )
-from lastword.core.classify.text import normalise, phrase_in, spelled_out, without_rpc_words
+from lastword.core.classify.text import (
+    normalise,
+    phrase_in,
+    spelled_out,
+    without_advice,
+    without_rpc_words,
+)
 from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.core.protocol import acp
@@ -173,7 +179,8 @@ def tool_server(evidence: Evidence) -> Conclusion | None:
         or phrase_in(evidence.folded, messages.FAILED) is None
     ):
         return None
-    return Conclusion(ErrorType.UNKNOWN, f"message:{part}", "tool_server", origin=Origin.AGENT)
+    kind = ErrorType.UNKNOWN if evidence.rpc_code is None else ErrorType.INTERNAL
+    return Conclusion(kind, f"message:{part}", "tool_server", origin=Origin.AGENT)
 
 
 def quota_window(evidence: Evidence) -> Conclusion | None:
@@ -276,9 +283,12 @@ def spoken(evidence: Evidence) -> Conclusion | None:
 
     A sentence on money, length, content or a model has its place among the English ones.
     """
-    if evidence.status is not None and evidence.status not in REQUEST_BLAMED:
+    kinds: tuple[ErrorType, ...] = _SPOKEN_LAST
+    if evidence.status == TOO_MANY_REQUESTS:
+        kinds = (ErrorType.PROVIDER_UNAVAILABLE,)
+    elif evidence.status is not None and evidence.status not in REQUEST_BLAMED:
         return None
-    for kind in _SPOKEN_LAST:
+    for kind in kinds:
         part = messages.spoken_in(evidence.folded, kind)
         if part is not None:
             return Conclusion(kind, f"message:{part}")
@@ -425,9 +435,9 @@ def weak_message(evidence: Evidence) -> Conclusion | None:
 
 def mentioned(evidence: Evidence) -> Conclusion | None:
     """What prose only mentions, if no two words of it belong together."""
-    spelled = spelled_out(evidence.text)
+    folded, spelled = map(without_advice, (evidence.folded, spelled_out(evidence.text)))
     for kind, parts in MENTIONED.items():
-        part = phrase_in(evidence.folded, parts) or phrase_in(spelled, parts)
+        part = phrase_in(folded, parts) or phrase_in(spelled, parts)
         if part is not None:
             return Conclusion(kind, f"text:{part}")
     return None
@@ -460,7 +470,7 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
 
 def process_words(evidence: Evidence) -> Conclusion | None:
     """A process's end in the words that runtimes and shells have for it."""
-    crash = read_crash(evidence.folded) if evidence.status is None else None
+    crash = read_crash(evidence.text, evidence.folded) if evidence.status is None else None
     if crash is None or phrase_in(evidence.folded, messages.PROVIDERS_PROCESS):
         return None
     sign, ending = crash

@@ -52,6 +52,26 @@ def without_rpc_words(folded: str) -> str:
     return folded.replace("internal error", " ")
 
 
+_ADVICE = (
+    r"(?:\b(?:please|bitte|veuillez|por favor)\b"
+    r"|\u043f\u043e\u0436\u0430\u043b\u0443\u0439\u0441\u0442\u0430"
+    r"|(?<![\u7533\u9080])[\u8bf7\u8acb](?!\u6c42)).*?(?=[.!?](?: |$)|[\u3002\uff01\uff1f]|$)"
+    r"|(?<![^.!?\u3002\uff01\uff1f])[^.!?\u3002\uff01\uff1f]*"
+    r"(?:\u304f\u3060\u3055\u3044|\u4e0b\u3055\u3044|\u304a\u8a66\u3057\u3044\u305f\u3060|\uc138\uc694|\uc2ed\uc2dc\uc624|\ubc14\ub78d\ub2c8\ub2e4)"
+)
+"""From a word such as "please" to the end of the sentence; in Japanese and Korean the sentence."""
+
+
+def without_advice(folded: str) -> str:
+    """Return the folded text without what it asks the reader to do, unless it says nothing else.
+
+    "Please wait or raise the quota of your key" says neither that a quota is used up nor that the
+    key is wrong.
+    """
+    stated = re.sub(_ADVICE, " ", folded)
+    return stated if any(map(str.isalnum, stated)) else folded
+
+
 def normalise(name: str) -> str:
     """Reduce a name: `RateLimitError`, `rate_limit_error`, `RATE-LIMIT` -> `ratelimit`.
 

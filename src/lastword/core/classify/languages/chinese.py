@@ -96,6 +96,11 @@ CONCEPTS = (
         "",
     ),
     Concept(
+        ErrorType.INVALID_REQUEST,
+        "功能, 工具, 图片, 圖片, 图像, 圖像, 视觉, 視覺, 函数, 多模态",
+        "不支持, 不支援",
+    ),
+    Concept(
         ErrorType.MODEL_NOT_FOUND,
         "模型",
         "没有名为, 不存在, "
@@ -124,7 +129,8 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.INVALID_REQUEST,
-        "媒体格式, 媒體格式, 不明白您的请求, 无法理解",
+        "媒体格式, 媒體格式, 不明白您的请求, 无法理解, 按原样, 按原樣, 尝试其他方法, "
+        "嘗試其他方法, 不同的方法, 另一种方法",
         "",
     ),
     Concept(

@@ -77,6 +77,12 @@ CONCEPTS = (
         "mal formee, malformee, mal formule",
     ),
     Concept(
+        ErrorType.INVALID_REQUEST,
+        "fonctionnalite, outil, outils, image, images, visuel, audio, appels de fonction",
+        "ne prend pas en charge, ne supporte pas, pas pris en charge, pas prise en charge, "
+        "pas compatible",
+    ),
+    Concept(
         ErrorType.MODEL_NOT_FOUND,
         "modele",
         "introuvable, n'existe pas, pas pris en charge, non pris en charge, inconnu, invalide, "
@@ -111,7 +117,8 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.INVALID_REQUEST,
-        "format de media, format media, ne comprend pas",
+        "format de media, format media, ne comprend pas, telle quelle, autre approche, "
+        "approche differente",
         "",
     ),
     Concept(

@@ -82,6 +82,11 @@ CONCEPTS = (
         "als fehlerhaft, als ungultig, fehlerhaft aufgebaut, falsch aufgebaut",
     ),
     Concept(
+        ErrorType.INVALID_REQUEST,
+        "funktion, tool-aufruf, werkzeug, bild, visuelle, audio",
+        "nicht unterstutz, unterstutzt nicht, unterstutzt kein, unterstutzt die",
+    ),
+    Concept(
         ErrorType.MODEL_NOT_FOUND,
         "modell, model, endpunkt",
         "nicht gefunden, existiert nicht, nicht unterstutz, nicht verfugbar, unbekannt, ungultig, "
@@ -108,7 +113,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.INVALID_REQUEST,
-        "medienformat, nicht versteh, versteht ihre anfrage nicht",
+        "medienformat, nicht versteh, versteht ihre anfrage nicht, wie gestellt, anderen ansatz",
         "",
     ),
     Concept(

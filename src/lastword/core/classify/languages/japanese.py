@@ -74,6 +74,11 @@ CONCEPTS = (
         "不正な形式, 形式が不正, 形式が正しく",
     ),
     Concept(
+        ErrorType.INVALID_REQUEST,
+        "機能, ツール, 画像, 視覚, 音声",
+        "サポートして, サポートされて, 対応してい, 未対応, 非対応",
+    ),
+    Concept(
         ErrorType.MODEL_NOT_FOUND,
         "モデル",
         "見つかり, 見つから, 存在し, サポートされて, 対応してい, 利用できません, 使用できません, "
@@ -98,7 +103,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.INVALID_REQUEST,
-        "メディア形式, 理解できま, 理解できません",
+        "メディア形式, 理解できま, 理解できません, そのまま処理でき, そのままでは, 別のアプローチ",
         "",
     ),
     Concept(

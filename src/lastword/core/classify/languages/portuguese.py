@@ -79,6 +79,12 @@ CONCEPTS = (
         "mal formad, malformad",
     ),
     Concept(
+        ErrorType.INVALID_REQUEST,
+        "recurso, capacidade, funcao, funcoes, ferramenta, imagem, imagens, visual, audio",
+        "nao oferece suporte, nao suporta, nao tem suporte, nao e suportad, nao aceita, nao e "
+        "compativel",
+    ),
+    Concept(
         ErrorType.MODEL_NOT_FOUND,
         "modelo",
         "nao encontrad, nao existe, nao e suport, nao suport, desconhecid, invalid, "
@@ -115,7 +121,8 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.INVALID_REQUEST,
-        "formato de midia, formato de multimedia, nao entende, nao compreende",
+        "formato de midia, formato de multimedia, nao entende, nao compreende, conforme feit, "
+        "como foi feit, outra abordagem, abordagem diferente",
         "",
     ),
     Concept(

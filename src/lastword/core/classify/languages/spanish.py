@@ -79,6 +79,11 @@ CONCEPTS = (
         "mal formad, malformad",
     ),
     Concept(
+        ErrorType.INVALID_REQUEST,
+        "capacidad, funcion, herramienta, imagen, imagenes, visual, audio",
+        "no admite, no soporta, no se admite, no compatible, no es compatible, no esta soportad",
+    ),
+    Concept(
         ErrorType.MODEL_NOT_FOUND,
         "modelo",
         "no encontrad, no existe, no es compatible, no compatible, no soportad, desconocid, "
@@ -114,7 +119,8 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.INVALID_REQUEST,
-        "formato de medios, no entiende, no comprende",
+        "formato de medios, no entiende, no comprende, tal como se, tal y como, otro enfoque, "
+        "enfoque diferente, enfoque distinto",
         "",
     ),
     Concept(

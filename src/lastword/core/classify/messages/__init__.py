@@ -25,7 +25,7 @@ from lastword.core.classify.messages.service import (
     TIMEOUT,
     TOOL_SERVERS,
 )
-from lastword.core.classify.text import phrase_in, rows
+from lastword.core.classify.text import phrase_in, rows, without_advice
 from lastword.core.failure.taxonomy import ErrorType
 
 __all__ = [
@@ -121,4 +121,6 @@ _SPOKEN_ASCII = {kind: tuple(filter(str.isascii, parts)) for kind, parts in SPOK
 def spoken_in(folded: str, kind: ErrorType) -> str | None:
     """Return the sentence in another language than English that names a type, if there is one."""
     table = _SPOKEN_ASCII if folded.isascii() else SPOKEN
-    return phrase_in(folded, table.get(kind, ()))
+    # To be asked to log in is reason enough to do so.
+    text = folded if kind is ErrorType.AUTH else without_advice(folded)
+    return phrase_in(text, table.get(kind, ()))

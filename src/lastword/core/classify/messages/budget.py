@@ -5,6 +5,7 @@ from __future__ import annotations
 from lastword.core.classify.text import rows
 
 BUDGET = rows("""
+    cooldown .. billing
     exceeded .. monthly
     insufficient balance
     insufficient account balance

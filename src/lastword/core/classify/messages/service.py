@@ -148,6 +148,7 @@ RATE_LIMIT = rows("""
     tpm limit
     qps limit
     cooling down
+    cooldown
     rate increased too quickly
     resource has been exhausted
     resource exhausted

@@ -56,6 +56,11 @@ TRANSPORT = {
         zeitüberschreitung
         zeitlimit
         nicht ordnungsgemäß reagiert
+        nicht richtig reagiert
+        pas répondu convenablement
+        응답이 없어 연결하지 못했
+        並未正確回應
+        risposta non corretta della parte
         délai d'attente
         délai imparti
         a expiré avant

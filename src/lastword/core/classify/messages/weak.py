@@ -161,6 +161,12 @@ WEAK = {
     ErrorType.INVALID_REQUEST: rows("""
         invalid request
         request as invalid
+        session not found
+        no session found
+        no such session
+        unknown session
+        invalid session id
+        session .. does not exist
         prompt template
         chat template
         bad request
