@@ -37,6 +37,9 @@ def at(day: int, hour: int, minute: int = 0, *, month: int = 11, year: int = 202
         ("resets Dec 1, 3pm (Europe/Berlin)", at(1, 14, month=12)),
         ("resets Jan 2 at 9am (UTC)", at(2, 9, month=1, year=2027)),
         ("resets 2026-11-29 10:00 UTC", at(29, 10)),
+        ("将在 2026-11-29 10:00 重置", at(29, 10)),
+        ("2026-11-29 10:00 にリセットされます", at(29, 10)),
+        ("2026-11-29 10:00에 초기화됩니다", at(29, 10)),
     ],
 )
 def test_a_time_of_day_is_the_next_one_in_the_zone_that_is_stated(
@@ -48,6 +51,11 @@ def test_a_time_of_day_is_the_next_one_in_the_zone_that_is_stated(
 def test_a_minute_that_has_begun_ends_with_the_minute() -> None:
     # Codex says 10:28 PM of a limit that ends at 22:28:36.
     assert moment("You've hit your usage limit, try again at 10:28 PM.") == at(25, 22, 29)
+
+
+def test_seconds_that_are_stated_count() -> None:
+    assert moment("limit will reset at 2026-11-25 22:28:20") == NOW + timedelta(seconds=1)
+    assert moment("limit will reset at 2026-11-25 22:28:18") is None
 
 
 def test_a_time_without_a_zone_is_local() -> None:

@@ -180,6 +180,35 @@ def test_the_end_of_a_limit_is_read_from_its_words(
     assert fails["retry_safety"] == ("auto" if near else "never")
 
 
+@every(
+    ("text", "kind", "seconds"),
+    [
+        ("Individual quota reached. Ask for more. Resets in 7m11s", "rate_limit", 431),
+        ("Individual quota reached. Resets in 3 days", "budget", 259_200),
+        ("Team quota limit reached, resets at 2026-03-01T13:00:05Z", "rate_limit", 3605),
+        (
+            "429 Usage limit reached for 5 hour. It will reset at 2026-03-01 13:42:16",
+            "rate_limit",
+            6136,
+        ),
+        (
+            "429: 已达到 5 小时的使用上限。您的限额将在 2026-03-01 13:42:16 重置。",
+            "rate_limit",
+            6136,
+        ),
+        ("已达到每周使用上限。您的限额将于 2026-03-04 13:42:16 重置。", "budget", 265_336),
+        ("You have hit your usage limit, try again at Mar 4th, 2026 12:00 PM.", "budget", 259_200),
+        ("You've reached your usage limit for this billing cycle.", "budget", None),
+    ],
+)
+def test_a_used_up_window_of_a_plan_ends_when_its_words_say(
+    text: str, kind: str, seconds: int | None
+) -> None:
+    fails = said(text)
+    assert (fails["type"], fails.get("retry_after_seconds")) == (kind, seconds)
+    assert (fails["reason"], fails["retryable"]) == ("usage_window", False)
+
+
 def test_an_end_in_words_is_as_good_as_none_without_a_clock() -> None:
     assert said("You've hit your limit · resets 3pm", wall_clock=None)["type"] == "budget"
 

@@ -25,7 +25,7 @@ _STATED = r"""(?xia)
             (?:,?\s(?P<year>\d{4}))?,?\s(?:at\s)?
       | (?P<date>\d{4}-\d\d-\d\d)[T\s]
     )?
-    (?P<hour>\d{1,2})(?: :(?P<minute>\d\d)(?: :\d\d)? )?
+    (?P<hour>\d{1,2})(?: :(?P<minute>\d\d)(?: :(?P<second>\d\d))? )?
     (?: \s?(?P<half>[ap])m )?
     (?: \s?\((?P<zone>[\w+/-]{1,64})\) | \s?(?P<utc>utc|z) )?
 """
@@ -73,8 +73,8 @@ def _next_moment(match: re.Match[str], now: datetime) -> datetime | None:
         year = int(match["year"] or now.year)
         day = now.replace(year=year, month=month, day=int(match["day"]))
     hour, minute = _clock(match)
-    at = day.replace(hour=hour, minute=minute, second=0, microsecond=0)
-    if at <= now < at + _MINUTE:
+    at = day.replace(hour=hour, minute=minute, second=int(match["second"] or 0), microsecond=0)
+    if at <= now < at + _MINUTE and not match["second"]:
         return at + _MINUTE
     if at < now and day is now:
         return at + timedelta(days=1)

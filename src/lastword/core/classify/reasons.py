@@ -12,7 +12,16 @@ from lastword.core.failure.taxonomy import ErrorType
 if TYPE_CHECKING:
     from lastword.core.classify.evidence import Evidence
 
-_WINDOWS = ("usage limit", "session limit", "weekly", "monthly", "5-hour", "hit your limit")
+_WINDOWS = (
+    *("usage limit", "session limit", "weekly", "monthly", "5-hour", "hit your limit"),
+    *(
+        "quota reached",
+        "quota limit reached",
+        "\u4f7f\u7528\u4e0a\u9650",
+        "\u9650\u989d\u5c06",
+        "\u989d\u5ea6\u5c06",
+    ),
+)
 _SIGNS: dict[ErrorType, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ErrorType.RATE_LIMIT: (
         ("tokens_per_minute", ("tokens per min", "(tpm)", "token rate limit", "too many tokens")),

@@ -36,7 +36,10 @@ _RESET = (
     r"(?ia)\b(?:resets?|renews?|refills?|(?:try|available)\sagain|retry)\s(?:(?:at|on|after)\s)?"
     rf"({_DAY}(?:,?\s(?:at\s)?{_CLOCK})?|{_CLOCK}"
     r"|\d{4}-\d\d-\d\d(?:[T\s]\d\d:\d\d(?::\d\d)?)?(?:Z|\sUTC)?|\d\d:\d\d(?:\sUTC)?)(?!\w)"
+    r"|(\d{4}-\d\d-\d\d[T\s]\d\d:\d\d(?::\d\d)?)\s?[\u540e\u5f8c\u306b\uc5d0]?\s?"
+    r"(?:\u91cd\u7f6e|\u91cd\u8a2d|\u6062[\u590d\u5fa9]|\u5237\u65b0|\u30ea\u30bb\u30c3\u30c8|\uc7ac\uc124\uc815|\ucd08\uae30\ud654)"
 )
+"""In Chinese, Japanese and Korean the verb follows its time."""
 
 
 def innermost(text: str) -> str:
@@ -66,7 +69,7 @@ def without_retry_advice(text: str) -> str:
 def stated_reset(text: str) -> str:
     """Return the reset time as the text gives it (`10:30pm (Europe/Berlin)`), or nothing."""
     match = re.search(_RESET, " ".join(text[:MAX_CHARS].split()))
-    return match.group(1) if match else ""
+    return match[1] or match[2] if match else ""
 
 
 def without_empty_lead(text: str) -> str:
