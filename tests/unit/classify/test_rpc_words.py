@@ -48,5 +48,5 @@ def test_what_a_parser_says_of_json_is_no_demand_for_a_login(text: str) -> None:
         classify(text),
         classify_rpc_error({"code": -32603, "message": "Internal error", "data": text}),
     ):
-        assert (verdict.type, verdict.origin) == (ErrorType.PROTOCOL_ERROR, Origin.AGENT)
+        assert (verdict.type, verdict.origin) == (ErrorType.PROTOCOL_ERROR, Origin.PROVIDER)
     assert classify("API key must be a string").type is ErrorType.AUTH

@@ -243,3 +243,10 @@ def test_a_margin_that_only_names_the_extension_announces_nothing() -> None:
         wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
     wire.agent(result())
     assert wire.answers() == [result()]
+
+
+def test_an_answer_of_the_provider_that_cannot_be_read_is_not_the_agents_message() -> None:
+    words = "The model returned an empty response. Please resend your message to continue."
+    payload = _payload(_wire("goose").agent(chunk(words), result()))
+    assert (payload["type"], payload["origin"]) == ("protocol_error", "provider")
+    assert payload["message"].startswith("The model provider's answer could not be read.")

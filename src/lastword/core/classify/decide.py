@@ -14,11 +14,11 @@ import msgspec
 from lastword.core.classify import own_rows, rules
 from lastword.core.classify.classes import BUGS
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
-from lastword.core.classify.reasons import read_reason
+from lastword.core.classify.reasons import UNREADABLE, read_reason
 from lastword.core.classify.sources import read_request_id, read_source
 from lastword.core.classify.text import MAX_TOKEN_CHARS, normalise
 from lastword.core.classify.waits import read_waits
-from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
@@ -80,13 +80,15 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     code = evidence.raw_code
     if code is None and evidence.rpc_code not in {None, *acp.JSONRPC_CODES}:
         code = str(evidence.rpc_code)
+    reason = finding.reason or read_reason(finding.type, evidence)
+    origin = Origin.PROVIDER if reason == UNREADABLE else defaults.origin
     verdict = Verdict(
         type=finding.type,
         rule=finding.rule,
         retryable=retryable and not too_long and not refused,
         refused=refused or finding.retryable is False,
-        reason=finding.reason or read_reason(finding.type, evidence),
-        origin=finding.origin or defaults.origin,
+        reason=reason,
+        origin=finding.origin or origin,
         retry_after_seconds=waits.retry_after_seconds,
         reset_at_epoch_ms=waits.reset_at_epoch_ms,
         http_status=evidence.status,

@@ -12,6 +12,13 @@ from lastword.core.failure.taxonomy import ErrorType
 if TYPE_CHECKING:
     from lastword.core.classify.evidence import Evidence
 
+UNREADABLE = "not_http"
+"""The reason where the provider's answer could not be read, or had nothing in it.
+
+What an agent's words call so is the provider's: a message of the agent's own that cannot be read
+has no words.
+"""
+
 _WINDOWS = (
     *("usage limit", "session limit", "weekly", "monthly", "5-hour", "hit your limit"),
     *(
@@ -58,4 +65,4 @@ def read_reason(kind: ErrorType, evidence: Evidence) -> str | None:
     for reason, signs in _SIGNS.get(kind, ()):
         if any(sign in evidence.folded for sign in signs):
             return reason
-    return None
+    return UNREADABLE if kind is ErrorType.PROTOCOL_ERROR else None

@@ -53,6 +53,7 @@ FORBIDDEN = {
 }
 """Measured: some client drops, resends or swallows a failure whose text holds one of these."""
 
+_UNREADABLE = "The model provider's answer could not be read."
 _SILENT = "The agent ended the turn without an answer and without an error."
 
 WHAT: dict[ErrorType, str] = {
@@ -148,7 +149,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
     ErrorType.PROTOCOL_ERROR: {
         "line_too_long": "The agent sent a message over the size limit.",
         "protocol_version": "The two sides speak different versions of the protocol.",
-        "not_http": "The model provider's answer could not be read.",
+        "not_http": _UNREADABLE,
     },
     ErrorType.UNKNOWN: {
         "silent_success": _SILENT,
@@ -432,7 +433,9 @@ def _message(
     is_quoted = verdict.type in _QUOTED_TYPES or bool(_kinds_of(verdict.rule) & _GUESSED)
     quote = quotable(_informative_part(verdict, text)) if is_quoted else ""
     what = what_of(verdict.type, verdict.reason)
-    if what == _SILENT and has_output:
+    if verdict.type is ErrorType.PROTOCOL_ERROR and verdict.origin is Origin.PROVIDER:
+        what = _UNREADABLE
+    elif what == _SILENT and has_output:
         what = "Something failed, and the agent ended the turn as if nothing had."
     elif what == _SILENT and quote:
         what = "The agent ended the turn without an answer."
