@@ -8,6 +8,7 @@ import pytest
 
 from lastword.core.classify import classify, classify_rpc_error
 from lastword.core.failure.taxonomy import ErrorType, Origin
+from tests.kit.rows import every
 
 PLAIN: tuple[dict[str, Any], ...] = (
     {"code": -32603, "message": "Internal error"},
@@ -50,3 +51,38 @@ def test_what_a_parser_says_of_json_is_no_demand_for_a_login(text: str) -> None:
     ):
         assert (verdict.type, verdict.origin) == (ErrorType.PROTOCOL_ERROR, Origin.PROVIDER)
     assert classify("API key must be a string").type is ErrorType.AUTH
+
+
+@every(
+    ("message", "kind"),
+    [
+        ("terminated", "network"),
+        ("Unexpected end of JSON input", "protocol_error"),
+        ("Expected ',' or '}' after property value in JSON at position 512", "protocol_error"),
+        ("Cannot read properties of undefined (reading 'x')", "internal"),
+        ("got status: 500 INTERNAL", "provider_unavailable"),
+        ("Something odd", "unknown"),
+    ],
+)
+def test_a_500_without_data_is_a_librarys_default_and_the_words_decide(
+    message: str, kind: str
+) -> None:
+    assert classify_rpc_error({"code": 500, "message": message}).type == kind
+    verdict = classify_rpc_error({"code": 500, "message": "Odd", "data": {"statusCode": 500}})
+    assert (verdict.type, verdict.http_status) == ("provider_unavailable", 500)
+
+
+@every(
+    ("code", "kind"),
+    [
+        ("provider.connection_error", "network"),
+        ("provider.server_error", "provider_unavailable"),
+        ("llm.unauthorized", "auth"),
+        ("editor.connection_error", "internal"),
+    ],
+)
+def test_a_code_within_the_providers_namespace_is_read_by_its_last_word(
+    code: str, kind: str
+) -> None:
+    error = {"code": -32603, "message": "Internal error", "data": {"code": code}}
+    assert classify_rpc_error(error).type == kind

@@ -65,6 +65,9 @@ STATUS_KEYS = _keys("""
     responsestatus upstreamstatus errorstatus""")
 """Keys whose value may be an HTTP status."""
 
+_NAMESPACES = frozenset({"api", "llm", "model", "provider"})
+"""Before the dot in a code whose last word is the failure: `provider.connection_error`."""
+
 _SPOKEN_HEADERS = ("x-amzn-errortype", "x-amzn-error-type")
 """Headers that name the failure, where a body does not."""
 
@@ -124,6 +127,9 @@ class Collector:
         if not text or len(text) > MAX_TOKEN_CHARS or len(self.tokens) >= MAX_TOKENS:
             return
         self.tokens.setdefault(normalise(text))
+        namespace, _, name = text.rpartition(".")
+        if namespace.lower() in _NAMESPACES:
+            self.tokens.setdefault(normalise(name))
         if not text.isdigit():
             self.codes.append(text)
 

@@ -90,7 +90,8 @@ def _add_rpc(collector: Collector, error: object) -> None:
         return
     code = as_int(error.get("code"))
     collector.rpc_code = code
-    if code is None or code >= 0:
+    # A 500 without data is what a library calls any exception, and no provider's status.
+    if (code is None or code >= 0) and not (code == 500 and error.get("data") is None):  # noqa: PLR2004
         collector.add_status(code)
         collector.add_token(error.get("code"))
     rest = {name: value for name, value in error.items() if name != "code"}

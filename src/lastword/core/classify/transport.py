@@ -222,7 +222,7 @@ ROWS = (
         "yielded no chunks",
         "no usable completion",
         "no usable output",
-        "unexpected token < in json",
+        "in json at position",
         "is not valid json",
         "unexpected end of json input",
         "invalid utf-8",
