@@ -388,7 +388,8 @@ CONCEPTS = (
         "not permitted, required, must be, must have, must not, should be, cannot be, can't be, "
         "not valid, not eligible, not accept, illegal, rejected, client error, out of range, "
         "unrecognized, unrecognised, duplicate, empty, expected, does not exist, outside the, "
-        "must satisfy, too small, too short, negative, at least one, only accepts, "
+        "must satisfy, may only, cannot be modified, must be unique, could not process, "
+        "too small, too short, negative, at least one, only accepts, "
         "only supports, wrong, incorrect, not recognized, incompatible, mutually exclusive, "
         "does not match, mismatch, not one of, not implemented, null, "
         "not understood",

@@ -381,7 +381,7 @@ def transport_failure(evidence: Evidence) -> Conclusion | None:
         part = min(hit) if hit else phrase_in(evidence.folded, phrases)
         if part is not None:
             return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable)
-    folded = evidence.folded.removeprefix("typeerror: ")
+    folded = without_rpc_words(evidence.folded).strip().removeprefix("typeerror: ")
     reason = transport.EXACT_MESSAGES.get(folded)
     return Conclusion(ErrorType.NETWORK, f"transport:{folded}", reason) if reason else None
 

@@ -61,15 +61,33 @@ _ADVICE = (
 )
 """From a word such as "please" to the end of the sentence; in Japanese and Korean the sentence."""
 
+_LOGIN = (
+    *("log in", "login", "sign in", "anmeld", "loggen", "melden sie sich", "connecter"),
+    *(
+        "sesi\u00f3n",
+        "sesion",
+        "\u0432\u043e\u0439\u0434\u0438\u0442\u0435",
+        "\u767b\u5f55",
+        "\u767b\u9304",
+        "\u767b\u5165",
+        "\u30ed\u30b0\u30a4\u30f3",
+    ),
+    *("\u30b5\u30a4\u30f3\u30a4\u30f3", "\ub85c\uadf8\uc778"),
+)
+
 
 def without_advice(folded: str) -> str:
     """Return the folded text without what it asks the reader to do, unless it says nothing else.
 
     "Please wait or raise the quota of your key" says neither that a quota is used up nor that the
-    key is wrong.
+    key is wrong. Only who asks for a login has a reason to.
     """
-    stated = re.sub(_ADVICE, " ", folded)
+    stated = re.sub(_ADVICE, _unless_login, folded)
     return stated if any(map(str.isalnum, stated)) else folded
+
+
+def _unless_login(match: re.Match[str]) -> str:
+    return match[0] if any(word in match[0] for word in _LOGIN) else " "
 
 
 def normalise(name: str) -> str:

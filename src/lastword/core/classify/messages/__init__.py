@@ -121,6 +121,4 @@ _SPOKEN_ASCII = {kind: tuple(filter(str.isascii, parts)) for kind, parts in SPOK
 def spoken_in(folded: str, kind: ErrorType) -> str | None:
     """Return the sentence in another language than English that names a type, if there is one."""
     table = _SPOKEN_ASCII if folded.isascii() else SPOKEN
-    # To be asked to log in is reason enough to do so.
-    text = folded if kind is ErrorType.AUTH else without_advice(folded)
-    return phrase_in(text, table.get(kind, ()))
+    return phrase_in(without_advice(folded), table.get(kind, ()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lastword.core.classify.text import rows
 
 MODEL_NOT_FOUND = rows("""
+    no supported model
     model .. does not exist
     model .. doesn't exist
     model .. not found

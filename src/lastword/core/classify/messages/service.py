@@ -187,7 +187,7 @@ TIMEOUT = rows("""
     request timed out
     timed out while waiting
     timed out waiting
-    upstream request timeout
+    request timeout
 """)
 
 NETWORK = rows("""

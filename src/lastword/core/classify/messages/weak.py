@@ -165,6 +165,8 @@ WEAK = {
         no session found
         no such session
         unknown session
+        already in progress
+        is already running
         invalid session id
         session .. does not exist
         prompt template
@@ -208,6 +210,7 @@ WEAK = {
         no response after
         not respond in time
         stalled
+        idle for
     """),
     ErrorType.PROVIDER_UNAVAILABLE: rows("""
         internal server error
@@ -225,6 +228,9 @@ WEAK = {
         models failed
         no output generated
         transient
+        technical difficulties
+        wrong on our end
+        experiencing issues
         temporary error
         temporary failure
         temporary problem
