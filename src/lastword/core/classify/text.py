@@ -7,6 +7,7 @@ message of 1 MB cost seconds.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MAX_TOKEN_CHARS = 96
 _MAX_INT = 1 << 63
@@ -76,6 +77,7 @@ _LOGIN = (
 )
 
 
+@lru_cache(maxsize=4)  # each table asks for that of the same text
 def without_advice(folded: str) -> str:
     """Return the folded text without what it asks the reader to do, unless it says nothing else.
 
