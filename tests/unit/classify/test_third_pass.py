@@ -30,6 +30,8 @@ from tests.kit.rows import every
         ("a.sh: 第 3 行\uff1a 12345 已杀死               node a.js", "killed", True),
         ("a.sh: line 3: 12345 Segmentation fault      node a.js", "native_crash", True),
         ("zsh: killed     node a.js", "killed", True),
+        ("panic(main thread): Illegal instruction at address 0x1", "native_crash", True),
+        ("Aborted (core dumped)", "native_crash", True),
     ],
 )
 def test_a_processs_own_words_outrank_what_prose_may_mean(

@@ -380,7 +380,7 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.INVALID_REQUEST,
-        "parameter, parameters, param, argument, arguments, field, value, role, message, "
+        "parameter, parameters, param, argument, arguments, field, value, config, role, message, "
         "messages, item, option, property, schema, tool, tools, function, header, body, input, "
         "image, entity, request, temperature, system prompt, attachment, file type, media type, "
         "mime type",
@@ -392,7 +392,7 @@ CONCEPTS = (
         "too small, too short, negative, at least one, only accepts, "
         "only supports, wrong, incorrect, not recognized, incompatible, mutually exclusive, "
         "does not match, mismatch, not one of, not implemented, null, "
-        "not understood",
+        "not understood, value not found, key not found",
         "error occurred",
         "please try again",
         "server",

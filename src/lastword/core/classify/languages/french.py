@@ -125,7 +125,7 @@ CONCEPTS = (
         ErrorType.AGENT_CRASH,
         "processus, agent, programme, commande, executable, application",
         "arret, termine, code de sortie, plant, quitte, introuvable, demarr, reconnu, inattendu, "
-        "code",
+        "avec le code, code d'erreur",
         ("requete",),
     ),
     Concept(

@@ -39,7 +39,7 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.CONTENT_FILTER,
-        "modell, ki",
+        "modell, die ki, ki-",
         "anfrage abgelehnt, abgelehnt zu antworten, verweigert, weigert, weigerte",
     ),
     Concept(
@@ -119,7 +119,7 @@ CONCEPTS = (
     Concept(
         ErrorType.AGENT_CRASH,
         "prozess, agent, programm, befehl, anwendung, ausfuhrbare datei",
-        "beendet, absturz, abgesturzt, exit-code, fehlercode, code, gestartet werden, "
+        "beendet, absturz, abgesturzt, exit-code, fehlercode, mit code, gestartet werden, "
         "nicht gefunden, falsch geschrieben, abgebrochen, nicht starten",
     ),
     Concept(
@@ -161,7 +161,8 @@ CONCEPTS = (
     ),
     Concept(
         ErrorType.PROVIDER_UNAVAILABLE,
-        "server, dienst, service, modell, system, gateway, anbieter, coach, ki, assistent, "
+        "server, dienst, service, modell, system, gateway, anbieter, coach, die ki, "
+        "ki-, assistent, "
         "backend, schnittstelle",
         "nicht verfugbar, nicht erreichbar, uberlast, ausgelastet, fehler, vorubergehend, "
         "wartung, gestort, storung, probleme, schwierigkeiten, ausgefallen, nicht bearbeiten, "
@@ -178,7 +179,8 @@ CONCEPTS = (
     Concept(
         ErrorType.PROTOCOL_ERROR,
         "antwort, json, daten, ausgabe, nachrichtenblock, chunk",
-        "nicht verarbeitet, nicht gelesen, parsen, analysieren, ungultig, unerwartet, format, "
+        "nicht verarbeitet, nicht verarbeiten, nicht gelesen, "
+        "parsen, analysieren, ungultig, unerwartet, format, "
         "leer, nicht interpretiert, geparst, ausgewertet, nicht lesbar",
         ("anfrage", "parameter"),
     ),
