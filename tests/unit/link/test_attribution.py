@@ -156,10 +156,32 @@ def test_stderr_from_before_the_turn_is_never_its_own() -> None:
         ("The model provider returned 502. Retrying in 4 s", STRONG),
         ("getaddrinfo ENOTFOUND api.anthropic.com", STRONG),
         ("429 RESOURCE_EXHAUSTED. models/gemini-3-pro: quota exceeded", STRONG),
+        ("ERROR goose::providers::anthropic: Request failed: 429 Too Many Requests", STRONG),
+        ("WARN goose::providers::retry: Request failed, retrying: Rate limit exceeded", STRONG),
+        ("ERROR 10:00:00 +12ms service=llm providerID=x error=Overloaded stream error", STRONG),
+        ("10:00:00 ERROR someagent.llm_client: 401 Unauthorized", STRONG),
+        ("10:00:00 - someagent.providers.openai_compat - ERROR - 402", STRONG),
+        ('{"level":"error","logger":"app.llm.openai","msg":"429 Too Many Requests"}', STRONG),
+        ("[provider:anthropic] 529 overloaded", STRONG),
+        ("[llm] 429 Too Many Requests", STRONG),
+        ("Error: 503\n    at stream (/opt/agent/dist/providers/anthropic/http.js:1:5)", STRONG),
+        ('Traceback\n  File "/opt/agent/llm/client.py", line 2\nDown: 503', STRONG),
+        ("INFO someagent.llm_client: the stream begins", WEAK),
+        ("ERROR app.storage.providers.disk: 503", WEAK),
+        ("ERROR app.models.user: 404 not found", WEAK),
+        ("[auth provider] 401 Unauthorized", WEAK),
+        ("terraform::providers::aws: error 403 AccessDenied", FOREIGN),
+        ("[mcp] someagent.llm_client: 401 Unauthorized", FOREIGN),
         ("ERROR 429 Too Many Requests", WEAK),
         ("fetch failed", WEAK),
         ("Unauthorized", WEAK),
         ("npm error code E429", FOREIGN),
+        ("web-1  | openai.RateLimitError: Error code: 429 - {'error': {}}", FOREIGN),
+        ("10:00:00 worker.1  | LLM request failed: 429", FOREIGN),
+        ("0|api  | LLM request failed: 429", FOREIGN),
+        ("@shop/web:dev: LLM request failed: 429", FOREIGN),
+        ("ERROR | LLM request failed: 429", STRONG),
+        ("2026-11-28 10:00:00 | ERROR | LLM request failed: 429", STRONG),
         ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
         ("[mcp:weather] API Error: 401 Unauthorized", FOREIGN),
         ('{"level":"error","name":"telemetry","msg":"API request failed: 503"}', FOREIGN),
@@ -264,7 +286,7 @@ def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure(log: st
 
 
 @pytest.mark.parametrize(
-    "piece", ["openai.", "a.b.", '"error": {', "https://a.", "mcp-", "E  ", "\n"]
+    "piece", ["openai.", "a.b.", '"error": {', "https://a.", "mcp-", "E  ", "\n", "llm::", "a|"]
 )
 def test_hostile_text_is_read_in_linear_time(piece: str) -> None:
     # With a quadratic pattern this takes minutes.

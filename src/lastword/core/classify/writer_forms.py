@@ -41,6 +41,15 @@ PROGRAM_PREFIX = re.compile(
 )
 """A line that begins with the name of a program: `npm error 404`, `curl: (22)`."""
 
+SERVICE_PREFIX = re.compile(
+    r"(?:\d\d:\d\d:\d\d )?(?:\d{1,3}\|)?"
+    r"(?!(?:error|err|warn(?:ing)?|info|debug|fatal|critical|trace|notice)\b)"
+    r"[a-z][\w-]{0,60}(?:\.\d{1,4})*(?:\.\w+@[\w.-]+)?\s*\| "
+    r"|(?:@[\w-]+/)?[\w-]{1,60}:(?:dev|start|serve|build|test): ",
+    re.IGNORECASE,
+)
+"""A line that a runner of several programs passes on: `web-1  | ...`, `web:dev: ...`."""
+
 _BESIDE = _any(r"""
     mcp mcp[-_]\w+ \w+[-_]mcp mcpservers? hooks? plugins? extensions? skills? telemetry statsig
     posthog sentry segment amplitude mixpanel datadog launchdarkly growthbook opentelemetry otel
@@ -226,6 +235,28 @@ MODEL_CALL = re.compile(
     re.IGNORECASE,
 )
 """Words that make a failure the model call's."""
+
+_NAME = r"[\w-]{1,40}"
+_OF_CALL = (
+    rf"(?:llms?|llm[_-]\w{{1,30}}|model[_-]?(?:client|provider|api)"
+    rf"|providers?(?:::{_NAME}|[./:](?:{_BRANDS})\w{{0,20}}))"
+)
+MODEL_WRITER = re.compile(
+    rf"(?<![\w./:@-])(?:(?:{_NAME}(?:::|\.)){{1,6}}{_OF_CALL}|{_OF_CALL}(?:::|\.){_NAME})"
+    rf"(?:(?:::|\.){_NAME}){{0,4}}(?![\w/(-])"
+    rf"|[\[(](?:{_OF_CALL}|model|provider)(?::{_NAME})?[\])]"
+    r"|\b(?:service|component|logger|module|scope|target|name)[\"']?\s?[=:]\s?[\"']?"
+    r"(?:llm|model|provider)s?(?![\w-])"
+    rf"|\bprovider(?:_?id|_?name)?[\"']?\s?[=:]\s?[\"']?(?:{_BRANDS})",
+    re.IGNORECASE,
+)
+"""A logger, a module or a key whose name says that its code calls the model."""
+
+MODEL_FRAME = re.compile(
+    rf"^[ \t]+(?:at |File \")[^\n]{{0,300}}[/\\](?:llms?|providers?(?=[/\\](?:{_BRANDS})))[/\\]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A frame of a stack in such a module."""
 
 API_CALL = re.compile(
     r"(?:^|[\]:|\-\u2013(\[])\s*(?:the )?api (?:error(?: \(|: | \d)|status: ?\d"

@@ -62,7 +62,9 @@ def is_others(record: str) -> bool:
     An unknown host may be the user's own gateway.
     """
     first = record[:_HEAD_CHARS].split("\n", 1)[0]
-    if forms.PROGRAM_PREFIX.match(first) or forms.TEST_REPORT.match(record):
+    if forms.PROGRAM_PREFIX.match(first) or forms.SERVICE_PREFIX.match(first):
+        return True
+    if forms.TEST_REPORT.match(record):
         return True
     if forms.SERVED.search(first) or forms.OTHER_CALL.search(record):
         return True
@@ -118,7 +120,8 @@ def has_form(record: str) -> bool:
     """Return whether a record has the form of a model call's failure.
 
     That is the full name of a model SDK's error, the body of a provider's error, a failure beside
-    a model's host or path, or a sentence that says that the failure is the model call's.
+    a model's host or path, a writer whose name says that it calls the model, or a sentence that
+    says that the failure is the model call's.
     """
     if _names_sdk_error(record) or forms.BODY.search(record):
         return True
@@ -132,6 +135,8 @@ def has_form(record: str) -> bool:
     if any(forms.MODEL_HOST.match(host) and not forms.BESIDE_HOST.match(host) for host in hosts):
         return True
     head = record[:_HEAD_CHARS]
+    if forms.MODEL_WRITER.search(head) or forms.MODEL_FRAME.search(record):
+        return True
     return forms.MODEL_CALL.search(head) is not None or forms.API_CALL.search(head) is not None
 
 
