@@ -205,6 +205,52 @@ def test_a_record_is_attributed_by_its_form_its_writer_and_its_hosts(
     assert attribution_of(record) is level
 
 
+STACKS = {
+    "python": (
+        'Traceback (most recent call last):\n  File "{}", line 3, in main\n'
+        '  File "/usr/lib/python3/site-packages/openai/_base_client.py", line 9, in request\n'
+        "openai.RateLimitError: Error code: 429 - {{'error': {{'message': 'Slow down'}}}}\n"
+    ),
+    "node": (
+        "RateLimitError: 429 Too Many Requests\n"
+        "    at APIError.generate (file:///usr/lib/node_modules/openai/core/error.mjs:62:20)\n"
+        "    at async main (file://{}:3:4)\n"
+    ),
+}
+
+
+@every(
+    ("stack", "path", "folder", "kind"),
+    [
+        (stack, path, folder, kind)
+        for stack in STACKS.values()
+        for path, folder, kind in [
+            ("/repo/scripts/summarise.x", "/repo", "unknown"),
+            ("/repo/node_modules/openai/index.x", "/repo/", "unknown"),
+            ("/repo/.venv/lib/openai/client.x", "/repo", "unknown"),
+            ("/opt/agent/main.x", "/repo", "rate_limit"),
+            ("/repository/agent/main.x", "/repo", "rate_limit"),
+            ("/home/user/.nvm/agent/main.x", "/home/user", "rate_limit"),
+            ("/repo/main.x", "/", "rate_limit"),
+            ("/repo/main.x", None, "rate_limit"),
+        ]
+    ],
+)
+@pytest.mark.parametrize("silent", [False, True], ids=["an error", "a silent success"])
+def test_a_stack_with_a_frame_in_the_sessions_folder_is_the_users_program(
+    silent: bool, stack: str, path: str, folder: str | None, kind: str
+) -> None:
+    wire = Wire(retry=2)
+    opened = {"cwd": folder, "mcpServers": []}
+    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": opened})
+    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {"sessionId": "s"}})
+    wire.client(prompt()).stderr(stack.format(path).encode())
+    wire.agent(result() if silent else error()).time(wire.now + 1)
+    again = not wire.answers()
+    assert again is (kind == "rate_limit")
+    assert again or payload(wire)["type"] == "unknown"
+
+
 def test_lines_that_continue_one_another_are_one_record() -> None:
     text = (
         "INFO begins\n"

@@ -140,15 +140,28 @@ def has_form(record: str) -> bool:
     return forms.MODEL_CALL.search(head) is not None or forms.API_CALL.search(head) is not None
 
 
-def read_own(text: str, *, source: str) -> Verdict | None:
+def has_frame_below(record: str, folder: str) -> bool:
+    """Return whether a stack has a frame in the user's own files: their program failed.
+
+    What is in a hidden folder there was installed: the session may be in the user's home.
+    """
+    begin = re.escape(folder.replace("\\", "/").rstrip("/")) + r"/(?!\.(?!venv/))"
+    frame = rf"^[ \t]+[^\n]{{0,200}}?(?<![\w.-]){begin}"
+    return re.search(frame, record.replace("\\", "/"), re.MULTILINE) is not None
+
+
+def read_own(text: str, *, source: str, folder: str = "") -> Verdict | None:
     """Classify the end of a log by the records that report a failed model call.
 
     Args:
         text: What was written during the turn, while no tool ran.
         source: The prefix for the rule's name.
+        folder: The session's.
     """
     own = [record for record in records(text) if attribution_of(record) is Attribution.STRONG]
     for record in reversed(own):
+        if folder.strip("/") and has_frame_below(record[:_RECORD_CHARS], folder):
+            continue
         verdict = read_lines(record, source=source)
         if verdict is not None and names_call(verdict):
             return verdict

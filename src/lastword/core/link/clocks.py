@@ -137,7 +137,7 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     text = link.stderr.news(turn.evidence.stderr_mark, link.now)
     if not informative_lines(text):
         return []
-    verdict = late.writers.read_own(text, source="stderr")
+    verdict = late.writers.read_own(text, source="stderr", folder=turn.session.folder)
     if verdict is None:
         return []
     hint = Hint(

@@ -57,6 +57,7 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         agent: the agent's name.
         content: the content of the session's last chunk.
         prompts: the texts of the session's last prompts.
+        folder: the session's.
         slash: whether the prompt is a command of the agent's own, which may well show nothing.
         stderr: what the agent wrote there.
         stderr_bytes: how much that was.
@@ -68,6 +69,7 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     content: object = None
     prompts: tuple[str, ...] = ()
+    folder: str = ""
     slash: bool = False
     stderr: StderrRecord = msgspec.field(default_factory=StderrRecord)
     stderr_bytes: int = 0
@@ -313,7 +315,9 @@ def stderr(snapshot: TurnSnapshot) -> Verdict | None:
 
 def _on_stderr(snapshot: TurnSnapshot) -> Verdict | None:
     text = snapshot.stderr.own_tail(snapshot.evidence.stderr_mark)
-    return late.writers.read_own(text, source="stderr") if text else None
+    if not text:
+        return None
+    return late.writers.read_own(text, source="stderr", folder=snapshot.folder)
 
 
 def claim(snapshot: TurnSnapshot) -> Verdict | None:

@@ -21,6 +21,7 @@ from lastword.core.link.runaway import Repetition
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
 from lastword.core.link.waiting_prompts import WaitingPrompt
 from lastword.core.protocol import acp
+from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
@@ -302,6 +303,7 @@ class Turn:
             agent=agent,
             content=self.session.repetition.content,
             prompts=tuple(self.session.recent_prompts),
+            folder=self.session.folder,
             slash=self.slash,
             stderr=stderr,
             stderr_bytes=stderr.total,
@@ -446,6 +448,12 @@ class Session:
         self.last_turn: int = 0
         """The number of its latest turn at the agent; 0 before the first."""
         self.models: Models | None = None
+
+    @property
+    def folder(self) -> str:
+        """The folder that the client opened the session in; empty if it named none."""
+        cwd = object_of(self.opening).get("cwd")
+        return cwd if isinstance(cwd, str) else ""
 
     def read_account_limit(self, stated: object) -> None:
         """Take in which limit of the account an update or event says is used up, if any."""
