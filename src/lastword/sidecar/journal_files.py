@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import stat
 import string
 from typing import NamedTuple
 
 from lastword.platform.files import READ, is_own, read_at
 from lastword.sidecar.folder_index import NEVER
+
+MARKS = re.compile(rb"rror|ERR|WARN|warn|FATAL|CRIT")
+"""No line of a log in an unknown format is read without one of them."""
 
 MAX_NEWS_BYTES = 256 * 1024
 """At most this much of what was appended is read at once: the end of it."""

@@ -44,6 +44,7 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
         wait_seconds: how long the agent waits before it.
         side: the call was not part of the turn itself.
         goes_on: the line says whether the agent tries again; `None` if the line does not say.
+        may_go_on: it is a warning, or says that the call is tried again.
         pid: the process that wrote the line, if it says.
         strong: it has the form of a model call's failure, not only the words of one.
     """
@@ -56,6 +57,7 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     wait_seconds: float | None = None
     side: bool = False
     goes_on: bool | None = None
+    may_go_on: bool = False
     pid: int | None = None
     strong: bool = True
 

@@ -260,6 +260,7 @@ def hint_of(
         max_attempts=call.max_attempts,
         wait_seconds=call.wait_seconds,
         goes_on=call.goes_on,
+        may_go_on=call.may_go_on,
         side=call.side,
         attribution=each.attribution,
     )

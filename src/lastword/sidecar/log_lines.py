@@ -17,6 +17,7 @@ import msgspec
 
 from lastword.core.classify import classify, read_lines, writers
 from lastword.core.classify import writer_forms as forms
+from lastword.sidecar.journal_files import MARKS
 from lastword.sidecar.journal_lines import (
     MAX_ATTEMPT,
     MAX_LINE_BYTES,
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lastword.sidecar.journal_files import News
-
-MARKS = re.compile(rb"rror|ERR|WARN|warn|FATAL|CRIT")
-"""No line without one of them is read."""
 
 _MAX_DEPTH, _MAX_LEAVES = 6, 256
 _HEAD_CHARS = 240
@@ -158,6 +156,7 @@ def _from_text(line: str) -> FailedCall | None:
         max_attempts=int(tried[2]) + 1 if tried and tried[2] else None,
         wait_seconds=float(wait[1]) if wait else None,
         goes_on=True if again else None,
+        may_go_on=writers.may_go_on(f"{level[0]} {text}"),
     )
 
 
@@ -219,6 +218,7 @@ class _Report(msgspec.Struct):
     name: str | None = None
     failed: bool = False
     beside: bool = False
+    warns: bool = False
     attempt: int | None = None
     most: int | None = None
     wait_ms: float | None = None
@@ -247,6 +247,7 @@ class _Report(msgspec.Struct):
         if key in _KINDS and not within:
             self.failed = self.failed or _FAILED.search(value) is not None
             self.beside = self.beside or _KIND_BESIDE.search(value) is not None
+            self.warns = self.warns or writers.may_go_on(value)
 
 
 def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
@@ -285,6 +286,7 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
         max_attempts=report.most,
         wait_seconds=None if report.wait_ms is None else report.wait_ms / 1000,
         goes_on=True if report.attempt is not None else None,
+        may_go_on=report.warns or writers.may_go_on(report.message),
     )
 
 

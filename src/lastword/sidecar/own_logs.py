@@ -16,7 +16,7 @@ from lastword.core.failure.attribution import Attribution
 from lastword.core.link.retries.hints import HintSource
 from lastword.sidecar import late_modules
 from lastword.sidecar.folder_index import NEVER, FolderIndex
-from lastword.sidecar.journal_files import GrowingFile, is_plain
+from lastword.sidecar.journal_files import MARKS, GrowingFile, is_plain
 from lastword.sidecar.journals import LoggedCall, hint_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ MAX_LOGS = 64
 
 MAX_FILES = 8
 """At most this many files of a session are watched: those that were written last."""
+
+MAX_SEARCHED_AT_END = 64
+"""Among more folders no new file is looked for while an answer waits for the look."""
 
 MAX_SESSIONS = 1024
 ANOTHER = ""
@@ -179,7 +182,9 @@ class OwnLogs:
         """Yield what is new about turns, and `None` between the steps; as `Journals.look`."""
         # The difference between this machine's two clocks: lines have the time of day.
         zero = time.monotonic() - time.time()
-        yield from self._find({turn.session_id for turn in turns})
+        waits = any(turn.answered for turn in turns)
+        if not waits or len(self._searched) <= MAX_SEARCHED_AT_END:
+            yield from self._find({turn.session_id for turn in turns})
         if not turns:
             return
         hints: list[Hint] = []
@@ -276,9 +281,9 @@ class OwnLogs:
     ) -> Generator[None, None, list[Hint]]:
         """Return the last failed call of each session that a file reports."""
         news = file.news(min(turn.began_at for turn in turns))
-        if not news.data:
+        if MARKS.search(news.data) is None:
             return []
-        # Loaded at the first news: a turn that is silent and well needs no classifier.
+        # Loaded at the first of them: a turn that goes well needs no classifier.
         yield from late_modules.load(late_modules.LOG_LINES)
         from lastword.sidecar.log_lines import (  # noqa: PLC0415
             named_process,

@@ -51,6 +51,9 @@ class Relay:
         )
         self.spend: Callable[[Spend], object] | None = None
         """Called with each further cost, at once: the limit holds for the next frame already."""
+        self.before_end: Callable[[float], list[Effect]] | None = None
+        """Called with the time where an answer is held back, before the line behind it; returns
+        what comes of the answer."""
         self.client_spoke: bool = False
         self.noise: bytearray = bytearray()
         """The output, before the client's first message, of a program that is not an agent."""
@@ -113,6 +116,8 @@ class Relay:
             self._note(frame.line)
         effects = self._connection.receive(AGENT, frame, now)
         self._ends.carry_out(effects, AGENT, frame)
+        if not effects and self.before_end is not None:
+            self._ends.carry_out(self.before_end(now))
 
     def _note(self, line: bytes) -> None:
         """Keep a line that is not a frame, for users who ran a command such as `agent --help`."""

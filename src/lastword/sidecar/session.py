@@ -106,6 +106,7 @@ class Sidecar:
             own_journals=settings.own_journals,
         )
         self._loop.beside = self._sources
+        self._loop.relay.before_end = self._sources.look_at_end
         self._ledger: SpendLedger | None = None
         if settings.spend_folder:
             # Loaded where spending is limited.

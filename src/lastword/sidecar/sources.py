@@ -19,8 +19,9 @@ from lastword.sidecar import late_modules
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
+    from lastword.core.link.effects import Effect
     from lastword.core.link.failopen import FailOpen
-    from lastword.core.link.retries.hints import Hint
+    from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.quirks.journals import JournalRow
     from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.console import Console
@@ -203,6 +204,40 @@ class Sources:
             self.due = max(self.due, now + self._budget.wait_seconds)
         return over
 
+    def look_at_end(self, now: float) -> list[Effect]:
+        """Look before an answer passes that waits for this alone; return what comes of it.
+
+        It is nothing yet if the look takes longer, or needs modules that are not loaded: then it is
+        one before a timer, since the answer is due at once.
+        """
+        turns = self._connection.silent_turns(now, 0.0)
+        answered = [turn for turn in turns if turn.answered]
+        if not answered:
+            return []
+        if self._start is not None:
+            began = time.thread_time()
+            try:
+                over = self._look_at_files(turns, answered, now)
+            except Exception as error:  # noqa: BLE001 - as in `look`
+                self._without(error)
+                over = True
+            self._budget.spend(time.thread_time() - began)
+            if not over or (any(turn.unread for turn in answered) and not self._failures.loaded()):
+                return []
+        return self._connection.looked(now)
+
+    def _look_at_files(
+        self, turns: Sequence[SilentTurn], answered: Sequence[SilentTurn], now: float
+    ) -> bool:
+        """Look at the files of turns with an answer; return whether the look is over."""
+        if self._journals is None or self._budget.seconds < -MAX_DEBT_SECONDS:
+            return True
+        if self._looking is None:
+            self._looking = self._journals.look(turns, answered)
+            if self._go_on(self._looking, now):
+                self._looking = None
+        return self._looking is None
+
     @property
     def holds_timer(self) -> bool:
         """Return whether a timer waits until a look is over."""
@@ -260,7 +295,7 @@ class Sources:
         self._mark(now)
         self._searched_at = now
         turns = self._connection.silent_turns(now, 0.0)
-        silent = [turn for turn in turns if turn.silent_since + seconds <= now]
+        silent = [turn for turn in turns if turn.answered or turn.silent_since + seconds <= now]
         if silent:
             yield from late_modules.load(late_modules.SILENCE)
         yield from journals.look(turns, silent)

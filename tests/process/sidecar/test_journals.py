@@ -302,6 +302,9 @@ import json, os, sys, time
 path, lines = sys.argv[1], sys.argv[2:]
 def say(**members):
     print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
+def show(kind, **members):
+    update = {"sessionUpdate": kind, **members}
+    say(method="session/update", params={"sessionId": session, "update": update})
 prompt = None
 number = 0
 for frame in sys.stdin:
@@ -318,6 +321,8 @@ for frame in sys.stdin:
         prompt = message["id"]
         os.makedirs(os.path.dirname(path), exist_ok=True)
         time.sleep(0.01)
+        if "TEXT" in os.environ:
+            show("agent_message_chunk", content={"type": "text", "text": os.environ["TEXT"]})
         journal = open(path, "a")
         for line in lines:
             now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
@@ -401,6 +406,23 @@ def test_a_turn_that_ends_at_once_in_silence_is_typed_by_the_journal_unless_it_i
     client = journalling(line, environment={"AT_ONCE": "1"}, options=options)
     error = client.answer(client.prompt())["error"]["data"]["agent_error"]
     assert (error["type"], error["reason"]) == (type_, "silent_success")
+
+
+def kimis_lines() -> list[str]:
+    local = ANY.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return [line.replace(local, "@LOCAL@") for line in journal_samples.kimi(ANY).split("\n")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_an_answer_that_breaks_off_is_typed_by_what_the_log_says_before_its_end(
+    journalling: Journalling,
+) -> None:
+    client = journalling(
+        *kimis_lines(), sample="kimi", environment={"AT_ONCE": "1", "TEXT": "The answer is"}
+    )
+    for _ in range(2):
+        error = client.answer(client.prompt())["error"]["data"]["agent_error"]
+        assert (error["type"], error["phase"]) == ("rate_limit", "mid_output")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

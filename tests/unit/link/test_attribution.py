@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -10,11 +11,11 @@ import pytest
 from lastword.core.classify import classify
 from lastword.core.classify.writers import attribution_of, read_own, records, without_foreign
 from lastword.core.failure.attribution import EFFECTS, Attribution
-from lastword.core.link.retries.hints import TOOL_TAIL_SECONDS
+from lastword.core.link.retries.hints import TOOL_TAIL_SECONDS, HintSource
 from tests.kit.rows import every
 from tests.kit.turn_signs import payload
 from tests.kit.wire import Wire, chunk, error, prompt, result
-from tests.unit.link.test_hints import JOURNAL, begun, hint, retries
+from tests.unit.link.test_hints import begun, hint, retries
 
 FOREIGN, WEAK, STRONG, PROVEN = Attribution
 LEVELS = list(Attribution)
@@ -92,13 +93,104 @@ def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
     assert named is (level in {STRONG, PROVEN})
 
 
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_success_after_text_fails_only_of_what_is_proven(level: Attribution) -> None:
+@every(
+    ("level", "before", "told", "fails"),
+    [
+        (PROVEN, 0.2, {}, True),
+        (PROVEN, 5.0, {}, True),
+        (PROVEN, 0.2, {"may_go_on": True}, False),
+        (STRONG, 0.2, {}, True),
+        (STRONG, 0.2, {"goes_on": False}, True),
+        (STRONG, 1.5, {}, False),
+        (STRONG, 0.2, {"may_go_on": True}, False),
+        (STRONG, 0.2, {"goes_on": True}, False),
+        (WEAK, 0.2, {}, False),
+        (FOREIGN, 0.2, {}, False),
+    ],
+)
+def test_an_answer_breaks_off_at_a_proven_failure_or_at_a_strong_one_just_before_its_end(
+    level: Attribution, before: float, told: dict[str, Any], fails: bool
+) -> None:
     wire = begun().agent(chunk("It is"))
-    wire.now += 1.0
-    hint(wire, source=JOURNAL, attribution=level, goes_on=False)
-    wire.agent(result()).time(wire.now + 1)
-    assert ("error" in wire.answers()[0]) is (level is PROVEN)
+    wire.now += 10.0
+    hint(wire, source=HintSource.LOG, attribution=level, **({"goes_on": None} | told))
+    wire.now += before
+    wire.agent(result())
+    assert ("error" in wire.answers()[0]) is fails
+
+
+TOOL_ENDED = {"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "read"}
+
+
+@every("stop_reason", ["end_turn", "refusal"])
+@every("expects", [False, True])
+@every(
+    ("events", "type_"),
+    [
+        (["It is", 0.1, MODEL_CALL, 0.2], "rate_limit"),
+        (["It is", 1.0, MODEL_CALL, 0.05, b"INFO the turn is over\n", 0.05], "rate_limit"),
+        (["It is", MODEL_CALL], "rate_limit"),
+        (["It is", 0.1, MODEL_CALL, 0.1, MODEL_CALL, 0.7], "rate_limit"),
+        (["It is", 0.1, MODEL_CALL, 1.5], None),
+        (["It is", 0.1, MODEL_CALL, 0.1, " 42."], None),
+        (["It is", 0.1, MODEL_CALL, 0.5, " 42.", 0.1, b"ERROR in a log\n", 0.1], None),
+        (["It is", 0.1, MODEL_CALL, 0.5, b"INFO it went well\n", " 42."], None),
+        (["It is", 0.1, b"WARN " + MODEL_CALL, 0.2], None),
+        (["It is", 0.1, b"API Error: 429 Too Many Requests, retrying\n", 0.2], None),
+        (["It is", 0.1, OTHERS, 0.2], None),
+        (["It is", 0.1, WORDS, 0.2], None),
+        (["It is", 0.1, TOOL_ENDED | {"status": "in_progress"}, MODEL_CALL, 0.1], None),
+        ([MODEL_CALL, 0.1, "It is 42."], None),
+        ([0.1], None),
+    ],
+)
+def test_an_answer_that_breaks_off_fails_of_what_stderr_has_had_since_its_last_output(
+    events: list[Any], type_: str | None, expects: bool, stop_reason: str
+) -> None:
+    wire = begun(expects=expects).agent(chunk("Well."))
+    for event in events:
+        if isinstance(event, float):
+            wire.time(wire.now + event)
+        elif isinstance(event, bytes):
+            wire.stderr(event)
+        else:
+            wire.agent(chunk(event) if isinstance(event, str) else _update(event))
+    wire.agent(result(1, stop_reason)).carry_out(wire.core.looked(wire.now))
+    wire.time(wire.now + 0.25)
+    (answer,) = wire.answers()
+    if type_ is None:
+        assert answer == result(1, stop_reason)
+        assert wire.entries[-1].facts["stop_reason"] == stop_reason
+    else:
+        assert (payload(wire)["type"], payload(wire)["phase"]) == (type_, "mid_output")
+
+
+def test_an_answer_waits_for_one_look_and_for_nothing_else() -> None:
+    wire = begun(expects=True).agent(chunk("It is 42."), result())
+    (turn,) = wire.core.silent_turns(wire.now, 0.0)
+    assert (turn.answered, turn.unread, wire.answers()) == (True, False, [])
+    assert wire.core.next_timeout() == wire.now
+    wire.carry_out(wire.core.looked(wire.now))
+    assert wire.answers() == [result()]
+    wire = begun(expects=True).agent(chunk("It is")).stderr(MODEL_CALL)
+    (turn,) = wire.core.silent_turns(wire.now, 0.0)
+    assert (turn.answered, turn.unread) == (False, False)
+    wire.agent(result())
+    (turn,) = wire.core.silent_turns(wire.now, 0.0)
+    assert (turn.answered, turn.unread) == (True, True)
+
+
+def test_a_command_and_an_agent_without_sources_pass_at_once() -> None:
+    wire = begun().agent(chunk("It is 42."), result())
+    assert wire.answers() == [result()]
+    wire = begun(sessions=(), expects=True).client(prompt(text="/status"))
+    wire.agent(chunk("Connected.")).stderr(MODEL_CALL).agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_what_follows_an_answer_that_waits_for_a_look_lets_it_pass_first() -> None:
+    wire = begun(expects=True).agent(chunk("It is"), result(), chunk(" 42."))
+    assert [json.loads(line).get("id") for line in wire.to_client[-2:]] == [1, None]
 
 
 @pytest.mark.parametrize(

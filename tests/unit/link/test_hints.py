@@ -389,7 +389,7 @@ def test_a_turn_that_has_got_over_a_failure_waits_a_moment_and_passes_as_it_came
     assert wire.answers() == [result()]
 
 
-@pytest.mark.parametrize(("before", "fails"), [(0.3, True), (0.7, False)])
+@pytest.mark.parametrize(("before", "fails"), [(0.2, True), (0.4, False)])
 def test_a_failure_well_before_the_last_output_was_got_over(before: float, fails: bool) -> None:
     wire = cut_after_a_retry(at_seconds=2.0 - before).time(4)
     assert ("error" in wire.answers()[0]) is fails

@@ -141,7 +141,10 @@ def test_a_link_after_a_restart_is_as_any_other() -> None:
     assert link.core.agent_name == ""
     assert link.core.receive_report(b"2", Note.PROGRESS, link.now) == []
     assert not link.core.idle
+    link.core.expects_hints(present=True)
     link.agent(result(2))
+    assert link.answers(2) == []
+    link.carry_out(link.core.looked(link.now))
     assert link.answers(2) == [result(2)]
     assert link.core.idle
     assert link.drops == [jsonrpc.MALFORMED_JSON]

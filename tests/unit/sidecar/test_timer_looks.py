@@ -43,12 +43,16 @@ def made(monkeypatch: pytest.MonkeyPatch, *, cost: float, steps: int = STEPS) ->
     monkeypatch.setattr(
         module.late_modules.LateModules, "loaded", lambda which: loads.append(which) or True
     )
-    turn = SimpleNamespace(session_id="s", began_at=100.0, silent_since=100.0)
+    turn = SimpleNamespace(
+        session_id="s", began_at=100.0, silent_since=100.0, answered=False, unread=False
+    )
     connection = SimpleNamespace(
         expects_hints=lambda **_: None,
         silent_turns=lambda now, seconds: [turn] if turn.silent_since + seconds <= now else [],
         next_timeout=lambda: 100.0 + LIMIT,
         receive_silence=lambda *_: None,
+        looked=lambda _: ["passes"],
+        turn=turn,
     )
     made = Steps(connection, cpu, cost, steps)
     made.loads = loads
@@ -99,3 +103,62 @@ def test_what_the_end_of_a_silence_needs_is_loaded_well_before_it(
     assert failures not in sources.loads
     assert sources.look(107.0)
     assert failures in sources.loads
+
+
+def at_end(monkeypatch: pytest.MonkeyPatch, *, cost: float, steps: int) -> Steps:
+    """Sources of a turn whose answer waits for a look of so many steps."""
+    sources = made(monkeypatch, cost=cost, steps=steps)
+    sources._connection.turn.answered = True  # type: ignore[attr-defined]
+    journals: Any = SimpleNamespace(look=sources._steps)
+    sources._journals = journals
+    return sources
+
+
+def test_an_answer_passes_after_one_short_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = at_end(monkeypatch, cost=0.0005, steps=2)
+    assert sources.look_at_end(100.0) == ["passes"]
+    assert (sources.finished, sources.loads) == (1, [])
+
+
+def test_an_answer_that_waits_for_nothing_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = at_end(monkeypatch, cost=0.0005, steps=2)
+    sources._connection.turn.answered = False  # type: ignore[attr-defined]
+    assert sources.look_at_end(100.0) == []
+    assert sources.finished == 0
+
+
+def test_a_look_at_an_end_that_takes_longer_goes_on_before_the_timer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sources = at_end(monkeypatch, cost=0.001, steps=STEPS)
+    assert sources.look_at_end(100.0) == []
+    now = 100.0
+    while not sources.look(now, for_timer=True):
+        now += 0.001
+    assert sources.finished == 2  # the rest of that look, and a whole one
+
+
+def test_words_on_stderr_wait_for_what_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = at_end(monkeypatch, cost=0.0005, steps=2)
+    sources._connection.turn.unread = True  # type: ignore[attr-defined]
+    assert sources.look_at_end(100.0) == ["passes"]
+    monkeypatch.setattr(module.late_modules.LateModules, "loaded", lambda _: False)
+    assert sources.look_at_end(100.0) == []
+
+
+@pytest.mark.parametrize("reason", ["no files", "no time left", "no sources", "a fault"])
+def test_an_answer_passes_where_no_look_can_be_made(
+    monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    sources = at_end(monkeypatch, cost=0.0005, steps=2)
+    if reason == "no files":
+        sources._journals = None
+    elif reason == "no time left":
+        sources._budget.seconds = -1.0
+    elif reason == "no sources":
+        sources._start = None
+    else:
+        sources._journals.look = lambda *_: 1 / 0  # type: ignore[union-attr, method-assign]
+        sources._console.say = lambda _: None  # type: ignore[method-assign]
+    assert sources.look_at_end(100.0) == ["passes"]
+    assert sources.finished == 0

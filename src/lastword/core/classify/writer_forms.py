@@ -74,6 +74,12 @@ _BESIDE = _any(r"""
 BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
 """Words of a line's beginning about something other than the turn's model call."""
 
+MAY_GO_ON = re.compile(
+    r"\b(?:warn(?:ing)?|re-?trying|will retry|retry(?: attempt)? #?\d|reconnecting|trying again)\b",
+    re.IGNORECASE,
+)
+"""Words of a line about a failure that the agent may get over."""
+
 COMMAND_FAILED = re.compile(
     r"\b(?:command|script|hook)\b[^\n]{0,80}?"
     r"\b(?:fail(?:ed|ure)|exited|returned|non-?zero)\b"

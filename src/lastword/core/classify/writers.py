@@ -10,7 +10,7 @@ is in `core.failure.attribution`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.core.classify import read_lines
 from lastword.core.classify import writer_forms as forms
@@ -150,8 +150,15 @@ def has_frame_below(record: str, folder: str) -> bool:
     return re.search(frame, record.replace("\\", "/"), re.MULTILINE) is not None
 
 
-def read_own(text: str, *, source: str, folder: str = "") -> Verdict | None:
-    """Classify the end of a log by the records that report a failed model call.
+class OwnFailure(NamedTuple):
+    """A record that reports a failed model call, and what it means."""
+
+    verdict: Verdict
+    record: str
+
+
+def last_own(text: str, *, source: str, folder: str = "") -> OwnFailure | None:
+    """Return the last record of a log that reports a failed model call.
 
     Args:
         text: What was written during the turn, while no tool ran.
@@ -164,8 +171,19 @@ def read_own(text: str, *, source: str, folder: str = "") -> Verdict | None:
             continue
         verdict = read_lines(record, source=source)
         if verdict is not None and names_call(verdict):
-            return verdict
+            return OwnFailure(verdict, record)
     return None
+
+
+def read_own(text: str, *, source: str, folder: str = "") -> Verdict | None:
+    """Classify the end of a log by the last record that reports a failed model call."""
+    failed = last_own(text, source=source, folder=folder)
+    return None if failed is None else failed.verdict
+
+
+def may_go_on(record: str) -> bool:
+    """Return whether a record calls its failure a warning, or says that the call is tried again."""
+    return forms.MAY_GO_ON.search(record[:_HEAD_CHARS]) is not None
 
 
 def names_call(verdict: Verdict) -> bool:

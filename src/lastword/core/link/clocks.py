@@ -73,9 +73,7 @@ def handle(link: Link) -> list[Effect]:
     effects += _requests_due(link)
     for own in link.pop_late_model_requests() if link.model_requests else ():
         effects += agent_side.model_answered(link, own, None)
-    look_at = _stderr_look(link)
-    if look_at is not None and look_at <= link.now:
-        effects += _look_at_stderr(link)
+    effects += _stderr_due(link)
     error = link.withheld_error
     if error is not None and error.until <= link.now:
         link.pop_withheld_error()
@@ -104,6 +102,15 @@ def handle(link: Link) -> list[Effect]:
     return effects
 
 
+def looked(link: Link) -> list[Effect]:
+    """Decide on the answers that have waited long enough, now that all sources were looked at."""
+    effects = _stderr_due(link)
+    for turn in link.open_turns():
+        if turn.waits_for_look(link.now):
+            effects += prompts.withheld_long_enough(link, turn)
+    return effects
+
+
 STDERR_PAUSE_SECONDS = 0.3
 """What an agent writes of one failure comes within less: this long after the last of it, it is
 whole."""
@@ -124,27 +131,35 @@ def _stderr_look(link: Link) -> float | None:
     turn = turns[0] if len(turns) == 1 else None
     if turn is None or turn.state not in AT_WORK or turn.evidence.looks >= STDERR_LOOKS:
         return None
-    if stderr.came_at < max(turn.started_at, turn.evidence.output_at):
+    if not stderr.has_news(turn.last_at):
         # It was written before the turn, or the model has answered since. Other messages from the
         # agent, such as its commands or a title, say nothing about the call.
         return None
+    if turn.withheld is not None:
+        return turn.withheld_until
     return max(stderr.came_at + STDERR_PAUSE_SECONDS, stderr.looked_at + STDERR_LOOK_SECONDS)
+
+
+def _stderr_due(link: Link) -> list[Effect]:
+    look_at = _stderr_look(link)
+    return _look_at_stderr(link) if look_at is not None and look_at <= link.now else []
 
 
 def _look_at_stderr(link: Link) -> list[Effect]:
     (turn,) = link.open_turns()
     turn.evidence.count_look()
-    text = link.stderr.news(turn.evidence.stderr_mark, link.now)
+    text = link.stderr.news(turn.evidence.stderr_mark, turn.evidence.output_at, link.now)
     if not informative_lines(text):
         return []
-    verdict = late.writers.read_own(text, source="stderr", folder=turn.session.folder)
-    if verdict is None:
+    failed = late.writers.last_own(text, source="stderr", folder=turn.session.folder)
+    if failed is None:
         return []
     hint = Hint(
         source=HintSource.STDERR,
-        verdict=verdict,
+        verdict=failed.verdict,
         attribution=Attribution.STRONG,
-        at_seconds=link.now,
+        at_seconds=link.stderr.came_at,
+        may_go_on=late.writers.may_go_on(failed.record),
     )
     return reporting.read_hint(link, hint)
 
@@ -242,7 +257,7 @@ def _turn_due(link: Link, turn: Turn) -> list[Effect]:
     withheld_until = turn.reported.withheld_until
     if withheld_until is not None and withheld_until <= link.now:
         return reporting.report_withheld(link, turn)
-    if turn.withheld is not None and turn.withheld_until <= link.now:
+    if turn.waits_for_look(link.now):
         return prompts.withheld_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:
         return reporting.show(link, turn) if turn.state in REPORTS_WAITS else []

@@ -166,6 +166,14 @@ class Connection:
         """Return the turns at work that have been silent this long; asking moves no clock."""
         return reporting.silent_turns(self.link.at(now), seconds)
 
+    def looked(self, now: float) -> list[Effect]:
+        """Take in that the shell has looked at its sources, once a message has been taken in.
+
+        An answer that waits for that alone passes now, or is a failure. Without this call, it is
+        decided at the next `handle_timeout`.
+        """
+        return clocks.looked(self.at(now))
+
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """Take in what a handler in this process reports about its request."""
         # Imported only where there is such a handler: no part of the sidecar.

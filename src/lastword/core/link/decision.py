@@ -36,6 +36,9 @@ RETRIES_PENDING = "retries_pending"
 MIN_PIECE_CHARS = 12
 """A shorter piece may have a failure's words by chance."""
 
+GAVE_UP_SECONDS = 1.0
+"""An agent that answers within this time of a failed call has not made another."""
+
 PROVIDER_SILENT = "provider_silent"
 """The reason of a turn that ran out of time while the provider had not answered its request."""
 
@@ -371,10 +374,10 @@ def contradicts_success(snapshot: TurnSnapshot) -> bool:
 def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
     """Return whether the turn ended on a failed call, with nothing to show for it afterwards.
 
-    A failure that only its form attributes to this turn counts only if the turn shows nothing at
-    all; one in a log also counts if nothing was said after a tool. Once there was text, the same
-    holds for a call that was to be tried again: a further call may have succeeded with nothing to
-    add. A command of the agent's own, such as `/compact`, may well show nothing.
+    A failure that only its form attributes to this turn counts if the turn shows nothing at all, or
+    if the agent gave up at once; after a tool, only one in a log does, and at any time. Once there
+    was text, a call that was to be tried again does not count: a further call may have succeeded
+    with nothing to add. A command of the agent's own, such as `/compact`, may well show nothing.
     """
     evidence, facts = snapshot.evidence, snapshot.facts
     if evidence.hint is None or snapshot.slash:
@@ -382,8 +385,11 @@ def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
     if not facts.output or _shows_retries_alone(snapshot):
         return True
     if evidence.hint_attribution is not Attribution.PROVEN:
-        return evidence.hint_source is HintSource.LOG and is_wordless(evidence, facts)
-    tried_again = facts.text and evidence.goes_on is True
+        if is_wordless(evidence, facts):
+            return evidence.hint_source is HintSource.LOG
+        if evidence.hint_at < evidence.answered_at - GAVE_UP_SECONDS:
+            return False
+    tried_again = facts.text and evidence.may_go_on
     return not tried_again
 
 

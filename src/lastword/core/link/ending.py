@@ -74,15 +74,15 @@ def finish_as_cancelled(
 def release(link: Link, turn: Turn) -> list[Effect]:
     """Send the agent's answer that was held back, unchanged; a failure is reported as one."""
     frame = turn.pop_withheld()
-    if frame is not None and turn.withheld_failure:
-        return fail(link, turn)
-    if frame is None or turn.step(Event.RESULT) is not Move.FINISH:
+    if frame is None:
         return []
-    entry = [*_forget(link, turn), *_answer_entries(link, turn, acp.END_TURN)]
-    if frame.message.method is not None:  # version 2: the idle update
-        return [*entry, Send(Side.CLIENT, frame.line)]
-    request_id = frame.message.request_id or jsonrpc.NULL_ID
-    return [*entry, Answer(Side.CLIENT, request_id, frame.line)]
+    if turn.withheld_failure:
+        return fail(link, turn)
+    answer: Effect = Send(Side.CLIENT, frame.line)
+    if frame.message.method is None:  # otherwise version 2: the idle update
+        answer = Answer(Side.CLIENT, frame.message.request_id or jsonrpc.NULL_ID, frame.line)
+    stop_reason = acp.REFUSAL if turn.evidence.refused else acp.END_TURN
+    return finish(link, turn, stop_reason, answer=answer)
 
 
 def pass_failure(link: Link, turn: Turn) -> list[Effect]:

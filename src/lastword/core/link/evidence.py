@@ -89,12 +89,14 @@ class TurnEvidence(msgspec.Struct):
         retry_texts: how many pieces were about a retry by their form alone.
         refused: the agent's answer is `refusal`.
         output_tokens: how many the model produced in this turn, if the answer says so.
+        answered_at: when the agent claimed success.
         no_answer: an agent that counts output tokens counted none: no model wrote the message.
         hint: why a model call failed, as long as nothing has been shown since.
         hint_source: the source of the hint.
         hint_attribution: how certain it is that the hint is about this turn.
         hint_wait_until: until when the server, or the agent that tries again, lets the call wait.
-        goes_on: whether the agent tries again, if that was said.
+        hint_at: when that call failed.
+        may_go_on: whether the agent tries it again, or may do so by what was written.
         hinted: whether there was any hint in this turn.
         last_call: the failed call that the newest of them reported, whatever came after it.
         output_at: when the agent last showed output.
@@ -117,12 +119,14 @@ class TurnEvidence(msgspec.Struct):
     retry_texts: int = 0
     refused: bool = False
     output_tokens: int | None = None
+    answered_at: float = 0.0
     no_answer: bool = False
     hint: Verdict | None = None
     hint_source: HintSource = HintSource.STDERR
     hint_attribution: Attribution = Attribution.FOREIGN
     hint_wait_until: float = 0.0
-    goes_on: bool | None = None
+    hint_at: float = 0.0
+    may_go_on: bool = False
     hinted: bool = False
     last_call: Verdict | None = None
     output_at: float = 0.0
@@ -194,12 +198,14 @@ class TurnEvidence(msgspec.Struct):
         """Take in other output: further text is another message."""
         self.chunks, self.retry_texts, self.text = 0, 0, ""
 
-    def read_success(self, *, refused: bool, output_tokens: int | None, counts: bool) -> None:
+    def read_success(
+        self, now: float, *, refused: bool, output_tokens: int | None, counts: bool
+    ) -> None:
         """Take in what the answer says besides its claim of success.
 
         The agent `counts` output tokens if it has reported any before.
         """
-        self.refused, self.output_tokens = refused, output_tokens
+        self.answered_at, self.refused, self.output_tokens = now, refused, output_tokens
         self.no_answer = counts and output_tokens == 0
 
     def add_hint(self, hint: Hint, verdict: Verdict) -> None:
@@ -212,7 +218,8 @@ class TurnEvidence(msgspec.Struct):
             self.hint, self.hint_source = verdict, hint.source
             self.hint_attribution = hint.attribution
             waits = verdict.retry_after_seconds or 0.0, hint.wait_seconds or 0.0
-            self.hint_wait_until, self.goes_on = hint.at_seconds + max(waits), hint.goes_on
+            self.hint_at, self.hint_wait_until = hint.at_seconds, hint.at_seconds + max(waits)
+            self.may_go_on = hint.goes_on is True or hint.may_go_on
 
     def recover(self, now: float) -> None:
         """Take in output: the agent has recovered from whatever had failed."""

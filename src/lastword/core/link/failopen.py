@@ -115,6 +115,10 @@ class FailOpen:
         none: list[SilentTurn] = []
         return self._try(lambda: self.connection.silent_turns(now, seconds), none)
 
+    def looked(self, now: float) -> list[Effect]:
+        """As `Connection.looked`."""
+        return self._effects(lambda: self.connection.looked(now))
+
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """As `Connection.receive_report`."""
         return self._effects(lambda: self.connection.receive_report(request_id, word, now))

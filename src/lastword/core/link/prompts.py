@@ -16,7 +16,7 @@ from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link import decision, ending, entries, failed_turns, failures, late, resend
 from lastword.core.link.effects import Answer, Effect, Send, Side
 from lastword.core.link.evidence import SILENT, FailureSign
-from lastword.core.link.retries import notices
+from lastword.core.link.retries import notices, reporting
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.turn import AT_WORK, State
 from lastword.core.protocol import acp, jsonrpc
@@ -164,20 +164,34 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
     if stop_reason in MAY_HIDE and link.options.silent_success == "error":
         tokens = _output_tokens(frame)
         turn.evidence.read_success(
-            refused=stop_reason == acp.REFUSAL, output_tokens=tokens, counts=link.counts_output
+            link.now,
+            refused=stop_reason == acp.REFUSAL,
+            output_tokens=tokens,
+            counts=link.counts_output,
         )
         link.note_output_tokens(tokens)
-        if _hides_failure(link, turn, frame):
-            _claim_as_silent(turn)
-            if _may_learn_more(link, turn) and turn.evidence.is_coarse:
-                # Sources learn late why the last call failed.
-                turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
-                return []
-            return ending.fail(link, turn)
-        if _may_hide_failure(link, turn):
-            hold(link, turn, frame)
-            return []
+        doubted = _doubted(link, turn, frame)
+        if doubted is not None:
+            return doubted
     return ending.finish(link, turn, stop_reason)
+
+
+def _doubted(link: Link, turn: Turn, frame: Frame) -> list[Effect] | None:
+    """Fail a success that hides a failure, or hold it if it may; return `None` if it passes."""
+    if _hides_failure(link, turn, frame):
+        _claim_as_silent(turn)
+        if not (_may_learn_more(link, turn) and turn.evidence.is_coarse):
+            return ending.fail(link, turn)
+        # Sources learn late why the last call failed.
+        turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
+        return []
+    if _may_hide_failure(link, turn):
+        hold(link, turn, frame)
+        return []
+    if _may_break_off(link, turn):
+        turn.hold(frame, link.now)
+        return []
+    return None
 
 
 MAY_HIDE = frozenset({acp.END_TURN, acp.REFUSAL})
@@ -258,13 +272,21 @@ def may_be_cut_off(link: Link, turn: Turn) -> bool:
 
 def _may_hide_failure(link: Link, turn: Turn) -> bool:
     """Return whether a source, or output that follows, may show what this success is."""
-    if turn.evidence.refused:
-        if is_silent(link, turn):
-            return link.expects_hints
-    elif is_silent(link, turn) or may_be_cut_off(link, turn):
+    if is_silent(link, turn):
+        return link.expects_hints or not turn.evidence.refused
+    if may_be_cut_off(link, turn):
         return True
     at_work = turn.state in AT_WORK and not turn.overlapped
     return at_work and turn.facts.text and decision.may_be_error_text(link.snapshot(turn))
+
+
+def _may_break_off(link: Link, turn: Turn) -> bool:
+    """Return whether the agent may have written, since its last output, that a call has failed.
+
+    One look shows it: the answer waits for nothing else.
+    """
+    at_work = turn.state in AT_WORK and not turn.overlapped and not turn.slash
+    return at_work and (link.expects_hints or reporting.has_unread_error(link, turn))
 
 
 def hold(link: Link, turn: Turn, frame: Frame) -> None:
@@ -279,7 +301,7 @@ def withheld_long_enough(link: Link, turn: Turn) -> list[Effect]:
         return ending.fail(link, turn)
     # A refusal may well have no words; only what a source reports makes it a failure.
     silent = is_silent(link, turn) and not turn.evidence.refused
-    if silent or decision.contradicts_success(link.snapshot(turn)):
+    if silent or turn.contradicts_success(link.snapshot(turn)):
         _claim_as_silent(turn)
         effects = ending.fail(link, turn)
         # This comes last: if any of it fails, the agent's own answer must still be there to be
@@ -322,7 +344,7 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
         )
         if not passes:
             turn.evidence.announce(stated)
-    return turn.evidence.speaks_of_failure and decision.contradicts_success(link.snapshot(turn))
+    return turn.evidence.speaks_of_failure and turn.contradicts_success(link.snapshot(turn))
 
 
 def _note_sign(turn: Turn, frame: Frame) -> bool:

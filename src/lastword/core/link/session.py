@@ -13,7 +13,13 @@ import msgspec
 
 from lastword.core.link import late
 from lastword.core.link.choices import Choices
-from lastword.core.link.decision import Decision, TurnSnapshot, decide, wait_left_seconds
+from lastword.core.link.decision import (
+    Decision,
+    TurnSnapshot,
+    contradicts_success,
+    decide,
+    wait_left_seconds,
+)
 from lastword.core.link.evidence import FailureSign, TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
 from lastword.core.link.retries.reported import ReportedRetries
@@ -56,6 +62,7 @@ class Turn:
 
     __slots__ = (
         "_decision",
+        "_judged",
         "again_at",
         "cancelled",
         "continues",
@@ -133,6 +140,7 @@ class Turn:
         self.facts: Facts = Facts()
         self.evidence: TurnEvidence = TurnEvidence(stderr_mark)
         self._decision: Decision | None = None
+        self._judged: tuple[TurnSnapshot, bool] | None = None
         self.slash: bool = False
         self.overlapped: bool = False
         self.running: bool = False
@@ -176,6 +184,11 @@ class Turn:
     def waits_for_model(self) -> bool:
         """Whether it waits for the agent to switch to another model."""
         return self.waits and self.switch is not None and not self.switch.accepted
+
+    @property
+    def last_at(self) -> float:
+        """When the model last answered in this turn, its beginning if it has not."""
+        return max(self.started_at, self.evidence.output_at)
 
     def step(self, event: Event) -> Move:
         """Move to the table's next state for an event, and return what to do."""
@@ -236,6 +249,10 @@ class Turn:
         """Hold the agent's answer back; `failure` says that it is one."""
         self.withheld, self.withheld_until, self.withheld_failure = frame, until, failure
 
+    def waits_for_look(self, now: float) -> bool:
+        """Return whether its answer has been held back for long enough, but for a last look."""
+        return self.withheld is not None and self.withheld_until <= now
+
     def pop_withheld(self) -> Frame | None:
         """Return the answer that was held back, if any, and forget it."""
         frame, self.withheld = self.withheld, None
@@ -294,6 +311,12 @@ class Turn:
         if self._decision is None or self._decision.snapshot != snapshot:
             self._decision = decide(snapshot)
         return self._decision
+
+    def contradicts_success(self, snapshot: TurnSnapshot) -> bool:
+        """Return whether its claim of success is contradicted: judged once for what is known."""
+        if self._judged is None or self._judged[0] != snapshot:
+            self._judged = snapshot, contradicts_success(snapshot)
+        return self._judged[1]
 
     def snapshot(self, agent: str, stderr: StderrRecord, now: float) -> TurnSnapshot:
         """Return all that is known of the turn now."""

@@ -6,6 +6,8 @@ passes the bytes on.
 
 from __future__ import annotations
 
+from collections import deque
+
 from lastword.core.redact.truncate import from_word_start
 
 HEAD_BYTES = 8 * 1024
@@ -19,11 +21,14 @@ _MAX_PIECES = 512
 MAX_SPANS = 256
 """Stretches that are left out; once there are more, what is between the last two is as well."""
 
+_MAX_ARRIVALS = 64
+
 
 class StderrRecord:
     """A bounded record of a byte stream: head, tail, total."""
 
     __slots__ = (
+        "_arrivals",
         "_head",
         "_not_own",
         "_tail",
@@ -42,6 +47,8 @@ class StderrRecord:
         self._tail_bytes = 0
         self._not_own: list[tuple[int, int]] = []
         """What may be of a tool or of another turn: where each stretch begins and ends."""
+        self._arrivals: deque[tuple[float, int]] = deque(maxlen=_MAX_ARRIVALS)
+        """When the last pieces came, each with its position."""
         self.total: int = 0
         self.recorded: int = 0
         """How many bytes the session record has entries for."""
@@ -56,6 +63,7 @@ class StderrRecord:
     def receive(self, data: bytes, now: float = 0.0, *, own: bool = True) -> None:
         """Take in bytes; without `own`, a tool or another turn may have written them."""
         self.came_at = now
+        self._arrivals.append((now, self.total))
         if not own:
             self._leave_out(self.total, self.total + len(data))
         self.total += len(data)
@@ -85,11 +93,23 @@ class StderrRecord:
         self.recorded = self.total
         return count
 
-    def news(self, since: int, now: float) -> str:
-        """Return the end of what came after the first `since` bytes and after the last look."""
-        since = max(since, self.looked_to, self.total - LOOK_BYTES)
+    def has_news(self, since_at: float) -> bool:
+        """Return whether something came at this time or later that was not looked at."""
+        return self.looked_to != self.total and self.came_at >= since_at
+
+    def unread(self, since: int, since_at: float) -> str:
+        """Return the end of what came after the last look.
+
+        Only that counts which came after the first `since` bytes, and at `since_at` or later.
+        """
+        begin = next((begin for came, begin in self._arrivals if came >= since_at), self.total)
+        return self.own_tail(max(since, begin, self.looked_to, self.total - LOOK_BYTES))
+
+    def news(self, since: int, since_at: float, now: float) -> str:
+        """Return the same, which has then been looked at."""
+        news = self.unread(since, since_at)
         self.looked_at, self.looked_to = now, self.total
-        return self.own_tail(since)
+        return news
 
     def _compact(self) -> bytes:
         joined = b"".join(self._tail)[-TAIL_BYTES:]

@@ -124,6 +124,11 @@ class RestartLayer:
             for turn in self._connection.silent_turns(now, seconds)
         ]
 
+    def looked(self, now: float) -> list[Effect]:
+        """As `Connection.looked`."""
+        effects = self.replaced(self._connection.looked(now))
+        return self._for_agent(replay.translate(self.state, effects, None))
+
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """As `Connection.receive_report`."""
         return self._for_agent(self._connection.receive_report(request_id, word, now))

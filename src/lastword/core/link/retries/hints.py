@@ -20,7 +20,7 @@ LATE_SECONDS = 2.0
 """How long after a turn's end evidence of it may still arrive: agents log an error as they answer
 (0.1 s), and a journal's lines are read once a second."""
 
-OVERTAKEN_SECONDS = 0.5
+OVERTAKEN_SECONDS = 0.3
 """A failure this long before the turn's last output was overcome. What is nearer may be what cut
 the output off: that comes through pipes, and is seen after a line that was written later. An agent
 that tries again shows nothing sooner: it waits 0.3 s or more, and the model needs its time."""
@@ -58,6 +58,8 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
         max_attempts: the most tries that there will be, if known.
         wait_seconds: how long the agent itself waits, counted from `at_seconds`.
         goes_on: whether the agent tries again; `None` if the source does not say.
+        may_go_on: whether it was written as a warning, or about a call that is tried again, so that
+            the agent may have got over it.
         side: the call was not for the turn itself but, for example, for a title: it has no effect.
     """
 
@@ -70,6 +72,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     max_attempts: int | None = None
     wait_seconds: float | None = None
     goes_on: bool | None = None
+    may_go_on: bool = False
     side: bool = False
 
 
@@ -80,8 +83,12 @@ class SilentTurn(msgspec.Struct, frozen=True):
         session_id: the agent's id of its session.
         began_at: when its prompt was sent.
         silent_since: when the agent last sent something in its session.
+        answered: whether the agent has answered, and the answer waits for a look alone.
+        unread: whether stderr has had what may be an error since the model last answered.
     """
 
     session_id: str
     began_at: float
     silent_since: float
+    answered: bool = False
+    unread: bool = False

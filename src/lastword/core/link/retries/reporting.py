@@ -29,6 +29,7 @@ from lastword.core.link.retries.hints import (
 from lastword.core.link.retries.reported import UNCONFIRMED_SECONDS, Retrying
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, State
 from lastword.core.protocol import acp, jsonrpc
+from lastword.core.redact.truncate import informative_lines
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
 
@@ -423,11 +424,30 @@ def is_of_one_call(link: Link) -> bool:
     )
 
 
+def has_unread_error(link: Link, turn: Turn) -> bool:
+    """Return whether stderr has had what may be an error since the model last answered."""
+    stderr, evidence = link.stderr, turn.evidence
+    if not stderr.has_news(turn.last_at):
+        return False
+    return bool(informative_lines(stderr.unread(evidence.stderr_mark, evidence.output_at)))
+
+
 def silent_turns(link: Link, seconds: float) -> list[SilentTurn]:
     """Return the turns at work that have shown nothing for this long."""
     return [
-        SilentTurn(session.session_id, turn.started_at, session.progress_at)
+        _silent_turn(link, turn)
         for session in link.sessions.values()
         for turn in session.turns
         if turn.state in HEARD and session.progress_at + seconds <= link.now
     ]
+
+
+def _silent_turn(link: Link, turn: Turn) -> SilentTurn:
+    answered = turn.waits_for_look(link.now)
+    return SilentTurn(
+        turn.session.session_id,
+        turn.started_at,
+        turn.session.progress_at,
+        answered=answered,
+        unread=answered and has_unread_error(link, turn),
+    )
