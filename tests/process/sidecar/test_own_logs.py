@@ -129,6 +129,16 @@ def test_a_file_that_is_created_between_a_prompt_and_its_first_look_is_the_turns
     assert len(home.look()) == 1
 
 
+@pytest.mark.parametrize(("folders", "found"), [(64, 1), (0, 0)])
+def test_at_a_turns_end_new_files_are_looked_for_in_a_few_folders(
+    home: Home, monkeypatch: pytest.MonkeyPatch, folders: int, found: int
+) -> None:
+    monkeypatch.setattr(own_logs, "MAX_SEARCHED_AT_END", folders)
+    home.turns = [SilentTurn(SESSION, home.now, home.now, answered=True)]
+    home.write(f"{SESSION}/a.log")
+    assert len(home.look()) == found
+
+
 def test_what_several_files_tell_of_one_failure_is_told_once(home: Home) -> None:
     at = datetime.now(UTC)
     home.write(f"{SESSION}/wire.jsonl", journal_samples.claude(at))

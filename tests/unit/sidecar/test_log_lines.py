@@ -51,6 +51,26 @@ def test_a_failed_call_is_read_from_the_lines_of_agents_as_if_no_row_told_of_the
     assert call.at_epoch == AT.timestamp()
 
 
+@every(
+    ("line", "may_go_on"),
+    [
+        (f"{AT.isoformat()} ERROR LLM request failed: {LIMITED}", False),
+        (f"{AT.isoformat()} ERROR LLM request failed after 3 retries: {LIMITED}", False),
+        (f"{AT.isoformat()} WARN LLM request failed: {LIMITED}", True),
+        (f"{AT.isoformat()} ERROR LLM request failed, will retry: {LIMITED}", True),
+        (obj(level="error", model="m", error={"message": LIMITED}), False),
+        (obj(level="warn", model="m", error={"message": LIMITED}), True),
+        (obj(level="error", model="m", error={"message": f"{LIMITED}, retrying"}), True),
+    ],
+)
+def test_a_warning_and_a_call_that_is_tried_again_may_be_got_over(
+    line: str, may_go_on: bool
+) -> None:
+    call = read(line, of_session=False)
+    assert call is not None
+    assert call.may_go_on is may_go_on
+
+
 def test_an_exception_is_read_from_the_last_line_of_its_traceback() -> None:
     message = "kosong.chat_provider.APIStatusError: Error code: 429 - rate_limit_exceeded"
     begin = f"{AT.isoformat(' ')} | ERROR    | threading:run:9 -"
