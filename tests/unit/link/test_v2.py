@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.kit.wire import cancel, error, prompt, second_version, update
+from tests.kit.rows import every
+from tests.kit.wire import cancel, chunk, error, prompt, second_version, update
 
 
 @pytest.mark.parametrize("rest", ["", "y" * 70_000])
@@ -17,6 +20,32 @@ def test_what_the_agent_said_beside_its_error_is_redacted_and_bounded(rest: str)
     assert wire.updates()[-1]["stopReason"] == "error"
     assert b"sk-ant" not in b"".join(wire.to_client)
     assert len(wire.to_client[-1]) < 60 * 1024
+
+
+@every(
+    ("messages", "meta", "kind"),
+    [
+        ([chunk("API Error: 401 Invalid API key")], None, "auth"),
+        ([chunk('HTTP 400: {"error": {"message": "credit balance is too low"}}')], None, "budget"),
+        (
+            [chunk("I look at it."), chunk("\n\nError: RetriableError: read ECONNRESET")],
+            None,
+            "network",
+        ),
+        ([chunk("I look at it.")], {"error": {"statusCode": 429}}, "rate_limit"),
+        ([chunk("All done.")], None, None),
+        ([chunk("API Error: 401 means that the key is wrong.")], None, None),
+    ],
+)
+def test_an_error_in_words_or_in_the_margin_is_a_failure_as_in_version_1(
+    messages: list[dict[str, Any]], meta: object, kind: str | None
+) -> None:
+    wire = second_version().agent(update(sessionUpdate="state_update", state="running"))
+    ends = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
+    idle = update(**ends, _meta=meta) if meta else update(**ends)
+    told = wire.agent(*messages, idle).time(wire.now + 1).updates()[-1]
+    error = told.get("error")
+    assert (error and error["data"]["agent_error"]["type"]) == kind
 
 
 # --- Version 2: prompts that join work under way

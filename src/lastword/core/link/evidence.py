@@ -240,11 +240,6 @@ class TurnEvidence(msgspec.Struct):
         self.looks += 1
 
     @property
-    def speaks_of_failure(self) -> bool:
-        """Return whether anything here may contradict a claim of success."""
-        return bool(self.announced or self.signs) or self.may_be_in_words
-
-    @property
     def may_be_in_words(self) -> bool:
         """Return whether the turn's message may be a failure in words."""
         return bool(self.text or self.hinted or self.suspected or self.retry_texts)

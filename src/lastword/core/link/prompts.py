@@ -158,7 +158,7 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
         _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
         return _fail(link, turn, None if waited else frame)
     if notices.reads(link, frame.line):
-        if turn.state in AT_WORK and _note_sign(turn, frame):
+        if turn.state in AT_WORK and _note_sign(turn, jsonrpc.loads(frame.message.result)):
             return ending.pass_failure(link, turn)
         return ending.finish(link, turn, stop_reason)
     if stop_reason in MAY_HIDE and link.options.silent_success == "error":
@@ -178,7 +178,7 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
 
 def _doubted(link: Link, turn: Turn, frame: Frame) -> list[Effect] | None:
     """Fail a success that hides a failure, or hold it if it may; return `None` if it passes."""
-    if _hides_failure(link, turn, frame):
+    if hides_failure(link, turn, frame, jsonrpc.loads(frame.message.result)):
         _claim_as_silent(turn)
         if not (_may_learn_more(link, turn) and turn.evidence.is_coarse):
             return ending.fail(link, turn)
@@ -302,8 +302,7 @@ def withheld_long_enough(link: Link, turn: Turn) -> list[Effect]:
     # A refusal may well have no words; only what a source reports makes it a failure.
     silent = is_silent(link, turn) and not turn.evidence.refused
     if silent or turn.contradicts_success(link.snapshot(turn)):
-        _claim_as_silent(turn)
-        effects = ending.fail(link, turn)
+        effects = fail_as_silent(link, turn)
         # This comes last: if any of it fails, the agent's own answer must still be there to be
         # sent.
         turn.pop_withheld()
@@ -331,34 +330,43 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
                 turn.evidence.note(FailureSign.MARGIN, sign.verdict)
 
 
-def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
-    """Return whether the agent reported a failure elsewhere than in an answer claiming success."""
+def hides_failure(link: Link, turn: Turn, frame: Frame, answer: object) -> bool:
+    """Return whether the agent reported a failure elsewhere than in an answer claiming success.
+
+    The `answer` is a result or, in version 2, the idle update.
+    """
     if turn.state not in AT_WORK:
         return False
     if signs.may_hold_error(frame.line):
-        _note_sign(turn, frame)
+        _note_sign(turn, answer)
     if signs.may_hold_payload(frame.line):
-        stated = _payload_in(link, jsonrpc.loads(frame.message.result), "_meta")
+        stated = _payload_in(link, answer, "_meta")
         passes = _speaks_for_itself(link, turn) and (
             stated is None or is_careful(link, turn, stated)
         )
         if not passes:
             turn.evidence.announce(stated)
-    return turn.evidence.speaks_of_failure and turn.contradicts_success(link.snapshot(turn))
+    return turn.contradicts_success(link.snapshot(turn))
 
 
-def _note_sign(turn: Turn, frame: Frame) -> bool:
+def _note_sign(turn: Turn, answer: object) -> bool:
     """Return whether the answer tells of a failure in its margin, and note it.
 
     Words that name no failure are a remark where the turn shows something.
     """
-    sign = late.agents.read_result(jsonrpc.loads(frame.message.result))
+    sign = late.agents.read_result(answer)
     if sign is None or sign.will_retry:
         return False
     if sign.verdict.type is ErrorType.UNKNOWN and sign.verdict.detail and turn.facts.output:
         return False
     turn.evidence.note(FailureSign.MARGIN, sign.verdict)
     return True
+
+
+def fail_as_silent(link: Link, turn: Turn) -> list[Effect]:
+    """Fail a turn whose claim of success something contradicts."""
+    _claim_as_silent(turn)
+    return ending.fail(link, turn)
 
 
 def _claim_as_silent(turn: Turn) -> None:

@@ -88,6 +88,15 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
     cancels = update.stop_reason == acp.CANCELLED and prompts.cancels_itself(link, turn)
     if cancels or update.stop_reason == acp.STOP_ERROR or turn.evidence.announced is not None:
         return _ended_by_error(link, turn, frame)
+    if update.stop_reason in prompts.MAY_HIDE and link.options.silent_success == "error":
+        turn.evidence.read_success(
+            link.now,
+            refused=update.stop_reason == acp.REFUSAL,
+            output_tokens=None,
+            counts=False,
+        )
+        if prompts.hides_failure(link, turn, frame, jsonrpc.params_of(frame).get("update")):
+            return prompts.fail_as_silent(link, turn)
     if update.stop_reason == acp.END_TURN and prompts.is_silent(link, turn):
         prompts.hold(link, turn, frame)
         return []
