@@ -209,6 +209,12 @@ def test_a_used_up_window_of_a_plan_ends_when_its_words_say(
     assert (fails["reason"], fails["retryable"]) == ("usage_window", False)
 
 
+def test_a_limit_that_is_called_a_success_ends_when_its_words_say() -> None:
+    wire = linked().agent(chunk("You've hit your session limit · resets 3pm (UTC)"), result())
+    fails = wire.time(wire.now + 1).answers()[0]["error"]["data"]["agent_error"]
+    assert (fails["type"], fails["retry_after_seconds"]) == ("rate_limit", 10_800)
+
+
 def test_an_end_in_words_is_as_good_as_none_without_a_clock() -> None:
     assert said("You've hit your limit · resets 3pm", wall_clock=None)["type"] == "budget"
 

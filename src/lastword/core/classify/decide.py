@@ -18,14 +18,17 @@ from lastword.core.classify.reasons import UNREADABLE, read_reason
 from lastword.core.classify.sources import read_request_id, read_source
 from lastword.core.classify.text import MAX_TOKEN_CHARS, normalise
 from lastword.core.classify.waits import read_waits
-from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    MAX_AUTO_WAIT_SECONDS,
+    PLAN_WINDOW,
+    ErrorType,
+    Origin,
+)
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-PLAN_WINDOW = "usage_window"
-"""The reason of a failure for which a window of the account's plan is used up."""
 
 DAY_SECONDS = 86_400
 

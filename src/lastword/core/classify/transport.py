@@ -358,6 +358,7 @@ ROWS = (
         "epipe",
         "remote end closed",
         "connection was closed",
+        "closed before .. response",
         "connection lost",
         "connection was lost",
         "websocket was closed",

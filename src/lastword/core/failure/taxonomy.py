@@ -91,6 +91,9 @@ MAX_DETAIL_BYTES = 4096
 LIMITS = frozenset({ErrorType.RATE_LIMIT, ErrorType.BUDGET})
 """The types of which the end may be known: a throttle, and what is used up."""
 
+PLAN_WINDOW = "usage_window"
+"""The reason of a failure for which a window of the account's plan is used up."""
+
 MAX_AUTO_WAIT_SECONDS = 300
 """A longer wait is shown, but never retried by a machine (`retryable` becomes false)."""
 

@@ -14,7 +14,7 @@ import msgspec
 
 from lastword.core.failure import signs
 from lastword.core.failure.attribution import Attribution
-from lastword.core.failure.taxonomy import UNDECIDED, AgentError
+from lastword.core.failure.taxonomy import PLAN_WINDOW, UNDECIDED, AgentError
 from lastword.core.link import late
 from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence, certainty
 from lastword.core.link.facts import Facts, content_text
@@ -333,8 +333,9 @@ def _beside(snapshot: TurnSnapshot, verdict: Verdict | None) -> Verdict | None:
     if verdict is None:
         return None
     claimed, failed = claim(snapshot), snapshot.evidence.answer
-    if claimed is not None and claimed.reason == SILENT:
-        # A failure that the agent called a success is reported as that, whatever it was.
+    if claimed is not None and claimed.reason == SILENT and verdict.reason != PLAN_WINDOW:
+        # A failure that the agent called a success is reported as that, whatever it was; only the
+        # end of a plan's window is found by its reason.
         verdict = msgspec.structs.replace(verdict, reason=SILENT)
     if failed is not None and verdict.provider_code is None:
         # The error's own code gives way to ours, and is kept (TERM-9).
