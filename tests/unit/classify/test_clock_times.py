@@ -55,7 +55,7 @@ def test_a_minute_that_has_begun_ends_with_the_minute() -> None:
 
 def test_seconds_that_are_stated_count() -> None:
     assert moment("limit will reset at 2026-11-25 22:28:20") == NOW + timedelta(seconds=1)
-    assert moment("limit will reset at 2026-11-25 22:28:18") is None
+    assert moment("limit will reset at 2026-11-25 22:28:18") == NOW - timedelta(seconds=1)
 
 
 def test_a_time_without_a_zone_is_local() -> None:
@@ -71,11 +71,9 @@ def test_a_time_without_a_zone_is_local() -> None:
         "resets 13pm (UTC)",
         "resets 25:00 UTC",
         "resets Feb 30, 3pm (UTC)",
-        "try again at Nov 20th, 2026 12:28 AM.",
-        "resets 2026-11-24 10:00 UTC",
     ],
 )
-def test_what_names_no_moment_to_come_names_none(text: str) -> None:
+def test_what_names_no_moment_names_none(text: str) -> None:
     assert moment(text) is None
 
 

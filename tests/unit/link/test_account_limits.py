@@ -209,6 +209,11 @@ def test_a_used_up_window_of_a_plan_ends_when_its_words_say(
     assert (fails["reason"], fails["retryable"]) == ("usage_window", False)
 
 
+def test_a_window_that_has_opened_by_its_own_words_is_no_budget() -> None:
+    fails = said("429 Usage limit reached for 5 hour. It will reset at 2026-03-01 11:42:16")
+    assert (fails["type"], fails["retryable"]) == ("rate_limit", True)
+
+
 def test_a_limit_that_is_called_a_success_ends_when_its_words_say() -> None:
     wire = linked().agent(chunk("You've hit your session limit · resets 3pm (UTC)"), result())
     fails = wire.time(wire.now + 1).answers()[0]["error"]["data"]["agent_error"]
@@ -221,7 +226,7 @@ def test_an_end_in_words_is_as_good_as_none_without_a_clock() -> None:
 
 @pytest.mark.parametrize(
     ("left", "kind", "seconds"),
-    [(3600, "rate_limit", 3600), (86_400, "budget", 86_400), (0, "budget", None)],
+    [(3600, "rate_limit", 3600), (86_400, "budget", 86_400), (0, "rate_limit", None)],
 )
 def test_a_moment_that_the_failure_states_is_placed_by_the_clock(
     left: int, kind: str, seconds: int | None

@@ -59,11 +59,11 @@ def reset_in(
         moment = _next_moment(match, now.astimezone(zone))
     except (ValueError, OverflowError):
         return None
-    return None if moment is None else round(moment.timestamp() * 1000)
+    return round(moment.timestamp() * 1000)
 
 
-def _next_moment(match: re.Match[str], now: datetime) -> datetime | None:
-    """Return the stated moment; `None` if it is over."""
+def _next_moment(match: re.Match[str], now: datetime) -> datetime:
+    """Return the stated moment; only one with its day and year may be over."""
     day = now
     if match["date"]:
         date = datetime.fromisoformat(match["date"])
@@ -80,7 +80,7 @@ def _next_moment(match: re.Match[str], now: datetime) -> datetime | None:
         return at + timedelta(days=1)
     if at < now and match["month"] and not match["year"]:
         return at.replace(year=now.year + 1)
-    return at if at > now else None
+    return at
 
 
 def _clock(match: re.Match[str]) -> tuple[int, int]:

@@ -128,7 +128,7 @@ def settle(
         return verdict
     left = None if now is None else math.ceil((reset - _epoch_ms(now)) / 1000)
     if left is not None and left <= 0:
-        return verdict
+        return of_plan_window(verdict, 0) if verdict.reason == PLAN_WINDOW else verdict
     stated = msgspec.structs.replace(verdict, reset_at_epoch_ms=reset, retry_after_seconds=left)
     if limit is not None:
         stated = msgspec.structs.replace(stated, reason=verdict.reason or PLAN_WINDOW)
