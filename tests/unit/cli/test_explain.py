@@ -226,6 +226,22 @@ def test_the_field_that_decided_is_named_with_what_it_says(ask: Callable[..., As
 
 
 @pytest.mark.parametrize(
+    ("text", "of_others"),
+    [
+        ("[mcp:linear] 401 Unauthorized: please log in", True),
+        ("web-1  | openai.RateLimitError: 429\nnpm error 429 Too Many Requests", True),
+        ("openai.RateLimitError: 429\nnpm error 429 Too Many Requests", False),
+        ("[mcp:linear] ready", False),
+    ],
+)
+def test_a_line_of_another_program_is_not_laid_at_the_providers_door(
+    text: str, of_others: bool, ask: Callable[..., Asked]
+) -> None:
+    assert ask("--json", stdin=text).json.get("another_program", False) is of_others
+    assert ("whose fault  another program's" in ask(stdin=text).out) is of_others
+
+
+@pytest.mark.parametrize(
     ("arguments", "where", "said"),
     [
         (("--status", "503"), "HTTP status", "503"),

@@ -12,6 +12,8 @@ from lastword.core.classify.agents import read_result, read_update
 from lastword.core.classify.decide import decide
 from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
 from lastword.core.classify.pasted_error import parse_json, read_pasted
+from lastword.core.classify.prose import MODEL_CALL_ERRORS
+from lastword.core.classify.writers import is_others, records
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 from lastword.core.redact.truncate import clip, informative_lines
@@ -30,6 +32,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         verdict: the conclusion.
         facts: what had already happened, if the error says so.
         retry_safety: whether a retry was safe, if that was decided before.
+        of_others: on stderr or in a log, each of its lines would be another program's.
     """
 
     form: str
@@ -38,6 +41,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     facts: TurnFacts | None = None
     retry_safety: RetrySafety | None = None
+    of_others: bool = False
 
 
 def case_of_text(text: str) -> Case:
@@ -54,7 +58,21 @@ def case_of_text(text: str) -> Case:
         if other and decide(again).type is not ErrorType.UNKNOWN:
             value, evidence, verdict = other, again, decide(again)
     facts = facts_of(value) if record and isinstance(value, dict) else None
-    return Case(form=reading.form, value=value, evidence=evidence, verdict=verdict, facts=facts)
+    return Case(
+        form=reading.form,
+        value=value,
+        evidence=evidence,
+        verdict=verdict,
+        facts=facts,
+        of_others=_is_others(value, verdict),
+    )
+
+
+def _is_others(value: object, verdict: Verdict) -> bool:
+    """Return whether `lastword run` would take this text on stderr for another program's."""
+    if not isinstance(value, str) or verdict.type not in MODEL_CALL_ERRORS:
+        return False
+    return all(is_others(record) for record in records(value))
 
 
 def _agent_report(value: object) -> Verdict | None:

@@ -34,6 +34,7 @@ _WHOSE = {
     Origin.CLIENT: "this side's: the client or its user",
     Origin.LASTWORD: "lastword's own",
 }
+_OF_OTHERS = "another program's, where it stands on stderr or in a log"
 _SAFE = {
     RetrySafety.AUTO: "yes: nothing can happen twice",
     RetrySafety.OFFER_CONTINUE: "not by itself: part of an answer came, so go on from there",
@@ -50,12 +51,14 @@ class Explanation(msgspec.Struct, frozen=True):
     rule: str
     proofs: list[Proof]
     now: datetime
+    of_others: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the error's fields and the evidence that decided."""
         evidence = [msgspec.to_builtins(proof) for proof in self.proofs]
         reasons = {"rule": self.rule, "read_as": self.form, "evidence": evidence}
-        return self.error.payload() | reasons
+        others = {"another_program": True} if self.of_others else {}
+        return self.error.payload() | reasons | others
 
 
 def explain(case: Case) -> Explanation:
@@ -70,7 +73,7 @@ def explain(case: Case) -> Explanation:
         for proof in proofs_of(case, redact)
     ]
     rule = _line(redact(case.verdict.rule), 200)
-    return Explanation(error, case.form, rule, proofs, now)
+    return Explanation(error, case.form, rule, proofs, now, case.of_others)
 
 
 def _line(text: str, limit: int) -> str:
@@ -88,7 +91,7 @@ def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool
     page.line()
     _row(page, "retry", _retry(explanation), "green" if error.retryable else "red")
     _row(page, "safe", _safe(error))
-    _row(page, "whose fault", _whose(error))
+    _row(page, "whose fault", _OF_OTHERS if explanation.of_others else _whose(error))
     _row(page, "what to do", _advice(error.action) if error.action else "")
     _row(page, "more exactly", (error.reason or "").replace("_", " "))
     _row(page, "source", _source_of(error))
