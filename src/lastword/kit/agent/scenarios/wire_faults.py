@@ -263,7 +263,6 @@ SCENARIOS = (
         Step(say="Error: 429 Too Many Requests. Please try again later."),
         END,
         failure=ExpectedFailure(type=T.RATE_LIMIT, reason="silent_success"),
-        failure_v2=None,
         then="it looks like an answer; lastword recognises it, unless the prompt asks for one",
     ),
 )
