@@ -175,3 +175,40 @@ def test_a_question_that_timed_out_and_work_in_the_background_are_said_on_a_phon
     tab.hear("The agent is working in the background.")
     holds_for_all(tab, "background-390")
     assert tab.do("errors") == []
+
+
+HOLDS_STATE = """() => {
+  const real = window.fetch;
+  window.fetch = async (...given) => {
+    const response = await real(...given);
+    if (!String(given[0]).includes("v1/sessions/")) return response;
+    const told = await response.json();
+    told.session.state = "running";
+    await new Promise((release) => { window.release = release; });
+    setTimeout(() => { window.isReleased = true; }, 0);
+    return new Response(JSON.stringify(told), { headers: response.headers });
+  };
+}"""
+"""What the gateway says of a session comes once the test releases it, and is old by then."""
+
+
+def test_a_turn_that_ended_while_the_page_asked_for_the_sessions_state_is_over(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
+    command = scripted(tmp_path, {"say": "One."}, {"result": "end_turn"})
+    gateway = serve(tmp_path, command, "--allow-host", "gateway.test")
+    tab = browser.tab()
+    session = new_session(gateway)
+    with CutLink(gateway.port) as link:
+        url = f"http://gateway.test:{link.port}"
+        tab.do("goto", gateway.link(url) + f"#/session/{session}")
+        tab.do("wait", "button[type=submit]:enabled")
+        tab.do("evaluate", HOLDS_STATE)
+        link.cut()
+        tab.do("until", "() => Boolean(window.release)")
+        tab.say("Say it")
+        tab.see("One.")
+        tab.do("wait", "button[type=submit]:enabled")  # the turn is over
+        tab.do("evaluate", "() => window.release()")
+        tab.do("until", "() => window.isReleased")
+        assert tab.do("count", "button[type=submit]:enabled") == 1

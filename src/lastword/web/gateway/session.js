@@ -65,6 +65,7 @@ class SessionPage {
   #prompt = null;
   #choice = "";
   #isTurn = false;
+  #isTurnSeen = false;
   #works = "";
   #isLive = false;
   #isSaid = false;
@@ -192,11 +193,13 @@ class SessionPage {
     this.inForce.loaded(loaded.modes);
     this.transcript.catchUp(false);
     this.#enable();
+    this.#isTurnSeen = false;
     try {
       const session = await this.#look();
-      this.#isTurn = this.#prompt !== null || session.state === "running" || session.state === "waiting_for_answer";
+      // What has begun or ended meanwhile is newer than what the gateway has said of it.
+      if (!this.#isTurnSeen) this.#isTurn = this.#prompt !== null || session.state === "running" || session.state === "waiting_for_answer";
     } catch {
-      if (!isReturn) this.#isTurn = false;
+      if (!isReturn && !this.#isTurnSeen) this.#isTurn = false;
     }
     this.#enable();
   }
@@ -285,7 +288,7 @@ class SessionPage {
   #say(text) {
     if (!this.#isLive || this.#isTurn) return;
     this.transcript.user(text, true);
-    this.#isTurn = true;
+    this.#isTurn = this.#isTurnSeen = true;
     this.#failed = "";
     const prompt = [{ type: "text", text }];
     this.#prompt = this.link.request("session/prompt", { sessionId: this.id, prompt });
@@ -343,7 +346,7 @@ class SessionPage {
   #update(frame, update) {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
-        this.#isTurn = true;
+        this.#isTurn = this.#isTurnSeen = true;
         this.#failed = "";
         if (update.content?.type === "image") this.transcript.picture("You", update.content);
         else this.transcript.user(blockText(update.content), !this.#isSaid);
@@ -387,6 +390,7 @@ class SessionPage {
    * @param {any} error
    */
   #ended(stopReason, error) {
+    this.#isTurnSeen = true;
     this.#isTurn = this.#prompt !== null;
     this.#works = "";
     if (error) this.#fail(error);
@@ -436,7 +440,7 @@ class SessionPage {
     });
     this.#questions.set(id, card);
     this.questions.append(card);
-    this.#isTurn = true;
+    this.#isTurn = this.#isTurnSeen = true;
     this.#enable();
   }
 
