@@ -195,9 +195,10 @@ class Holders:
             path = await self._look_for_owner(session_id)
             if path is not None:
                 return path
-            name = f"session-{wire.name_of(session_id)}"
-            await self._start(name, dict(client), session_id)
-            return self.live(session_id) or os.path.join(self.run_folder, f"{name}.sock")
+            # A name of its own: a connection to the session's last holder may still be open.
+            name = f"session-{secrets.token_hex(12)}"
+            path = await self._start(name, dict(client), session_id)
+            return self.live(session_id) or path
 
     async def _look_for_owner(self, session_id: str) -> str | None:
         """Return the socket of the holder that writes a session's log, if that is one of ours.
@@ -338,9 +339,9 @@ class Holders:
             async with asyncio.timeout(START_SECONDS):
                 while not await answers(path):
                     if process.poll() is not None:
-                        owner = owner_of(self.log_path(session)) if session else None
-                        if owner is not None:  # it was quicker
-                            raise StartError(refusals.owned_elsewhere(owner))
+                        quicker = await self._look_for_owner(session) if session else None
+                        if quicker is not None:
+                            return quicker
                         self._tell("holder_ended", session)
                         raise StartError(refusals.not_started("holder_ended"))
                     await asyncio.sleep(LOOK_SECONDS)

@@ -41,12 +41,13 @@ from lastword.outbox.own_reports import OwnReports
 from lastword.platform.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.fleet.ownership import Ownership, Takeover
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
+    from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.notices import SessionNotices
     from lastword.gateway.log.owner import LogLock
     from lastword.gateway.log.store import OpenLog
@@ -465,14 +466,24 @@ class Holder:
         capabilities = object_of(self.initialized.get(dialect.agent_capabilities))
         return isinstance(object_of(capabilities.get("sessionCapabilities")).get("close"), dict)
 
-    def close_session(self, session: HeldSession, word: str) -> None:
-        """End a session: tell its viewers, and keep its log for readers."""
+    def close_session(
+        self, session: HeldSession, word: str, effects: Iterable[HubEffect] = ()
+    ) -> None:
+        """End a session: tell its viewers, and keep its log for readers.
+
+        Args:
+            session: The session.
+            word: Why it ends.
+            effects: What is carried out just before its end, such as the answer to its close.
+        """
         if self.sessions.pop(session.id, None) is None:
             return
         if self._by_agents_id.get(session.agents_id) is session:
             del self._by_agents_id[session.agents_id]
-        session.end(word)
+        # Whoever has the answer may ask for the session at once, and would find this holder.
         self._unlink(self._link_of(session))
+        session.carry_out(effects)
+        session.end(word)
         if not self.sessions:
             self._over.set()
 

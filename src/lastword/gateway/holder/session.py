@@ -38,7 +38,7 @@ from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 from lastword.outbox.store import now_ms as _now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
@@ -272,11 +272,13 @@ class HeldSession:
         if self.suppressed:
             self._has_replayed |= any(is_conversation(frame) for frame in frames)
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
-        self.carry_out(self.hub.from_agent(frames, time.monotonic(), _now_ms()))
+        effects = self.hub.from_agent(frames, time.monotonic(), _now_ms())
         if self.hub.is_closed:
-            self._holder.close_session(self, "closed")
+            self._holder.close_session(self, "closed", effects)
+        else:
+            self.carry_out(effects)
 
-    def carry_out(self, effects: list[HubEffect]) -> None:
+    def carry_out(self, effects: Iterable[HubEffect]) -> None:
         """Commit what the hub commits, and send each message once that is done."""
         self._effects.carry_out(effects)
         self.grew()
@@ -356,11 +358,10 @@ class HeldSession:
             return
         effects = self.hub.receive(attached.attachment, frame, _now_ms())
         if closes and (self.failed is not None or not self._holder.can_close):
-            accepted = [each for each in effects if isinstance(each, ToAgent)]
-            self.carry_out([each for each in effects if each not in accepted])
-            if accepted:
-                self._holder.close_session(self, "closed")
-            return
+            here = [each for each in effects if not isinstance(each, ToAgent)]
+            if len(here) < len(effects):  # the close is accepted
+                self._holder.close_session(self, "closed", here)
+                return
         self.carry_out(effects)
 
     def grew(self) -> None:

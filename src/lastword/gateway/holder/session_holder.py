@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lastword.gateway.fleet.ownership import Ownership
     from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.notices import SessionNotices
     from lastword.gateway.holder.own_requests import OwnRequests
     from lastword.gateway.holder.quality import HolderQuality
@@ -79,8 +82,10 @@ class SessionHolder(Protocol):
         """Whether the agent can close a session on request."""
         ...
 
-    def close_session(self, session: HeldSession, word: str) -> None:
-        """End a session."""
+    def close_session(
+        self, session: HeldSession, word: str, effects: Iterable[HubEffect] = ()
+    ) -> None:
+        """End a session, after these effects."""
         ...
 
     def leave_all(self) -> None:
