@@ -367,9 +367,10 @@ def contradicts_success(snapshot: TurnSnapshot) -> bool:
     evidence = snapshot.evidence
     if evidence.announced is not None or FailureSign.MARGIN in evidence.signs:
         return True
-    if _ended_on_hint(snapshot) or _in_last_line(snapshot) is not None:
+    if _ended_on_hint(snapshot):
         return True
-    return evidence.may_be_in_words and _in_words(snapshot) is not None
+    in_words = _in_words if evidence.may_be_in_words else _in_last_line
+    return in_words(snapshot) is not None
 
 
 def _ended_on_hint(snapshot: TurnSnapshot) -> bool:

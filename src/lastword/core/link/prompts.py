@@ -178,7 +178,7 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
 
 def _doubted(link: Link, turn: Turn, frame: Frame) -> list[Effect] | None:
     """Fail a success that hides a failure, or hold it if it may; return `None` if it passes."""
-    if hides_failure(link, turn, frame, jsonrpc.loads(frame.message.result)):
+    if hides_failure(link, turn, frame):
         _claim_as_silent(turn)
         if not (_may_learn_more(link, turn) and turn.evidence.is_coarse):
             return ending.fail(link, turn)
@@ -330,23 +330,29 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
                 turn.evidence.note(FailureSign.MARGIN, sign.verdict)
 
 
-def hides_failure(link: Link, turn: Turn, frame: Frame, answer: object) -> bool:
+def hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
     """Return whether the agent reported a failure elsewhere than in an answer claiming success.
 
-    The `answer` is a result or, in version 2, the idle update.
+    The answer is a result or, in version 2, an idle update.
     """
     if turn.state not in AT_WORK:
         return False
     if signs.may_hold_error(frame.line):
-        _note_sign(turn, answer)
+        _note_sign(turn, _answer_in(frame))
     if signs.may_hold_payload(frame.line):
-        stated = _payload_in(link, answer, "_meta")
+        stated = _payload_in(link, _answer_in(frame), "_meta")
         passes = _speaks_for_itself(link, turn) and (
             stated is None or is_careful(link, turn, stated)
         )
         if not passes:
             turn.evidence.announce(stated)
     return turn.contradicts_success(link.snapshot(turn))
+
+
+def _answer_in(frame: Frame) -> object:
+    if frame.message.method is None:
+        return jsonrpc.loads(frame.message.result)
+    return jsonrpc.params_of(frame).get("update")
 
 
 def _note_sign(turn: Turn, answer: object) -> bool:
@@ -370,8 +376,7 @@ def fail_as_silent(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _claim_as_silent(turn: Turn) -> None:
-    unexplained = decision.unexplained()
-    silent = msgspec.structs.replace(unexplained, reason=SILENT)
+    silent = msgspec.structs.replace(decision.unexplained(), reason=SILENT)
     turn.evidence.note(FailureSign.CLAIM, silent)
 
 

@@ -95,7 +95,7 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
             output_tokens=None,
             counts=False,
         )
-        if prompts.hides_failure(link, turn, frame, jsonrpc.params_of(frame).get("update")):
+        if prompts.hides_failure(link, turn, frame):
             return prompts.fail_as_silent(link, turn)
     if update.stop_reason == acp.END_TURN and prompts.is_silent(link, turn):
         prompts.hold(link, turn, frame)
