@@ -176,7 +176,7 @@ threading.Event().wait()
 """
 
 
-def test_a_holder_that_ends_late_leaves_the_socket_of_its_sessions_next_one(
+def test_a_holder_that_ends_late_leaves_its_session_to_the_next_one(
     serve: Serve, tmp_path: Path
 ) -> None:
     slow, scenario = tmp_path / "slow.py", tmp_path / "turns.json"
@@ -195,15 +195,15 @@ def test_a_holder_that_ends_late_leaves_the_socket_of_its_sessions_next_one(
     with closing(socket.socket(socket.AF_UNIX)) as asking:
         asking.connect(str(path))
         asking.sendall(wire.control(wire.STOP) + b"\n")
-    link = next(gateway.runtime.rglob("*.session"))
+    (link,) = gateway.runtime.rglob("*.session")
     until("it has left the session", lambda: not os.path.lexists(link))
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         viewer.load(session, gateway.root)
-        third, made = holder_of(gateway, session), os.stat(path)
+        third, made = holder_of(gateway, session), os.stat(link)
         assert is_running(second["pid"])
         until("the second has ended", lambda: not is_running(second["pid"]))
         assert third["pid"] != second["pid"]
-        assert os.path.samestat(os.stat(path), made)
+        assert os.path.samestat(os.stat(link), made)
         assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
 
 
