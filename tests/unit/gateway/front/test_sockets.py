@@ -1,4 +1,4 @@
-"""A viewer's WebSocket: a viewer that goes while it is sent something is no error."""
+"""A viewer's WebSocket: one that closes in the middle of a send is not an error."""
 
 from __future__ import annotations
 
