@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import problems_of
+from lastword.record import intake, run_file
 from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder
 from lastword.record.retention import Limits
 from lastword.record.run import Row, Run
-from lastword.record.writer import Writer
+from lastword.record.run_file import RunFile
 from tests.kit.command import command
 
 if TYPE_CHECKING:
@@ -81,13 +82,25 @@ class Book:
 
 
 def write(folder: Path, book: Book, run: Run | None = None, *, ended: bool = True) -> Path:
-    """Write a book's rows by the real writer; gives the store."""
+    """Write a book's rows as a run does, and bring them in; gives the store."""
     path = store_path(str(folder))
-    writer = Writer(path, run or a_run(at_ms=book.began_ms), FOR_EVER)
-    writer.write(book.rows)
-    writer.close(ended=ended)
-    assert writer.problem is None
-    return folder / "record.db"
+    file = RunFile(path, run or a_run(at_ms=book.began_ms), FOR_EVER)
+    file.write(book.rows)
+    file.close(ended=ended)
+    assert not file.is_behind
+    return stored(folder)
+
+
+def stored(folder: Path) -> Path:
+    """Bring in what runs have recorded in this folder; gives the store."""
+    path = folder / "record.db"
+    intake.opened(str(path)).close()
+    return path
+
+
+def is_recorded(folder: Path) -> bool:
+    """Has a run begun a record in this folder?"""
+    return bool(run_file.names_in(run_file.folder_of(str(folder / "record.db"))))
 
 
 def a_book(turns: int = 3, *, began_ms: int | None = None, session: str = "s1") -> Book:
@@ -98,12 +111,14 @@ def a_book(turns: int = 3, *, began_ms: int | None = None, session: str = "s1") 
 
 
 def count(path: Path, what: str = "entries") -> int:
+    stored(path.parent)
     with closing(sqlite3.connect(path)) as connection:
         return int(connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
 
 
 def problems_in(path: Path) -> list[str]:
     """What the entries of a store say that no entry of their kind may say."""
+    stored(path.parent)
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute("SELECT kind, facts FROM entries").fetchall()
     return [

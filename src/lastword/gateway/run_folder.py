@@ -14,7 +14,7 @@ import stat
 import time
 
 from lastword.errors import StoreError
-from lastword.record.store import make_folder
+from lastword.record.paths import make_folder
 
 LOOKS = 10
 LOOK_SECONDS = 0.02

@@ -26,6 +26,7 @@ from lastword.platform.files import CREATE
 from lastword.platform.pipes import close
 from lastword.record import store as files
 from lastword.record.forks import gate
+from lastword.record.paths import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -322,7 +323,7 @@ class ItemOutbox(Generic[Item]):
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         try:
-            files.make_folder(self.folder)
+            make_folder(self.folder)
             files.make_private(self.path)
         except OSError as error:
             why = (error.strerror or "failed").lower()

@@ -23,11 +23,11 @@ else:
         Guardian,
         become,
         ensure_standard_streams,
-        guardian_of,
         spawn,
         without_our_locale,
         write_message,
     )
+    from lastword.platform.posix.spawned_guardian import spawned_guardian_of as guardian_of
 
 __all__ = [
     "Agent",

@@ -1,4 +1,4 @@
-"""Forks: none happens while a thread of this process has one of our SQLite files open.
+"""Forks: none happens while a thread of this process uses one of our SQLite files.
 
 Owns that rule. SQLite remembers a process's locks beside the file system: a child inherits that
 memory and not the locks, so its own connections would be without any (sqlite.org, "How To Corrupt
@@ -11,28 +11,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
-from typing import TYPE_CHECKING, Protocol
-from weakref import WeakSet
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORK_SECONDS = 1.0
 """How long a fork waits for a disk. After that the child keeps no record."""
-
-
-class Resting(Protocol):
-    """Keeps a file open between its uses."""
-
-    @property
-    def is_at_rest(self) -> bool:
-        """Return whether the file is closed."""
-        ...
-
-    def rest(self) -> None:
-        """Close the file; the next use opens it again."""
-        ...
 
 
 class ForkGate:
@@ -42,7 +27,6 @@ class ForkGate:
         self._changed = threading.Condition()
         self._uses = 0
         self._forks = 0
-        self._resting: WeakSet[Resting] = WeakSet()
         self.is_spoiled: bool = False
         """This process was forked in the middle of a use: SQLite must not be touched in it."""
 
@@ -55,40 +39,15 @@ class ForkGate:
         try:
             yield
         finally:
-            self._end_use()
-
-    def _end_use(self) -> None:
-        with self._changed:
-            self._uses -= 1
-            self._changed.notify_all()
-
-    def close_before_forks(self, what: Resting) -> None:
-        """Have `what` closed before each fork, as long as it lives."""
-        with self._changed:
-            self._resting.add(what)
+            with self._changed:
+                self._uses -= 1
+                self._changed.notify_all()
 
     def before_fork(self) -> None:
-        """Wait until nothing is in use or open, or for the time that a fork may take."""
-        deadline = time.monotonic() + FORK_SECONDS
+        """Wait until nothing is in use, or for the time that a fork may take."""
         with self._changed:
             self._forks += 1
-            if not self._changed.wait_for(lambda: not self._uses, FORK_SECONDS):
-                return
-            opened = [each for each in self._resting if not each.is_at_rest]
-            if opened:
-                self._uses += 1
-                try:
-                    # In a thread, since a disk may hang.
-                    threading.Thread(target=self._rest, args=(opened,), daemon=True).start()
-                except RuntimeError:  # none is to be had
-                    self._rest(opened)
-                self._changed.wait_for(lambda: not self._uses, deadline - time.monotonic())
-
-    def _rest(self, opened: list[Resting]) -> None:
-        for each in opened:
-            with contextlib.suppress(Exception):  # the fork comes in any case
-                each.rest()
-        self._end_use()
+            self._changed.wait_for(lambda: not self._uses, FORK_SECONDS)
 
     def after_in_parent(self) -> None:
         """Let those in that waited."""
@@ -101,7 +60,6 @@ class ForkGate:
         self.is_spoiled = self.is_spoiled or self._uses > 0
         self._changed = threading.Condition()
         self._uses = self._forks = 0
-        self._resting = WeakSet()
 
 
 gate: ForkGate = ForkGate()

@@ -1,11 +1,12 @@
 """Paths of the record.
 
-Owns the rule that finds the folder. Creates nothing.
+Owns the rule that finds the folder, and how a folder is created.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from lastword.core.failure.duration_text import DAY_SECONDS, seconds_of
 
@@ -76,3 +77,17 @@ def absolute(path: str) -> str:
 def store_path(folder: str) -> str:
     """Return the path of the store in that folder."""
     return os.path.join(folder, STORE_NAME)
+
+
+def make_folder(folder: str) -> None:
+    """Create a folder, and those above it that are missing, for their user alone.
+
+    `os.makedirs` applies its mode to the last one only, and leaves the others to the umask; which
+    may also take rights from the user.
+    """
+    if not folder or os.path.isdir(folder):
+        return
+    make_folder(os.path.dirname(folder))
+    with suppress(FileExistsError):
+        os.mkdir(folder, mode=0o700)
+        os.chmod(folder, 0o700)

@@ -19,7 +19,7 @@ from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import GATEWAY
 from lastword.errors import StoreError
 from lastword.platform.files import is_running
-from lastword.record import store
+from lastword.record import intake, store
 from lastword.record.run import Run
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     Raises:
         StoreError: there is none, or it cannot be read; also raised from within the context.
     """
-    connection = store.open_for_reading(path)
+    connection = intake.opened(path)
     try:
         connection.execute("BEGIN")
         yield connection

@@ -1,7 +1,7 @@
 """Retention: how long the record is kept, and how large it may become.
 
-Owns what is removed: whole runs, the oldest first, and the beginning of the current run if it fills
-the store by itself.
+Owns what is removed from the store: whole runs, the oldest first, and the beginning of the latest
+if it fills the store by itself. `record.run_file` applies the limits to what nobody has read yet.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def limits_of(environment: Mapping[str, str]) -> Limits:
     )
 
 
-def keep_within(connection: sqlite3.Connection, limits: Limits, own_run: int) -> None:
+def keep_within(connection: sqlite3.Connection, limits: Limits) -> None:
     """Remove what is over the limits.
 
     Raises:
@@ -58,13 +58,14 @@ def keep_within(connection: sqlite3.Connection, limits: Limits, own_run: int) ->
     """
     if limits.days > 0:
         before = time.time() * 1000 - limits.days * DAY_MS
-        while _remove(connection, "last_epoch_ms < ? AND id <> ?", (before, own_run), _AT_ONCE):
+        while _remove(connection, "last_epoch_ms < ?", (before,), _AT_ONCE):
             continue
     if limits.size_bytes <= 0:
         return
     while _size_bytes(connection) > limits.size_bytes:
+        latest = connection.execute("SELECT id FROM runs ORDER BY last_epoch_ms DESC").fetchone()
         # One by one, so that no more of a few large runs are removed than necessary.
-        if not (_remove(connection, "id <> ?", (own_run,), 1) or _shorten(connection, own_run)):
+        if not (_remove(connection, "id <> ?", (latest[0],), 1) or _shorten(connection, latest[0])):
             break
 
 

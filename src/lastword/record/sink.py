@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from lastword.record.run_file import RunFile
 from lastword.record.scrub import Scrub
-from lastword.record.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +101,7 @@ class StoreSink:
             telemetry: takes them last.
             secrets: values that are removed from every row.
         """
-        self._writer = None if path is None else Writer(path, run, limits)
+        self._writer = None if path is None else RunFile(path, run, limits)
         self._reports = reports
         self._telemetry = telemetry
         self._scrub = Scrub(secrets)

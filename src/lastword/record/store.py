@@ -19,7 +19,7 @@ from urllib.parse import quote
 from lastword.errors import StoreError
 from lastword.platform import files, locks
 from lastword.record import schema
-from lastword.record.paths import absolute
+from lastword.record.paths import absolute, make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +29,9 @@ File: TypeAlias = tuple[int, int]
 
 BUSY_SECONDS = 2.0
 """How long to wait for another process that has locked the store."""
+
+NOTHING_YET = "nothing has been recorded in it yet; if there were turns, is the disk full?"
+"""Why a record without anything in it cannot be shown."""
 
 _BROKEN = ("malformed", "not a database", "corrupt", "encrypted")
 _COMPANIONS = ("", "-wal", "-shm")
@@ -80,20 +83,6 @@ def _locked(folder: str, *, shared: bool) -> Iterator[None]:
         yield
     finally:
         os.close(number)
-
-
-def make_folder(folder: str) -> None:
-    """Create a folder, and those above it that are missing, for their user alone.
-
-    `os.makedirs` applies its mode to the last one only, and leaves the others to the umask; which
-    may also take rights from the user.
-    """
-    if not folder or os.path.isdir(folder):
-        return
-    make_folder(os.path.dirname(folder))
-    with suppress(FileExistsError):
-        os.mkdir(folder, mode=0o700)
-        os.chmod(folder, 0o700)
 
 
 def make_private(path: str) -> None:
@@ -234,7 +223,7 @@ def reason_of(error: sqlite3.Error) -> str:
     if "locked" in text or "busy" in text:
         return "another process holds it; try again"
     if is_broken(error):
-        return "it is damaged; the next session sets it aside and begins a new one"
+        return "it is damaged; once another session is recorded, a new one takes its place"
     if "readonly" in text or "unable to open" in text:
         return "it cannot be opened; check the rights of its folder"
     if "full" in text:
@@ -283,9 +272,7 @@ def _for_reading(path: str) -> sqlite3.Connection:
 def _recorded_version(connection: sqlite3.Connection) -> int:
     version = schema.version_of(connection)
     if version == 0:
-        raise StoreError(
-            "nothing has been recorded in it yet; if there were turns, is the disk full?"
-        )
+        raise StoreError(NOTHING_YET)
     return version
 
 

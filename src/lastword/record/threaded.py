@@ -1,4 +1,4 @@
-"""The recorder of a sidecar that cannot fork: a thread of its own process, as on Windows.
+"""The recorder of a sidecar: a thread of its own process.
 
 Owns the thread and what waits for it. It never delays the sidecar. If the sidecar is killed, what
 it was sent in the last moment is lost; an end of a turn is written at once.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from typing import TYPE_CHECKING
+
+from lastword.core.timeline.entry import TERMINAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +24,9 @@ MAX_WAITING = 20_000
 CLOSE_SECONDS = 1.0
 """How long the end of the sidecar waits until its last rows are on disk."""
 
+BATCH_SECONDS = 0.2
+"""How long rows are collected that are not the end of a turn."""
+
 RETRY_SECONDS = 5.0
 """How long to wait before trying again to write to the store."""
 
@@ -29,12 +34,13 @@ RETRY_SECONDS = 5.0
 class ThreadedRecorder:
     """A thread that writes rows."""
 
-    __slots__ = ("_changed", "_ending", "_start", "_thread", "_waiting")
+    __slots__ = ("_changed", "_ending", "_start", "_thread", "_urgent", "_waiting")
 
     def __init__(self, start: Callable[[], StoreSink]) -> None:
         """Start it; `start` opens the sinks in the thread."""
         self._changed = threading.Condition()
         self._waiting: deque[Row] = deque(maxlen=MAX_WAITING)
+        self._urgent = False
         self._ending = False
         self._start = start
         self._thread = threading.Thread(target=self._run, name="lastword.record", daemon=True)
@@ -45,6 +51,7 @@ class ThreadedRecorder:
         if rows:
             with self._changed:
                 self._waiting.extend(rows)
+                self._urgent = self._urgent or any(row.kind in TERMINAL for row in rows)
                 self._changed.notify()
 
     def close(self) -> None:
@@ -60,6 +67,8 @@ class ThreadedRecorder:
             with self._changed:
                 limit = RETRY_SECONDS if sinks.is_behind else None
                 self._changed.wait_for(lambda: self._waiting or self._ending, limit)
+                self._changed.wait_for(lambda: self._urgent or self._ending, BATCH_SECONDS)
+                self._urgent = False
                 rows = list(self._waiting)
                 self._waiting.clear()
                 ending = self._ending

@@ -294,7 +294,7 @@ def test_a_store_that_cannot_be_used_is_answered_in_a_sentence(state: Path, comm
     empty = lastword(*arguments, state=state)
     for done, words in (
         (newer, "a newer lastword made it (schema 77, known here is 1); update lastword"),
-        (damaged, "it is damaged; the next session sets it aside and begins a new one"),
+        (damaged, "it is damaged; once another session is recorded, a new one takes its place"),
         (empty, "nothing has been recorded in it yet"),
     ):
         assert (done.returncode, done.stdout) == (1, "")

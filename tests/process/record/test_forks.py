@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -16,10 +15,10 @@ import pytest
 from lastword.outbox.store import Outbox
 from lastword.record import forks
 from lastword.record.forks import ForkGate
-from lastword.record.writer import Writer
+from lastword.record.run_file import RunFile
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
-from tests.kit.recording import FOR_EVER, a_book, a_run, count
+from tests.kit.recording import FOR_EVER, a_book, a_run, count, stored
 from tests.kit.reports_made import a_target
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def run(script: str, *arguments: str) -> str:
 
 
 def sessions_in(folder: Path) -> list[tuple[str, int]]:
-    with closing(sqlite3.connect(folder / "record.db")) as record:
+    with closing(sqlite3.connect(stored(folder))) as record:
         assert record.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         found = "SELECT session_id, count(*) FROM entries GROUP BY session_id ORDER BY session_id"
         return record.execute(found).fetchall()
@@ -175,67 +174,42 @@ def test_a_child_that_was_forked_while_a_disk_hung_says_that_it_keeps_no_record(
     assert sessions_in(tmp_path) == [("parents", 2)]
 
 
-def test_a_fork_closes_the_store_and_the_next_entry_opens_it_again(tmp_path: Path) -> None:
-    one = Writer(str(tmp_path / "record.db"), a_run(), FOR_EVER)
-    one.write(a_book(1).rows)
-    assert not one.is_at_rest
-    os.waitpid(os.fork() or os._exit(0), 0)
-    assert one.is_at_rest
-    one.write(a_book(2).rows)
-    one.close()
-    assert count(tmp_path / "record.db") == 9
+def test_a_child_that_outlives_its_parent_does_not_keep_the_parents_file(tmp_path: Path) -> None:
+    ended, ends = os.pipe()
+
+    def parents() -> None:
+        one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
+        one.write(a_book(1).rows)
+        if not os.fork():
+            os.close(ends)
+            os.read(ended, 1)
+        os._exit(0)
+
+    parent = os.fork()
+    if not parent:
+        parents()
+    os.waitpid(parent, 0)
+    assert count(tmp_path / "record.db") == 3
+    assert os.listdir(tmp_path / "runs") == []
+    os.close(ends)
+    os.close(ended)
 
 
-class Slow:
-    """What takes as long to close as a test wants."""
-
-    def __init__(self) -> None:
-        self.is_at_rest = False
-        self.may_rest = threading.Event()
-
-    def rest(self) -> None:
-        self.may_rest.wait()
-        self.is_at_rest = True
-
-
-def test_a_fork_waits_a_moment_for_a_file_to_be_closed_and_no_longer(
+def test_a_fork_waits_a_moment_for_what_is_in_use_and_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    gate = ForkGate()
     monkeypatch.setattr(forks, "FORK_SECONDS", 0.05)
-    gate, slow = ForkGate(), Slow()
-    gate.close_before_forks(slow)
-    gate.before_fork()
-    gate.after_in_parent()
-    assert not slow.is_at_rest
-    slow.may_rest.set()
     with gate.use():
-        pass
+        gate.before_fork()
+        gate.after_in_parent()
+        gate.after_in_child()
+    assert gate.is_spoiled
+    gate = ForkGate()
     monkeypatch.setattr(forks, "FORK_SECONDS", FUSE_SECONDS)
     gate.before_fork()
-    assert slow.is_at_rest
     gate.after_in_child()
     assert not gate.is_spoiled
-    with gate.use():
-        gate.after_in_child()
-        assert gate.is_spoiled
-
-
-def test_a_file_is_closed_before_a_fork_though_no_thread_can_be_started(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    gate, slow = ForkGate(), Slow()
-    gate.close_before_forks(slow)
-    slow.may_rest.set()
-    with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", refuse)
-        gate.before_fork()
-    assert slow.is_at_rest
-    gate.after_in_parent()
-    with gate.use():
-        pass
 
 
 _SENDS = """

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record import bounds, process, reader, recorder, store, writer
+from lastword.record import bounds, process, reader, recorder, run_file, threaded
 from lastword.record.process import RecorderProcess
 from lastword.record.recorder import Recorder
 from lastword.record.retention import Limits, limits_of
 from lastword.record.run import this_run
-from lastword.record.writer import Writer
+from lastword.record.run_file import RunFile
+from lastword.record.sink import StoreSink
+from lastword.record.threaded import ThreadedRecorder
 from tests.kit.desk import Editor
+from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import (
     FOR_EVER,
@@ -27,9 +28,9 @@ from tests.kit.recording import (
     a_book,
     a_run,
     count,
+    is_recorded,
     lastword,
     recorded,
-    write,
 )
 from tests.kit.rows import every
 
@@ -127,31 +128,20 @@ def test_a_recorder_that_hangs_is_not_waited_for(
     assert count(path, "runs WHERE ended = 1") == 1
 
 
-def test_what_a_held_store_could_not_take_is_written_without_another_entry(
+def test_what_a_disk_could_not_take_is_written_without_another_entry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(writer, "RETRY_SECONDS", 0.1)
-    monkeypatch.setattr(process, "RETRY_SECONDS", 0.2)
-    refused, why = tmp_path / "refused", store.reason_of
-
-    def noted(error: sqlite3.Error) -> str:
-        refused.touch()
-        return why(error)
-
-    monkeypatch.setattr(store, "reason_of", noted)
-    path = write(tmp_path, a_book(1))
-    one = RecorderProcess(str(path), a_run("01OTHER"), FOR_EVER)
-    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        one.send(a_book(2).rows)
-        fuse = time.monotonic() + FUSE_SECONDS
-        while not refused.exists():
-            assert time.monotonic() < fuse
-            time.sleep(0.01)
-    while count(path) < 3 * 3:
-        assert time.monotonic() < fuse
-        time.sleep(0.01)
+    monkeypatch.setattr(run_file, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(threaded, "RETRY_SECONDS", 0.2)
+    folder = tmp_path / "state"
+    folder.write_text("no folder")
+    sinks = StoreSink(str(folder / "record.db"), a_run(), FOR_EVER)
+    one = ThreadedRecorder(lambda: sinks)
+    one.send(a_book(2).rows)
+    until("the disk has refused", lambda: sinks.is_behind)
+    folder.unlink()
+    until("it is written", lambda: is_recorded(folder))
+    assert count(folder / "record.db") == 6
     one.close()
 
 
@@ -163,9 +153,9 @@ def test_a_recorder_that_is_killed_is_not_missed(tmp_path: Path) -> None:
     one.close()
 
 
-@pytest.mark.parametrize("way", [RecorderProcess, Writer])
+@pytest.mark.parametrize("way", [RecorderProcess, RunFile])
 def test_half_a_character_in_a_name_or_an_id_costs_no_entry(
-    tmp_path: Path, way: type[RecorderProcess | Writer], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, way: type[RecorderProcess | RunFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "CLOSE_SECONDS", float(FUSE_SECONDS))
     path = str(tmp_path / "record.db")
@@ -175,7 +165,7 @@ def test_half_a_character_in_a_name_or_an_id_costs_no_entry(
     book.failed("\ud800", 1, facts_of={"list": ["\udfff"]})
     book.ok("\ud800", 2)
     one = way(path, run, FOR_EVER)
-    one.write(book.rows) if isinstance(one, Writer) else one.send(book.rows)
+    one.write(book.rows) if isinstance(one, RunFile) else one.send(book.rows)
     one.close()
     assert count(tmp_path / "record.db") == len(book.rows)
     with reader.reading(path) as record:
@@ -207,17 +197,9 @@ def test_a_killed_sidecar_s_entries_are_written_all_the_same(tmp_path: Path) -> 
     # Its entries leave after its answer has; once the next is answered, they are on their way.
     editor.play("healthy")
     editor.kill()
-    path, deadline = tmp_path / "record.db", time.monotonic() + FUSE_SECONDS
-    while not path.exists() or path.stat().st_size == 0 or not _has_error(path):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    assert count(path, "runs WHERE ended = 0") == 1
+    until("the error is recorded", lambda: is_recorded(tmp_path) and _has_error(tmp_path))
+    assert count(tmp_path / "record.db", "runs WHERE ended = 0") == 1
 
 
-def _has_error(path: Path) -> bool:
-    with closing(sqlite3.connect(path)) as connection:
-        try:
-            found = connection.execute("SELECT count(*) FROM turns WHERE outcome = 'failed'")
-        except sqlite3.OperationalError:
-            return False  # its tables are being made
-        return bool(found.fetchone()[0])
+def _has_error(folder: Path) -> bool:
+    return count(folder / "record.db", "turns WHERE outcome = 'failed'") == 1

@@ -19,10 +19,10 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.outbox.store import Outbox
-from lastword.record import reader, retention, schema, store, writer
-from lastword.record.writer import Writer
+from lastword.record import intake, reader, retention, run_file, schema, store
+from lastword.record.run_file import RunFile
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recording import FOR_EVER, Book, a_book, a_run, count, write
+from tests.kit.recording import FOR_EVER, Book, a_book, a_run, count, stored, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,15 +58,17 @@ def test_nobody_else_can_read_the_record(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "state"
     before = os.umask(0)
     try:
-        one = Writer(str(folder / "record.db"), a_run(), FOR_EVER)
+        one = RunFile(str(folder / "record.db"), a_run(), FOR_EVER)
         one.write(a_book().rows)
-        modes = {name: stat.S_IMODE(os.stat(folder / name).st_mode) for name in os.listdir(folder)}
+        with closing(intake.opened(str(folder / "record.db"))):
+            found = [file for file in folder.rglob("*") if file.is_file()]
+            modes = {file: stat.S_IMODE(file.stat().st_mode) for file in found}
         one.close()
     finally:
         os.umask(before)
-    assert set(modes) == {"record.db", "record.db-wal", "record.db-shm"}
+    assert {"record.db", "record.db-wal", "record.db-shm"} < {file.name for file in modes}
     assert set(modes.values()) == {0o600}
-    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (folder, folder / "runs")} == {0o700}
 
 
 IN_ANOTHER_PROCESS = """
@@ -125,7 +127,7 @@ def test_many_writers_and_a_reader_do_not_lose_an_entry(tmp_path: Path) -> None:
     write(tmp_path, a_book(1), a_run("01FIRST"))
 
     def work(number: int) -> None:
-        one = Writer(str(path), a_run(f"01RUN{number}"), FOR_EVER)
+        one = RunFile(str(path), a_run(f"01RUN{number}"), FOR_EVER)
         book = Book()
         for turn in range(1, batches + 1):
             book.ok(f"s{number}", turn)
@@ -133,7 +135,12 @@ def test_many_writers_and_a_reader_do_not_lose_an_entry(tmp_path: Path) -> None:
             book.rows.clear()
         one.close()
 
+    def look() -> None:
+        for _ in range(batches):
+            stored(tmp_path)
+
     processes = [SPAWN.Process(target=work, args=(number,)) for number in range(writers)]
+    processes += [SPAWN.Process(target=look) for _ in range(2)]
     for process in processes:
         process.start()
     seen = []
@@ -151,6 +158,7 @@ def test_many_writers_and_a_reader_do_not_lose_an_entry(tmp_path: Path) -> None:
     assert seen == sorted(seen)
     assert count(path) == 3 * (writers * batches + 1)
     assert count(path, "runs WHERE ended = 1 AND lost_entries = 0") == writers + 1
+    assert os.listdir(tmp_path / "runs") == []
 
 
 def test_a_writer_that_is_killed_leaves_what_it_had_written(tmp_path: Path) -> None:
@@ -158,7 +166,7 @@ def test_a_writer_that_is_killed_leaves_what_it_had_written(tmp_path: Path) -> N
     ours, theirs = SPAWN.Pipe(duplex=False)
 
     def work() -> None:
-        one = Writer(str(path), a_run("01KILLED"), FOR_EVER)
+        one = RunFile(str(path), a_run("01KILLED"), FOR_EVER)
         one.write(a_book(40).rows)
         theirs.send("written")
         while True:
@@ -179,26 +187,28 @@ def test_a_writer_that_is_killed_leaves_what_it_had_written(tmp_path: Path) -> N
     assert count(path, "runs") == 2
 
 
-def test_a_full_disk_keeps_entries_waiting_until_there_is_room(tmp_path: Path) -> None:
-    path = tmp_path / "record.db"
-    write(tmp_path, a_book(1), a_run("01FIRST"))
+def test_a_full_disk_keeps_entries_waiting_until_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_file, "RETRY_SECONDS", 0.0)
 
     def work() -> str:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        one = Writer(str(path), a_run("01FULL"), FOR_EVER)
+        one = RunFile(str(tmp_path / "record.db"), a_run("01FULL"), FOR_EVER)
         one.write(a_book(1).rows)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (16 * 1024, before[1]))
-        one.write(a_book(200, session="s2").rows)
-        problem = one.problem
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024, before[1]))
+        for row in a_book(20, session="s2").rows:
+            one.write([row])
+        was_behind = one.is_behind
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         one.close()
-        return f"{problem} / {one.problem}"
+        return f"{was_behind}, {one.is_behind}"
 
-    told = in_a_process(work)
-    assert "None / " not in told
-    assert told.endswith("/ None")
-    assert count(path) == 3 * 202
+    assert in_a_process(work) == "True, False"
+    path = tmp_path / "record.db"
+    assert count(path) == 3 * 21
+    assert count(path, "runs WHERE ended = 1 AND lost_entries = 0") == 1
     with reader.reading(str(path)) as record:
         assert reader.latest_parts(record, 5)[0][0].session_id == "s2"
 
@@ -206,19 +216,33 @@ def test_a_full_disk_keeps_entries_waiting_until_there_is_room(tmp_path: Path) -
 def test_what_a_broken_disk_costs_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "MAX_PENDING", 30)
+    monkeypatch.setattr(run_file, "MAX_PENDING", 30)
     folder = tmp_path / "state"
     folder.write_text("no folder")
-    one = Writer(str(folder / "record.db"), a_run(), FOR_EVER)
+    one = RunFile(str(folder / "record.db"), a_run(), FOR_EVER)
     for row in a_book(20).rows:
         one.write([row])
-    assert one.problem is not None
-    assert "cannot be written" in one.problem
+    assert one.is_behind
     folder.unlink()
     one.close()
     with reader.reading(str(folder / "record.db")) as record:
         assert reader.run_of(record, 1).lost_entries == 30
     assert count(folder / "record.db") == 30
+
+
+def test_lines_that_a_disk_has_damaged_are_counted_and_the_others_read(tmp_path: Path) -> None:
+    one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
+    one.write(a_book(3).rows)
+    one.close()
+    (file,) = (tmp_path / "runs").iterdir()
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[2], lines[4] = b"\xff\x00" + lines[2][2:], lines[4].replace(b"[", b"{", 1)
+    file.write_bytes(b"".join(lines) + b'["half a li')
+    (tmp_path / "runs" / "stray.jsonl").write_text("of somebody else\n")
+    path = stored(tmp_path)
+    assert count(path) == 7
+    assert count(path, "runs WHERE ended = 1 AND lost_entries = 2") == 1
+    assert [each.name for each in (tmp_path / "runs").iterdir()] == ["stray.jsonl"]
 
 
 def newer(connection: sqlite3.Connection) -> None:
@@ -249,12 +273,14 @@ def test_what_is_no_store_of_ours_is_left_alone(
     before = path.read_bytes()
     with pytest.raises(StoreError, match=why):
         store.open_for_reading(str(path))
-    one = Writer(str(path), a_run("01OTHER"), FOR_EVER)
+    one = RunFile(str(path), a_run("01OTHER"), FOR_EVER)
     one.write(a_book().rows)
     one.close()
-    assert one.problem is not None
+    with pytest.raises(StoreError, match=why):
+        stored(tmp_path)
     assert path.read_bytes() == before
     assert store.set_aside_before(str(path)) == []
+    assert len(os.listdir(tmp_path / "runs")) == 1
 
 
 @pytest.mark.usefixtures("patient_store")
@@ -266,17 +292,18 @@ def test_a_damaged_store_is_set_aside_once_by_the_processes_that_meet_it_and_not
     damage(path, first)  # all, or all but the pages that are read when it is opened
     damaged = path.read_bytes()
     if not first:
-        with pytest.raises(StoreError, match="damaged; the next session sets it aside"):
+        with pytest.raises(StoreError, match="damaged; once another session is recorded"):
             store.open_for_reading(str(path))
         assert path.read_bytes() == damaged
     processes = 3
     together = SPAWN.Barrier(processes)
 
     def work(number: int) -> None:
-        one = Writer(str(path), a_run(f"01RUN{number}"), FOR_EVER)
+        one = RunFile(str(path), a_run(f"01RUN{number}"), FOR_EVER)
         together.wait(FUSE_SECONDS)
         for _ in range(3):
             one.write(a_book(1).rows[:1])
+            stored(tmp_path)
         one.close()
 
     started = [SPAWN.Process(target=work, args=(number,)) for number in range(processes)]
@@ -284,6 +311,7 @@ def test_a_damaged_store_is_set_aside_once_by_the_processes_that_meet_it_and_not
         process.start()
     for process in started:
         process.join(FUSE_SECONDS)
+        assert process.exitcode == 0
     (aside,) = store.set_aside_before(str(path))
     with open(aside, "rb") as file:
         assert len(file.read()) == len(damaged)
@@ -351,38 +379,64 @@ def test_a_store_that_another_process_holds_is_answered_soon(
         assert reader.last_id(record) == 9
 
 
-def test_a_record_in_a_folder_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_store", [True, False])
+def test_a_record_in_a_folder_that_cannot_be_written_can_be_read(
+    tmp_path: Path, *, has_store: bool
+) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
-    path = write(folder, a_book())
+    path = folder / "record.db"
+    if has_store:
+        write(folder, a_book())
+        path.chmod(0o444)
+    one = RunFile(str(path), a_run("01NEWS"), FOR_EVER)
+    one.write(a_book(2, session="s2").rows)
+    one.close()
+    (file,) = (folder / "runs").iterdir()
     for each in (tmp_path, *tmp_path.parents):
         if each.stat().st_uid == os.getuid() and str(each) not in ("/", "/tmp"):
             each.chmod(each.stat().st_mode | 0o055)
-    path.chmod(0o444)
-    folder.chmod(0o555)
+    for name, mode in ((file, 0o444), (folder / "runs", 0o555), (folder, 0o555)):
+        name.chmod(mode)
 
     def work() -> str:
         if os.getuid() == 0:
             os.setgid(NOBODY)
             os.setuid(NOBODY)
-        with reader.reading(str(path)) as record:
-            return str(reader.last_id(record))
+        for _ in range(2):
+            with reader.reading(str(path)) as record:
+                last = reader.last_id(record)
+        return str(last)
 
     told = in_a_process(work)
-    folder.chmod(0o755)
-    assert told == "9"
-    assert os.listdir(folder) == ["record.db"]
+    for name in (folder, folder / "runs"):
+        name.chmod(0o755)
+    assert told == ("15" if has_store else "6")
+    assert sorted(os.listdir(folder)) == (["record.db", "runs"] if has_store else ["runs"])
+    assert file.exists()
 
 
-def test_entries_are_not_written_twice_where_tidying_fails(
+def test_a_store_that_is_held_does_not_hide_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    path = write(tmp_path, a_book(1))
+    one = RunFile(str(path), a_run("01OTHER"), FOR_EVER)
+    one.write(a_book(2).rows)
+    one.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with reader.reading(str(path)) as record:
+            assert reader.last_id(record) == 9
+    assert count(path) == 9
+
+
+def test_entries_are_not_brought_in_twice_where_tidying_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def held(*_: object) -> None:
         raise sqlite3.OperationalError("database is locked")
 
     monkeypatch.setattr(retention, "keep_within", held)
-    one = Writer(str(tmp_path / "record.db"), a_run(), FOR_EVER)
-    one.write(a_book(2).rows)
-    assert one.problem == "another process holds it; try again"
-    one.close()
+    write(tmp_path, a_book(2))
     assert count(tmp_path / "record.db") == 6

@@ -10,7 +10,7 @@ from lastword.record.bounds import HourlyBounds
 from lastword.record.gateway_trends import gateway_period
 from lastword.record.recorder import Recorder
 from lastword.record.run import Run
-from lastword.record.writer import Writer
+from lastword.record.run_file import RunFile
 from tests.kit.recording import FOR_EVER, GONE_PID, HOUR_MS, Book, Carrier, a_run, now_ms, write
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_a_run_ends_with_the_word_of_either_of_its_writers(tmp_path: Path) -> No
     run, book = turns("01A", BEGAN)
     write(tmp_path, book, run, ended=False)
     write(tmp_path, holds(BEGAN), run)
-    late = Writer(str(tmp_path / "record.db"), run, FOR_EVER)
+    late = RunFile(str(tmp_path / "record.db"), run, FOR_EVER)
     late.write(holds(BEGAN + 1, Kind.VIEWER_LEFT).rows)
     late.close(ended=False)
     with reader.reading(str(tmp_path / "record.db")) as record:

@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record import bounds, reader, writer
-from lastword.record.retention import Limits
-from lastword.record.writer import Writer
-from tests.kit.recording import DAY_MS, Book, a_book, a_run, count, now_ms, recorded, write
+from lastword.record import bounds, reader, retention
+from lastword.record.retention import Limits, limits_of
+from lastword.record.run_file import RunFile
+from tests.kit.recording import DAY_MS, Book, a_book, a_run, count, now_ms, recorded, stored, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lastword.record.run import Row
 
-def test_runs_go_when_they_are_too_old_but_not_the_one_that_writes(tmp_path: Path) -> None:
+
+def limited(monkeypatch: pytest.MonkeyPatch, *, days: float = 0, size_bytes: int = 0) -> Limits:
+    """Have the record kept within these limits."""
+    monkeypatch.setenv("LASTWORD_RECORD_DAYS", str(days))
+    monkeypatch.setenv("LASTWORD_RECORD_MIB", str(size_bytes / retention.MIB))
+    return limits_of(os.environ)
+
+
+def test_runs_go_when_they_are_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch)
     for number, days in enumerate((50, 31, 29, 1)):
         book = a_book(1, began_ms=now_ms() - days * DAY_MS, session=f"{days}-days")
         write(tmp_path, book, a_run(f"01RUN{number}", at_ms=book.began_ms))
-    path = tmp_path / "record.db"
-    old = a_book(1, began_ms=now_ms() - 90 * DAY_MS, session="clock-of-1970")
-    one = Writer(str(path), a_run("01NOW", at_ms=old.began_ms), Limits(days=30, size_bytes=0))
-    one.write(old.rows)
-    one.close()
+    limited(monkeypatch, days=30)
+    path = write(tmp_path, a_book(1, session="now"), a_run("01NOW"))
     with reader.reading(str(path)) as record:
         parts, _ = reader.latest_parts(record, 10)
-    assert [part.session_id for part in parts] == ["1-days", "29-days", "clock-of-1970"]
+    assert [part.session_id for part in parts] == ["now", "1-days", "29-days"]
     assert count(path) == 9
 
 
-def test_the_oldest_runs_go_when_the_store_is_too_large(tmp_path: Path) -> None:
+def test_the_oldest_runs_go_when_the_store_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "record.db"
     for number in range(40):
         book = a_book(20, began_ms=now_ms() - (40 - number) * 60_000, session=f"s{number}")
         write(tmp_path, book, a_run(f"01RUN{number:03}", at_ms=book.began_ms))
     before, limit = path.stat().st_size, 120 * 1024
     assert before > 2 * limit
-    one = Writer(str(path), a_run("01NOW"), Limits(days=0, size_bytes=limit))
-    one.write(a_book(1, session="now").rows)
-    one.close()
+    limited(monkeypatch, size_bytes=limit)
+    write(tmp_path, a_book(1, session="now"), a_run("01NOW"))
     # No more than has to go: a run is about seven KiB.
     assert limit - 16 * 1024 < path.stat().st_size <= limit
     with reader.reading(str(path)) as record:
@@ -50,42 +60,86 @@ def test_the_oldest_runs_go_when_the_store_is_too_large(tmp_path: Path) -> None:
     assert kept[1:] == [f"s{number}" for number in range(39, 40 - len(kept), -1)]
 
 
-def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(tmp_path: Path) -> None:
-    path = str(tmp_path / "record.db")
-    busy = a_run("01BUSY")
-    write(tmp_path, a_book(1, session="busy"), busy)
+def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     book = a_book(1, began_ms=now_ms() - 40 * DAY_MS, session="idle")
-    idle = Writer(path, a_run("01IDLE", at_ms=book.began_ms), Limits(days=0, size_bytes=0))
+    idle = RunFile(
+        str(tmp_path / "record.db"), a_run("01IDLE", at_ms=book.began_ms), limited(monkeypatch)
+    )
     idle.write(book.rows)
-    tidying = Writer(path, busy, Limits(days=30, size_bytes=0))
-    tidying.write([])
-    tidying.close()
+    stored(tmp_path)
+    limited(monkeypatch, days=30)
     write(tmp_path, a_book(1, session="next"), a_run("01NEXT"))
-    again = a_book(2, session="idle")
-    idle.write(again.rows)
+    assert count(tmp_path / "record.db", "runs") == 1
+    idle.write(a_book(2, session="idle").rows)
     idle.close()
-    with reader.reading(path) as record:
+    with reader.reading(str(tmp_path / "record.db")) as record:
         parts, _ = reader.latest_parts(record, 10)
     found = {part.session_id: part.run_id for part in parts}
-    assert found == {"busy": "01BUSY", "next": "01NEXT", "idle": "01IDLE"}
+    assert found == {"next": "01NEXT", "idle": "01IDLE"}
 
 
-def test_a_run_that_fills_the_store_by_itself_loses_its_beginning(tmp_path: Path) -> None:
-    path = tmp_path / "record.db"
-    one = Writer(str(path), a_run("01LONG"), Limits(days=0, size_bytes=800 * 1024))
+def test_a_run_that_fills_the_store_by_itself_loses_its_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = RunFile(str(tmp_path / "record.db"), a_run("01LONG"), limited(monkeypatch))
+    limited(monkeypatch, size_bytes=800 * 1024)
     for first in range(0, 4_000, 800):
-        book = Book(now_ms() - 1000)
-        book.seconds += first * 3
-        for turn in range(first, first + 800):
-            book.ok("s", turn)
-        one._tidied_at = -writer.TIDY_SECONDS
-        one.write(book.rows)
+        one.write(many_turns(first, first + 800))
+        path = stored(tmp_path)
     one.close()
     with reader.reading(str(path)) as record:
         ((oldest,),) = record.execute("SELECT min(turn) FROM entries").fetchall()
         ((newest,),) = record.execute("SELECT max(turn) FROM entries").fetchall()
     assert oldest > 0
     assert newest == 3_999
+
+
+def many_turns(first: int, last: int) -> list[Row]:
+    book = Book(now_ms() - 1000)
+    book.seconds += first * 3
+    for turn in range(first, last):
+        book.ok("s", turn)
+    return book.rows
+
+
+def test_what_nobody_reads_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, folder = str(tmp_path / "record.db"), tmp_path / "runs"
+
+    def recorded_by(run: str, limits: Limits, *, leave: bool = True) -> RunFile:
+        one = RunFile(path, a_run(run), limits)
+        one.write(many_turns(0, 100))
+        if leave:
+            one.close()
+        return one
+
+    no_limit = limited(monkeypatch)
+    for number in range(6):
+        recorded_by(f"01RUN{number}", no_limit)
+        (file,) = folder.glob(f"01RUN{number}-*")
+        os.utime(file, (time.time() - (6 - number) * 86_400,) * 2)
+    size = file.stat().st_size
+    lasting = recorded_by("01A", no_limit, leave=False)
+    os.utime(next(folder.glob("01A-*")), (0, 0))
+    # Of a run that goes on, however old its last row is, the file stays.
+    recorded_by("01B", limited(monkeypatch, days=4.5))
+    assert runs_in(folder) == ["01A", "01B", "01RUN2", "01RUN3", "01RUN4", "01RUN5"]
+    recorded_by("01C", limited(monkeypatch, size_bytes=4 * size))
+    assert runs_in(folder) == ["01A", "01B", "01C", "01RUN4", "01RUN5"]
+    lasting.close()
+    alone = RunFile(path, a_run("01D"), limited(monkeypatch, size_bytes=2 * size))
+    for _ in range(9):
+        alone.write(many_turns(0, 100))
+        (file,) = folder.glob("01D-*")
+        assert file.stat().st_size <= 3 * size + 1000
+    alone.close()
+    limited(monkeypatch)
+    assert count(tmp_path / "record.db", "runs WHERE run_id = '01D' AND ended = 1") == 1
+
+
+def runs_in(folder: Path) -> list[str]:
+    return sorted(file.name.partition("-")[0] for file in folder.iterdir())
 
 
 def test_a_turn_without_end_keeps_its_beginning_its_end_and_says_what_it_left_out() -> None:

@@ -113,7 +113,7 @@ def _own_rows(options: RunOptions) -> OwnRows | None:
 
 
 def _is_traced() -> bool:
-    # Loaded where nothing is to be recorded, which is seldom.
+    # Loaded at the first prompt, or where nothing is to be recorded.
     from lastword.otel.enabled import is_requested  # noqa: PLC0415
 
     return is_requested(os.environ)
@@ -198,13 +198,17 @@ def record_folder(options: RunOptions) -> str:
 def _sink(
     path: str | None, run: Run, limits: Limits, reports: StartReportSink | None
 ) -> Sink | None:
-    """Return the recorder: a process if one can be forked, or else a thread."""
-    if sys.platform == "win32":
-        # Loaded on Windows alone.
+    """Return the recorder: a thread, or a process if something is to be sent somewhere.
+
+    What sends may take a while, and goes on after the sidecar's end where a process can be forked.
+    """
+    if sys.platform == "win32" or not (reports or _is_traced()):
+        # Loaded at the first prompt.
         from lastword.record.sinks_of import sinks_of  # noqa: PLC0415
         from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
 
-        start = partial(sinks_of, path, run, limits, telemetry=_telemetry, reports=reports)
+        telemetry = _telemetry if _is_traced() else None
+        start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
         return ThreadedRecorder(start)
     # Loaded at the first prompt.
     from lastword.record.process import RecorderProcess  # noqa: PLC0415

@@ -16,7 +16,7 @@ import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol.tolerant import object_of
-from lastword.record.store import make_folder
+from lastword.record.paths import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
