@@ -41,7 +41,10 @@ def opened(path: str) -> sqlite3.Connection:
         try:
             _bring_in(path, folder, names)
         except (StoreError, OSError, sqlite3.Error):
-            return _in_memory(path, folder, names)
+            try:
+                return _in_memory(path, folder, names)
+            except sqlite3.Error as error:
+                raise StoreError(f"{path} cannot be used: {store.reason_of(error)}") from error
     return store.open_for_reading(path)
 
 
@@ -50,6 +53,7 @@ def _bring_in(path: str, folder: str, names: Sequence[str]) -> None:
         connection, file = store.open_for_writing(path)
         try:
             with closing(connection):
+                connection.execute(schema.FILES)
                 has_news = [_read_file(connection, folder, name) for name in names]
                 if any(has_news):
                     retention.keep_within(connection, retention.limits_of(os.environ))
@@ -70,6 +74,7 @@ def _in_memory(path: str, folder: str, names: Sequence[str]) -> sqlite3.Connecti
             with closing(store.open_for_reading(path)) as stored:
                 stored.backup(connection)
         schema.bring_up_to_date(connection)
+        connection.execute(schema.FILES)
         for name in names:
             _read_file(connection, folder, name, remove=False)
     except BaseException:

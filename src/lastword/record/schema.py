@@ -78,12 +78,13 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX turns_by_time ON turns (started_epoch_ms)",
         "CREATE INDEX turns_by_session ON turns (session_id, started_epoch_ms)",
     ),
-    # How much of each run's file has been brought in.
-    ("CREATE TABLE files (name TEXT PRIMARY KEY, read_bytes INTEGER NOT NULL)",),
 )
 """The statements that turn version N into N+1; an empty store is version 0."""
 
 VERSION = len(STEPS)
+
+FILES = "CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, read_bytes INTEGER NOT NULL)"
+"""How much of each run's file has been brought in. Older versions need not know it: no step."""
 
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:

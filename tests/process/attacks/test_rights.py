@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import stat
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.record import intake
+from tests.kit.recording import is_recorded
 from tests.process.attacks.watched import END_TURN, scoped
 
 if TYPE_CHECKING:
@@ -37,14 +40,19 @@ def test_a_record_and_its_folders_are_their_users_alone_whatever_was_there_and_w
     attack.environment["LASTWORD_STATE_DIR"] = str(state)
     for left_open in (False, True):
         if left_open:
-            (state / "record.db").chmod(0o666)
+            for path in (state / "record.db", *(state / "runs").iterdir()):
+                path.chmod(0o666)
         with start(attack, door) as client:
             client.open()
             assert client.turn("say")["result"] == END_TURN
-            client.read_until_true((state / "record.db-wal").exists, "the record being written")
-            assert {rights(path) for path in state.iterdir()} == {"0o600"}
+            client.read_until_true(lambda: is_recorded(state), "the record being written")
+            with closing(intake.opened(str(state / "record.db"))):
+                files = [path for path in state.rglob("*") if path.is_file()]
+                assert {rights(path) for path in files} == {"0o600"}
             # Leave as a client does, so that everything is written.
             client.close_stdin()
             client.wait()
-        assert [rights(folder) for folder in (state, *state.parents[:2])] == ["0o700"] * 3
+        assert [rights(folder) for folder in (state / "runs", state, *state.parents[:2])] == (
+            ["0o700"] * 4
+        )
         assert rights(state / "record.db") == "0o600"

@@ -18,6 +18,7 @@ from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import is_recorded
 from tests.kit.rows import every
 from tests.process.sidecar.conftest import Start, start
 
@@ -78,7 +79,7 @@ def test_a_run_takes_the_users_values_and_the_projects_before_them(
     error = client.turn("x").error
     assert error["type"] == "agent_stalled"
     client.end()
-    assert (desk.user.parent / "rec" / "record.db").exists()
+    assert is_recorded(desk.user.parent / "rec")
     listed = desk.run("log", "--json")
     assert json.loads(listed.stdout)["sessions"], listed.stderr
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.record import intake
 from tests.kit.client import TYPED
 from tests.kit.doors import DOORS, DoorClient, command
 
@@ -24,8 +24,8 @@ class Record:
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What a query gives."""
-        with closing(sqlite3.connect(self.path, timeout=20)) as connection:
-            return connection.execute(query).fetchall()
+        with closing(intake.opened(str(self.path))) as connection:
+            return [tuple(row) for row in connection.execute(query)]
 
     @property
     def kinds(self) -> list[str]:

@@ -72,7 +72,9 @@ def test_no_secret_is_kept_with_words_or_without(
     client.turn("throttle at the correct horse battery")
     assert client.end() == 0
     assert len(record.outcomes) == len(SHAPES) * len(WAYS) + 1
-    kept = b"".join(file.read_bytes() for file in sorted(record.path.parent.iterdir()))
+    kept = b"".join(
+        file.read_bytes() for file in sorted(record.path.parent.rglob("*")) if file.is_file()
+    )
     said = log.read_text()
     # Every entry is in the author's log, and a failure's words where they were asked for.
     assert [json.loads(line)["lastword_kind"] for line in said.splitlines()] == record.kinds

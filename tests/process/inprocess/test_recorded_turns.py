@@ -17,6 +17,7 @@ from lastword.inprocess.journal import Journal
 from lastword.record.thread import recorder_thread
 from tests.kit.doors import DoorClient
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import is_recorded
 from tests.process.inprocess.test_timeline_events import wait_for
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def test_it_is_kept_where_the_author_says_else_where_the_user_says_or_nowhere(
     journal.note(Entry(kind=Kind.PROMPT, at_seconds=1.0, session_id="s1", turn=1))
     journal.close()
     wait_for(recorder_thread())
-    assert [path.parent.name for path in tmp_path.rglob("record.db")] == ([kept] if kept else [])
+    assert [path.parent.name for path in tmp_path.rglob("runs")] == ([kept] if kept else [])
 
 
 def test_an_option_that_is_neither_a_choice_nor_a_folder_is_refused() -> None:
@@ -134,7 +135,7 @@ def test_a_store_that_another_process_holds_keeps_no_agent_alive(
         client = start("hurried").opened()
         assert client.turn("say").text == "Hello."
         assert client.end() == 0
-    assert not record.rows("SELECT name FROM sqlite_master")
+    assert record.outcomes == [("ok", None)]
 
 
 def test_the_scripted_agent_keeps_no_record(record: Record, tmp_path: Path) -> None:
@@ -146,4 +147,4 @@ def test_the_scripted_agent_keeps_no_record(record: Record, tmp_path: Path) -> N
         client.end()
     finally:
         client.kill()
-    assert not record.path.exists()
+    assert not is_recorded(record.path.parent)

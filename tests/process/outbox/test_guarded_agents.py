@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tests.kit.collector import Collector
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import is_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ def test_a_handler_that_raises_is_reported_without_its_words_also_where_no_recor
     assert came.facts["error.type"] == "rate_limit"
     assert b'"serve"' in came.body
     assert b"SECRET-WORDS" not in came.body
-    assert not (tmp_path / "record.db").exists()
+    assert not is_recorded(tmp_path)
 
 
 def test_nothing_is_reported_where_nobody_asked_or_the_address_is_none(tmp_path: Path) -> None:

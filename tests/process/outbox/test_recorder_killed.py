@@ -16,7 +16,7 @@ from lastword.record import store
 from lastword.record.process import RecorderProcess
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recorders import recorders_of
-from tests.kit.recording import FOR_EVER, Book, a_run, count
+from tests.kit.recording import FOR_EVER, Book, a_run, count, is_recorded
 from tests.kit.reports_made import a_target
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def test_a_failure_that_the_outbox_could_not_take_is_given_to_the_next_recorder(
         book.failed("s1", 1, incident_id="01RUNA-1")
         one.send(book.rows)
         # The record comes after the outbox, which it was in vain to wait for.
-        _until(lambda: (tmp_path / "record.db").exists() and _entries(tmp_path))
+        _until(lambda: is_recorded(tmp_path) and count(tmp_path / "record.db"))
         os.kill(recorder, signal.SIGKILL)
         os.waitid(os.P_PID, recorder, os.WEXITED | os.WNOWAIT)
     one.send([])
@@ -63,12 +63,6 @@ def _until(found: Callable[[], T]) -> T:
         assert time.monotonic() < fuse
         time.sleep(0.01)
     return value
-
-
-def _entries(folder: Path) -> int:
-    with suppress(sqlite3.Error):
-        return count(folder / "record.db")
-    return 0
 
 
 def _waiting(outbox: Outbox) -> int:

@@ -16,7 +16,7 @@ from tests.kit.desk import Editor
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recorders import recorders_of
-from tests.kit.recording import lastword
+from tests.kit.recording import is_recorded, lastword
 from tests.kit.sidecar import hurried
 
 if TYPE_CHECKING:
@@ -87,14 +87,14 @@ def test_an_agent_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
         (came,) = collector.expect(1)
     assert came.facts["lastword.what"] == "start"
     assert came.facts["lastword.reason"] == "spawn_failed"
-    assert not (tmp_path / "record.db").exists()
+    assert not is_recorded(tmp_path)
 
 
 def test_without_being_asked_for_there_is_no_outbox(tmp_path: Path) -> None:
     editor = Editor(tmp_path, agent=an_agent(tmp_path))
     fail(editor)
     editor.leave()
-    until("the record is there", (tmp_path / "record.db").exists)
+    until("the record is there", lambda: is_recorded(tmp_path))
     assert not list(tmp_path.glob("outbox*"))
 
 

@@ -99,7 +99,9 @@ def until_on_disk(state: Path) -> None:
 
 
 def everything_in(state: Path) -> str:
-    return "".join(file.read_bytes().decode("latin-1") for file in sorted(state.rglob("*")) if file.is_file())
+    return "".join(
+        file.read_bytes().decode("latin-1") for file in sorted(state.rglob("*")) if file.is_file()
+    )
 
 
 def traces(text: str) -> list[str]:

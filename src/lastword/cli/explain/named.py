@@ -5,7 +5,6 @@ Owns what the argument of `lastword explain` can mean where no file has that nam
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -72,8 +71,6 @@ def _facts_of(incident: str, environment: Mapping[str, str]) -> Mapping[str, Any
     """Return what is recorded of an incident."""
     folder = environment.get("LASTWORD_RECORD")
     path = store_path(named_folder(folder) if folder else state_folder(environment))
-    if not os.path.exists(path):
-        return None
     try:
         with reader.reading(path) as record:
             part = reader.find_whole(record, incident)
