@@ -106,7 +106,7 @@ class RunFile:
         if self._lost:
             lines.append(_line({"lost": self._lost}))
         data = b"".join([*lines, *self._pending])
-        if os.write(self._fd, data) < len(data):  # half a line is no line
+        if os.write(self._fd, data) < len(data):  # half a line could not be read
             os.ftruncate(self._fd, size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._pending.clear()
@@ -166,16 +166,16 @@ def remove_old(folder: str, limits: Limits) -> None:
 
     They are of runs whose record nobody has read. The file of a run that goes on is left.
     """
-    kept: list[tuple[float, int, str]] = []
+    others: list[tuple[float, int, str]] = []
     before = time.time() - limits.days * DAY_SECONDS
     for name in names_in(folder):
         path = os.path.join(folder, name)
         with suppress(OSError):
             status = os.stat(path)
             if not (limits.days > 0 and status.st_mtime < before and remove(path)):
-                kept.append((status.st_mtime, status.st_size, path))
-    size = sum(each[1] for each in kept)
-    for _, own, path in sorted(kept):
+                others.append((status.st_mtime, status.st_size, path))
+    size = sum(each[1] for each in others)
+    for _, own, path in sorted(others):
         if size <= limits.size_bytes or limits.size_bytes <= 0:
             break
         with suppress(OSError):
