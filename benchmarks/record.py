@@ -22,11 +22,13 @@ from lastword.core.link.connection import Connection, Side
 from lastword.core.link.effects import Record
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record.process import RecorderProcess
+from lastword.record import intake
 from lastword.record.recorder import Recorder
 from lastword.record.retention import Limits
 from lastword.record.run import Row, this_run
-from lastword.record.writer import Writer
+from lastword.record.run_file import RunFile
+from lastword.record.sink import StoreSink
+from lastword.record.threaded import ThreadedRecorder
 
 KINDS = ("frame", "turn", "read", "write")
 ENTRIES_A_TURN = 10
@@ -64,7 +66,9 @@ class Link:
         if folder is not None:
             path = str(folder / "record.db")
             run = this_run("01BENCHMARK", door="run", program="agent")
-            self.recorder = Recorder(lambda: RecorderProcess(path, run, Limits()))
+            self.recorder = Recorder(
+                lambda: ThreadedRecorder(lambda: StoreSink(path, run, Limits()))
+            )
         for side, line in HELLO:
             self.feed(side, line)
 
@@ -170,16 +174,17 @@ def entries(session: str, number: int, at: float) -> Iterator[Entry]:
 
 
 def build(folder: Path, count: int) -> float:
-    """A store of so many entries in one run, by the real writer; gives the seconds."""
+    """A store of so many entries in one run, written and brought in; gives the seconds."""
     turns = count // ENTRIES_A_TURN
     began = time.perf_counter()
     path = str(folder / "record.db")
     span_ms = turns * 10_000
     limits = Limits(days=0, size_bytes=0)
-    writer = Writer(path, this_run("01BENCHMARK", door="run", program="agent"), limits)
+    writer = RunFile(path, this_run("01BENCHMARK", door="run", program="agent"), limits)
     for batch in rows(turns, int(time.time() * 1000) - span_ms - 60_000):
         writer.write(batch)
     writer.close()
+    intake.opened(path).close()
     return time.perf_counter() - began
 
 
@@ -236,7 +241,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             seconds = build(folder, options.entries)
-            size = sum(file.stat().st_size for file in folder.iterdir())
+            size = (folder / "record.db").stat().st_size
             written = {"entries_per_s": options.entries / seconds, "megabytes": size / 1e6}
             tables["write"] = {f"{options.entries:,} entries": written}
             if "read" in kinds:

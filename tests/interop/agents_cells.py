@@ -29,6 +29,7 @@ from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.kit.provider.target import API_KEY, Target
 from tests.interop.agents_registry import AGENTS
 from tests.kit.places import ROOT, SOURCE
+from tests.kit.recording import is_recorded, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -495,10 +496,9 @@ def _own_retry(turn: list[PeerEvent], zero: float) -> float | None:
 
 def record_sources(state: Path) -> tuple[str, ...]:
     """Whence the retries and the error were known, in the words of a folder's record, each once."""
-    store = state / "record.db"
-    if not store.exists():
+    if not (is_recorded(state) or (state / "record.db").exists()):
         return ()
-    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
+    with closing(sqlite3.connect(stored(state))) as connection:
         asked = "SELECT kind, facts FROM entries WHERE kind IN ('retry', 'error') ORDER BY rowid"
         rows = connection.execute(asked).fetchall()
     known: dict[str, None] = {}

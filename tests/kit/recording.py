@@ -110,6 +110,12 @@ def a_book(turns: int = 3, *, began_ms: int | None = None, session: str = "s1") 
     return book
 
 
+def everything_in(folder: Path) -> str:
+    """What all files below this folder have, as Latin-1."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return "".join(file.read_bytes().decode("latin-1") for file in files)
+
+
 def count(path: Path, what: str = "entries") -> int:
     stored(path.parent)
     with closing(sqlite3.connect(path)) as connection:

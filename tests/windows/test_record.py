@@ -34,9 +34,9 @@ def test_three_that_are_killed_leave_a_record_that_can_be_read_and_written(tmp_p
                 assert failure(editor.answer(prompt))["reason"] == "silent_success"
         for editor in editors:
             editor.process.kill()
+    assert listed(folder)
     with closing(sqlite3.connect(folder / "record.db")) as record:
         assert record.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    assert listed(folder)
     before = len(listed(folder))
     with Editor(*agent("fine"), options=options) as editor:
         editor.prompt(editor.session())

@@ -28,6 +28,7 @@ from tests.kit.gateway.limited_agent import prompts_in
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.recording import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +113,7 @@ def holder_of(node: Node, session: str) -> dict[str, Any]:
 
 def kinds_recorded(node: Node) -> set[str]:
     """The kinds of all that a node has recorded."""
-    with closing(sqlite3.connect(node.state / "record.db")) as store:
+    with closing(sqlite3.connect(stored(node.state))) as store:
         return {kind for (kind,) in store.execute("SELECT kind FROM entries")}
 
 

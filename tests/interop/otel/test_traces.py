@@ -9,6 +9,7 @@ import pytest
 
 from tests.kit.canaries import CANARIES
 from tests.kit.gateway.serving import until
+from tests.kit.recording import is_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +93,7 @@ def test_with_the_sdk_switched_off_there_are_no_spans_and_there_is_a_record(
 ) -> None:
     take_turns("work", command=command, OTEL_SDK_DISABLED="true")
     assert receiver.spans == []
-    until("it is recorded", (tmp_path / "state" / "record.db").exists)
+    until("it is recorded", lambda: is_recorded(tmp_path / "state"))
 
 
 _KNOWN = """
@@ -141,7 +142,7 @@ def test_a_receiver_that_is_not_there_holds_nobody_up(
     changes |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     frames = take_turns("work", command=command, **changes)
     assert frames[-1]["result"] == {"stopReason": "end_turn"}
-    until("it is recorded", (tmp_path / "state" / "record.db").exists)
+    until("it is recorded", lambda: is_recorded(tmp_path / "state"))
 
 
 def test_an_agent_that_uses_no_opentelemetry_loads_none_of_it(

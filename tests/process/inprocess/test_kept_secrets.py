@@ -15,6 +15,7 @@ import pytest
 from lastword.otel.spans import SpanBuilder
 from lastword.record.run import Row, this_run
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
+from tests.kit.recording import everything_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,13 +73,11 @@ def test_no_secret_is_kept_with_words_or_without(
     client.turn("throttle at the correct horse battery")
     assert client.end() == 0
     assert len(record.outcomes) == len(SHAPES) * len(WAYS) + 1
-    kept = b"".join(
-        file.read_bytes() for file in sorted(record.path.parent.rglob("*")) if file.is_file()
-    )
+    kept = everything_in(record.path.parent)
     said = log.read_text()
     # Every entry is in the author's log, and a failure's words where they were asked for.
     assert [json.loads(line)["lastword_kind"] for line in said.splitlines()] == record.kinds
-    assert (b"Too Many Requests" in kept) is (words == "1")
-    for text in (kept.decode(errors="replace"), said, spans_of(record)):
+    assert ("Too Many Requests" in kept) is (words == "1")
+    for text in (kept, said, spans_of(record)):
         assert leaks(text) == []
         assert "horse" not in text

@@ -11,7 +11,7 @@ import pytest
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.desk import Desk, members
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recording import lastword
+from tests.kit.recording import everything_in, lastword
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,12 +96,6 @@ def until_on_disk(state: Path) -> None:
     deadline = time.monotonic() + FUSE_SECONDS
     while "error" in json.loads(lastword("stats", "--json", state=state).stdout):
         assert time.monotonic() < deadline, "nothing was recorded"
-
-
-def everything_in(state: Path) -> str:
-    return "".join(
-        file.read_bytes().decode("latin-1") for file in sorted(state.rglob("*")) if file.is_file()
-    )
 
 
 def traces(text: str) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.kit import left_behind
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recording import lastword
+from tests.kit.recording import everything_in, lastword
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def all_stored_text(client: SidecarClient, state: Path) -> str:
     client.close_stdin()
     client.wait(fuse=FUSE_SECONDS)
     left_behind.wait_for_none(client.mark)  # a recorder may outlive its run
-    texts = [file.read_bytes().decode("latin-1") for file in sorted(state.iterdir())]
+    texts = [everything_in(state)]
     for command in COMMANDS:
         done = lastword(*command, state=state)
         assert done.returncode == 0, (command, done.stderr)

@@ -83,11 +83,18 @@ def test_nothing_is_left_after_the_sidecar_was_killed(start: Start) -> None:
 
 def test_nothing_is_left_when_the_sidecar_was_killed_before_anybody_spoke(start: Start) -> None:
     client = start("stubborn")
-    # Itself, its agent and who guards that: until these are three, nothing can see to its end.
-    client.read_until_true(lambda: len(left_behind.processes(client.mark)) == 3, "a guardian")
+    # Until there is who guards its agent, nothing can see to its end.
+    client.read_until_true(lambda: guardians(client), "a guardian")
     client.signal(signal.SIGKILL)
     client.wait()
     assert left_behind.wait_for_none(client.mark) == {}
+
+
+def guardians(client: SidecarClient) -> list[int]:
+    """The guardians of the sidecar's agents."""
+    children = Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text().split()
+    named = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+    return [int(pid) for pid, words in named.items() if b"lastword-guardian" in words]
 
 
 def test_a_second_sigterm_is_meant(start: Start) -> None:
@@ -128,14 +135,8 @@ def test_what_has_a_group_of_its_own_outlives_the_agent_and_holds_nothing_up(
 def test_a_killed_guardian_disturbs_nobody(start: Start) -> None:
     client = start("exits-at-end", 3)
     client.open()
-
-    def guardians() -> list[int]:
-        found = left_behind.processes(client.mark).items()
-        return [pid for pid, command in found if "lastword run" in command and pid != client.pid]
-
-    # For a moment, whatever else is started looks like it.
-    client.read_until_true(lambda: len(guardians()) == 1, "a guardian")
-    os.kill(guardians()[0], signal.SIGKILL)
+    client.read_until_true(lambda: guardians(client), "a guardian")
+    os.kill(guardians(client)[0], signal.SIGKILL)
     client.turn("hello")
     assert client.end() == 3
 

@@ -6,19 +6,17 @@ import operator
 import os
 import resource
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kit import left_behind
 from tests.kit.agents.memory import Memory
-from tests.kit.recorders import recorders_of
 from tests.kit.sidecar import agent_command
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.kit.sidecar import SidecarClient
     from tests.process.sidecar.conftest import Start
 
@@ -170,8 +168,13 @@ def test_twenty_restarts_leave_no_descriptor_no_zombie_and_no_guardian(
 
 
 def until_recorder_runs(client: SidecarClient) -> None:
-    """The recorder, and the pipe to it, come with the first prompt."""
-    client.read_until_true(lambda: bool(recorders_of(client.pid)), "the recorder")
+    """The record's file is opened with the first prompt."""
+    folder = Path(f"/proc/{client.pid}/fd")
+
+    def is_open() -> bool:
+        return any(os.readlink(each).endswith(".jsonl") for each in folder.iterdir())
+
+    client.read_until_true(is_open, "the recorder")
 
 
 def _holdings(client: SidecarClient) -> tuple[int, int]:
@@ -256,7 +259,7 @@ def test_a_machine_without_descriptors_is_a_typed_answer_and_no_leak(
     assert len(os.listdir(f"/proc/{pid}/fd")) <= left
     _allow_descriptors(pid, 1024)
     remembers(client, 2)
-    until_it_holds(client, (files + 1, children + 1))  # with the recorder
+    until_it_holds(client, (files + 1, children))  # with the record
 
 
 def until_it_holds(client: SidecarClient, most: tuple[int, int]) -> None:
