@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -66,9 +67,8 @@ class Link:
         if folder is not None:
             path = str(folder / "record.db")
             run = this_run("01BENCHMARK", door="run", program="agent")
-            self.recorder = Recorder(
-                lambda: ThreadedRecorder(lambda: StoreSink(path, run, Limits()))
-            )
+            sinks = partial(StoreSink, path, run, Limits())
+            self.recorder = Recorder(lambda: ThreadedRecorder(sinks))
         for side, line in HELLO:
             self.feed(side, line)
 
