@@ -39,6 +39,10 @@ MAX_PENDING = 10_000
 
 RETRY_SECONDS = 5.0
 
+_ATTEMPTS = 3
+"""How often a file is opened that is removed in the same moment, if it was and did not only seem
+so, as on a disk without lasting inodes."""
+
 
 class RunFile:
     """Writes one run's rows.
@@ -119,7 +123,7 @@ class RunFile:
         make_folder(self._folder)
         remove_old(self._folder, self._limits)
         flags = os.O_WRONLY | os.O_APPEND | files.CREATE
-        while not self._is_there:
+        for _ in range(_ATTEMPTS):
             self._leave()
             self._fd = os.open(self._path, flags, 0o600)
             _open_files.add(self._fd)
@@ -127,6 +131,8 @@ class RunFile:
                 files.restrict(self._fd)
                 # Whoever brings the lines of a dead run into the store deletes its file.
                 locks.lock(self._fd)
+            if self._is_there:
+                break
 
     @property
     def _is_there(self) -> bool:

@@ -16,10 +16,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core.timeline.entry import Kind
+from lastword.record.run_file import RunFile
 from tests.kit.command import in_a_process
 from tests.kit.desk import Editor
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recording import DAY_MS, HOUR_MS, Book, a_book, a_run, lastword, now_ms, write
+from tests.kit.recording import (
+    DAY_MS,
+    FOR_EVER,
+    HOUR_MS,
+    Book,
+    a_book,
+    a_run,
+    lastword,
+    now_ms,
+    write,
+)
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
@@ -359,6 +370,18 @@ def test_what_happens_is_shown_as_it_happens_until_ctrl_c(tmp_path: Path) -> Non
     assert process.returncode == 0
     assert re.match(r"\d\d:\d\d:\d\d  first-session 1  prompt\n", lines[0])
     assert lines[-1].endswith("second-session 4  failed: network error\n")
+
+
+def test_a_record_that_nobody_has_read_is_followed_from_now_on(tmp_path: Path) -> None:
+    one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
+    one.write(a_book(1).rows)
+    with follower(state=tmp_path) as (process, next_line):
+        book = Book()
+        book.ok("now", 2)
+        one.write(book.rows)
+        assert next_line().endswith("now 2  prompt\n")
+        process.send_signal(signal.SIGINT)
+    one.close()
 
 
 def test_a_record_that_was_deleted_is_followed_from_the_first_entry_of_the_next(

@@ -98,12 +98,12 @@ class _Place:
         self._path = path
         self._file: File | None = None
         self._path_fd: int | None = None
-        self._begin(file_of(path))
         self._last_id = self._newest()
+        self._begin(file_of(path))
         self._refusals = 0
 
     def is_there(self) -> bool:
-        return self._file is not None
+        return self._file is not None or self._last_id > 0
 
     def news(self) -> list[RecordedEntry]:
         """Return the entries written since the last poll.
@@ -114,8 +114,8 @@ class _Place:
         try:
             entries = self._look()
         except StoreError:
-            # Its writer may be about to create it, or to set it aside.
-            self._refusals += 1
+            # A reader may be about to create it, or to set it aside.
+            self._refusals += file_of(self._path) is not None
             if self._refusals > _PATIENCE:
                 raise
             return []
@@ -124,12 +124,11 @@ class _Place:
 
     def _look(self) -> list[RecordedEntry]:
         now = file_of(self._path)
-        if now is None:
-            return []
-        if now != self._file:
-            self._begin(now)
-            self._last_id = 0
         with reader.reading(self._path) as record:
+            now = now or file_of(self._path)  # reading may have created it
+            if now != self._file:
+                self._begin(now)
+                self._last_id = 0
             newest = reader.last_id(record)
             # After a clearing the numbers begin again lower.
             self._last_id = min(self._last_id, newest)

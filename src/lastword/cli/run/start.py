@@ -209,7 +209,10 @@ def _sink(
 
         telemetry = _telemetry if _is_traced() else None
         start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
-        return ThreadedRecorder(start)
+        try:
+            return ThreadedRecorder(start)
+        except RuntimeError:
+            return None  # no thread can be started: the session goes on without a record
     # Loaded at the first prompt.
     from lastword.record.process import RecorderProcess  # noqa: PLC0415
 
