@@ -61,6 +61,9 @@ def test_a_bare_status_or_name_is_an_error_only_where_the_turn_speaks_for_one(te
     assert error_by_form(text, spoken_for=True) is not None
 
 
+FOR_MORE = "For more information, pass `verbose: true` in the second argument to fetch()"
+
+
 @every(
     ("text", "kind"),
     [
@@ -77,6 +80,8 @@ def test_a_bare_status_or_name_is_an_error_only_where_the_turn_speaks_for_one(te
         ("Prompt is too long", "context_overflow"),
         ("Rate limit exceeded. Please try again later.", "rate_limit"),
         ("API Error: 529 Overloaded. This is a server-side issue.", "provider_unavailable"),
+        ("Unable to connect. Is the computer able to access the url?", "network"),
+        (f"The socket connection was closed unexpectedly. {FOR_MORE}", "network"),
         ("The model returned an empty response. Please resend your message.", "protocol_error"),
     ],
 )
@@ -94,6 +99,8 @@ def test_a_sentence_that_only_a_failed_call_writes_is_an_error_by_itself(
     [
         "Rate limit reached at 12:03, according to the log; 3 retries followed.",
         "Overloaded operators are in ops.py, line 429.",
+        "Unable to connect. Is the computer able to access the url? Your proxy is not set.",
+        "Was there a typo in the url or port?",
         "Please check your plan and billing details on the settings page.",
         "Retry on Connection error., up to 3 attempts.",
         "The request timed out because the mock never answers.",

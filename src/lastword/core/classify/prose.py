@@ -158,7 +158,7 @@ def _labels_end(words: str) -> int:
 
 def _is_error(parts: _Parts) -> bool:
     """Return whether it begins like an error, or is a sentence about a failed call."""
-    if flattened(parts.words).rstrip(".") in forms.WHOLE or forms.BROKEN.match(parts.words):
+    if _is_whole(parts.words) or forms.BROKEN.match(parts.words):
         return True
     if forms.REPORTED.match(parts.words):
         return False
@@ -173,6 +173,10 @@ def _is_error(parts: _Parts) -> bool:
         and forms.FAILED.search(first) is not None
         and (bool(parts.body) or forms.CALL.search(first) is not None)
     )
+
+
+def _is_whole(words: str) -> bool:
+    return flattened(words).removeprefix("error: ").rstrip(".") in forms.WHOLE
 
 
 def _is_about_call(parts: _Parts) -> bool:
@@ -208,7 +212,7 @@ def _goes_on_as_error(parts: _Parts) -> bool:
 def _is_answer(parts: _Parts) -> bool:
     """Return whether there is more to it than an error: markup, an explanation, a report."""
     words = parts.words
-    return bool(
+    return not _is_whole(words) and bool(
         forms.MARKED_UP.search(words)
         or forms.NEW_PARAGRAPH.search(words)
         or forms.GLOSS.match(words)

@@ -73,6 +73,11 @@ WITHIN = re.compile(
 WHOLE = frozenset({
     *("fetch failed", "typeerror: fetch failed", "connection error", "network error"),
     *("socket hang up", "terminated", "premature close", "other side closed"),
+    "unable to connect. is the computer able to access the url?",
+    (
+        "the socket connection was closed unexpectedly. "
+        "for more information, pass `verbose: true` in the second argument to fetch()"
+    ),
 })  # fmt: skip
 """Messages that only transports write."""
 

@@ -432,6 +432,7 @@ ROWS = (
         "cannot connect to",
         "could not connect",
         "unable to connect",
+        "typo in the url or port",
         "failed to connect",
         "error sending request",
         "network error",
