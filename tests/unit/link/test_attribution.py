@@ -272,6 +272,41 @@ def test_stderr_from_before_the_turn_is_never_its_own() -> None:
         ("10:00:00 worker.1  | LLM request failed: 429", FOREIGN),
         ("0|api  | LLM request failed: 429", FOREIGN),
         ("@shop/web:dev: LLM request failed: 429", FOREIGN),
+        ("3:56:04 PM web.1 | LLM request failed: 429", FOREIGN),
+        ("2026-11-20T09:00:00Z app[web.1]: LLM request failed: 429", FOREIGN),
+        ("[web] LLM request failed: 429", FOREIGN),
+        ("[api-1] LLM request failed: 429", FOREIGN),
+        ("[0] LLM request failed: 429", FOREIGN),
+        ("[dev:api  ] LLM request failed: 429", FOREIGN),
+        ("[acp] LLM request failed: 429", STRONG),
+        ("[api_client] LLM request failed: 429", STRONG),
+        ("[2026] LLM request failed: 429", STRONG),
+        ("panic: LLM request failed: 429\n\tpanic: again", WEAK),
+        ("2026/11/20 09:00:00 http: panic serving 127.0.0.1:5: LLM call failed: 429", WEAK),
+        ("thread 'main' panicked at src/main.rs:1:5:\nLLM request failed: 429", WEAK),
+        ('Exception in thread "main" com.openai.OpenAIError: LLM request failed: 429', WEAK),
+        ('Traceback\n  File "<stdin>", line 1, in <module>\nopenai.RateLimitError: x', WEAK),
+        ('Traceback\n  File "/opt/a.py", line 1, in turn\nopenai.RateLimitError: x', STRONG),
+        ("/opt/a.js:1\n  throw e\n  ^\n\nError: LLM request failed: 429", WEAK),
+        ('Traceback\n  File "/a.py", line 1, in f\n    ^^\nopenai.RateLimitError: x', STRONG),
+        ("/repo/a.rb:3:in `main': LLM request failed: 429", WEAK),
+        ("[web:dev] LLM request failed: 429", FOREIGN),
+        ("apps/web dev: LLM request failed: 429", FOREIGN),
+        ("[orders-api] LLM request failed: 429", FOREIGN),
+        ("[llm-api] LLM request failed: 429", STRONG),
+        ("[pod/chat-1/app] LLM request failed: 429", FOREIGN),
+        ("ERROR the panic: LLM request failed: 429", STRONG),
+        ("provider failure: 529 in the fixture of the test", STRONG),
+        ("the test of the provider failure: LLM request failed: 429", FOREIGN),
+        ("payment provider error: 500 model request failed", FOREIGN),
+        ('{"stopReason":"error","errorMessage":"401 Please sign in again."}', STRONG),
+        ('{"stopReason":"end_turn","errorMessage":"401 Please sign in again."}', WEAK),
+        ("Error: ANTHROPIC_API_KEY not set", STRONG),
+        ("Missing GEMINI_API_KEY", STRONG),
+        ("Error: STRIPE_API_KEY not set", FOREIGN),
+        ("Error: ACME_API_KEY not set", WEAK),
+        ("[mcp:images] Error: OPENAI_API_KEY not set", FOREIGN),
+        ("using OPENAI_API_KEY", WEAK),
         ("ERROR | LLM request failed: 429", STRONG),
         ("2026-11-28 10:00:00 | ERROR | LLM request failed: 429", STRONG),
         ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
@@ -295,6 +330,46 @@ def test_a_record_is_attributed_by_its_form_its_writer_and_its_hosts(
     record: str, level: Attribution
 ) -> None:
     assert attribution_of(record) is level
+
+
+FRAME = "Error: {}\n    at post (file:///usr/lib/node_modules/{}/dist/{}:1:5)"
+
+
+@every(
+    ("agent", "record", "level"),
+    [
+        ("codex-acp", "2026-11-20T09:00:00Z ERROR codex_core::client: HTTP 503", STRONG),
+        ("codex-acp", "ERROR turn{id=1}: codex_core::client: Too Many Requests", STRONG),
+        ("codex-acp", "ERROR codex_core::mcp::client: HTTP 503", FOREIGN),
+        ("codex-acp", "ERROR codex_core::exec: script failed, HTTP 503", WEAK),
+        ("codex-acp", "INFO codex_core::client: 200 OK", WEAK),
+        ("codex-acp", "ERROR codexter::client: HTTP 503", WEAK),
+        ("codex-acp", "ERROR goose::agents::agent: HTTP 503", WEAK),
+        ("OpenCode", "opencode/provider: 401 Unauthorized", STRONG),
+        ("OpenHands", "ERROR:openhands.agent:503 Service Unavailable", STRONG),
+        ("crush", "E1120 09:00:00 crush/turn.go:12] 503 Service Unavailable", STRONG),
+        ("crush", "Nov 20 09:00:00 crush ERROR 503 Service Unavailable", STRONG),
+        ("crush", "the crush ERROR 503 Service Unavailable", WEAK),
+        ("@mistralai/mistral-vibe", "ERROR vibe.core.loop - 402 Payment Required", STRONG),
+        ("pi-acp", "[pi:api] 503 Service Unavailable", STRONG),
+        ("pi-acp", "pipeline: 503 Service Unavailable", WEAK),
+        ("newcomer", '{"level":"error","logger":"newcomer.api","msg":"HTTP 429"}', STRONG),
+        ("newcomer", '{"level":"error","logger":"orders.api","msg":"HTTP 429"}', WEAK),
+        ("newcomer", "newcomer: line 429 of the file", STRONG),
+        ("newcomer", "newcomer: http://127.0.0.1:3000/orders returned 500", WEAK),
+        ("newcomer", "newcomer 1.429.0 begins", WEAK),
+        ("agent", "agent: 401 Unauthorized", WEAK),
+        ("", "newcomer: 401 Unauthorized", WEAK),
+        ("@acme/coder", FRAME.format("503", "@acme/coder", "index.js"), STRONG),
+        ("@acme/coder", FRAME.format("503", "other", "index.js"), WEAK),
+        ("@acme/coder", FRAME.format("503", "@acme/coder", "mcp/client.js"), WEAK),
+        ("@acme/coder", FRAME.format("it is odd", "@acme/coder", "index.js"), WEAK),
+    ],
+)
+def test_a_record_is_the_agents_by_its_own_name(
+    agent: str, record: str, level: Attribution
+) -> None:
+    assert attribution_of(record, agent) is level
 
 
 STACKS = {
@@ -367,6 +442,50 @@ def test_lines_that_continue_one_another_are_one_record() -> None:
     assert node.endswith("status: 429\n}")
 
 
+@every(
+    ("first", "second", "lines"),
+    [
+        ("the account balance is", "exhausted: 402", 2),
+        ("x" * 77, "and: 402", 2),
+        ("x" * 77, "Then it ends", 2),
+        ("x" * 77, "error: 402", 2),
+        ("x" * 77, "    at main", 1),
+        ("x" * 77, "\nand then", 2),
+        ("and-then-it-is-a-word-of-more-than-eighty-characters-" * 2, "The end", 2),
+        ("x" * 81, "exhausted, 402", 2),
+        ("x" * 60, "exhausted, 402", 2),
+        ("x" * 77, "exhausted, 402", 1),
+    ],
+)
+def test_a_line_that_was_wrapped_is_one_record(first: str, second: str, lines: int) -> None:
+    assert len(list(records(f"{first}\n{second}\n"))) == lines
+
+
+@pytest.mark.parametrize("indent", ["", " " * 20], ids=["flush", "hanging"])
+def test_a_sentence_over_three_lines_is_read_as_a_whole(indent: str) -> None:
+    text = (
+        "ERROR model provider returned 429 Too Many Requests, the account has an\n"
+        f"{indent}insufficient balance in it, which is to say that in the present case it does\n"
+        f"{indent}not suffice: please recharge\n"
+    )
+    verdict = read_own(text, source="stderr")
+    assert verdict is not None
+    assert verdict.type.value == "budget"
+
+
+def test_what_a_program_says_as_it_crashes_is_one_record() -> None:
+    text = (
+        "node:internal/process/promises:394\n"
+        "      triggerUncaughtException(err, true);\n"
+        "      ^\n"
+        "\n"
+        "AuthenticationError: 401 Incorrect API key provided: x\n"
+        "    at APIError.generate (/opt/node_modules/openai/error.js:1:2)\n"
+    )
+    assert len(list(records(text))) == 1
+    assert read_own(text, source="stderr") is None
+
+
 def test_of_several_records_the_last_of_a_model_call_counts() -> None:
     text = "API Error: 401 Unauthorized\nAPI Error: 429 Too Many Requests\nnpm error 503\n"
     verdict = read_own(text, source="stderr")
@@ -424,10 +543,14 @@ def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure(log: st
 
 
 @pytest.mark.parametrize(
-    "piece", ["openai.", "a.b.", '"error": {', "https://a.", "mcp-", "E  ", "\n", "llm::", "a|"]
+    "piece",
+    [
+        *("openai.", "a.b.", '"error": {', "https://a.", "mcp-", "E  ", "\n", "llm::", "a|"),
+        *("[1] ", "a{b}: ", "panic: ", "  at /node_modules/a/", "12:00:00 ", "provider error:"),
+    ],
 )
 def test_hostile_text_is_read_in_linear_time(piece: str) -> None:
     # With a quadratic pattern this takes minutes.
     text = piece * (64 * 1024 // len(piece))
     assert read_own(text, source="stderr") is None
-    assert attribution_of(text) is not PROVEN
+    assert attribution_of(f"429 {text}", "newcomer") is not PROVEN

@@ -67,6 +67,20 @@ def test_an_error_that_is_all_that_was_shown_is_one_of_any_agent() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        ("500 synthetic provider failure: always-500 loopback fixture\nsynthetic", True),
+        ("503 provider error: all packages are used up", True),
+        ("500 synthetic failure in a fixture of the provider", False),
+        ("500 fixture of a provider failure: it is synthetic", False),
+        ("500 payment provider error: the model request failed", False),
+    ],
+)
+def test_what_a_providers_failure_says_makes_it_no_other_programs(text: str, fails: bool) -> None:
+    assert ended(asked().agent(chunk(text))) is fails
+
+
 @pytest.mark.parametrize("before", [update(**TOOL), THOUGHT, chunk("It goes well.")])
 def test_what_was_shown_before_speaks_against_it(before: dict[str, Any]) -> None:
     wire = asked().agent(before, chunk(TOLD))

@@ -41,17 +41,33 @@ PROGRAM_PREFIX = re.compile(
 )
 """A line that begins with the name of a program: `npm error 404`, `curl: (22)`."""
 
+_SERVICES = "web|www|api|app|server|service|backend|frontend|worker|ui|site|db"
 SERVICE_PREFIX = re.compile(
-    r"(?:\d\d:\d\d:\d\d )?(?:\d{1,3}\|)?"
+    r"(?:\d?\d:\d\d:\d\d (?:[AP]M )?)?(?:\d{1,3}\|)?"
     r"(?!(?:error|err|warn(?:ing)?|info|debug|fatal|critical|trace|notice)\b)"
     r"[a-z][\w-]{0,60}(?:\.\d{1,4})*(?:\.\w+@[\w.-]+)?\s*\| "
-    r"|(?:@[\w-]+/)?[\w-]{1,60}:(?:dev|start|serve|build|test): ",
+    r"|(?:@[\w-]+/)?[\w./-]{1,60}[: ](?:dev|start|serve|build|test): "
+    r"|\[(?:\d{1,2}|(?:[\w-]{1,60}:)?(?:dev|start|serve|build|watch)(?::[\w:-]{1,60})?"
+    rf"|(?:(?!acp|agent|ai|llm|model|provider)[\w-]{{1,40}}-)?(?:{_SERVICES})"
+    r"(?:[-_.]?\d{1,3})?) *\] "
+    r"|\S{10,40} app\[[\w.-]{1,60}\]: |\[?pods?/",
     re.IGNORECASE,
 )
-"""A line that a runner of several programs passes on: `web-1  | ...`, `web:dev: ...`."""
+"""A line that a runner of several programs passes on: `web-1  | ...`, `web:dev: ...`, `[0] ...`."""
+
+CRASH = re.compile(
+    r"^(?:\S{8,10} \S{8,15} )?(?:http: )?panic(?: serving [\w.:\[\]]{1,60})?: "
+    r"|^thread '[^'\n]{1,60}'(?: \(\d+\))? panicked at |^Exception in thread \""
+    r"|^Uncaught |^Unhandled exception[.:] |^PHP Fatal error: |^\*\* \(\w"
+    r"|^[^\s:]{1,200}\.rb:\d+:in "
+    r"|^[ \t]+File \"[^\"\n]{1,300}\", line \d+, in <module>|^[ \t]*\^+\n[ \t]*$",
+    re.MULTILINE,
+)
+"""A program's last words, such as a stack that nothing in it has caught: no agent goes on then."""
 
 _BESIDE = _any(r"""
-    mcp mcp[-_]\w+ \w+[-_]mcp mcpservers? hooks? plugins? extensions? skills? telemetry statsig
+    mcp mcp[-_]\w+ \w+[-_]mcp mcpservers? modelcontextprotocol hooks? plugins? extensions?
+    skills? telemetry statsig
     posthog sentry segment amplitude mixpanel datadog launchdarkly growthbook opentelemetry otel
     otlp analytics metrics (?<![</])titles? \w*titles? summar(?:y|ies|i[sz]er|i[sz]ation) small=true
     (?:auto-?)?updat(?:e|er|es) version[ ]check self-update marketplace webhooks? lsp
@@ -74,6 +90,9 @@ _BESIDE = _any(r"""
 BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
 """Words of a line's beginning about something other than the turn's model call."""
 
+DETAIL = re.compile(r"[{<]|https?://|(?<=\bprovider )(?:failure|error):", re.IGNORECASE)
+"""Where the beginning of a line ends that says what the line is about."""
+
 MAY_GO_ON = re.compile(
     r"\b(?:warn(?:ing)?|re-?trying|will retry|retry(?: attempt)? #?\d|reconnecting|trying again)\b",
     re.IGNORECASE,
@@ -83,6 +102,7 @@ MAY_GO_ON = re.compile(
 COMMAND_FAILED = re.compile(
     r"\b(?:command|script|hook)\b[^\n]{0,80}?"
     r"\b(?:fail(?:ed|ure)|exited|returned|non-?zero)\b"
+    r"(?: with)?(?: (?:exit )?(?:code|status) \d{1,3}\b)?"
     r"|\b(?:exit|return)(?:ed with)? (?:code|status) \d{1,3}[:\n]",
     re.IGNORECASE,
 )
@@ -110,6 +130,37 @@ SERVED = re.compile(
     r"(?: HTTP/\d(?:\.\d)?\\?[\"'] \d{3}\b| [1-5]\d\d\b[^\n]{0,40}?\b\d+(?:\.\d+)? ?ms\b)"
 )
 """The line of a server about a request that it has answered, such as a test's mock provider."""
+
+WRITER = re.compile(
+    r"\s*(?:[\[(]?(?:\d[\d:.,TZ/+-]{3,40}|[A-Z]\d{4}|[a-z]{3} \d\d?|err(?:or?)?|warn(?:ing)?|info"
+    r"|fatal|critical)[\])]?[\s|:-]{1,8}|\w{1,40}\{[^}\n]{0,120}\}:? ?){0,5}"
+    r"[\[(]?(?:@[\w.-]{1,40}/)?([\w-]{1,60})(?:[./:][\w./:@-]{0,60})?"
+    r"(?:[:\])|]|\s[-|]\s|\s(?:error|warn))",
+    re.IGNORECASE,
+)
+"""What stands where a line names its writer: `ERROR codex_core::client: ...`, `[kimi/api] ...`."""
+
+PACKAGE = re.compile(
+    r"^[ \t]+(?:at |File \")[^\n]{0,200}?/(?:node_modules|(?:site|dist)-packages)/"
+    r"(?:@[\w.-]{1,40}/)?([\w.-]{1,60})/([^\n]{0,200})",
+    re.MULTILINE,
+)
+"""A frame of a stack in an installed package: its name, and where in it."""
+
+CALL_FAILED = re.compile(
+    r"(?<![\w.:/-])[45]\d\d(?![\w-]|\.\d)|\b(?:rate.?limit\w*|too many requests|overloaded"
+    r"|unauthori[sz]ed|(?:invalid|missing|expired) api key|quota exceeded|bad gateway"
+    r"|service unavailable)\b",
+    re.IGNORECASE,
+)
+"""What a call over HTTP fails with."""
+
+ANY_AGENTS = frozenset({
+    *("acp", "agent", "agents", "ai", "api", "app", "assistant", "bot", "bridge", "cli", "client"),
+    *("code", "coding", "core", "dev", "kit", "llm", "my", "new", "node", "oh", "open"),
+    *("our", "python", "server", "the", "tool", "tools", "web"),
+})  # fmt: skip
+"""Words of an agent's name that are other programs' as well."""
 
 OTHER_CALL = re.compile(r"\btext-embedding-\w|/embeddings\b|/rerank\b|/images/generations\b")
 """What names a model call outside any turn: one for an index."""
@@ -158,9 +209,10 @@ BODY = re.compile(
     rf"[\"']type[\"']\s*:\s*[\"']error[\"']\s*,\s*[\"']error[\"']\s*:\s*\{{"
     rf"|[\"']error[\"']\s*:\s*\{{(?=[^{{}}]{{0,2000}}?[\"']message[\"'])"
     rf"(?=[^{{}}]{{0,2000}}?[\"'](?:type|code)[\"']\s*:\s*[\"'](?:{_BODY_TYPES})[\"'])"
+    r"|[\"']stopReason[\"']\s*:\s*[\"']error[\"']"
     rf"|\\\"error\\\"\s*:\s*\{{[^{{}}]{{0,2000}}?\\\"(?:type|code)\\\"\s*:\s*\\\"(?:{_BODY_TYPES})"
 )
-"""The body of a model provider's error, also within a string."""
+"""The body of a model provider's error, also within a string; or an answer that ended with one."""
 
 GOOGLE_STATUS = re.compile(
     r"\b(?:RESOURCE_EXHAUSTED|UNAVAILABLE|UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT"
@@ -209,7 +261,7 @@ MODEL_PATH = re.compile(
 FAILED = re.compile(
     r"\b(?:4\d\d|5\d\d)\b|\b(?:error|fail(?:ed|ure|s)?|retry\w*|refused|timed? ?out|timeout|reset"
     r"|terminated|exceeded|exhausted|unauthori[sz]ed|overloaded|unavailable|disconnected|invalid"
-    r"|denied|ECONN\w+|ETIMEDOUT|ENOTFOUND)\b",
+    r"|denied|missing|not set|ECONN\w+|ETIMEDOUT|ENOTFOUND)\b",
     re.IGNORECASE,
 )
 
@@ -217,7 +269,9 @@ _BRANDS = (
     "openai|anthropic|claude|gemini|mistral|deepseek|groq|bedrock|openrouter|ollama|azure openai"
     "|vertex(?: ai)?|moonshot|kimi|qwen|glm|zhipu|grok|copilot|codex|cohere|fireworks|cerebras|xai"
 )
-_CALLS = "providers?|requests?|calls?|api|errors?|stream(?:ing|s)?|responses?|completions?"
+_CALLS = (
+    "providers?|requests?|calls?|api|errors?|failures?|stream(?:ing|s)?|responses?|completions?"
+)
 _BEFORE = (
     r"(?:^|[^\w\s]\s*|\b(?:the|a|an|your|this|to|of|from|by|with|calling|retrying|failed|during"
     r"|in|for|ai|llm|language|chat|agent|warn|warning|error|info|debug|fatal|trace)\s+)"
@@ -278,10 +332,13 @@ OWN_SENTENCES = re.compile(
     r"|incorrect api key provided|usage limit reached|hit your (?:usage )?limit|insufficient_quota"
     r"|model [`'\"][\w./:@-]+[`'\"] (?:does not exist|not found|is not)|model_not_found"
     r"|overloaded_error|stream disconnected before completion"
-    r"|\bResponse(?:Stream(?:Disconnected|ConnectionFailed)|TooManyFailedAttempts)\b",
+    r"|\bResponse(?:Stream(?:Disconnected|ConnectionFailed)|TooManyFailedAttempts)\b"
+    rf"|\b(?:{_BRANDS})_(?:api_key|auth_token)\b[^\n]{{0,60}}\b(?:not|missing|invalid|required)\b"
+    rf"|\b(?:missing|invalid)\b[^\n]{{0,40}}\b(?:{_BRANDS})_(?:api_key|auth_token)\b",
     re.IGNORECASE,
 )
-"""Sentences that only a model provider writes, or its client where a stream breaks."""
+"""Sentences that only a model provider writes, or its client where a key is missing or a stream
+breaks."""
 
 # --- lines that belong together ------------------------------------------------------------------
 
@@ -290,8 +347,14 @@ COLOUR = re.compile(r"\x1b\[[\d;]{0,32}m")
 CONTINUES = re.compile(
     r"[ \t}\])]|Caused by\b|\[cause\]|The above exception|During handling|\.\.\. \d+ more|\+-|\|"
 )
-HEADS = re.compile(r"\s*(?:stderr|stdout) \|")
-"""A line of a test runner that says whose output follows."""
+LINE_WIDTH = 80
+MID_SENTENCE = re.compile(r"(?: {12,40})?([a-z][a-z'-]*)(?=[ ,.;)]|$)")
+"""How a line begins where a longer one was wrapped at that width."""
+
+HEADS = re.compile(
+    r"\s*(?:stderr|stdout) \||thread '[^'\n]{1,60}'(?: \(\d+\))? panicked at |[ \t]*\^+\s*$"
+)
+"""A line that says whose words follow: those of a test runner, or of a program that crashed."""
 
 TRACEBACK = "Traceback (most recent call last)"
 CHAINS = ("The above exception", "During handling")

@@ -37,18 +37,20 @@ _OWN_WORDS = ("word:responsestreamdisconnected", "word:responsestreamconnectionf
 """Names that codex alone gives to a stream that breaks."""
 
 
-def attribution_of(record: str) -> Attribution:
+def attribution_of(record: str, agent: str = "") -> Attribution:
     """Return how certain it is that a record reports a failed model call, by its text alone.
 
     It is never `PROVEN`: no text proves which session it is about.
 
     Args:
         record: One line with the lines that continue it, such as a traceback.
+        agent: The agent's name for itself.
     """
     text = record[:_RECORD_CHARS]
     if is_foreign(text):
         return Attribution.FOREIGN
-    return Attribution.STRONG if has_form(text) else Attribution.WEAK
+    own = has_form(text) or _is_agents(text, agent)
+    return Attribution.STRONG if own else Attribution.WEAK
 
 
 def is_foreign(record: str) -> bool:
@@ -71,8 +73,8 @@ def is_others(record: str) -> bool:
         matches = (*forms.LOGGER.finditer(first), *forms.LOGGED.finditer(first))
         about = " ".join(filter(None, (part for match in matches for part in match.groups())))
     else:
-        # What a body or a URL holds is somebody's own text.
-        about = re.split(r"[{<]|https?://", first, maxsplit=1)[0]
+        # What a body or a URL holds is somebody's own text, as is what a provider's failure says.
+        about = forms.DETAIL.split(first, maxsplit=1)[0]
     named = " ".join([about, *(host.rpartition(".")[0] for host in _hosts(record))])
     return forms.BESIDE.search(re.sub(r"[._/]", " ", named)) is not None
 
@@ -122,6 +124,8 @@ def has_form(record: str) -> bool:
     a model's host or path, a writer whose name says that it calls the model, or a sentence that
     says that the failure is the model call's.
     """
+    if forms.CRASH.search(record):
+        return False
     if _names_sdk_error(record) or forms.BODY.search(record):
         return True
     if forms.GOOGLE_STATUS.search(record) and forms.GOOGLE_MODEL.search(record):
@@ -137,6 +141,32 @@ def has_form(record: str) -> bool:
     if forms.MODEL_WRITER.search(head) or forms.MODEL_FRAME.search(record):
         return True
     return forms.MODEL_CALL.search(head) is not None or forms.API_CALL.search(head) is not None
+
+
+def _is_agents(record: str, agent: str) -> bool:
+    """Return whether the agent itself reports a failed call, by its writer's name or its package.
+
+    A call of the agent's own is its model's if it names no server and nothing else that it uses.
+    """
+    names = _words_of(agent.rpartition("/")[2]) - forms.ANY_AGENTS
+    head = record[:_HEAD_CHARS]
+    if not names or forms.CALL_FAILED.search(head) is None or forms.CRASH.search(record):
+        return False
+    frames = forms.PACKAGE.findall(record)
+    within = re.sub(r"[./_-]", " ", " ".join(path for _, path in frames))
+    if forms.COMMAND_FAILED.search(head) or forms.BESIDE.search(within) or _hosts(record):
+        return False
+    writer = (forms.LOGGER.search if head[:1] == "{" else forms.WRITER.match)(head)
+    own = [name for name, _ in frames]
+    if writer is not None:
+        own.append(re.split("[.:/]", writer[1], maxsplit=1)[0])
+    return any(_words_of(name) & names for name in own)
+
+
+def _words_of(name: str) -> set[str]:
+    """Return a name's words, in lower case, and what they are without anything between them."""
+    words = re.findall(r"[a-z\d]+", name.lower())
+    return {*words, "".join(words)}
 
 
 def has_frame_below(record: str, folder: str) -> bool:
@@ -156,16 +186,18 @@ class OwnFailure(NamedTuple):
     record: str
 
 
-def last_own(text: str, *, source: str, folder: str = "") -> OwnFailure | None:
+def last_own(text: str, *, source: str, folder: str = "", agent: str = "") -> OwnFailure | None:
     """Return the last record of a log that reports a failed model call.
 
     Args:
         text: What was written during the turn, while no tool ran.
         source: The prefix for the rule's name.
         folder: The session's.
+        agent: The agent's name for itself.
     """
-    own = [record for record in records(text) if attribution_of(record) is Attribution.STRONG]
-    for record in reversed(own):
+    for record in reversed(list(records(text))):
+        if attribution_of(record, agent) is not Attribution.STRONG:
+            continue
         if folder.strip("/") and has_frame_below(record[:_RECORD_CHARS], folder):
             continue
         verdict = read_lines(record, source=source)
@@ -174,9 +206,9 @@ def last_own(text: str, *, source: str, folder: str = "") -> OwnFailure | None:
     return None
 
 
-def read_own(text: str, *, source: str, folder: str = "") -> Verdict | None:
+def read_own(text: str, *, source: str, folder: str = "", agent: str = "") -> Verdict | None:
     """Classify the end of a log by the last record that reports a failed model call."""
-    failed = last_own(text, source=source, folder=folder)
+    failed = last_own(text, source=source, folder=folder, agent=agent)
     return None if failed is None else failed.verdict
 
 
@@ -213,10 +245,16 @@ def records(text: str) -> Iterator[str]:
     record: list[str] = []
     last: list[str] = []
     in_traceback = False
+    before = ""
     for line in forms.COLOUR.sub("", text[-MAX_TEXT_CHARS:]).splitlines():
         continues = not line.strip() or forms.CONTINUES.match(line) is not None
-        continues = continues or (bool(record) and forms.HEADS.match(record[-1]) is not None)
+        continues = continues or forms.HEADS.match(before) is not None
         begins_traceback = forms.TRACEBACK in line
+        wrapped = bool(record and record[-1].strip()) and _is_wrapped(before, line)
+        before = line if line.strip() else before
+        if wrapped and not in_traceback:
+            record[-1] = f"{record[-1].rstrip()} {line.lstrip()}"
+            continue
         if record and not (continues or in_traceback or (begins_traceback and _chained(record))):
             last.append("\n".join(record))
             record = []
@@ -228,6 +266,13 @@ def records(text: str) -> Iterator[str]:
     if record:
         last.append("\n".join(record))
     yield from last[-MAX_RECORDS:]
+
+
+def _is_wrapped(before: str, line: str) -> bool:
+    """Return whether a line goes on in mid-sentence: its word had no room in the one before."""
+    word = forms.MID_SENTENCE.match(line)
+    width = len(before.rstrip())
+    return word is not None and forms.LINE_WIDTH - len(word[1]) <= width <= forms.LINE_WIDTH
 
 
 def _chained(record: list[str]) -> bool:

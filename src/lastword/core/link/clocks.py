@@ -151,7 +151,9 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     text = link.stderr.news(turn.evidence.stderr_mark, turn.evidence.output_at, link.now)
     if not informative_lines(text):
         return []
-    failed = late.writers.last_own(text, source="stderr", folder=turn.session.folder)
+    failed = late.writers.last_own(
+        text, source="stderr", folder=turn.session.folder, agent=link.agent.name
+    )
     if failed is None:
         return []
     hint = Hint(

@@ -320,7 +320,9 @@ def _on_stderr(snapshot: TurnSnapshot) -> Verdict | None:
     text = snapshot.stderr.own_tail(snapshot.evidence.stderr_mark)
     if not text:
         return None
-    return late.writers.read_own(text, source="stderr", folder=snapshot.folder)
+    return late.writers.read_own(
+        text, source="stderr", folder=snapshot.folder, agent=snapshot.agent
+    )
 
 
 def claim(snapshot: TurnSnapshot) -> Verdict | None:
