@@ -62,7 +62,32 @@ INTERNAL = -32603
         ),
         ({"code": INTERNAL, "message": "no",
          "data": {"codexErrorInfo": {"responseStreamDisconnected": {}}}}, "network", True),
+        *(
+            (
+                {
+                    "code": INTERNAL,
+                    "message": "Reconnecting... 5/5",
+                    "data": {"additionalDetails": words, "codexErrorInfo": {name: {}}},
+                },
+                kind,
+                True,
+            )
+            for name in ("responseStreamDisconnected", "response_stream_connection_failed",
+                         "httpConnectionFailed")
+            for words, kind in (
+                ("We’re currently experiencing high demand.", "provider_unavailable"),  # noqa: RUF001
+                ("request timed out", "timeout"),
+                ("error sending request for url", "network"),
+            )
+        ),
         ({"code": INTERNAL, "message": "no", "data": {"codexErrorInfo": "usageLimitExceeded"}},
+         "budget", False),
+        # streams that ended too early, in the words of Google's package and of copilot
+        ({"code": 500, "message": "Incomplete JSON segment at the end"}, "network", True),
+        ({"code": INTERNAL, "message": "Failed to get response; retried 5 times. Last error: "
+         "Failed to finalize the stream: missing finish_reason for choice 0"}, "network", True),
+        # Google's, under the status of a rate limit
+        ({"code": 429, "message": "Your prepayment credits are depleted. RESOURCE_EXHAUSTED"},
          "budget", False),
         # mistral-vibe
         ({"code": -31001, "message": "no"}, "rate_limit", True),

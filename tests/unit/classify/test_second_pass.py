@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -26,6 +27,12 @@ from lastword.errors import MisuseError
 def test_a_402_is_about_money_whatever_generic_word_stands_beside_it(word: str) -> None:
     body = {"error": {"type": word, "message": "not this time"}}
     assert classify({"http_status": 402, "body": body}).type == "budget"
+
+
+@pytest.mark.parametrize("word", ["RESOURCE_EXHAUSTED", "Too Many Requests", "rate_limit_error"])
+def test_a_402_is_about_money_also_where_the_body_came_as_the_message(word: str) -> None:
+    body = json.dumps({"error": {"code": 402, "status": word, "message": "not this time"}})
+    assert classify_rpc_error({"code": 402, "message": body}).type == "budget"
 
 
 @pytest.mark.parametrize(

@@ -245,8 +245,8 @@ def _outranked(status: int | None) -> frozenset[str]:
     if status == PAYMENT_REQUIRED:
         return tokens.PASSING
     if status == TOO_MANY_REQUESTS:
-        return tokens.STREAM_ENDED | tokens.LONG_INPUT
-    return tokens.STREAM_ENDED | (tokens.VAGUE if status in DECISIVE else frozenset())
+        return tokens.LONG_INPUT
+    return tokens.VAGUE if status in DECISIVE else frozenset()
 
 
 def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
@@ -259,7 +259,7 @@ def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
         part = phrase_in(evidence.folded, messages.QUOTA)
     if part is None and kind is ErrorType.BUDGET and "limit" in evidence.folded:
         part = _names_a_plan(evidence)
-    return part
+    return None if part and normalise(part) in _outranked(evidence.status) else part
 
 
 def _names_a_plan(evidence: Evidence) -> str | None:

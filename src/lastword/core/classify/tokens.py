@@ -94,9 +94,8 @@ STRONG = _table({
         OptInRequired organization_restricted ModelAuthenticationError CREDENTIALS_MISSING
         ACCESS_TOKEN_TYPE_UNSUPPORTED ModelPermissionDeniedError""",
     ErrorType.NETWORK: """
-        MidStreamFallbackError stream_disconnected response_stream_disconnected
-        responseStreamConnectionFailed response_stream_connection_failed http_connection_failed
-        transport_lost connection_lost incomplete_tool_call upstream_disconnected""",
+        MidStreamFallbackError stream_disconnected transport_lost connection_lost
+        incomplete_tool_call upstream_disconnected""",
     ErrorType.PROVIDER_UNAVAILABLE: """
         overloaded_error overloaded OverloadedError engine_overloaded_error server_overloaded
         service_unavailable ServiceUnavailableException ServiceUnavailable UNAVAILABLE
@@ -213,10 +212,6 @@ VAGUE = names("""
 A transport failure told beside them says more (claude does so), and so does a status that is
 decisive: a gateway writes `server_error` over whatever came from behind it.
 """
-
-STREAM_ENDED = names("""
-    responseStreamDisconnected responseStreamConnectionFailed httpConnectionFailed""")
-"""Words for an answer that did not come, or broke off: a status beside them says why."""
 
 LONG_INPUT = names("token_limit_exceeded tokens_limit_reached max_tokens_exceeded")
 """Words for too many tokens: with a 429, too many in a minute."""

@@ -321,6 +321,8 @@ ROWS = (
         "stream was cut",
         "response was cut",
         "no complete response",
+        "missing finish_reason",
+        "incomplete json",
         retryable=True,
     ),
     _row(
@@ -337,7 +339,8 @@ ROWS = (
         ERR_QUIC_PROTOCOL_ERROR ERR_EMPTY_RESPONSE ERR_CONNECTION_ABORTED WSAECONNRESET
         WSAECONNABORTED ClosedChannelException AsynchronousCloseException PrematureCloseException
         NoHttpResponseException ConnectionShutdownException ERR_SOCKET_NOT_CONNECTED
-        ERR_HTTP2_SERVER_REFUSED_STREAM ERR_NETWORK_IO_SUSPENDED StreamResetError""",
+        ERR_HTTP2_SERVER_REFUSED_STREAM ERR_NETWORK_IO_SUSPENDED StreamResetError
+        responseStreamDisconnected responseStreamConnectionFailed httpConnectionFailed""",
         "curl: (52)",
         "curl error 52:",
         "curl: (56)",

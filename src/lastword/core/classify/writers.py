@@ -33,8 +33,6 @@ _HEAD_CHARS = 240
 _RECORD_CHARS = 4096
 _MODULE_CHARS = 80
 _GUESSES = ("text:", "concept:", "word:")
-_OWN_WORDS = ("word:responsestreamdisconnected", "word:responsestreamconnectionfailed")
-"""Names that codex alone gives to a stream that breaks."""
 
 
 def attribution_of(record: str, agent: str = "") -> Attribution:
@@ -220,7 +218,7 @@ def may_go_on(record: str) -> bool:
 def names_call(verdict: Verdict) -> bool:
     """Return whether it is an error of a model call, by more than what words may mean."""
     rule = verdict.rule.removeprefix("log:").removeprefix("stderr:")
-    return is_of_call(verdict.type, rule) and (rule in _OWN_WORDS or not rule.startswith(_GUESSES))
+    return is_of_call(verdict.type, rule) and not rule.startswith(_GUESSES)
 
 
 def without_foreign(text: str) -> str:

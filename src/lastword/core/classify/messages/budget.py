@@ -45,6 +45,10 @@ BUDGET = rows("""
     lacks credit
     credits have been exhausted
     credits exhausted
+    credits are exhausted
+    credits depleted
+    credits are depleted
+    credits have been depleted
     credit limit
     credits required
     ran out of credits
