@@ -1,224 +1,52 @@
 """Made-up secrets and personal data, in the shapes of the real ones, for every test of redaction.
 
-Each is put together here, so that no scanner takes this file for a leak.
+`canaries.txt` has a name and a form a line, so that no scanner takes it for a leak: `{24}` is so
+many characters of a secret, a letter behind the number says of which alphabet, `{PLAIN}` is
+`PLAIN`, and `⏎` a line break. First come the shapes, then, behind an empty line, the texts that
+carry `PLAIN`.
 """
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 
-def fake(length: int, alphabet: str = "a7Kq2Zx9Wm4Rt6Yb1Nc8") -> str:
-    """So many characters of a made-up secret."""
-    return (alphabet * (length // len(alphabet) + 1))[:length]
-
-
-HEX = "0f3a9c4e7b"
-UPPER = "Q7ZK2XW9MR4TY6BN"
-LOWER = "q7zk2xw9mr4ty6bn"
-LETTERS = "KqZxWmRtYbNcHvLpSd"
-"""Some services issue keys without a digit."""
-
-CANARIES = {
-    "openai": "sk-" + fake(48),
-    "openai project": "sk-" + "proj-" + fake(60),
-    "openai service account": "sk-" + "svcacct-" + fake(40),
-    "anthropic": "sk-" + "ant-api03-" + fake(80) + "-" + fake(6) + "AA",
-    "openrouter": "sk-" + "or-v1-" + fake(64, HEX),
-    "langfuse": "pk-" + "lf-" + fake(30),
-    "stripe": "sk_" + "live_" + fake(24),
-    "google": "AI" + "za" + fake(35),
-    "google oauth": "ya" + "29." + fake(60),
-    "aws access key": "AK" + "IA" + fake(16, UPPER),
-    "aws session key": "AS" + "IA" + fake(16, UPPER),
-    "github": "gh" + "p_" + fake(36),
-    "github fine-grained": "github" + "_pat_" + fake(22) + "_" + fake(59),
-    "gitlab": "gl" + "pat-" + fake(20),
-    "slack": "xo" + "xb-" + fake(11, "0123456789") + "-" + fake(24),
-    "hugging face": "h" + "f_" + fake(34),
-    "groq": "gs" + "k_" + fake(52),
-    "replicate": "r" + "8_" + fake(37),
-    "xai": "xa" + "i-" + fake(80),
-    "perplexity": "pp" + "lx-" + fake(48),
-    "nvidia": "nv" + "api-" + fake(64),
-    "npm": "np" + "m_" + fake(36),
-    "jwt": "ey" + "J" + fake(20) + "." + "ey" + "J" + fake(40) + "." + fake(43),
-    "age": "AGE-SECRET-" + "KEY-1" + fake(58, UPPER),
-    "hugging face, letters alone": "h" + "f_" + fake(34, LETTERS),
-    "hugging face organisation": "api" + "_org_" + fake(34, LETTERS),
-    "groq, letters alone": "gs" + "k_" + fake(52, LETTERS),
-    "npm, letters alone": "np" + "m_" + fake(36, LETTERS),
-    "xai, letters alone": "xa" + "i-" + fake(80, LETTERS),
-    "replicate, letters alone": "r" + "8_" + fake(37, LETTERS),
-    "vault": "hv" + "s." + fake(95),
-    "vault, letters alone": "hv" + "s." + fake(24, LETTERS),
-    "vault batch": "hv" + "b." + fake(140),
-    "atlassian": "ATAT" + "T3" + fake(186),
-    "bitbucket": "AT" + "BB" + fake(32),
-    "notion": "nt" + "n_" + fake(11, "1234567890") + fake(35, LETTERS),
-    "docker": "dckr" + "_pat_" + fake(27),
-    "grafana": "gl" + "sa_" + fake(32) + "_" + fake(8, HEX),
-    "grafana cloud": "gl" + "c_" + fake(60),
-    "supabase": "sb" + "p_" + fake(40, HEX),
-    "supabase secret": "sb" + "_secret_" + fake(31),
-    "doppler": "dp" + ".pt." + fake(43),
-    "doppler service": "dp" + ".st.prd." + fake(43),
-    "planetscale": "pscale" + "_tkn_" + fake(43),
-    "planetscale password": "pscale" + "_pw_" + fake(43),
-    "netlify": "nf" + "p_" + fake(36),
-    "new relic": "NR" + "AK-" + fake(27, UPPER),
-    "pulumi": "pu" + "l-" + fake(40, HEX),
-    "terraform": fake(14) + ".atlas" + "v1." + fake(67),
-    "postman": "PM" + "AK-" + fake(24, HEX) + "-" + fake(34, HEX),
-    "figma": "fi" + "gd_" + fake(40),
-    "airtable": "pa" + "t" + fake(14) + "." + fake(64, HEX),
-    "dropbox": "s" + "l.B" + fake(135),
-    "rubygems": "ruby" + "gems_" + fake(48, HEX),
-    "jfrog": "AK" + "Cp" + fake(69),
-    "jfrog reference": "cm" + "Vmd" + fake(59),
-    "fly": "fo" + "1_" + fake(43),
-    "fly machines": "fm" + "2_" + fake(120),
-    "azure ad": "a7K8" + "Q~" + fake(34),
-    "alibaba": "LT" + "AI" + fake(20),
-    "tencent": "AK" + "ID" + fake(32),
-    "langsmith": "ls" + "v2_pt_" + fake(32, HEX) + "_" + fake(10, HEX),
-    "pinecone": "pc" + "sk_" + fake(6) + "_" + fake(63),
-    "llamacloud": "ll" + "x-" + fake(48),
-    "1password": "A" + "3-" + "-".join(fake(size, UPPER) for size in (6, 6, 5, 5, 5, 5)),
-    "1password service account": "op" + "s_ey" + "J" + fake(260),
-    "discord": "MT" + fake(24) + "." + fake(6) + "." + fake(38),
-    "buildkite": "bk" + "ua_" + fake(40, HEX),
-    "circleci": "CCI" + "PAT_" + fake(22) + "_" + fake(40, HEX),
-    "sourcegraph": "sg" + "p_" + fake(16, HEX) + "_" + fake(40, HEX),
-    "linear": "lin" + "_api_" + fake(40),
-    "sentry": "sn" + "tryu_" + fake(64, HEX),
-    "digitalocean": "do" + "p_v1_" + fake(64, HEX),
-    "databricks": "da" + "pi" + fake(32, HEX),
-    "shopify": "sh" + "pat_" + fake(32, HEX),
-    "twilio": "S" + "K" + fake(32, HEX),
-    "sendgrid": "S" + "G." + fake(22) + "." + fake(43),
-    "brevo": "xkey" + "sib-" + fake(64, HEX) + "-" + fake(16),
-    "telegram": "123456789" + ":A" + "A" + fake(33),
-    "square": "sq" + "0atp-" + fake(22),
-    "shippo": "shippo" + "_live_" + fake(40, HEX),
-    "prefect": "pn" + "u_" + fake(36),
-    "readme": "rd" + "me_" + fake(70, LOWER),
-    "octopus": "AP" + "I-" + fake(26, UPPER),
-    "openshift": "sha" + "256~" + fake(43),
-    "dynatrace": "dt0" + "c01." + fake(24, UPPER) + "." + fake(64, UPPER),
-    "heroku": "HR" + "KU-AA" + fake(58),
-    "maxmind": fake(6) + "_" + fake(29) + "_m" + "mk",
-    "mailgun": "pub" + "key-" + fake(32, HEX),
-    "facebook": "EA" + "AC" + fake(120),
-    "infracost": "ic" + "o-" + fake(32),
-    "typeform": "tf" + "p_" + fake(59, LOWER),
-    "tailscale": "ts" + "key-auth-" + fake(20) + "-" + fake(32),
-    "vercel": "vc" + "k_" + fake(56),
-    "cerebras": "cs" + "k-" + fake(48, LOWER),
-    "posthog": "ph" + "x_" + fake(43),
-    "gitlab agent": "gl" + "agent-" + fake(50),
-    "gemini": "A" + "Q.Ab" + fake(46),
-    "modal": "a" + "s-" + fake(22),
-    "contentful": "CF" + "PAT-" + fake(43),
-    "depot": "depot" + "_org_" + fake(64, HEX),
-    "e2b": "e2" + "b_" + fake(40, HEX),
-    "elastic cloud": "ess" + "u_" + fake(80),
-    "friendli": "fl" + "p_" + fake(46),
-    "linear oauth": "lin" + "_oauth_" + fake(64, HEX),
-    "neon": "nap" + "i_" + fake(64),
-    "new relic license": fake(36, HEX) + "NR" + "AL",
-    "hubspot": "pat" + "-na1-" + "-".join(fake(size, HEX) for size in (8, 4, 4, 4, 12)),
-    "resend": "r" + "e_" + fake(8) + "_" + fake(24),
-    "render": "rn" + "d_" + fake(32),
-    "snyk": "snyk" + "_uat." + fake(8) + "." + fake(40) + "." + fake(40),
-    "infisical": "s" + "t." + "-".join(fake(size, HEX) for size in (8, 4, 4, 4, 12)) + "."
-    f"{fake(32, HEX)}.{fake(32, HEX)}",
-    "wandb": "wandb" + "_v1_" + fake(40),
-    "asana": "2" + "/" + fake(16, "1234567890") + "/" + fake(16, "1234567890") + ":"
-    f"{fake(32, HEX)}",
-    "organisation": "org" + "-" + fake(24),
-    "e-mail": "jane.doe+work" + "@" + "mail.example.org",
+_ALPHABETS = {
+    "": "a7Kq2Zx9Wm4Rt6Yb1Nc8",
+    "h": "0f3a9c4e7b",
+    "u": "Q7ZK2XW9MR4TY6BN",
+    "l": "q7zk2xw9mr4ty6bn",
+    "a": "KqZxWmRtYbNcHvLpSd",  # some services issue keys without a digit
+    "d": "0123456789",
+    "n": "1234567890",
 }
-"""Shapes that give themselves away, wherever they stand."""
 
 PLAIN = "plainsecretvalue" + "99x"
 """A secret of no known shape: only what stands before it can give it away."""
 
+
+def fake(length: int, alphabet: str = _ALPHABETS[""]) -> str:
+    """So many characters of a made-up secret."""
+    return (alphabet * (length // len(alphabet) + 1))[:length]
+
+
+def _made(lines: str) -> dict[str, str]:
+    forms = (line.split(": ", 1) for line in lines.splitlines())
+    return {name: re.sub(r"\{(\d+)([a-z]?)\}", _part, form) for name, form in forms}
+
+
+def _part(match: re.Match[str]) -> str:
+    return fake(int(match[1]), _ALPHABETS[match[2]])
+
+
+_SHAPES, _, _TEXTS = (
+    Path(__file__).with_name("canaries.txt").read_text(encoding="utf-8").partition("\n\n")
+)
+
+CANARIES = _made(_SHAPES)
+"""Shapes that give themselves away, wherever they stand."""
+
 NAMED_CANARIES = {
-    "bearer header": f"Authorization: Bearer {PLAIN}",
-    "key header": f"x-api-key: {PLAIN}",
-    "cookie": f"Set-Cookie: session={PLAIN}; Path=/",
-    "basic auth in a url": f"https://user:{PLAIN}@host.example/path",
-    "key in a url": f"https://host.example/v1?key={PLAIN}",
-    "signature in a url": f"https://host.example/blob?sv=1&sig={PLAIN}",
-    "environment variable": f"ANTHROPIC_API_KEY={PLAIN}",
-    "option": f"agent --api-key {PLAIN}",
-    "password": f"password: {PLAIN}",
-    "aws secret": f"aws_secret_access_key = {PLAIN}",
-    "account key": f"AccountName=x;AccountKey={PLAIN};EndpointSuffix=y",
-    "token": f"token: {PLAIN}",
-    "assignment": f"secret := {PLAIN}",
-    "element": f"<password>{PLAIN}</password>",
-    "slack webhook": f"https://hooks.slack.com/services/T01AB2CD3/B01AB2CD3/{PLAIN}",
-    "discord webhook": f"https://discord.com/api/webhooks/123456789012345678/{PLAIN}",
-    "private key": f"-----BEGIN RSA PRIVATE KEY-----\n{PLAIN}\n-----END RSA PRIVATE KEY-----",
-    "home directory": f"/home/{PLAIN}/src/app.py",
-    "home directory in /var": f"/var/home/{PLAIN}/src/app.py",
-    "home directory in /export": f"/export/home/{PLAIN}/src/app.py",
-    "home directory of windows": f"/mnt/c/Users/{PLAIN}/src/app.py",
-    "home directory in a url": f"file:///home/{PLAIN}/src/app.py",
-    "github variable": f"GITHUB_TOKEN={PLAIN}",
-    "npm variable": f"NPM_TOKEN={PLAIN}",
-    "database variable": f"DB_PASS={PLAIN}",
-    "mysql variable": f"MYSQL_PWD={PLAIN}",
-    "postgres variable": f"PGPASSWORD={PLAIN} psql",
-    "quoted variable": f'export SMTP_PASS="{PLAIN} with blanks"',
-    "variable of anybody's": f"ACME_DEPLOY_KEY={PLAIN}",
-    "credentials": f"BACKUP_CREDENTIALS='{PLAIN}'",
-    "member": f'{{"npmToken": "{PLAIN}"}}',
-    "variable of acp": f'{{"name": "ACME_PAT", "value": "{PLAIN}"}}',
-    "npmrc": f"//registry.example/:_authToken={PLAIN}",
-    "yaml": f"db_pass: {PLAIN}",
-    "curl": f"curl -s -u admin:{PLAIN} https://host.example/",
-    "curl, quoted": f"curl -X POST --user 'admin:{PLAIN}' https://host.example/",
-    "curl, as a list": f'["curl", "-u", "admin:{PLAIN}", "https://host.example/"]',
-    "mysql": f"mysql -u root -p{PLAIN} shop",
-    "mysqldump": f"mysqldump -h host -p'{PLAIN}' shop",
-    "sshpass": f"sshpass -p {PLAIN} ssh host",
-    "docker login": f"docker login -u me -p {PLAIN} host.example",
-    "redis": f"redis-cli -h host -a {PLAIN} ping",
-    "option of a password": f"tool --http-password={PLAIN}",
-    "password with a sign in a url": f"postgres://user:p@{PLAIN}@host.example/db",
-    "teams webhook": f"https://x.webhook.office.com/webhookb2/{PLAIN}@1/IncomingWebhook/2/3",
-    "pgp key": f"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2 (x)\n\n{PLAIN}\n"
-    "-----END PGP PRIVATE KEY BLOCK-----",
-    "private key without its end": f'{{"key": "-----BEGIN PRIVATE KEY-----\\n{PLAIN}"}}',
-    "netrc": f"machine host.example login me password {PLAIN}",
-    "netrc in lines": f"machine host.example\n  login me\n  password {PLAIN}",
-    "npmrc, old": f"_auth = {PLAIN}",
-    "npm config": f"npm config set //registry.example/:_authToken {PLAIN}",
-    "aws configure": f"aws configure set aws_secret_access_key {PLAIN}",
-    "kubeconfig": f"    client-key-data: {PLAIN}",
-    "docker's logins": f'{{"auths":{{"host.example":{{"auth":"{PLAIN}"}}}}}}',
-    "dockerfile": f"ENV NPM_TOKEN {PLAIN}",
-    "setx": f'setx GITHUB_TOKEN "{PLAIN}"',
-    "fish": f"set -gx OPENAI_API_KEY {PLAIN}",
-    "csh": f"setenv OPENAI_API_KEY {PLAIN}",
-    "powershell": f'$env:GITHUB_TOKEN = "{PLAIN}"',
-    "powershell's item": f"Set-Item Env:OPENAI_API_KEY '{PLAIN}'",
-    "powershell's environment": f'[Environment]::SetEnvironmentVariable("A_TOKEN", "{PLAIN}")',
-    "powershell's string": f'ConvertTo-SecureString "{PLAIN}" -AsPlainText',
-    "quoted as ANSI C": f"export MY_TOKEN=$'{PLAIN}'",
-    "bearer, percent-encoded": f"Authorization%3A%20Bearer%20{PLAIN}",
-    "url, percent-encoded": f"u=https%3A%2F%2Fme%3A{PLAIN}%40host.example%2Fp",
-    "list of headers": f"[('x-api-key', '{PLAIN}'), ('accept', '*/*')]",
-    "raw headers": f"rawHeaders: ['X-Goog-Api-Key', '{PLAIN}', 'Host', 'x']",
-    "header with several values": f"{{ 'x-api-key': [ '{PLAIN}' ] }}",
-    "aligned": f"password      : {PLAIN}",
-    "properties": f"spring.datasource.password = {PLAIN}",
-    "quotes as HTML": f"&quot;api_key&quot;:&quot;{PLAIN}&quot;",
-    "rust": f'Config {{ api_key: Some("{PLAIN}") }}',
-    "nuget": f'<add key="ClearTextPassword" value="{PLAIN}" />',
-    "rclone": f"pass = {PLAIN}",
-    "twine": f"twine upload -u __token__ -p {PLAIN}",
-    "value under a service's name": f"airtable: {fake(17, LOWER)} and password={PLAIN}",
+    name: text.replace("{PLAIN}", PLAIN).replace("⏎", "\n") for name, text in _made(_TEXTS).items()
 }
 """The secret `PLAIN` as texts carry it."""

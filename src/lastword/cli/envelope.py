@@ -1,7 +1,7 @@
 """The JSON envelope: one object, printed by every command that has `--json`.
 
 Owns the envelope: `version` comes first, names are in snake case, and every time is ISO 8601 in
-UTC. Each command owns its own members; `tests/kit/json_glossary.py` lists their names.
+UTC. Each command owns its own members; `tests/kit/json_names.txt` lists their names.
 """
 
 from __future__ import annotations
