@@ -43,7 +43,6 @@ class Turn:
     seconds: float = 0.0
 
     def of_kind(self, kind: str) -> list[Frame]:
-        """Its updates of one kind."""
         return [update for update in self.updates if update["sessionUpdate"] == kind]
 
     @property
@@ -146,7 +145,6 @@ class Client:
 
     @property
     def pid(self) -> int:
-        """The process's id."""
         return self.peer.pid
 
     @property
@@ -156,12 +154,10 @@ class Client:
 
     @property
     def frames(self) -> list[Frame]:
-        """Every frame that was read."""
         return self.peer.frames
 
     @property
     def stdout(self) -> Stream:
-        """The process's output."""
         return self.peer.stdout
 
     @property
@@ -186,7 +182,6 @@ class Client:
         return self.peer.write(data, fuse)
 
     def send(self, **members: Any) -> None:
-        """Write one frame."""
         line = json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n"
         assert self.send_bytes(line) == len(line), self.story("our frame is not taken")
 
@@ -198,7 +193,6 @@ class Client:
         return request_id
 
     def notify(self, method: str, /, **params: Any) -> None:
-        """Send a notification."""
         self.send(method=method, params=params)
 
     def prompt(self, text: str, session: str | None = None) -> int:
@@ -263,7 +257,6 @@ class Client:
         return self.frames[found]
 
     def answer(self, request_id: object, *, fuse: float = FUSE_SECONDS) -> Frame:
-        """The answer to a request."""
         return self.expect(lambda f: "method" not in f and f.get("id") == request_id, fuse=fuse)
 
     def call(self, method: str, **params: Any) -> Frame:
@@ -307,7 +300,6 @@ class Client:
         return answer
 
     def turn(self, text: str, *, fuse: float = FUSE_SECONDS) -> Turn:
-        """One whole turn."""
         since = len(self.frames)
         return self.end_of(self.prompt(text), since, fuse=fuse)
 

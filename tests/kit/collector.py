@@ -32,7 +32,6 @@ class Came(msgspec.Struct, frozen=True):
 
     @property
     def record(self) -> dict[str, Any]:
-        """The one log record in it."""
         (logs,) = json.loads(self.body)["resourceLogs"]
         (scope,) = logs["scopeLogs"]
         (record,) = scope["logRecords"]
@@ -48,7 +47,6 @@ class Came(msgspec.Struct, frozen=True):
 
     @property
     def report_id(self) -> str:
-        """The report's."""
         return str(self.headers["idempotency-key"])
 
 
@@ -103,7 +101,6 @@ class Collector:
         self.close()
 
     def close(self) -> None:
-        """Be gone."""
         self.closed.set()
         with contextlib.suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
@@ -172,7 +169,6 @@ class Collector:
     # Ways to misbehave.
 
     def never(self, _: socket.socket) -> None:
-        """Accept, and answer nothing."""
         self.closed.wait(FUSE_SECONDS)
 
     def slowly(self, connection: socket.socket) -> None:

@@ -102,7 +102,6 @@ class Shell:
         return self._prompts[0]
 
     def client(self, message: Json) -> None:
-        """The client sends."""
         self.link.from_client(jsonrpc.dumps(message))
 
     def _read_ready(self) -> None:

@@ -62,7 +62,6 @@ class Sum(msgspec.Struct, frozen=True):
 
 
 def processes_of(state: Path) -> list[int]:
-    """The processes whose state folder this is."""
     found = []
     mark = f"LASTWORD_STATE_DIR={state}".encode()
     for name in os.listdir("/proc"):
@@ -74,7 +73,6 @@ def processes_of(state: Path) -> list[int]:
 
 
 def write_script(folder: Path, script: dict[str, Any]) -> Path:
-    """A scenario's file."""
     path = folder / "script.json"
     path.write_text(json.dumps(script), encoding="utf-8")
     return path
@@ -183,5 +181,4 @@ class Kills:
         return not outbox.status().waiting
 
     def close(self) -> None:
-        """End what is left."""
         self._collector.close()

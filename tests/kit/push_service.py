@@ -42,7 +42,6 @@ class PushBrowser:
         return {"endpoint": self.endpoint, "keys": keys}
 
     def decrypted(self, body: bytes) -> Any:
-        """What a message says."""
         plain = http_ece.decrypt(
             body, private_key=self._private, auth_secret=self._auth, version="aes128gcm"
         )

@@ -49,7 +49,6 @@ def event_of(told: dict[str, Any]) -> reconnect.Event:
 
 
 def action_json(action: reconnect.Action) -> dict[str, Any]:
-    """An action as JSON."""
     return {"action": _ACTIONS[type(action)], **asdict(action)}
 
 

@@ -92,7 +92,6 @@ class SidecarClient(Client):
         return super().prompt(text, session)
 
     def turn(self, text: str = FAIL, *, fuse: float = FUSE_SECONDS) -> Turn:
-        """One whole turn."""
         return super().turn(text, fuse=fuse)
 
     def finish(self) -> None:

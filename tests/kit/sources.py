@@ -27,13 +27,11 @@ MODULES = {module_of(file): file for file in FILES}
 
 @cache
 def text_of(file: Path) -> str:
-    """What stands in it."""
     return file.read_text(encoding="utf-8")
 
 
 @cache
 def tree_of(file: Path) -> ast.Module:
-    """Its syntax tree."""
     return ast.parse(text_of(file))
 
 

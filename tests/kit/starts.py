@@ -24,7 +24,6 @@ count = 0
 
 
 def begin() -> None:
-    """Count from now on."""
     tell_before(STARTS, _count)
 
 

@@ -19,7 +19,6 @@ Happening = Callable[[Wire], None]
 
 
 def margin(meta: dict[str, Any]) -> Happening:
-    """An update with this in its margin."""
     return lambda wire: wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
 
 

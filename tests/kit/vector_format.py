@@ -162,7 +162,6 @@ def _check_vector(vector: dict[str, Any], file: str) -> None:
 
 
 def step_kind(step: dict[str, Any], name: str) -> str:
-    """Which kind of step this is."""
     kinds = STEP_KINDS.intersection(step)
     if len(kinds) != 1:
         raise BadVectorError(name, f"a step needs exactly one kind: {step}")

@@ -26,13 +26,11 @@ INITIALIZED = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}
 
 
 def prompt(request_id: Any = 1, session_id: str = "s", text: str = "hi") -> dict[str, Any]:
-    """A prompt."""
     params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
     return {"jsonrpc": "2.0", "id": request_id, "method": "session/prompt", "params": params}
 
 
 def update(session_id: str = "s", **members: Any) -> dict[str, Any]:
-    """A session update."""
     params = {"sessionId": session_id, "update": members}
     return {"jsonrpc": "2.0", "method": "session/update", "params": params}
 
@@ -44,7 +42,6 @@ def chunk(text: str = "some text", session_id: str = "s") -> dict[str, Any]:
 
 
 def cancel(session_id: str = "s") -> dict[str, Any]:
-    """The user's cancel."""
     return {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}}
 
 
@@ -54,7 +51,6 @@ def result(request_id: Any = 1, stop_reason: str = "end_turn", **members: Any) -
 
 
 def error(request_id: Any = 1, code: Any = -32603, message: Any = "boom") -> dict[str, Any]:
-    """A failing answer."""
     return {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
 
 
@@ -97,7 +93,6 @@ class Wire:
         return self
 
     def agent(self, *messages: dict[str, Any] | bytes) -> Self:
-        """The agent sends."""
         for message in messages:
             self._receive(Side.AGENT, message)
         return self
@@ -112,7 +107,6 @@ class Wire:
         self.entries.append(entry)
 
     def eof(self, side: Side) -> Self:
-        """A side is gone."""
         self.carry_out(self.core.receive_eof(side, None, self.now))
         return self
 

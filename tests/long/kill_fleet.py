@@ -112,7 +112,6 @@ class Player:
         self.turns = 0
 
     def next_turn(self) -> str:
-        """Return the name of the next turn."""
         self.turns += 1
         return f"{self.name}t{self.turns}"
 

@@ -141,7 +141,6 @@ def sites(tree: ast.Module) -> list[tuple[ast.AST, str, int | None]]:
 
 
 def drawn(room: str, number: int, seed: int) -> list[Mutant]:
-    """Return the mutants of a room that a seed gives."""
     every = [
         (file, place)
         for file in sorted((ROOT / SOURCE / room).rglob("*.py"))

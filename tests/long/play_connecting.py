@@ -16,7 +16,6 @@ from tests.kit.gateway.played_link import play
 
 
 def main() -> int:
-    """Play the schedules."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--schedules", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)

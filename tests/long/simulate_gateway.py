@@ -74,7 +74,6 @@ class Played(NamedTuple):
 
 
 def play(seed: int, mutant: str, number: int) -> Played:
-    """Play one schedule."""
     world = World(seed, number, MUTANTS[mutant]() if mutant else Machine())
     promise = said = ""
     try:
@@ -85,7 +84,6 @@ def play(seed: int, mutant: str, number: int) -> Played:
 
 
 def play_fleet(seed: int, mutant: str, number: int, *, rule: str = "") -> Played:
-    """Play one schedule of a fleet."""
     world = FleetWorld(seed, number, FLEET_MUTANTS[mutant]() if mutant else FleetMachine())
     promise = said = ""
     try:
@@ -127,7 +125,6 @@ class Schedules:
         self._trace = hashlib.sha256()
 
     def add(self, played: Played) -> None:
-        """Count one schedule."""
         if played.promise:
             self.broken[played.promise] += 1
             self.first_failing = self.first_failing or played.said

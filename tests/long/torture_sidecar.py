@@ -48,8 +48,6 @@ class Faults:
         setattr(module, name, self.wrapped(name, getattr(module, name)))
 
     def wrapped(self, name: str, real: Any) -> Any:
-        """The function, counted."""
-
         def call(*args: Any, **options: Any) -> Any:
             self._count(name)
             return real(*args, **options)

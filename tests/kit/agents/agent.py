@@ -32,7 +32,6 @@ __all__ = [
 
 
 def main() -> int:
-    """Run a mode."""
     words = sys.argv[1:]
     memory = None
     if words[0] == "--memory":

@@ -64,7 +64,6 @@ def leave_a_child(*, stubborn: bool = False) -> None:
 
 
 def fail(how: bytes) -> None:
-    """Die."""
     if how == b"exit_1":
         os._exit(1)
     elif how == b"sigsegv":

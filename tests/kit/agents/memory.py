@@ -37,7 +37,6 @@ class Memory:
         return _lines(self._prompts)
 
     def forget(self) -> None:
-        """A new session begins."""
         if os.path.exists(self._prompts):
             os.remove(self._prompts)
 

@@ -245,7 +245,6 @@ def _opening() -> Iterator[Row]:
 
 
 def rows() -> list[Row]:
-    """Every honest turn."""
     return list(
         chain(
             _beside("program", samples("programs.txt")),

@@ -35,7 +35,6 @@ class Measure(NamedTuple):
 
 
 def all_rows() -> list[Row]:
-    """The corpus."""
     return [*honest.rows(), *failing.rows()]
 
 

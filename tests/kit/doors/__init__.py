@@ -92,15 +92,12 @@ class DoorClient(Client):
 
     @property
     def texts(self) -> list[str]:
-        """The texts that were shown so far."""
         return texts(self.frames)
 
     def updates(self, kind: str) -> list[Frame]:
-        """The updates of a kind, so far."""
         return [u for u in map(update_of, self.frames) if u.get("sessionUpdate") == kind]
 
     def answers(self, request_id: int) -> list[Frame]:
-        """Every answer to a request, so far."""
         return [f for f in self.frames if "method" not in f and f.get("id") == request_id]
 
     def roundtrip(self) -> None:

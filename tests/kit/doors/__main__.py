@@ -33,7 +33,6 @@ class ToFile(logging.Handler):
 
 
 def main(door: str, *words: str) -> None:
-    """Be the agent."""
     named = dict(word.split("=", 1) for word in words if "=" in word)
     options = None
     if "quiet" not in words:

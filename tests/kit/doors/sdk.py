@@ -84,6 +84,5 @@ async def second_door(work: Work) -> None:
 
 
 def run(work: Work, options: lastword.Options | None) -> None:
-    """Be the agent."""
     agent = (AgentWithCancel if work.on_cancel else Agent)(work)
     asyncio.run(lastword.run_agent(agent, options=options))

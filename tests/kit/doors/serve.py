@@ -42,8 +42,6 @@ class Turn:
 
 
 def methods(work: Work) -> dict[str, Any]:
-    """The handlers."""
-
     async def initialize(_client: Any) -> Any:
         return {"protocolVersion": 1, "agentInfo": {"name": "recorded", "version": "1"}}
 
@@ -81,6 +79,5 @@ async def second_door(work: Work) -> None:
 
 
 def run(work: Work, options: lastword.Options | None) -> None:
-    """Be the agent."""
     serve = functools.partial(lastword.serve, methods(work), options=options)
     anyio.run(serve, backend=work.door)

@@ -217,7 +217,6 @@ class Work:
         return session_id
 
     async def other(self, name: str, params: dict[str, Any]) -> Any:
-        """Another request or notification."""
         if name == "agent/go":
             self.go()
         elif name == "fail":
@@ -262,7 +261,6 @@ class Work:
             self._spawned.append(asyncio.ensure_future(work()))
 
     def go(self) -> None:
-        """Let all go on that wait."""
         self._go.set()
         self._go = anyio.Event()
 

@@ -45,7 +45,6 @@ async def until(what: str, holds: Callable[[], Any]) -> None:
 
 
 def node(name: str = "box", used: int = 0) -> NodeRecord:
-    """Return some record of a node."""
     return NodeRecord(
         node=name,
         instance="1f",

@@ -29,7 +29,6 @@ def prepared(folder: Path) -> Path:
 
 
 def replaced(text: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return a text with each of these, which it has, replaced."""
     for named, here in pairs:
         assert named in text, named
         text = text.replace(named, here)

@@ -49,14 +49,12 @@ class FaultyStore(MemoryReplicaStore):
             raise OutcomeUnknownError("lost")
 
     async def claim(self, session_id: str, expected: StreamEnd, node: str) -> StreamEnd:
-        """Begin the next term."""
         self._fail()
         end = await super().claim(session_id, expected, node)
         self._lose()
         return end
 
     async def publish(self, session_id: str, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
-        """Store a batch."""
         self._fail()
         end = await super().publish(session_id, batch, after)
         self.batches.append(batch)
@@ -80,12 +78,10 @@ class Listening:
             self.stalls.append(reason)
 
     def resumed(self, session_id: str, seconds: float) -> None:
-        """Note it."""
         del session_id
         self.resumptions.append(seconds)
 
     def fenced(self, session_id: str, fenced: Fenced) -> None:
-        """Note it."""
         del session_id
         self.fences.append(fenced)
         self.is_fenced.set()

@@ -28,18 +28,14 @@ class LatePublisher:
             self.committed(committed)
 
     def committed(self, last: int) -> None:
-        """Replicate it later."""
         assert self.log is not None
         self._later(partial(self.log.replicated, last))
 
     def state_changed(self) -> None:
-        """Note it."""
         self.states += 1
 
     def trimmed(self, first: int) -> None:
-        """Note it."""
         self.first = first
 
     def stop(self) -> None:
-        """Note it."""
         self.is_stopped = True

@@ -34,23 +34,19 @@ class MemoryBucket(Generic[RecordT]):
         return self.written
 
     def expire(self, name: str) -> None:
-        """Let a record end."""
         self.stored.pop(name, None)
 
     async def read(self, name: str) -> StoredRecord[RecordT] | None:
-        """Return a record."""
         self._reach()
         return self.stored.get(name)
 
     async def create(self, name: str, record: RecordT) -> int:
-        """Create a record that is not there."""
         self._reach()
         if name in self.stored:
             raise FencedError("there is one")
         return self._store(name, record)
 
     async def renew(self, name: str, record: RecordT, revision: int) -> int:
-        """Replace a revision."""
         self._reach()
         if name not in self.stored or self.stored[name].revision != revision:
             raise FencedError("it has another revision")
@@ -62,7 +58,6 @@ class MemoryBucket(Generic[RecordT]):
         return self._store(name, record)
 
     async def delete(self, name: str, revision: int = 0) -> None:
-        """Delete a record."""
         self._reach()
         if revision and (name not in self.stored or self.stored[name].revision != revision):
             raise FencedError("it has another revision")

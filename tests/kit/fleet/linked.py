@@ -40,7 +40,6 @@ class Served:
 
     @property
     def address(self) -> NodeAddress:
-        """Return where it listens."""
         return self.listener.address
 
     async def _echo(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,7 +52,6 @@ class Served:
 
 @contextlib.asynccontextmanager
 async def served(key: bytes = KEY, limit: int = wire.LINE_LIMIT_BYTES) -> AsyncIterator[Served]:
-    """Listen, under a fuse."""
     async with asyncio.timeout(FUSE_SECONDS):
         made = Served(key, limit)
         try:

@@ -62,7 +62,6 @@ class Node(Gateway):
         return Keeper(self.fleet_key.derived(TOKENS))
 
     def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
-        """A token for the fleet."""
         return self.keeper.token(Grant(role, session, expires))
 
     def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:

@@ -68,12 +68,10 @@ class OwningNode:
         """Serve nobody."""
 
     def fenced(self, session_id: str, term: int, entries: int) -> None:
-        """Note what was left."""
         self.left.append((session_id, term, entries))
         self.has_left.set()
 
     def leave_all(self) -> None:
-        """Note it."""
         self.has_left_all = True
 
     def path(self, session_id: str) -> str:
@@ -100,7 +98,6 @@ class OwnedHere:
         self.notices: list[str] = []
 
     def say(self, *texts: str) -> None:
-        """Write entries."""
         self.log.append([LogEntry(LogKind.OUT, 1, text.encode()) for text in texts])
 
     def said(self) -> list[str]:
@@ -113,10 +110,8 @@ class OwnedHere:
         return msgspec.structs.replace(owner("").view, id=self.id, state=state, cwd="/work")
 
     def show_outage(self, line: str, times: int) -> None:
-        """Note it."""
         self.notices.append(f"{times}: {line}")
 
     def finish(self) -> None:
-        """Close the log."""
         self.is_finished = True
         self.log.finish()

@@ -33,7 +33,6 @@ class MemoryStream:
 
     @property
     def end(self) -> StreamEnd:
-        """The stream's end."""
         return self.messages[-1].end if self.messages else EMPTY
 
 
@@ -63,7 +62,6 @@ class MemoryReplicas:
         return end
 
     def publish(self, session_id: str, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
-        """Store a batch."""
         stream = self._fenced(session_id, after)
         if batch.state is not None:
             stream.state = batch.state
@@ -94,7 +92,6 @@ class MemoryReplicas:
         stream.messages[:-1] = [each for each in stream.messages[:-1] if each.first >= first]
 
     def forget(self, session_id: str) -> None:
-        """Drop a session."""
         self.streams.pop(session_id, None)
 
     def lose(self, session_id: str, count: int) -> None:
@@ -131,7 +128,6 @@ class MemoryReplicaStore:
         return self.replicas.read(session_id, after, max_bytes)
 
     async def state(self, session_id: str) -> LogState | None:
-        """Return the stored state."""
         return self.replicas.of(session_id).state
 
     async def trim(self, session_id: str, before: int) -> None:
@@ -139,7 +135,6 @@ class MemoryReplicaStore:
         self.replicas.trim(session_id, before)
 
     async def forget(self, session_id: str) -> None:
-        """Drop a session."""
         self.replicas.forget(session_id)
 
     async def wait(self, session_id: str, after: int, seconds: float) -> bool:

@@ -97,23 +97,19 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where the fleet connects."""
         return f"nats://{USER}:{PASSWORD}@{self.address}"
 
     @property
     def pid(self) -> int:
-        """Its process' id."""
         assert self._process is not None
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether its process lives."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def log(self) -> str:
-        """What it has logged."""
         return (self._folder / "log").read_text(errors="replace")
 
     def start(self, routes: Sequence[str] = (), more: str = "") -> None:
@@ -209,12 +205,10 @@ class Cluster:
 
     @property
     def urls(self) -> list[str]:
-        """Where the fleet connects."""
         return [server.url for server in self.servers]
 
     @property
     def option(self) -> str:
-        """The value of `--fleet`."""
         return ",".join(self.urls)
 
     def start(self, server: Server) -> None:

@@ -26,7 +26,6 @@ class ApiAnswer(msgspec.Struct):
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
         return msgspec.json.decode(self.body)
 
 
@@ -41,7 +40,6 @@ class ApiClient:
     def ask(
         self, path: str, *, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> ApiAnswer:
-        """Ask for a path."""
         with contextlib.closing(self._connection()) as connection:
             said = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, self._known() | said)

@@ -60,7 +60,6 @@ class Box:
         self.known_hosts.write_text(f"box {key}")
 
     def install(self, name: str, script: str) -> None:
-        """Put a program there."""
         program = self.home / ".local/bin" / name
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
@@ -124,7 +123,6 @@ class Box:
         return [int(each) for each in text.split()]
 
     def cut(self) -> None:
-        """Cut all connections to it."""
         for pid in self.sessions():
             self._signal(pid, signal.SIGKILL)
 
@@ -151,7 +149,6 @@ class Box:
         return kept | {"HOME": str(home), "PATH": path, "LASTWORD_NO_CONFIG": "1"}
 
     def ssh(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Run a command there."""
         return subprocess.run(
             [str(self.user_bin / "ssh"), "box", command],
             stdin=subprocess.DEVNULL,

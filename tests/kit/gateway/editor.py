@@ -49,7 +49,6 @@ class Editor:
             self._grown.notify_all()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Say something."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")
 
@@ -68,13 +67,11 @@ class Editor:
             return found
 
     async def answer(self, request_id: int) -> dict[str, Any]:
-        """The answer to a request."""
         found = await self.wait_for(lambda editor: editor.answers(request_id))
         first: dict[str, Any] = found[0]
         return first
 
     def answers(self, request_id: int) -> list[dict[str, Any]]:
-        """All answers to a request."""
         return [
             each for each in self.frames if each.get("id") == request_id and "method" not in each
         ]
@@ -93,12 +90,10 @@ class Editor:
         return session_id
 
     def prompt(self, session_id: str, text: str) -> int:
-        """Send a prompt; gives its id."""
         blocks = [{"type": "text", "text": text}]
         return self.ask("session/prompt", {"sessionId": session_id, "prompt": blocks})
 
     def updates(self, kind: str) -> list[dict[str, Any]]:
-        """The updates of one kind, in order."""
         found = [
             each["params"]["update"]
             for each in self.frames

@@ -11,14 +11,12 @@ SESSION = "s1"
 
 
 def frame_of(line: bytes) -> jsonrpc.Frame:
-    """A line decoded."""
     frame = jsonrpc.decode(line)
     assert isinstance(frame, jsonrpc.Frame)
     return frame
 
 
 def update_line(kind: str, **members: Any) -> bytes:
-    """An update, as a line."""
     update = {"sessionUpdate": kind} | members
     return jsonrpc.notification("session/update", {"sessionId": SESSION, "update": update})
 
@@ -42,7 +40,6 @@ def told(number: int, viewer: str = "") -> LogEntry:
 
 
 def said(number: int, viewer: str = "a", request: bytes = b"7", text: str = "go") -> LogEntry:
-    """A prompt."""
     params = {"sessionId": SESSION, "prompt": [{"type": "text", "text": text}]}
     line = jsonrpc.request(request, "session/prompt", params)
     about = About(viewer=viewer, request=request, number=number, method="session/prompt")

@@ -89,7 +89,6 @@ class FaultProxy:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
         assert self._server is not None
         port: int = self._server.sockets[0].getsockname()[1]
         return port

@@ -116,11 +116,9 @@ class OfThread(list[HeldSession]):
         self._own = threading.local()
 
     def append(self, session: HeldSession) -> None:
-        """Note one."""
         vars(self._own).setdefault("sessions", []).append(session)
 
     def __iter__(self) -> Iterator[HeldSession]:
-        """Return those of this thread."""
         return iter(vars(self._own).get("sessions", ()))
 
 
@@ -144,7 +142,6 @@ class RecorderThread:
         self._thread.start()
 
     def send(self, rows: list[Row]) -> None:
-        """Send rows."""
         if rows:
             self._sent.put(rows)
 
@@ -385,7 +382,6 @@ class InsideGateway(Place):
             return pool.submit(asyncio.run, what(known)).result(FUSE_SECONDS)
 
     def close(self) -> None:
-        """End all of it."""
         if not self._signals:  # it is closed
             return
         try:

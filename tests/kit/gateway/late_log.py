@@ -37,7 +37,6 @@ class LateLog:
 
     @property
     def epoch(self) -> str:
-        """Identify the numbering."""
         return self._log.epoch
 
     @property
@@ -52,7 +51,6 @@ class LateLog:
 
     @property
     def size_bytes(self) -> int:
-        """The size of what is committed."""
         return self._log.size_bytes
 
     @property
@@ -67,7 +65,6 @@ class LateLog:
 
     @property
     def pins(self) -> Pins:
-        """The pinned entries."""
         return self._log.pins
 
     def append(self, entries: Sequence[LogEntry]) -> int:
@@ -89,7 +86,6 @@ class LateLog:
         return self._log.read(after, max_entries=max_entries, max_bytes=max_bytes)
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Drop the oldest entries."""
         return self._log.trim(limit_bytes=limit_bytes, before_ms=before_ms)
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
@@ -101,11 +97,9 @@ class LateLog:
         return self._log.pins_of(prefix)
 
     def remember(self, name: str, value: str) -> None:
-        """Store a fact."""
         self._log.remember(name, value)
 
     def remembered(self, name: str) -> str:
-        """Return a stored fact."""
         return self._log.remembered(name)
 
     def finish(self) -> None:

@@ -53,7 +53,6 @@ class LimitedLink:
 
     @property
     def until(self) -> float:
-        """When it goes on."""
         return (self.stored and self.stored.wait.until_epoch_seconds) or 0.0
 
     @property

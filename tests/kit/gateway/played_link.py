@@ -134,7 +134,6 @@ class PlayedFront:
         self._due = (self._attachment.live_from, jsonrpc.result(request_id, result))
 
     def detach(self) -> None:
-        """The socket has gone."""
         self._due = None
         if self._attachment is not None:
             self.hub.detach(self._attachment, 0.0, 0, code=1006, cause="cut")
@@ -157,7 +156,6 @@ class PlayedFront:
     # The agent.
 
     def from_agent(self, *lines: bytes) -> None:
-        """The agent speaks."""
         frames = [each for each in map(jsonrpc.decode, lines) if isinstance(each, jsonrpc.Frame)]
         self._carry_out(self.hub.from_agent(frames, 0.0, 0))
 
@@ -207,7 +205,6 @@ class PlayedLink:
     # The editor.
 
     def say(self, message: dict[str, Any]) -> None:
-        """The editor says something."""
         line = json.dumps({"jsonrpc": "2.0"} | message).encode()
         self.carry_out(self.connector.from_editor(line, self.now))
 
@@ -224,7 +221,6 @@ class PlayedLink:
         return self.ask("initialize", params)
 
     def prompt(self) -> int:
-        """The editor prompts."""
         self._tag += 1
         return self.ask("session/prompt", {"sessionId": SESSION, "prompt": [], "tag": self._tag})
 
@@ -247,7 +243,6 @@ class PlayedLink:
             self._questions.remove(frame["params"]["requestId"])
 
     def answers(self, number: int) -> list[dict[str, Any]]:
-        """The answers that a request has had."""
         return [each for each in self.given if each.get("id") == number and "method" not in each]
 
     def decide(self) -> None:
@@ -283,7 +278,6 @@ class PlayedLink:
             self.front.from_agent(jsonrpc.error(number, CRASH) if fails else ended)
 
     def question(self) -> None:
-        """The agent asks."""
         self._agent_asks += 1
         params = {"sessionId": SESSION, "options": []}
         request = jsonrpc.request(b"%d" % self._agent_asks, "session/request_permission", params)
@@ -292,7 +286,6 @@ class PlayedLink:
     # The link.
 
     def open(self) -> None:
-        """A socket is there."""
         if not self.front.is_open:
             self.front.is_open = True
             self.carry_out(self.connector.opened())
@@ -338,7 +331,6 @@ class PlayedLink:
                 self._from_gateway(self.front.down.pop(0))
 
     def step(self) -> None:
-        """Something happens."""
         self.now += self._dice() * 3
         throw = self._dice()
         for limit, act in _STEPS:

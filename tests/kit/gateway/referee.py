@@ -84,7 +84,6 @@ class Referee:
         raise BrokenGatewayPromiseError(promise, said)
 
     def sits(self, viewer: Viewer) -> None:
-        """There is such a viewer."""
         self._accounts[viewer.id] = Account()
         self._viewers[viewer.id] = viewer
 
@@ -112,7 +111,6 @@ class Referee:
             self._broken("endless", f"{viewer.id} connected {connects} times and goes on")
 
     def committed(self, first: int, head: int, entries: Sequence[LogEntry]) -> None:
-        """These were committed."""
         self._first = first
         for seq, entry in enumerate(entries, head - len(entries) + 1):
             if seq in self._truth:
@@ -154,7 +152,6 @@ class Referee:
                     self._broken("V3", f"update {tag} was sent and is not committed")
 
     def refused_cursor(self, cursor: Cursor | None, head: int) -> None:
-        """A cursor was refused."""
         if cursor is None or cursor.seq <= head:
             self._broken("V10", f"a good cursor was refused: {cursor}")
 
@@ -223,11 +220,9 @@ class Referee:
                     self._broken("V5", f"{viewer.id} has an answer at {before} and not {seq}")
 
     def prompted(self, viewer: Viewer, request: int, tag: int) -> None:
-        """A viewer sent a prompt."""
         self._prompts[viewer.id, request] = tag
 
     def reached_agent(self, tag: int) -> None:
-        """A prompt reached the agent."""
         self._reached[tag] += 1
         if self._reached[tag] > 1:
             self._broken("double", f"prompt {tag} reached the agent twice")
@@ -263,11 +258,9 @@ class Referee:
             self._broken("mistaken", f"{viewer.id} was given {session}, of {asked.sessions}")
 
     def asked(self, number: int) -> None:
-        """The agent asked."""
         self._asks[number] = 0
 
     def agent_was_answered(self, number: int) -> None:
-        """The agent got an answer."""
         self._asks[number] += 1
         if self._asks[number] > 1:
             self._broken("V7", f"the agent's question {number} was answered twice")

@@ -83,15 +83,12 @@ class Place:
         }
 
     def stderr(self) -> str:
-        """What was written to stderr by all of it."""
         return (self.folder / "stderr").read_text(errors="replace")
 
     def keeper(self) -> Keeper:
-        """The keeper of its tokens."""
         return Keeper.at(str(self.state / "gateway"))
 
     def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
-        """A token for it."""
         return self.keeper().token(Grant(role, session, expires))
 
     def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:
@@ -178,7 +175,6 @@ class Gateway(Place):
         return done.stdout.strip()
 
     def close(self) -> None:
-        """End all of it."""
         held = self.holders()
         try:
             if self.front.poll() is None:

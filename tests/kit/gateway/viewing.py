@@ -95,7 +95,6 @@ class ViewerClient:
         self._stack.close()
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Send a frame."""
         self._socket.send(msgspec.json.encode({"jsonrpc": "2.0"} | frame).decode())
 
     def request(self, method: str, params: dict[str, Any], *, id_: int = 0) -> int:
@@ -106,7 +105,6 @@ class ViewerClient:
         return number
 
     def next(self) -> dict[str, Any]:
-        """The next frame."""
         if not self._lines:
             self._lines.extend(str(self._socket.recv(FUSE_SECONDS)).split("\n"))
             self.messages += 1
@@ -127,30 +125,25 @@ class ViewerClient:
         raise AssertionError(f"the fuse burned: {self.frames}")
 
     def answer(self, request: int) -> dict[str, Any]:
-        """The answer to a request of its own."""
         return self.find(lambda frame: frame.get("id") == request and "method" not in frame)
 
     def answers_to(self, request: int) -> list[dict[str, Any]]:
-        """The answers to a request that have come."""
         return [
             frame for frame in self.frames if frame.get("id") == request and "method" not in frame
         ]
 
     def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask, and give the result."""
         answer = self.answer(self.request(method, params))
         assert "result" in answer, answer
         result: dict[str, Any] = answer["result"]
         return result
 
     def new(self, folder: Path) -> str:
-        """A new session."""
         result = self.result("session/new", {"cwd": str(folder), "mcpServers": []})
         session_id: str = result["sessionId"]
         return session_id
 
     def load(self, session: str, folder: Path, **more: Any) -> dict[str, Any]:
-        """See a session that there is."""
         params = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
         return self.result("session/load", params | more)
 
@@ -170,7 +163,6 @@ class ViewerClient:
         self.send({"id": asked["id"], "result": outcome})
 
     def updates(self, kind: str) -> list[dict[str, Any]]:
-        """The updates of a kind that came."""
         found = [frame.get("params", {}).get("update", {}) for frame in self.frames]
         return [update for update in found if update.get("sessionUpdate") == kind]
 

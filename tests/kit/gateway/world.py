@@ -58,7 +58,6 @@ class WatchedLog(MemoryLog):
         self._referee = referee
 
     def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries."""
         head = super().append(entries)
         self._referee.committed(self.first, head, entries)
         return head
@@ -71,11 +70,9 @@ class Machine:
     """How the parts are put together; a mutant puts one of them together wrongly."""
 
     def log(self, referee: Referee) -> WatchedLog:
-        """A log."""
         return WatchedLog(referee)
 
     def hub(self, log: WatchedLog, numbers: Callable[[], int]) -> Hub:
-        """A hub on a log."""
         return CommittingHub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
 
     def openings(self) -> Openings:
@@ -400,7 +397,6 @@ class World:
                 self._reach(seat)
 
     def _reach(self, seat: Seat) -> None:
-        """A viewer connects again."""
         seat.link.opened(self._now_ms)
         self._attach_from(seat)
 

@@ -121,7 +121,6 @@ def asks(w: World) -> None:
 
 
 def opens(w: World) -> None:
-    """It opens another session."""
     w.client(frames.request(w.client_id(), b"session/new", b"", b',"cwd":"/w","mcpServers":[]'))
 
 
@@ -165,7 +164,6 @@ def insists(w: World) -> None:
 
 
 def leaves(w: World) -> None:
-    """It closes its side."""
     w.do("close")
 
 

@@ -394,7 +394,6 @@ class Departures(SessionRules):
         return not self.retry and (self.failing or self.options.tries_again)
 
     def to_agent(self, sent: bytes) -> None:
-        """This goes to the agent."""
         sent = without_wish(sent)
         sent = self._as_client_sent(sent)
         frame = read(sent)

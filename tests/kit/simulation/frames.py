@@ -169,7 +169,6 @@ def bare_id(raw: bytes) -> bytes:
 
 
 def members(line: bytes) -> dict[str, Any]:
-    """A frame in full."""
     value = json.loads(line)
     return value if isinstance(value, dict) else {}
 
@@ -182,7 +181,6 @@ def body(line: bytes) -> bytes:
 
 
 def prompt(request_id: bytes, session: bytes, text: bytes = b"hi") -> bytes:
-    """A prompt."""
     return (
         b'{"jsonrpc":"2.0","id":%b,"method":"session/prompt","params":{"sessionId":"%b",'
         b'"prompt":[{"type":"text","text":"%b"}]}}' % (request_id, session, text)
@@ -200,7 +198,6 @@ def request(request_id: bytes, method: bytes, session: bytes, more: bytes = b"")
 
 
 def notification(method: bytes, params: bytes) -> bytes:
-    """A notification."""
     return b'{"jsonrpc":"2.0","method":"%b","params":%b}' % (method, params)
 
 
@@ -215,7 +212,6 @@ def withdraw(request_id: bytes) -> bytes:
 
 
 def result(request_id: bytes, value: bytes = b"{}") -> bytes:
-    """An answer that succeeds."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (request_id, value)
 
 
@@ -225,7 +221,6 @@ def stopped(request_id: bytes, reason: bytes = b"end_turn") -> bytes:
 
 
 def error(request_id: bytes, value: bytes) -> bytes:
-    """An answer that fails."""
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (request_id, value)
 
 
@@ -238,7 +233,6 @@ def update(session: bytes, kind: bytes, more: bytes = b"") -> bytes:
 
 
 def chunk(session: bytes, text: bytes, kind: bytes = b"agent_message_chunk") -> bytes:
-    """A piece of text."""
     return update(session, kind, b',"content":{"type":"text","text":"%b"}' % text)
 
 

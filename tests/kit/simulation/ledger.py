@@ -181,12 +181,10 @@ class Ledger:
         """What it said holds no more."""
 
     def agent_started(self) -> None:
-        """The next one runs."""
         self.generation += 1
         self.alive = True
 
     def client_left(self) -> None:
-        """Nobody listens any more."""
         self.client_gone = True
 
     def stood_still(self, seconds: float) -> None:

@@ -309,7 +309,6 @@ class Drawn:
         return b'"modes":{"currentModeId":"%b","availableModes":[]}' % mode
 
     def _while_down(self, world: World, dice: float) -> None:
-        """There is no agent."""
         if world.player.ordered and dice < 0.5:
             failing = world.chance(0.3 * self._start_fails)
             world.do("start_fails" if failing else "start")

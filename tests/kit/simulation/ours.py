@@ -62,7 +62,6 @@ def within_bounds(frame: bytes) -> None:
 
 
 def payload(error: Any) -> None:
-    """Check a typed payload."""
     _must("payload", isinstance(error, dict), "the payload is no object")
     message = error.get("message")
     _must("payload", error.get("type") in TYPES, f"type {error.get('type')!r}")

@@ -310,7 +310,6 @@ class ProcessPlayer(Player):
         self.referee.nobodys_line(self._taken())
 
     def _still(self, seconds: float) -> None:
-        """The sidecar stands still."""
         if self.client_open:
             stopped = time.monotonic()
             self.client.signal(SIGSTOP)

@@ -39,7 +39,6 @@ class Referee(Departures):
     """The rules over what arrives."""
 
     def client_line(self, line: bytes, out: list[Out], now: float) -> None:
-        """The client sent this."""
         frame = read(line)
         passes = False
         self.client_lines += 1
@@ -68,7 +67,6 @@ class Referee(Departures):
             raise BrokenPromiseError("G4", f"kept from the agent: {line[:200]!r}")
 
     def agent_line(self, line: bytes, out: list[Out]) -> None:
-        """The agent sent this."""
         if not is_text(line):
             line = line.decode(errors="replace").encode()
         line = self.as_client_knows(line)

@@ -80,11 +80,9 @@ class World:
         """The requests for a model that the agent has not dealt with -> the model."""
 
     def chance(self, probability: float) -> bool:
-        """Does it happen?"""
         return self.roll() < probability
 
     def pick(self, values: Sequence[_T]) -> _T:
-        """One of them."""
         return values[int(self.roll() * len(values))]
 
     def do(self, *event: object) -> None:
@@ -100,7 +98,6 @@ class World:
             player.to_agent.clear()
 
     def client(self, line: bytes) -> None:
-        """The client sends a line."""
         self.do("client", line)
 
     def agent(self, *lines: bytes) -> None:

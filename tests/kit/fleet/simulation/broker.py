@@ -141,14 +141,12 @@ class Broker:
         return end
 
     def claim(self, expected: StreamEnd, node: str) -> StreamEnd:
-        """Begin the next term."""
         end = self.replicas.claim(SESSION, expected, node)
         self._referee.claimed(expected, end)
         return end
 
     @property
     def end(self) -> StreamEnd:
-        """The stream's end."""
         return self.replicas.of(SESSION).end
 
     def reads_late(self) -> bool:

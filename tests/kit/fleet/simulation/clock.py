@@ -19,7 +19,6 @@ class Clock:
 
     @property
     def now_ms(self) -> int:
-        """The time in milliseconds."""
         return int(self.now * 1000)
 
     def later(self, seconds: float, act: Callable[[], object]) -> None:
@@ -28,7 +27,6 @@ class Clock:
         heapq.heappush(self._acts, (self.now + max(0.0, seconds), self._count, act))
 
     def run(self, seconds: float) -> None:
-        """Let this time pass."""
         until = self.now + seconds
         while self._acts and self._acts[0][0] <= until:
             self.now, _, act = heapq.heappop(self._acts)

@@ -24,11 +24,9 @@ class LocalFile(MemoryLog):
 
     @property
     def facts(self) -> dict[str, str]:
-        """The stored facts."""
         return dict(self._facts)
 
     def renew_epoch(self) -> None:
-        """Name the numbers anew."""
         self.epoch = self._epochs()
 
 

@@ -83,7 +83,6 @@ class Owner:
 
     @property
     def term(self) -> int:
-        """Its term."""
         return self.replication.end.term if self.replication else 0
 
     # The process.

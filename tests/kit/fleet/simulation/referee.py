@@ -72,7 +72,6 @@ class FleetReferee:
     # The stream.
 
     def stored(self, batch: ReplicaBatch, before: StreamEnd, end: StreamEnd) -> None:
-        """The broker has stored a batch."""
         if end.term < before.term and not self._has_lost_tail:
             self.broken("terms", f"{end.term} of {end.node} follows {before.term} of {before.node}")
         replaced = [seq for seq in self._stream if seq >= batch.first] if batch.entries else []
@@ -104,7 +103,6 @@ class FleetReferee:
 
     @property
     def stream(self) -> list[LogEntry]:
-        """What a reader of the stream has."""
         return [self._stream[seq] for seq in sorted(self._stream)]
 
     def lost_copy(self, *, is_last: bool) -> None:
@@ -132,7 +130,6 @@ class FleetReferee:
         return not tag or tag in self._stored_tags or tag in self._alone
 
     def reached_agent(self, tag: int, node: str) -> None:
-        """A prompt has reached an agent."""
         self._prompts[tag] += 1
         self.counts["prompts"] += 1
         if self._prompts[tag] > 1 and not self._has_lost_tail and tag not in self._alone:
@@ -153,7 +150,6 @@ class FleetReferee:
         self._accounts[viewer] = Account()
 
     def sent(self, frames: Sequence[dict[str, Any]]) -> None:
-        """These are sent to a viewer."""
         for frame in frames:
             for tag in tags_in(frame):
                 if not self._is_stored(tag):
@@ -181,7 +177,6 @@ class FleetReferee:
         return seq
 
     def answered(self, viewer: str, request: int, sent: int) -> None:
-        """A viewer has an answer."""
         self._answers[viewer, request] += 1
         self.counts["answers"] += 1
         if self._answers[viewer, request] > sent:

@@ -60,7 +60,6 @@ class FleetMachine:
         return broker.earlier_end() if broker.reads_late() else broker.end
 
     def publish(self, broker: Broker, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
-        """Store a batch."""
         return broker.publish(batch, after)
 
     def unknown(self, owner: Owner, now: float) -> list[Effect]:
@@ -102,7 +101,6 @@ class Follower:
         self._pos = 0
 
     def reads(self, entries: Sequence[Any]) -> None:
-        """It shows entries."""
         for entry in entries:
             self._world.referee.followed(entry)
 
@@ -156,7 +154,6 @@ class FleetWorld:
         return int(self.dice() * count)
 
     def epoch(self) -> str:
-        """A new epoch."""
         self._epochs += 1
         return f"e{self._epochs}"
 
@@ -201,7 +198,6 @@ class FleetWorld:
         return [node.owner for node in self.nodes if node.owner and not node.owner.is_over]
 
     def serving(self) -> list[Owner]:
-        """Those that serve."""
         return [owner for owner in self.owners() if owner.serves]
 
     def _a_serving(self) -> Owner | None:
@@ -296,7 +292,6 @@ class FleetWorld:
         owner.from_agent([jsonrpc.request(request_id, "session/request_permission", params)])
 
     def to_agent(self, owner: Owner, line: bytes) -> None:
-        """An agent gets a line."""
         frame = jsonrpc.loads(line)
         if frame.get("method") == "session/prompt":
             self.referee.reached_agent(frame["params"]["tag"], owner.node.name)
