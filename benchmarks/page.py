@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT))
 
 from lastword.core.timeline.entry import Kind  # noqa: E402 - found from here
 from tests.interop.page.browser import Browser  # noqa: E402
+from tests.kit.gateway.agents import HOSTILE, LAST  # noqa: E402
 from tests.kit.gateway.serving import Gateway  # noqa: E402
-from tests.kit.gateway.talkative_agent import HOSTILE, LAST  # noqa: E402
 from tests.kit.gateway.viewing import TYPED, ViewerClient  # noqa: E402
 from tests.kit.log_web import LogWeb  # noqa: E402
 from tests.kit.recording import Book, write  # noqa: E402
@@ -138,7 +138,7 @@ def scrolled(tab: Tab) -> dict[str, Any]:
 
 def gateways(browser: Browser, folder: Path, entries: int, rounds: int) -> dict[str, Any]:
     """The figures of a gateway's session with so many entries."""
-    command = [sys.executable, str(ROOT / "tests/kit/gateway/talkative_agent.py")]
+    command = [sys.executable, str(ROOT / "tests/kit/gateway/agents.py"), "talkative"]
     gateway = Gateway(folder, command)
     try:
         with ViewerClient(gateway, capabilities=TYPED) as viewer:

@@ -47,7 +47,6 @@ class Turn:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of its updates, in order."""
         return [update["sessionUpdate"] for update in self.updates]
 
     @property
@@ -196,12 +195,10 @@ class Client:
         self.send(method=method, params=params)
 
     def prompt(self, text: str, session: str | None = None) -> int:
-        """Send a prompt; gives its id."""
         content = [{"type": "text", "text": text}]
         return self.request("session/prompt", sessionId=session or self.session, prompt=content)
 
     def cancel(self, session: str | None = None, **more: Any) -> None:
-        """Cancel the session's turn."""
         self.notify("session/cancel", sessionId=session or self.session, **more)
 
     def go_on(self) -> None:
@@ -231,7 +228,6 @@ class Client:
             self.peer.pump(_LOOK_SECONDS)
 
     def listen(self, seconds: float) -> None:
-        """Read whatever comes during this time."""
         self.peer.listen(seconds)
 
     def read_to_end(self, *, fuse: float = FUSE_SECONDS) -> bytes:
@@ -260,7 +256,6 @@ class Client:
         return self.expect(lambda f: "method" not in f and f.get("id") == request_id, fuse=fuse)
 
     def call(self, method: str, **params: Any) -> Frame:
-        """Send a request; gives its answer."""
         return self.answer(self.request(method, **params))
 
     def when(self, frame: Frame) -> float:
@@ -269,7 +264,6 @@ class Client:
         return self.peer.moments[number]
 
     def expect_method(self, method: str, *, since: int = 0) -> Frame:
-        """The first message of a method."""
         return self.expect(lambda frame: frame.get("method") == method, since=since)
 
     def expect_text(self, text: str) -> Frame:
@@ -277,7 +271,6 @@ class Client:
         return self.expect(lambda f: update_of(f).get("content") == {"type": "text", "text": text})
 
     def expect_stderr(self, text: str, *, fuse: float = FUSE_SECONDS) -> None:
-        """Read until stderr holds a text."""
         wanted = text.encode()
         self.read_until(lambda: wanted in self.stderr.data, f"{text!r} on stderr", fuse=fuse)
 
@@ -314,7 +307,6 @@ class Client:
     # --- the end
 
     def signal(self, number: int) -> None:
-        """Send the process a signal."""
         os.kill(self.pid, number)
 
     def close_stdin(self) -> None:
@@ -386,7 +378,6 @@ def update_of(frame: Frame) -> Frame:
 
 
 def texts(frames: Sequence[Frame]) -> list[str]:
-    """The texts of the chunks among these frames."""
     contents = [update_of(frame).get("content") for frame in frames]
     return [content["text"] for content in contents if isinstance(content, dict)]
 

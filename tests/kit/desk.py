@@ -117,7 +117,6 @@ class Desk(Editor):
         return bytes(self.stdout.data).splitlines(keepends=True)
 
     def prompt(self, text: str = words, session: str | None = None) -> int:
-        """Begin a turn; gives its id."""
         self._begun = len(self.frames)
         return super().prompt(text, session)
 

@@ -46,7 +46,7 @@ LOADED = (
     *("lastword.cli.gateway.holder", "lastword.gateway.holder.recorder_process"),
     *("lastword.cli.connect", "lastword.cli.log", "lastword.cli.doctor", "lastword.inprocess.sdk"),
     *("uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "websockets.asyncio.client"),
-    *("acp", "anyio._backends._asyncio", "sqlite3", "tests.kit.agents.modes"),
+    *("acp", "anyio._backends._asyncio", "sqlite3", "tests.kit.agents.acp_agent"),
 )
 """What a fork finds loaded; what is missing here is loaded by each that needs it."""
 

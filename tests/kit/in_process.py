@@ -109,13 +109,11 @@ class Shell:
             self.client(self.unread.pop(0))
 
     def show(self, **update: Any) -> None:
-        """The handler sends an update."""
         params = {"sessionId": "s1", "update": update}
         message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
         self.link.from_handler(jsonrpc.dumps(message), CURRENT.get())
 
     def say(self, text: str) -> None:
-        """The handler sends a piece of its answer."""
         content = {"type": "text", "text": text}
         self.show(sessionUpdate="agent_message_chunk", content=content)
 

@@ -47,7 +47,6 @@ SNAKE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 def problems_in(document: Any, command: str) -> list[str]:
-    """What is wrong with a command's document."""
     if not isinstance(document, dict) or next(iter(document), "") != "version":
         return [f"{command}: version does not come first"]
     found = [] if document["version"] == 1 else [f"{command}: its version is not 1"]

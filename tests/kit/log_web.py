@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 def wait_until_recorded(state: Path, turns: int) -> None:
-    """Wait until the record has so many turns that have ended."""
-
     def ended() -> bool:
         listed = json.loads(lastword("log", "--json", state=state).stdout).get("sessions", [])
         found = [each for shown in listed for each in shown["turns"]]

@@ -14,7 +14,6 @@ FOLDER = PROTOCOL / "reading"
 
 @cache
 def document() -> dict[str, list[dict[str, Any]]]:
-    """The whole of the file."""
     read: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "vectors.json").read_text())
     return read
 

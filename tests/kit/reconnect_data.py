@@ -68,7 +68,6 @@ def played(moments: list[Moment], start: int = 0) -> list[list[Any]]:
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole of `vectors.json`."""
     read: dict[str, Any] = json.loads((FOLDER / "vectors.json").read_text(encoding="utf-8"))
     return read
 

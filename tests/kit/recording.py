@@ -148,7 +148,6 @@ class Carrier:
 
 
 def recorded(entries: list[Entry]) -> list[Row]:
-    """What a recorder lets through."""
     carrier = Carrier()
     recorder = Recorder(lambda: carrier)
     for entry in entries:

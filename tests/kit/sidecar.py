@@ -88,7 +88,6 @@ class SidecarClient(Client):
         assert sent == len(piece), self.story("our frames are not taken")
 
     def prompt(self, text: str = FAIL, session: str | None = None) -> int:
-        """Send a prompt; gives its id."""
         return super().prompt(text, session)
 
     def turn(self, text: str = FAIL, *, fuse: float = FUSE_SECONDS) -> Turn:

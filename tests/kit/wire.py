@@ -55,7 +55,6 @@ def error(request_id: Any = 1, code: Any = -32603, message: Any = "boom") -> dic
 
 
 def permission(request_id: Any = 9, session_id: str = "s") -> dict[str, Any]:
-    """The agent asks the user."""
     params = {"sessionId": session_id, "toolCall": {"toolCallId": "t"}, "options": []}
     method = "session/request_permission"
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
@@ -111,7 +110,6 @@ class Wire:
         return self
 
     def stderr(self, data: bytes) -> Self:
-        """The agent writes to stderr."""
         self.carry_out(self.core.receive_stderr(data, self.now))
         return self
 
@@ -129,12 +127,10 @@ class Wire:
         self._ends.carry_out(effects, *came)
 
     def answers(self, request_id: Any = 1) -> list[dict[str, Any]]:
-        """What the client got as answers to one of its requests."""
         frames = [json.loads(frame) for frame in self.to_client]
         return [f for f in frames if "method" not in f and f.get("id") == request_id]
 
     def updates(self) -> list[dict[str, Any]]:
-        """The updates that the client got."""
         frames = [json.loads(frame) for frame in self.to_client]
         return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
 
@@ -151,14 +147,12 @@ def prompted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire
 
 
 def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
-    """The payload of the one answer to a request, which is a failure."""
     (answer,) = wire.answers(request_id)
     payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
     return payload
 
 
 def notices(wire: Wire) -> list[str]:
-    """The notices that the client got."""
     return [each["title"] for each in wire.updates() if each["sessionUpdate"] == "notice"]
 
 

@@ -23,8 +23,8 @@ from lastword.gateway.fleet.records import LEASE_SECONDS
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.fleet.partition import Partition
 from tests.kit.gateway import serving
+from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.limited_agent import prompts_in
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS, patient
@@ -63,7 +63,13 @@ def fleet(
     if haste:
         hasty = (sys.executable, "-m", "tests.kit.fleet.hasty_gateway")
         monkeypatch.setattr(serving, "GATEWAY", hasty)
-    command = [sys.executable, "-m", "tests.kit.gateway.counting_agent", str(tmp_path / "counted")]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.kit.gateway.agents",
+        "counting",
+        str(tmp_path / "counted"),
+    ]
     with Fleet(tmp_path, cluster, command) as fleet:
         yield fleet
 
@@ -230,7 +236,7 @@ def test_a_turn_that_waits_for_the_end_of_a_limit_goes_on_at_another_node(
 ) -> None:
     shared, prompts = tmp_path / "files", tmp_path / "prompts"
     shared.mkdir()
-    limited = [sys.executable, "-m", "tests.kit.gateway.limited_agent", str(prompts), "1", "12"]
+    limited = [sys.executable, "-m", "tests.kit.gateway.agents", "limited", str(prompts), "1", "12"]
     goes_on = ("--continue-at-reset", "--continue-with", "Go on.", "--workspace-id", "limited")
     one = fleet.start("n1", *goes_on, command=limited, root=shared)
     with ViewerClient(one, replay=True) as viewer:

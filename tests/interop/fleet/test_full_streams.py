@@ -27,7 +27,13 @@ LOGS = tuple(f"LW{number}" for number in range(16))
 @pytest.fixture
 def fleet(cluster: Cluster, tmp_path: Path) -> Iterator[Fleet]:
     """A fleet without nodes, whose agents count."""
-    command = [sys.executable, "-m", "tests.kit.gateway.counting_agent", str(tmp_path / "counted")]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.kit.gateway.agents",
+        "counting",
+        str(tmp_path / "counted"),
+    ]
     with Fleet(tmp_path, cluster, command) as fleet:
         yield fleet
 

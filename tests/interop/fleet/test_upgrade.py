@@ -4,19 +4,52 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
 from lastword.gateway import wire
-from tests.kit.fleet.newer_version import with_newer_version
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.fleet.servers import Cluster
 from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_SITE = """
+import msgspec
+
+from lastword.gateway import wire
+from lastword.gateway.fleet.records import Records
+
+_control = wire.control
+
+def control(word, **facts):
+    return _control(word, **facts, of_the_next_version={"more": 1})
+
+def encode(self, bucket, name, record):
+    members = msgspec.to_builtins(record) | {"of_the_next_version": [1]}
+    content = msgspec.json.encode(members)
+    code = self._code(bucket, name, content)
+    return msgspec.json.encode({"code": code, "record": msgspec.Raw(content)})
+
+wire.VERSION += 1
+wire.control = control
+Records.encode = encode
+"""
+
+
+def with_newer_version(folder: Path) -> dict[str, str]:
+    """Return the variables of an environment whose processes are of the next version."""
+    site = folder / "newer"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(_SITE, encoding="utf-8")
+    return {"PYTHONPATH": os.pathsep.join((str(site), str(SOURCE), str(ROOT)))}
+
 
 FOR_EVER = "1000000 10"
 """A prompt of the agent that counts: a word each 10 ms."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from tests.interop.page.browser import Browser, Serve, Tab
 
-COUNTING = [sys.executable, "-m", "tests.kit.gateway.counting_agent"]
-TALKATIVE = [sys.executable, "-m", "tests.kit.gateway.talkative_agent"]
+COUNTING = [sys.executable, "-m", "tests.kit.gateway.agents", "counting"]
+TALKATIVE = [sys.executable, "-m", "tests.kit.gateway.agents", "talkative"]
 NO_SCROLL = "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
 

@@ -13,7 +13,7 @@ import pytest
 from lastword.gateway.viewing.attachment import Role
 from tests.interop.page.cutting import CutLink
 from tests.interop.page.test_page import holds_for_all, new_session
-from tests.kit.gateway.choosing_agent import SIZE
+from tests.kit.gateway.agents import SIZE
 from tests.kit.gateway.serving import agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.interop.page.browser import Browser, Serve
 
-CHOOSING = [sys.executable, "-m", "tests.kit.gateway.choosing_agent"]
+CHOOSING = [sys.executable, "-m", "tests.kit.gateway.agents", "choosing"]
 SLOW_BYTES = 2_000_000
 """A second that a slow link takes."""
 

@@ -3,23 +3,23 @@
 Owns what tests need beside it: a prompt whose text is `fail` runs the mode's fault, `fail MODE
 ARGUMENT...` that of another one, and every other one is served well, so that a test can see whether
 the session lives on. A notification `_agent/go` from the client lets an agent go on that waits for
-it: tests need no sleep for "later". With a memory (`memory.py`) it supports `session/load`, and
-each process knows how many there were before it. What goes wrong is in the `faults_*` modules.
+it: tests need no sleep for "later". With a `Memory` it supports `session/load`, and each process
+knows how many there were before it. A mode is a function of a `faults_*` module: its name is the
+mode's, its docstring what it does.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 from lastword.kit.agent.plain import Output, PlainAgent, text_of
-from tests.kit.agents.modes import AT_PROMPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.kit.agent.plain import Json
-    from tests.kit.agents.memory import Memory
 
 SESSION = "s1"
 FAIL = "fail"
@@ -29,6 +29,70 @@ RECALL = "recall"
 """A prompt that says so is answered with how many prompts the session has seen."""
 
 REPLAYED = "This was said before."
+
+
+AT_START: dict[str, Callable[[Agent], None]] = {}
+"""Run once, before the first message is read."""
+
+AT_PROMPT: dict[str, Callable[[Agent, object], None]] = {}
+"""Run at a prompt that says `fail`, with its id."""
+
+
+def at_start(mode: Callable[[Agent], None]) -> Callable[[Agent], None]:
+    """Register a mode that prepares the agent, or takes its place."""
+    AT_START[_name(mode)] = mode
+    return mode
+
+
+def at_prompt(mode: Callable[[Agent, object], None]) -> Callable[[Agent, object], None]:
+    """Register a mode whose fault is in the turn."""
+    AT_PROMPT[_name(mode)] = mode
+    return mode
+
+
+def _name(mode: Callable[..., None]) -> str:
+    return mode.__name__.replace("_", "-")
+
+
+class Memory:
+    """A folder with an agent's prompts and processes, which outlives each of them."""
+
+    def __init__(self, folder: str) -> None:
+        self._lives = os.path.join(folder, "lives")
+        self._prompts = os.path.join(folder, "prompts")
+
+    def begin_life(self) -> int:
+        """Note that a process has begun; gives the how manieth it is."""
+        _append(self._lives, str(os.getpid()))
+        return len(_lines(self._lives))
+
+    def pids(self) -> list[int]:
+        """The processes that there have been, oldest first."""
+        return [int(line) for line in _lines(self._lives)]
+
+    def note(self, prompt: str) -> None:
+        """Keep a prompt of the session."""
+        _append(self._prompts, prompt)
+
+    def prompts(self) -> list[str]:
+        """The session's prompts, oldest first."""
+        return _lines(self._prompts)
+
+    def forget(self) -> None:
+        if os.path.exists(self._prompts):
+            os.remove(self._prompts)
+
+
+def _append(path: str, line: str) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(line.replace("\n", " ") + "\n")
+
+
+def _lines(path: str) -> list[str]:
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return file.read().splitlines()
 
 
 class Agent(PlainAgent):
@@ -51,7 +115,6 @@ class Agent(PlainAgent):
 
     @property
     def argument(self) -> str:
-        """The mode's own argument."""
         return self.arguments[0] if self.arguments else ""
 
     def ask(self, method: str, **params: object) -> int:

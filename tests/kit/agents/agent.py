@@ -7,28 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from tests.kit.agents import (
-    faults_lives,
-    faults_order,
-    faults_process,
-    faults_secrets,
-    faults_silence,
-    faults_streams,
-    faults_turn,
-)
-from tests.kit.agents.acp_agent import Agent
-from tests.kit.agents.memory import Memory
-from tests.kit.agents.modes import AT_PROMPT, AT_START
+from tests.kit.agents import faults_process, faults_streams, faults_turn
+from tests.kit.agents.acp_agent import AT_PROMPT, AT_START, Agent, Memory
 
-__all__ = [
-    "faults_lives",
-    "faults_order",
-    "faults_process",
-    "faults_secrets",
-    "faults_silence",
-    "faults_streams",
-    "faults_turn",
-]
+__all__ = ["faults_process", "faults_streams", "faults_turn"]
 
 
 def main() -> int:

@@ -8,8 +8,7 @@ import sys
 import time
 
 from lastword.kit.agent.plain import write_all
-from tests.kit.agents.acp_agent import SESSION
-from tests.kit.agents.modes import at_prompt, at_start
+from tests.kit.agents.acp_agent import SESSION, at_prompt, at_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

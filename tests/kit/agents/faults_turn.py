@@ -1,9 +1,14 @@
-"""Turns that end wrongly, or do not end, in an agent whose process is well."""
+"""Agents whose turns end wrongly, late, twice or not at all, while their process is well."""
 
 from __future__ import annotations
 
-from tests.kit.agents.acp_agent import CANCEL, ignore
-from tests.kit.agents.modes import at_prompt, at_start
+import os
+import signal
+import socket
+import subprocess
+
+from lastword.kit.agent.plain import write_all
+from tests.kit.agents.acp_agent import CANCEL, at_prompt, at_start, ignore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,3 +182,124 @@ def refuses_sessions(agent: Agent) -> None:
 def silent_at_initialize(agent: Agent) -> None:
     """Does not answer `initialize`."""
     agent.requests["initialize"] = ignore
+
+
+# --- asks, answers and tells too late, twice, or in the wrong order
+
+
+@at_prompt
+def permission(agent: Agent, prompt: object) -> None:
+    """Asks for a permission, and ends the turn well when it has it."""
+    agent.await_answer(ask_permission(agent))
+    agent.serve(prompt)
+
+
+@at_prompt
+def permission_then_silence(agent: Agent, _prompt: object) -> None:
+    """Asks for a permission, and does nothing more when it has it; confirms a cancel."""
+    agent.await_answer(ask_permission(agent))
+
+
+def ask_permission(agent: Agent) -> int:
+    option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
+    return agent.ask("session/request_permission", toolCall={"toolCallId": "t1"}, options=[option])
+
+
+@at_prompt
+def asks_twice_by_one_id(agent: Agent, prompt: object) -> None:
+    """Asks for two permissions under one id, and ends the turn well at the first answer."""
+    request_id = ask_permission(agent)
+    params = {"sessionId": agent.session_id, "toolCall": {"toolCallId": "t2"}, "options": []}
+    agent.wire.frame(id=request_id, method="session/request_permission", params=params)
+    agent.await_answer(request_id)
+    agent.serve(prompt)
+
+
+@at_start
+def answers_backwards(agent: Agent) -> None:
+    """Says nothing to a prompt that says fail until the next, and then answers that one first."""
+    waiting: list[object] = []
+    serve = agent.serve
+
+    def serve_both(prompt: object) -> None:
+        serve(prompt)
+        for earlier in waiting:
+            serve(earlier)
+        waiting.clear()
+
+    agent.on_fail = lambda _agent, prompt: waiting.append(prompt)
+    agent.serve = serve_both  # type: ignore[method-assign]
+
+
+@at_prompt
+def unordered(agent: Agent, prompt: object) -> None:
+    """Ends a tool call, then goes on with it, and begins it after the turn's answer."""
+    call = {"toolCallId": "t1", "title": "read", "kind": "read"}
+    agent.update("tool_call_update", toolCallId="t1", status="completed")
+    agent.update("tool_call_update", toolCallId="t1", status="in_progress")
+    agent.serve(prompt)
+    agent.update("tool_call", **call, status="pending")
+
+
+@at_start
+def ignores_cancel_and_sigterm(agent: Agent) -> None:
+    """Shows some text, then nothing more, and reacts neither to a cancel nor to SIGTERM."""
+    ignores_cancel(agent)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+# --- silent for one reason each; the modes' first argument is a port on loopback
+
+REQUEST = b"x" * 40_000
+
+
+def _connect(agent: Agent) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(agent.arguments[0])))
+
+
+@at_prompt
+def waits_for_provider(agent: Agent, prompt: object) -> None:
+    """Sends 40 KB, and ends the turn well once there is an answer."""
+    with _connect(agent) as provider:
+        provider.sendall(REQUEST)
+        agent.say(provider.recv(4096).decode())
+    agent.end_turn(prompt)
+
+
+@at_prompt
+def runs_child(_agent: Agent, _prompt: object) -> None:
+    """Runs a program that takes long, in a shell, with a secret as its argument."""
+    subprocess.run(["sh", "-c", "sleep 600; : sk-secret"], check=False, stdin=subprocess.DEVNULL)
+
+
+# --- writes the key which it was given where others read it
+
+
+@at_prompt
+def leaks_the_key(agent: Agent, prompt: object) -> None:
+    """Answers with an error that holds the key it was given, in message and data."""
+    key = os.environ["FOO_API_KEY"]
+    data = {"request": {"headers": {"x-test": key}}, "text": f"key={key}"}
+    agent.answer(prompt, error={"code": -32603, "message": f"Bad key {key}.", "data": data})
+
+
+@at_prompt
+def leaks_the_key_and_dies(agent: Agent, _prompt: object) -> None:
+    """Writes the key that it was given to stderr, and dies."""
+    write_all(2, f"Error: provider refused {os.environ['FOO_API_KEY']}\n".encode())
+    os._exit(1)
+
+
+@at_prompt
+def floods_with_the_key_and_dies(agent: Agent, _prompt: object) -> None:
+    """Writes the key that it was given to stderr some thousand times, and dies."""
+    for _ in range(500):
+        write_all(2, f"{os.environ['FOO_API_KEY']}\n".encode() * 10)
+    os._exit(1)
+
+
+@at_prompt
+def leaks_the_key_and_says_nothing(agent: Agent, prompt: object) -> None:
+    """Writes the key that it was given to stderr, and says end_turn with nothing shown."""
+    write_all(2, f"401 Unauthorized: {os.environ['FOO_API_KEY']}\n".encode())
+    agent.end_turn(prompt)

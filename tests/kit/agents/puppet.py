@@ -8,7 +8,6 @@ import sys
 
 
 def main() -> None:
-    """Hand everything over, and obey."""
     link = socket.socket(socket.AF_UNIX)
     link.connect(sys.argv[1])
     socket.send_fds(link, [b"%d" % os.getpid()], [0, 1, 2])

@@ -160,7 +160,6 @@ class _Play:
 
 
 def play(row: Row, *, client: str = "typed", retry: int = 0) -> Outcome:
-    """Play a row through the core."""
     return _Play(row, client, retry).run()
 
 

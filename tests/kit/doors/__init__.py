@@ -27,7 +27,6 @@ _EXCEPTION_LOGGED = re.compile(r"The handler of \S+ raised \w+\.")
 
 
 def command(door: str, *arguments: str) -> list[str]:
-    """The command of the agent behind a door."""
     return [sys.executable, "-m", "tests.kit.doors", door, *arguments]
 
 
@@ -55,7 +54,6 @@ class DoorClient(Client):
         return self
 
     def open_session(self, session: str) -> DoorClient:
-        """Open another session, of this name."""
         assert "result" in self.call("session/new", cwd=f"/{session}", mcpServers=[])
         return self
 

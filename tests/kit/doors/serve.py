@@ -12,7 +12,6 @@ from tests.kit.doors.work import OTHERS, Work
 
 
 def authors_error(code: int, message: str, data: Any = None) -> Exception:
-    """An error with a code of the author's own."""
     import jsonrpcserver  # noqa: PLC0415 - it warns as it is loaded, and warnings may be errors
 
     return jsonrpcserver.JsonRpcError(code, message, data)

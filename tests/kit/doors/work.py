@@ -234,7 +234,6 @@ class Work:
         return {"echo": params}
 
     async def own_cancel(self) -> None:
-        """The author's own `session/cancel`."""
         print("own cancel", file=sys.stderr, flush=True)
         if self.on_cancel == "never":
             await anyio.sleep_forever()

@@ -49,13 +49,11 @@ class ExampleServer(Server):
         return self.url_of("gateway")
 
     def url_of(self, user: str) -> str:
-        """Return where a user connects."""
         passwords = (self._secrets / "passwords.conf").read_text()
         (password,) = re.findall(rf'^{user}_password: "(\w+)"$', passwords, re.MULTILINE)
         return f"tls://{user}:{password}@localhost:{self.port}"
 
     def configuration(self, routes: Sequence[str]) -> str:
-        """Return the text of its file."""
         beside = self._folder / "secrets"
         if not beside.exists():
             beside.symlink_to(self._secrets)

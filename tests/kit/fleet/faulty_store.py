@@ -32,7 +32,6 @@ class FaultyStore(MemoryReplicaStore):
         self.batches: list[ReplicaBatch] = []
 
     async def last(self, session_id: str) -> StreamEnd:
-        """Return a stream's end."""
         if self.unreadable:
             self.unreadable -= 1
             raise FleetError("away")
@@ -72,7 +71,6 @@ class Listening:
         self.is_fenced = asyncio.Event()
 
     def stalled(self, session_id: str, reason: str, times: int) -> None:
-        """Note it, once."""
         del session_id
         if times == 1:
             self.stalls.append(reason)

@@ -58,7 +58,6 @@ class Node(Gateway):
 
     @property
     def keeper(self) -> Keeper:
-        """What makes the fleet's tokens."""
         return Keeper(self.fleet_key.derived(TOKENS))
 
     def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:

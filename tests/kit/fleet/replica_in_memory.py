@@ -44,7 +44,6 @@ class MemoryReplicas:
         self._sequence = 0
 
     def of(self, session_id: str) -> MemoryStream:
-        """Return a session's stream."""
         return self.streams.setdefault(session_id, MemoryStream())
 
     def _fenced(self, session_id: str, expected: StreamEnd) -> MemoryStream:
@@ -54,7 +53,6 @@ class MemoryReplicas:
         return stream
 
     def claim(self, session_id: str, expected: StreamEnd, node: str) -> StreamEnd:
-        """Begin the next term."""
         stream = self._fenced(session_id, expected)
         self._sequence += 1
         end = StreamEnd(self._sequence, expected.term + 1, node, expected.epoch, expected.last)
@@ -107,11 +105,9 @@ class MemoryReplicaStore:
         self._grown = asyncio.Condition()
 
     async def last(self, session_id: str) -> StreamEnd:
-        """Return a stream's end."""
         return self.replicas.of(session_id).end
 
     async def claim(self, session_id: str, expected: StreamEnd, node: str) -> StreamEnd:
-        """Begin the next term."""
         return self.replicas.claim(session_id, expected, node)
 
     async def publish(self, session_id: str, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:

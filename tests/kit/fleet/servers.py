@@ -127,7 +127,6 @@ class Server:
             )
 
     def configuration(self, routes: Sequence[str]) -> str:
-        """Return the text of its file."""
         cluster = (
             f"cluster {{ name: lastword, listen: 127.0.0.1:{self.cluster_port}, "
             f"routes: [ {', '.join(routes)} ] }}"
@@ -142,7 +141,6 @@ class Server:
 
     @property
     def store(self) -> Path:
-        """The folder of what it keeps."""
         return self._folder / "store"
 
     def kill(self) -> None:

@@ -48,7 +48,6 @@ class ApiClient:
             return ApiAnswer(answer.status, found, answer.read())
 
     def json(self, path: str) -> Any:
-        """The answer to a question that has one."""
         answer = self.ask(path)
         assert answer.status == 200, answer
         return answer.json

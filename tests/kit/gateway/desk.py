@@ -31,7 +31,6 @@ class Door:
         self.is_open = True
 
     def send(self, line: bytes) -> None:
-        """Put a frame on its way."""
         if self.is_open:
             self._send(line)
 

@@ -53,7 +53,6 @@ class Editor:
         self.process.stdin.write(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")
 
     def ask(self, method: str, params: dict[str, Any]) -> int:
-        """Send a request; gives its id."""
         self._last += 1
         self.send({"id": self._last, "method": method, "params": params})
         return self._last
@@ -102,7 +101,6 @@ class Editor:
         return [update for update in found if update["sessionUpdate"] == kind]
 
     def words(self) -> list[str]:
-        """What the agent said, word by word."""
         chunks = self.updates("agent_message_chunk")
         return "".join(chunk["content"]["text"] for chunk in chunks).split()
 
@@ -133,7 +131,6 @@ async def connected(
 
 @contextlib.asynccontextmanager
 async def before(command: Sequence[str], environment: Mapping[str, str]) -> AsyncIterator[Editor]:
-    """An editor before a command, which ends with it."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -152,4 +149,4 @@ async def before(command: Sequence[str], environment: Mapping[str, str]) -> Asyn
 
 def counting(path: str) -> list[str]:
     """The command of the agent that counts, and writes its prompts there."""
-    return [sys.executable, "-m", "tests.kit.gateway.counting_agent", path]
+    return [sys.executable, "-m", "tests.kit.gateway.agents", "counting", path]

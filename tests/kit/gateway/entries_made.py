@@ -22,12 +22,10 @@ def update_line(kind: str, **members: Any) -> bytes:
 
 
 def out(kind: str = "agent_message_chunk", at_ms: int = 1, **members: Any) -> LogEntry:
-    """An update of the agent's."""
     return LogEntry(LogKind.OUT, at_ms, update_line(kind, **members))
 
 
 def ask(number: int) -> LogEntry:
-    """A question of the agent's."""
     params = {"sessionId": SESSION, "options": [{"kind": "reject_once", "optionId": "no"}]}
     line = jsonrpc.request(b"%d" % number, "session/request_permission", params)
     about = About(number=number, method="session/request_permission")

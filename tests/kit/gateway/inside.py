@@ -97,7 +97,6 @@ class Signals:
 
     @classmethod
     def begin(cls) -> None:
-        """Let the main thread listen."""
         signal.signal(signal.SIGCHLD, cls._take)
 
     @classmethod
@@ -243,11 +242,9 @@ class _FrontSignals:
         """There is none."""
 
     def end(self) -> None:
-        """End the front, as `SIGTERM` does."""
         self.loop.call_soon_threadsafe(self._end.set)
 
     async def wait(self) -> None:
-        """Wait until it is to end."""
         await self._end.wait()
 
 
@@ -358,7 +355,6 @@ class InsideGateway(Place):
         return found
 
     def link(self, page: str = "", *options: str) -> str:
-        """A link to its page, as its command prints it."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             place = page or f"http://127.0.0.1:{self.port}"

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from lastword.cli.gateway.holder import main
 from lastword.gateway.log.store import LogUnavailableError
-from tests.kit.gateway.late_log import LateLog, late_log
+from tests.kit.gateway.late_log import late_log
+
+if TYPE_CHECKING:
+    from lastword.gateway.log.store import Log
 
 IS_AWAY = "TEST_LOG_IS_AWAY"
 """The variable that lets the store refuse every log."""
 
 
-def open_log(path: str) -> LateLog:
+def open_log(path: str) -> Log:
     """Open the log of a session.
 
     Raises:

@@ -176,7 +176,6 @@ class PlayedFront:
             self.answers.append(frame["id"])
 
     def die(self) -> None:
-        """The holder dies, and another takes its log over."""
         self.hub = self._new_hub()
         self._attachment = self._due = None
         self.agent_open.clear()
@@ -225,7 +224,6 @@ class PlayedLink:
         return self.ask("session/prompt", {"sessionId": SESSION, "prompt": [], "tag": self._tag})
 
     def carry_out(self, effects: list[ConnectEffect]) -> None:
-        """Do what the connector asks for."""
         for effect in effects:
             if isinstance(effect, ToEditor):
                 self._take(json.loads(effect.line))
@@ -246,7 +244,6 @@ class PlayedLink:
         return [each for each in self.given if each.get("id") == number and "method" not in each]
 
     def decide(self) -> None:
-        """The editor answers a question."""
         if self._questions:
             self.decided += 1
             self.say({"id": self._questions.pop(0), "result": {"outcome": {}}})
@@ -315,13 +312,11 @@ class PlayedLink:
             self.carry_out(self.connector.gave_up(END))
 
     def die(self) -> None:
-        """The holder dies, and with it the link."""
         self.cut()
         if self.front.has_session:
             self.front.die()
 
     def settle(self) -> None:
-        """All that is on its way arrives."""
         self.open()
         while self.up or self.front.down or self.front.pull():
             while self.up:

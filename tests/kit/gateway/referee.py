@@ -272,7 +272,6 @@ class Referee:
             asked.lives = False
 
     def rests(self, viewer: Viewer, position: int, head: int, unanswered: set[int]) -> None:
-        """Everything has come to rest."""
         account = self._accounts[viewer.id]
         if position != head:
             self._broken("V9", f"{viewer.id} stands at {position} of {head}")

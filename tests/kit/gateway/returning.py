@@ -38,7 +38,6 @@ class Returning:
 
     @property
     def has_given_up(self) -> bool:
-        """Does it wait for its user?"""
         return self._state.phase is LinkPhase.GAVE_UP
 
     def _take(self, event: Event, now: int) -> bool:

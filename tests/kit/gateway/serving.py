@@ -163,13 +163,11 @@ class Gateway(Place):
             return pool.submit(run).result(FUSE_SECONDS)
 
     def holders(self) -> list[dict[str, Any]]:
-        """How its holders are, of those that answer."""
         told = self.tell("status", "--json").stdout
         found: list[dict[str, Any]] = msgspec.json.decode(told)["holders"] if told else []
         return [each for each in found if "pid" in each]
 
     def link(self, page: str = "", *options: str) -> str:
-        """A link to its page, as its command prints it."""
         done = self._run("token", "--link", page or f"http://127.0.0.1:{self.port}", *options)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()

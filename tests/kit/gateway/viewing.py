@@ -98,7 +98,6 @@ class ViewerClient:
         self._socket.send(msgspec.json.encode({"jsonrpc": "2.0"} | frame).decode())
 
     def request(self, method: str, params: dict[str, Any], *, id_: int = 0) -> int:
-        """Send a request; gives its id."""
         self._last = max(self._last + 1, id_)
         number = id_ or self._last
         self.send({"id": number, "method": method, "params": params})
@@ -148,7 +147,6 @@ class ViewerClient:
         return self.result("session/load", params | more)
 
     def prompt(self, session: str, text: str = "go") -> int:
-        """Prompt; gives the request's id."""
         blocks = [{"type": "text", "text": text}]
         return self.request("session/prompt", {"sessionId": session, "prompt": blocks})
 

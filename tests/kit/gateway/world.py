@@ -80,7 +80,6 @@ class Machine:
         return Openings()
 
     def pulled(self, attachment: Attachment, renderer: Renderer) -> list[bytes]:
-        """The frames that are sent next."""
         return frames_of(attachment, renderer)
 
     def goes_on(self, hub: Hub, now_ms: int) -> list[HubEffect]:
@@ -104,7 +103,6 @@ def _next(attachment: Attachment) -> Pulled:
 
 
 def frames_of(attachment: Attachment, renderer: Renderer) -> list[bytes]:
-    """One pull of an attachment, rendered."""
     pulled = _next(attachment)
     ready = renderer.for_all(pulled, attachment, Form.LINES)
     return renderer.pulled(pulled, attachment) if ready is None else ready[:-1].split(b"\n")

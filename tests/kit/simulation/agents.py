@@ -79,7 +79,6 @@ OPTIONS = (
 
 
 def asks(w: World, prompt: bytes, session: bytes) -> bool:
-    """It asks the client for something."""
     w.agent(*w.opening(prompt, session))
     dice = w.roll()
     about = b"sub" if dice > 0.95 else session
@@ -112,7 +111,6 @@ def ends_though_cancelled(w: World, prompt: bytes, session: bytes) -> bool:
 
 
 def withdraws(w: World, prompt: bytes, session: bytes) -> bool:
-    """It takes a question back."""
     w.agent(frames.withdraw(w.pick((b"0", *w.asked))))
     return False
 
@@ -133,7 +131,6 @@ def silent_success(w: World, prompt: bytes, session: bytes) -> bool:
 
 
 def late_output(w: World, prompt: bytes, session: bytes) -> bool:
-    """It goes on after its answer."""
     healthy(w, prompt, session)
     w.agent(frames.update(session, w.pick(STATES)), chunk(session, b"One thing more."))
     return True
@@ -200,7 +197,6 @@ def misnames(w: World, prompt: bytes, session: bytes) -> bool:
 
 
 def repeats_answer(w: World, prompt: bytes, session: bytes) -> bool:
-    """It answers twice."""
     if w.chance(0.5):
         healthy(w, prompt, session)
     else:
@@ -262,7 +258,6 @@ def hides_failure(w: World, prompt: bytes, session: bytes) -> bool:
 
 
 def runs_away(w: World, prompt: bytes, session: bytes) -> bool:
-    """It says the same for ever."""
     w.agent(*w.opening(prompt, session))
     if w.chance(0.6):
         w.do("block", b"\n".join([chunk(session, SAME)] * 54))
@@ -343,7 +338,6 @@ def long_names(w: World, prompt: bytes, session: bytes) -> bool:
 
 
 def long_frame(w: World, prompt: bytes, session: bytes) -> bool:
-    """A healthy frame may be long."""
     w.agent(chunk(session, b"y" * _LONG_LINE))
     return False
 

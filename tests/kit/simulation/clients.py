@@ -125,7 +125,6 @@ def opens(w: World) -> None:
 
 
 def writes_junk(w: World) -> None:
-    """It sends what is no frame."""
     junk = w.pick(JUNK).replace(b'"id":1', b'"id":99999')
     w.client(junk)
 

@@ -67,7 +67,6 @@ def without_wish(line: bytes) -> bytes:
 
 
 def is_text(line: bytes) -> bool:
-    """Is it UTF-8?"""
     try:
         return line.isascii() or line.decode() is not None
     except UnicodeDecodeError:
@@ -75,7 +74,6 @@ def is_text(line: bytes) -> bool:
 
 
 def same_but_id(sent: bytes, line: bytes) -> bool:
-    """Is it the same frame, but for the id?"""
     if abs(len(sent) - len(line)) > _LONGEST_ID:
         return False
     try:

@@ -237,7 +237,6 @@ def chunk(session: bytes, text: bytes, kind: bytes = b"agent_message_chunk") -> 
 
 
 def tool(session: bytes, call: bytes, status: bytes, kind: bytes = b"tool_call") -> bytes:
-    """A tool call, or news of one."""
     return update(session, kind, b',"toolCallId":"%b","title":"Run","status":"%b"' % (call, status))
 
 

@@ -147,7 +147,6 @@ class Ledger:
         """The requests that it has answered."""
 
     def open_prompts(self, session: str | None) -> list[Asked]:
-        """The prompts of a session that the client waits for."""
         return [
             asked
             for asked in self.asked.values()
@@ -164,7 +163,6 @@ class Ledger:
         )
 
     def agent_lost(self) -> None:
-        """The agent's process is gone."""
         self.alive = self.up = self.killed = False
         self.forget_agent()
         self.questions.clear()

@@ -91,7 +91,6 @@ class Agent:
         return _state(self.pid) in {"Z", ""}
 
     def read(self) -> bytes:
-        """What it has been sent."""
         data = b""
         with suppress(BlockingIOError):
             while self.streams and (more := os.read(self.streams[0], 1 << 20)):

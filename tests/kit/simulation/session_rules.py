@@ -207,7 +207,6 @@ class SessionRules(Ledger):
 
 
 def mode_told(result: bytes | None) -> str | None:
-    """The mode that an answer names."""
     if result is None or b'"modes"' not in result:
         return None
     mode = members(result)["modes"]["currentModeId"]

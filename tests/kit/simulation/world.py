@@ -169,7 +169,6 @@ class World:
         return frames.models(current) if self.has_models else b""
 
     def client_id(self) -> bytes:
-        """The client's next id."""
         self._client_ids += 1
         return named(self._client_naming, self._client_ids)
 

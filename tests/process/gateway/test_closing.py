@@ -71,7 +71,14 @@ WORDS = ("close", "fork", "resume")
 
 
 def agent_at(folder: Path, *words: str) -> list[str]:
-    return [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(folder / "noted"), *words]
+    return [
+        sys.executable,
+        "-m",
+        "tests.kit.gateway.agents",
+        "noting",
+        str(folder / "noted"),
+        *words,
+    ]
 
 
 def is_end(frame: dict[str, Any]) -> bool:

@@ -31,7 +31,7 @@ def serve_noting(serve: Serve, tmp_path: Path) -> Callable[..., Gateway]:
     def start(*words: str) -> Gateway:
         path = str(tmp_path / "noted")
         return serve(
-            "", command=[sys.executable, "-m", "tests.kit.gateway.noting_agent", path, *words]
+            "", command=[sys.executable, "-m", "tests.kit.gateway.agents", "noting", path, *words]
         )
 
     return start

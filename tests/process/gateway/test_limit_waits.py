@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.limited_agent import prompts_in
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.process.gateway.test_lost_holders import holder_of
@@ -31,7 +31,7 @@ def limited(serve: Serve, tmp_path: Path) -> Callable[..., Gateway]:
     """Start a gateway before an agent whose sessions run into a limit."""
 
     def start(count: int, seconds: object, *words: str, options: tuple[str, ...] = GOES_ON) -> Any:
-        agent = [sys.executable, "-m", "tests.kit.gateway.limited_agent"]
+        agent = [sys.executable, "-m", "tests.kit.gateway.agents", "limited"]
         command = [*agent, str(tmp_path / "prompts"), str(count), str(seconds), *words]
         return serve("", *options, command=command)
 

@@ -35,7 +35,7 @@ COUNT = itertools.count(1000)
 
 def noting(path: Path, *words: str) -> list[str]:
     """The command of the agent that notes what reaches it."""
-    return [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(path), *words]
+    return [sys.executable, "-m", "tests.kit.gateway.agents", "noting", str(path), *words]
 
 
 def noted(path: Path) -> list[str]:

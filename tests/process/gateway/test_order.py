@@ -21,9 +21,10 @@ def gateway(
     serve_all: Callable[..., InsideGateway], tmp_path_factory: pytest.TempPathFactory
 ) -> InsideGateway:
     """A gateway whose agent forks, and speaks before it answers."""
-    agent = "tests.kit.gateway.noting_agent"
     path = str(tmp_path_factory.mktemp("agent") / "noted")
-    return serve_all(command=[sys.executable, "-m", agent, path, "fork", "early"])
+    return serve_all(
+        command=[sys.executable, "-m", "tests.kit.gateway.agents", "noting", path, "fork", "early"]
+    )
 
 
 def saying(text: str, session: str = "SESSION") -> str:

@@ -109,7 +109,17 @@ def test_initialize_of_a_mebibyte_works_and_stands_on_no_command_line(
 ) -> None:
     notes = tmp_path / "notes"
     gateway = serve(
-        "", command=[sys.executable, "-m", "tests.kit.gateway.requests_agent", str(notes)]
+        "",
+        command=[
+            sys.executable,
+            "-m",
+            "tests.kit.gateway.agents",
+            "noting",
+            str(notes),
+            "fork",
+            "resume",
+            "additionalDirectories",
+        ],
     )
     mark = f"{CANARY}-{os.getpid()}"
     capabilities = {"_meta": {"key": mark, "much": "x" * 1024 * 1024}}

@@ -61,7 +61,7 @@ def noted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def gateway(serve_all: Serve, noted: Path) -> Gateway:
     """A gateway whose agent says what it is told to."""
-    agent = [sys.executable, "-m", "tests.kit.gateway.noting_agent", str(noted)]
+    agent = [sys.executable, "-m", "tests.kit.gateway.agents", "noting", str(noted)]
     return serve_all("", command=agent)
 
 

@@ -28,13 +28,25 @@ if TYPE_CHECKING:
 def noting(serve: Serve, tmp_path: Path) -> Gateway:
     """A gateway whose agent notes what it is sent."""
     notes = tmp_path / "notes"
-    return serve("", command=[sys.executable, "-m", "tests.kit.gateway.requests_agent", str(notes)])
+    return serve(
+        "",
+        command=[
+            sys.executable,
+            "-m",
+            "tests.kit.gateway.agents",
+            "noting",
+            str(notes),
+            "fork",
+            "resume",
+            "additionalDirectories",
+        ],
+    )
 
 
 def noted(gateway: Gateway, method: str) -> list[dict[str, Any]]:
     """Return the params of the agent's requests of a method."""
     lines = (gateway.folder / "notes").read_text(encoding="utf-8").splitlines()
-    messages = [json.loads(line) for line in lines]
+    messages = [json.loads(json.loads(line)) for line in lines]
     return [each["params"] for each in messages if each.get("method") == method]
 
 

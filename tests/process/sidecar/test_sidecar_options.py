@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.kit import left_behind
 from tests.kit.client import NOTICES, RETRY, update_of
 from tests.kit.desk import SCRIPTED
-from tests.kit.gateway.limited_agent import prompts_in
+from tests.kit.gateway.agents import prompts_in
 from tests.kit.patience import patient
 from tests.kit.recording import lastword
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
@@ -95,7 +95,7 @@ def test_an_agent_that_dies_at_once_is_started_again_and_gets_the_prompt_once_mo
 # --- --continue-at-reset
 
 GOES_ON = ["--continue-at-reset"]
-LIMITED = [sys.executable, "-m", "tests.kit.gateway.limited_agent"]
+LIMITED = [sys.executable, "-m", "tests.kit.gateway.agents", "limited"]
 
 
 def test_a_turn_that_had_begun_goes_on_when_the_limit_ends(start: Start, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kit import left_behind
-from tests.kit.agents.memory import Memory
+from tests.kit.agents.acp_agent import Memory
 from tests.kit.sidecar import agent_command
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
 

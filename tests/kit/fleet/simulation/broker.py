@@ -125,7 +125,6 @@ class Broker:
     # The stream.
 
     def publish(self, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
-        """Store a batch under the fence."""
         try:
             return self._store(batch, after)
         finally:
@@ -179,5 +178,4 @@ class Broker:
         return True
 
     def expire(self) -> None:
-        """Let the record expire early."""
         self._lease = None

@@ -22,7 +22,6 @@ class Clock:
         return int(self.now * 1000)
 
     def later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Do something after a while."""
         self._count += 1
         heapq.heappush(self._acts, (self.now + max(0.0, seconds), self._count, act))
 

@@ -78,7 +78,6 @@ class Owner:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it does nothing for now."""
         return self.stopped_until > self.world.clock.now
 
     @property
@@ -197,7 +196,6 @@ class Owner:
     # The hub's effects.
 
     def carry_out(self, effects: Iterable[HubEffect]) -> None:
-        """Carry out what the hub wants."""
         assert self.effects is not None
         self.effects.carry_out(effects)
 
@@ -208,7 +206,6 @@ class Owner:
             self.world.to_viewer(self, message)
 
     def from_agent(self, lines: list[bytes]) -> None:
-        """Take in what the agent writes."""
         clock = self.world.clock
         frames = [frame for frame in map(jsonrpc.decode, lines) if isinstance(frame, jsonrpc.Frame)]
         assert self.hub is not None

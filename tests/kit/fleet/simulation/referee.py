@@ -66,7 +66,6 @@ class FleetReferee:
 
     @staticmethod
     def broken(promise: str, said: str) -> None:
-        """A promise did not hold."""
         raise BrokenFleetPromiseError(promise, said)
 
     # The stream.
@@ -87,13 +86,11 @@ class FleetReferee:
         self.counts["entries"] += len(batch.entries)
 
     def claimed(self, before: StreamEnd, end: StreamEnd) -> None:
-        """The broker has stored a claim."""
         if end.term <= before.term:
             self.broken("terms", f"the claim of {end.term} follows {before.term}")
         self.counts["claims"] += 1
 
     def lost_tail(self, messages: Sequence[StoredBatch]) -> None:
-        """The broker has lost messages; these are left."""
         self._has_lost_tail = True
         self._stream = {
             seq: entry

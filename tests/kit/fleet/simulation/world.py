@@ -72,7 +72,6 @@ class FleetMachine:
         return replication.end_read(end, now)
 
     def renew(self, broker: Broker, node: str, term: int) -> bool:
-        """Renew the owner's record."""
         return broker.renew(node, term)
 
     def committed(self, replication: Replication, last: int, now: float) -> list[Effect]:
@@ -150,7 +149,6 @@ class FleetWorld:
         self._watch()
 
     def draw(self, count: int) -> int:
-        """A number below this one."""
         return int(self.dice() * count)
 
     def epoch(self) -> str:
@@ -194,7 +192,6 @@ class FleetWorld:
     # Nodes.
 
     def owners(self) -> list[Owner]:
-        """The processes that have not ended."""
         return [node.owner for node in self.nodes if node.owner and not node.owner.is_over]
 
     def serving(self) -> list[Owner]:
@@ -231,7 +228,6 @@ class FleetWorld:
         self.shut_viewers(owner)
 
     def shut_viewers(self, owner: Owner) -> None:
-        """An owner closes its viewers' links."""
         for seat in self.seats:
             if seat.owner is owner:
                 self._deliver(seat, self.draw(len(seat.wire) + 1))

@@ -15,7 +15,7 @@ from lastword.gateway.log.store import LogUnavailableError, MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
 from tests.kit.fleet.late_publisher import LatePublisher
 from tests.kit.gateway.entries_made import ask, end, out, said
-from tests.kit.gateway.late_log import LateLog
+from tests.kit.gateway.late_log import late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,8 +40,8 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
     if request.param == "replicated":
         yield ReplicatedLog(lasting, LatePublisher(WRITTEN.append), 0, Pins())
     else:
-        late = LateLog(lasting, WRITTEN.append)
-        yield {"sqlite": disk, "late": late}.get(request.param, lasting)
+        delayed = late(lasting, WRITTEN.append)
+        yield {"sqlite": disk, "late": delayed}.get(request.param, lasting)
     WRITTEN.clear()
     disk.close()
 
@@ -244,7 +244,7 @@ def test_a_log_that_can_store_nothing_raises_one_exception(tmp_path: Path) -> No
 
 
 def test_a_late_log_commits_what_was_written_before_it_ends() -> None:
-    log = LateLog(MemoryLog(), WRITTEN.append)
+    log = late(MemoryLog(), WRITTEN.append)
     reports: list[int] = []
     log.observers.append(lambda commit: reports.append(len(commit.entries)))
     assert log.append([out(), out()]) == 2
