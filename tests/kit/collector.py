@@ -122,11 +122,6 @@ class Collector:
             assert self._news.wait_for(lambda: len(self.came) >= count, FUSE_SECONDS), self.came
             return list(self.came)
 
-    def expect_connections(self, count: int) -> None:
-        """Wait until so many have come to connect."""
-        with self._news:
-            assert self._news.wait_for(lambda: self.connections >= count, FUSE_SECONDS)
-
     def ids(self) -> Sequence[str]:
         """The reports that came, each as often as it did."""
         with self._news:

@@ -18,43 +18,18 @@ if TYPE_CHECKING:
 
 
 VECTOR_KEYS = frozenset({"id", "after", "requirements", "note", "options", "steps"})
-STEP_KINDS = frozenset(
-    {
-        "client",
-        "client_line",
-        "client_long_line",
-        "client_eof",
-        "agent",
-        "agent_line",
-        "agent_long_line",
-        "agent_exit",
-        "stderr_bytes",
-        "time",
-        "to_client",
-        "to_agent",
-    }
-)
 CHECKS = frozenset({"to_client", "to_agent"})
-STEP_EXTRAS = {
-    "agent_exit": frozenset({"stderr"}),
-    "agent": frozenset({"times"}),
-    "client": frozenset({"times"}),
+STEP_KINDS = CHECKS | {
+    *("client", "client_line", "client_long_line", "client_eof"),
+    *("agent", "agent_line", "agent_long_line", "agent_exit", "stderr_bytes", "time"),
 }
+STEP_EXTRAS = {"agent_exit": {"stderr"}, "agent": {"times"}, "client": {"times"}}
 OPTIONS = frozenset(
     {
-        "first_update_timeout_seconds",
-        "idle_timeout_seconds",
-        "tool_timeout_seconds",
-        "turn_timeout_seconds",
-        "warn_after_seconds",
-        "cancel_grace_seconds",
-        "stderr_limit_bytes",
-        "fallback",
-        "silent_success",
-        "show_retries",
-        "restart",
-        "retry",
-        "retry_wait_limit_seconds",
+        *("first_update_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"),
+        *("turn_timeout_seconds", "warn_after_seconds", "cancel_grace_seconds"),
+        *("stderr_limit_bytes", "fallback", "silent_success", "show_retries"),
+        *("restart", "retry", "retry_wait_limit_seconds"),
     }
 )
 MATCHERS = frozenset(
@@ -68,15 +43,8 @@ _NO_MATCHERS = frozenset({UNORDERED, FRAME, TIMES, NONE_OF, REPEAT})
 
 MAX_SENTENCE_CHARACTERS = 500
 
-_EXAMPLES: dict[str, Any] = {
-    "string": "text",
-    "integer": 1,
-    "number": 1,
-    "boolean": True,
-    "object": {},
-    "array": [],
-    "value": "text",
-}
+_EXAMPLES: dict[str, Any] = {"string": "text", "integer": 1, "number": 1, "boolean": True}
+_EXAMPLES |= {"object": {}, "array": [], "value": "text"}
 
 
 class BadVectorError(Exception):
@@ -166,7 +134,7 @@ def step_kind(step: dict[str, Any], name: str) -> str:
     if len(kinds) != 1:
         raise BadVectorError(name, f"a step needs exactly one kind: {step}")
     kind = next(iter(kinds))
-    if unknown := step.keys() - {kind, "note"} - STEP_EXTRAS.get(kind, frozenset()):
+    if unknown := step.keys() - {kind, "note"} - STEP_EXTRAS.get(kind, set()):
         raise BadVectorError(name, f"unknown step keys {sorted(unknown)}")
     return kind
 

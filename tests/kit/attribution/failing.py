@@ -39,90 +39,49 @@ PROMPT = "Sort the orders by date."
 # --- faults of the agent's own
 
 
-def silent(noise: str) -> list[Event]:
-    return [stderr(1, noise), result(2)]
-
-
-def bare(noise: str) -> list[Event]:
-    return [stderr(1, noise), error(2)]
-
-
-def bare_later(noise: str) -> list[Event]:
-    return [stderr(1, noise), error(20)]
-
-
-def null_pointer(noise: str) -> list[Event]:
-    data = {"details": "Cannot read properties of undefined (reading 'sort')"}
-    return [stderr(1, noise), error(2, data=data)]
-
-
-def key_error(noise: str) -> list[Event]:
-    return [stderr(1, noise), error(2, message="KeyError: 'orders'")]
-
-
-def after_tool(noise: str) -> list[Event]:
-    begun = [tool(0.5), stderr(1, noise), tool_done(1.5, noise, failed=True)]
-    return [*begun, error(3)]
-
-
-def command_failed(noise: str) -> list[Event]:
+def _command_failed(noise: str) -> list[Event]:
     """The agent throws what its tool's command has printed."""
     line = noise.strip().splitlines()[0].strip()
-    begun = [tool(0.5), stderr(1, noise)]
-    return [*begun, error(2, message=f"Command failed with exit code 1: {line}")]
+    failed = f"Command failed with exit code 1: {line}"
+    return [tool(0.5), stderr(1, noise), error(2, message=failed)]
 
 
-def in_details(noise: str) -> list[Event]:
-    """The same in the error's data."""
-    data = {"details": f"Error: Command failed: ./build.sh\n{noise.strip()}"}
-    return [tool(0.5), error(2, data=data)]
+def _exit(code: int | None, signal: int | None = None) -> Event:
+    return Event(1.2, EXIT, {"code": code, "signal": signal})
 
 
-def exits(noise: str) -> list[Event]:
-    return [stderr(1, noise), Event(1.2, EXIT, {"code": 1, "signal": None})]
+_NULL = {"details": "Cannot read properties of undefined (reading 'sort')"}
+_THROWN = "TypeError: orders.sort is not a function\n    at main (/opt/agent/index.js:12:3)"
 
-
-def crashes(noise: str) -> list[Event]:
-    return [stderr(1, noise), Event(1.2, EXIT, {"code": None, "signal": 11})]
-
-
-def throws(noise: str) -> list[Event]:
-    words = "TypeError: orders.sort is not a function\n    at main (/opt/agent/index.js:12:3)"
-    return [stderr(1, noise), stderr(1.1, words), Event(1.2, EXIT, {"code": 1, "signal": None})]
-
-
-def hangs(noise: str) -> list[Event]:
-    return [stderr(1, noise)]
-
-
-def hangs_in_tool(noise: str) -> list[Event]:
-    return [tool(0.5), stderr(1, noise)]
-
-
-FAULTS: tuple[Fault, ...] = (
-    silent,
-    bare,
-    bare_later,
-    null_pointer,
-    key_error,
-    after_tool,
-    command_failed,
-    in_details,
-    exits,
-    crashes,
-    throws,
-    hangs,
-    hangs_in_tool,
-)
-
+FAULTS: dict[str, Fault] = {
+    "silent": lambda noise: [stderr(1, noise), result(2)],
+    "bare": lambda noise: [stderr(1, noise), error(2)],
+    "bare_later": lambda noise: [stderr(1, noise), error(20)],
+    "null_pointer": lambda noise: [stderr(1, noise), error(2, data=_NULL)],
+    "key_error": lambda noise: [stderr(1, noise), error(2, message="KeyError: 'orders'")],
+    "after_tool": lambda noise: [
+        *(tool(0.5), stderr(1, noise), tool_done(1.5, noise, failed=True), error(3)),
+    ],
+    "command_failed": _command_failed,
+    # The same in the error's data.
+    "in_details": lambda noise: [
+        tool(0.5),
+        error(2, data={"details": f"Error: Command failed: ./build.sh\n{noise.strip()}"}),
+    ],
+    "exits": lambda noise: [stderr(1, noise), _exit(1)],
+    "crashes": lambda noise: [stderr(1, noise), _exit(None, 11)],
+    "throws": lambda noise: [stderr(1, noise), stderr(1.1, _THROWN), _exit(1)],
+    "hangs": lambda noise: [stderr(1, noise)],
+    "hangs_in_tool": lambda noise: [tool(0.5), stderr(1, noise)],
+}
 
 FAULTS_EACH = 2
 """With how many faults each sample is played."""
 
-RETHROWN = (command_failed, in_details)
+RETHROWN = ("command_failed", "in_details")
 """Those whose error has another program's words in it."""
 
-IN_TOOLS: tuple[Fault, ...] = (after_tool, hangs_in_tool)
+IN_TOOLS = ("after_tool", "hangs_in_tool")
 
 
 def _own_faults() -> Iterator[Row]:
@@ -131,11 +90,11 @@ def _own_faults() -> Iterator[Row]:
     for sample in [*samples("programs.txt"), *samples("services.txt")]:
         for fault in islice(faults, FAULTS_EACH):
             group = "rethrown" if fault in RETHROWN else "own fault"
-            yield _row(group, f"{sample.id}, {fault.__name__}", number, fault(sample.text))
+            yield _row(group, f"{sample.id}, {fault}", number, FAULTS[fault](sample.text))
             number += 1
     for sample in samples("model_programs.txt"):
         for fault in IN_TOOLS:
-            yield _row("own fault", f"{sample.id}, {fault.__name__}", number, fault(sample.text))
+            yield _row("own fault", f"{sample.id}, {fault}", number, FAULTS[fault](sample.text))
             number += 1
 
 

@@ -6,7 +6,7 @@ Owns the shapes of such turns, and which sample is played in which of them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain, cycle
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ from tests.kit.attribution.rows import (
     tool_done,
 )
 
-Shape: TypeAlias = Callable[[Sample], list[Event]]
+Shape: TypeAlias = Callable[[str], list[Event]]
 
 ANSWER = "The orders are sorted now, and all 12 tests pass."
 PIECES = ("The orders are sorted now,", " and all", " 12 tests pass.")
@@ -39,132 +39,93 @@ PROMPTS = (
 )
 
 
-def one_chunk(sample: Sample) -> list[Event]:
-    return [stderr(1, sample.text), text(3, ANSWER), result(3.1, usage=True)]
+def _each(form: str, text: str) -> str:
+    return "\n".join(form.replace("{}", line) for line in text.splitlines())
 
 
-def long_silence(sample: Sample) -> list[Event]:
-    return [stderr(1, sample.text), text(21, ANSWER), result(21.1)]
-
-
-def three_chunks(sample: Sample) -> list[Event]:
-    texts = [text(2 + 2 * at, piece) for at, piece in enumerate(PIECES)]
-    return [texts[0], stderr(2.5, sample.text), *texts[1:], result(6.5)]
-
-
-def in_a_tool(sample: Sample) -> list[Event]:
-    begun = [text(0.5, "I run it."), tool(1), stderr(2, sample.text)]
-    ended = [tool_done(6, sample.text, failed=True), text(9, ANSWER), result(9.1, usage=True)]
-    return begun + ended
-
-
-def after_a_tool(sample: Sample) -> list[Event]:
-    """The tool's end is sent first, and the model then takes its time."""
-    begun = [tool(1), tool_done(2, sample.text), stderr(2.05, sample.text)]
-    return [*begun, text(22, ANSWER), result(22.1, usage=True)]
-
-
-def before_a_tool(sample: Sample) -> list[Event]:
-    """The tool's output comes sooner than the agent says that there is a tool."""
-    return [stderr(1, sample.text), tool(1.1), tool_done(4), text(6, ANSWER), result(6.1)]
-
-
-def after_a_thought(sample: Sample) -> list[Event]:
-    return [thought(1), stderr(2, sample.text), text(12, ANSWER), result(12.1)]
-
-
-def twice(sample: Sample) -> list[Event]:
-    lines = [stderr(at, sample.text) for at in (1, 3, 7)]
-    return [*lines, text(20, ANSWER), result(20.1, usage=True)]
-
-
-def in_pieces(sample: Sample) -> list[Event]:
+def _in_pieces(said: str) -> list[Event]:
     """A line that a pipe delivers in two parts."""
-    middle = len(sample.text) // 2
-    first = Event(1, "stderr", sample.text[:middle])
-    return [first, stderr(1.1, sample.text[middle:]), text(15, ANSWER), result(15.1)]
+    middle = len(said) // 2
+    first = Event(1, "stderr", said[:middle])
+    return [first, stderr(1.1, said[middle:]), text(15, ANSWER), result(15.1)]
 
 
-def with_stamp(sample: Sample) -> list[Event]:
-    """The agent passes the lines on with its own prefix."""
-    lines = sample.text.splitlines()
-    stamped = "\n".join(f"2026-11-20T09:00:00.000Z ERROR bash {line}" for line in lines)
-    return [stderr(1, stamped), text(18, ANSWER), result(18.1)]
-
-
-def tool_alone(sample: Sample) -> list[Event]:
-    """The last that the turn does is a tool; there is nothing to say about it."""
-    begun = [text(0.5, "I run it."), tool(1), stderr(2, sample.text), tool_done(3, sample.text)]
-    return [*begun, result(3.2, usage=True)]
-
-
-def tool_and_no_word(sample: Sample) -> list[Event]:
-    """Not a word is said in the whole turn: a tool was all that it was about."""
-    return [tool(1), stderr(2, sample.text), tool_done(3, sample.text), result(3.2, usage=True)]
-
-
-def quoted_result(sample: Sample) -> list[Event]:
-    """The user asked for the tool's output, and gets it."""
-    begun = [tool(1), stderr(2, sample.text), tool_done(3, sample.text, failed=True)]
-    return [*begun, text(5, sample.text.strip()), result(5.1, usage=True)]
-
-
-def before_the_turn(sample: Sample) -> list[Event]:
-    return [stderr(-3, sample.text), text(20, ANSWER), result(20.1)]
-
-
-def after_the_answer(sample: Sample) -> list[Event]:
-    """More comes between the last word and the answer."""
-    return [text(2, ANSWER), stderr(2.2, sample.text), result(6, usage=True)]
-
-
-def coloured(sample: Sample) -> list[Event]:
-    lines = "\n".join(f"\x1b[31m{line}\x1b[0m" for line in sample.text.splitlines())
-    return [stderr(1, lines), text(17, ANSWER), result(17.1)]
-
-
-def with_label(sample: Sample) -> list[Event]:
-    """The agent says which of its tools writes."""
-    lines = "\n".join(f"[bash] {line}" for line in sample.text.splitlines())
-    return [stderr(1, lines), text(17, ANSWER), result(17.1, usage=True)]
-
-
-def as_json(sample: Sample) -> list[Event]:
+def _as_json(said: str) -> list[Event]:
     """The agent logs what its tool writes."""
     lines = [
         json.dumps({"level": "error", "logger": "tool.bash", "msg": line}, ensure_ascii=False)
-        for line in sample.text.splitlines()
+        for line in said.splitlines()
     ]
     return [stderr(1, "\n".join(lines)), text(17, ANSWER), result(17.1)]
 
 
-def amid_output(sample: Sample) -> list[Event]:
-    """A long output that the failure is a part of."""
-    before = "\n".join(f"step {number}: done" for number in range(60))
-    return [stderr(1, f"{before}\n{sample.text}\nexit status 1"), text(19, ANSWER), result(19.1)]
+def _used(at: float) -> Event:
+    return result(at, usage=True)
 
 
-SHAPES: tuple[Shape, ...] = (
-    one_chunk,
-    long_silence,
-    three_chunks,
-    in_a_tool,
-    after_a_tool,
-    before_a_tool,
-    after_a_thought,
-    twice,
-    in_pieces,
-    with_stamp,
-    tool_alone,
-    tool_and_no_word,
-    quoted_result,
-    before_the_turn,
-    after_the_answer,
-    coloured,
-    with_label,
-    as_json,
-    amid_output,
-)
+_STEPS = "\n".join(f"step {number}: done" for number in range(60))
+_TOLD = text(0.5, "I run it.")
+
+SHAPES: dict[str, Shape] = {
+    "one_chunk": lambda said: [stderr(1, said), text(3, ANSWER), _used(3.1)],
+    "long_silence": lambda said: [stderr(1, said), text(21, ANSWER), result(21.1)],
+    "three_chunks": lambda said: [
+        *(text(2 + 2 * at, piece) for at, piece in enumerate(PIECES)),
+        *(stderr(2.5, said), result(6.5)),
+    ],
+    "in_a_tool": lambda said: [
+        *(_TOLD, tool(1), stderr(2, said), tool_done(6, said, failed=True)),
+        *(text(9, ANSWER), _used(9.1)),
+    ],
+    # The tool's end is sent first, and the model then takes its time.
+    "after_a_tool": lambda said: [
+        *(tool(1), tool_done(2, said), stderr(2.05, said), text(22, ANSWER), _used(22.1)),
+    ],
+    # The tool's output comes sooner than the agent says that there is a tool.
+    "before_a_tool": lambda said: [
+        *(stderr(1, said), tool(1.1), tool_done(4), text(6, ANSWER), result(6.1)),
+    ],
+    "after_a_thought": lambda said: [
+        *(thought(1), stderr(2, said), text(12, ANSWER), result(12.1)),
+    ],
+    "twice": lambda said: [
+        *(stderr(1, said), stderr(3, said), stderr(7, said), text(20, ANSWER), _used(20.1)),
+    ],
+    "in_pieces": _in_pieces,
+    # The agent passes the lines on with its own prefix.
+    "with_stamp": lambda said: [
+        stderr(1, _each("2026-11-20T09:00:00.000Z ERROR bash {}", said)),
+        *(text(18, ANSWER), result(18.1)),
+    ],
+    # The last that the turn does is a tool; there is nothing to say about it.
+    "tool_alone": lambda said: [
+        *(_TOLD, tool(1), stderr(2, said), tool_done(3, said), _used(3.2)),
+    ],
+    # Not a word is said in the whole turn: a tool was all that it was about.
+    "tool_and_no_word": lambda said: [
+        *(tool(1), stderr(2, said), tool_done(3, said), _used(3.2)),
+    ],
+    # The user asked for the tool's output, and gets it.
+    "quoted_result": lambda said: [
+        *(tool(1), stderr(2, said), tool_done(3, said, failed=True)),
+        *(text(5, said.strip()), _used(5.1)),
+    ],
+    "before_the_turn": lambda said: [stderr(-3, said), text(20, ANSWER), result(20.1)],
+    # More comes between the last word and the answer.
+    "after_the_answer": lambda said: [text(2, ANSWER), stderr(2.2, said), _used(6)],
+    "coloured": lambda said: [
+        *(stderr(1, _each("\x1b[31m{}\x1b[0m", said)), text(17, ANSWER), result(17.1)),
+    ],
+    # The agent says which of its tools writes.
+    "with_label": lambda said: [
+        *(stderr(1, _each("[bash] {}", said)), text(17, ANSWER), _used(17.1)),
+    ],
+    "as_json": _as_json,
+    # A long output that the failure is a part of.
+    "amid_output": lambda said: [
+        *(stderr(1, f"{_STEPS}\n{said}\nexit status 1"), text(19, ANSWER), result(19.1)),
+    ],
+}
 SHAPES_EACH = 5
 """In how many shapes each sample is played."""
 
@@ -181,25 +142,21 @@ def _row(group: str, name: str, number: int, events: list[Event], prompt: str = 
     )
 
 
-IN_TOOLS: tuple[Shape, ...] = (
-    in_a_tool,
-    after_a_tool,
-    tool_alone,
-    tool_and_no_word,
-    quoted_result,
-    before_the_turn,
+IN_TOOLS = (
+    *("in_a_tool", "after_a_tool", "tool_alone", "tool_and_no_word"),
+    *("quoted_result", "before_the_turn"),
 )
 """Where another program's own model call may stand: its words alone are no different."""
 
 
 def _beside(
-    group: str, found: list[Sample], shapes: tuple[Shape, ...] = SHAPES, each: int = SHAPES_EACH
+    group: str, found: list[Sample], shapes: Collection[str] = SHAPES, each: int = SHAPES_EACH
 ) -> Iterator[Row]:
     """Each sample on stderr in some of the shapes, so that all shapes are played equally often."""
     endless = cycle(shapes)
     for number in range(len(found) * each):
         sample, shape = found[number // each], next(endless)
-        yield _row(group, f"{sample.id}, {shape.__name__}", number, shape(sample))
+        yield _row(group, f"{sample.id}, {shape}", number, SHAPES[shape](sample.text))
 
 
 def _in_logs() -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-import tests.kit.fleet.haste  # noqa: F401 - before what reads the times
+import tests.kit.fleet.hasty_holder  # noqa: F401 - before what reads the times
 from lastword.cli import main
 from lastword.gateway.front import holders
 from tests.kit.places import ROOT

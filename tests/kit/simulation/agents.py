@@ -331,12 +331,6 @@ def no_text(w: World, prompt: bytes, session: bytes) -> bool:
     return False
 
 
-def long_names(w: World, prompt: bytes, session: bytes) -> bool:
-    """Its tool has a name that no frame of ours has room for."""
-    w.agent(*w.opening(prompt, session), tool(session, b"t" * _LONG_LINE, b"in_progress"))
-    return False
-
-
 def long_frame(w: World, prompt: bytes, session: bytes) -> bool:
     w.agent(chunk(session, b"y" * _LONG_LINE))
     return False

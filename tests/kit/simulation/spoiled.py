@@ -42,56 +42,24 @@ def _joined(members: Sequence[bytes]) -> bytes:
     return b"{" + b",".join(members) + b"}"
 
 
-def _trailing_comma(line: bytes) -> bytes:
-    return line[:-1] + b",}"
-
-
-def _comma_within(line: bytes) -> bytes:
-    return line.replace(b'"end":[]', b'"end":[1,]')
-
-
-def _raw_control(line: bytes) -> bytes:
-    return line.replace(b'"end":[]', b'"end":"a\tb"')
-
-
-def _bare_word(line: bytes) -> bytes:
-    return line.replace(b'"end":[]', b'"end":undefined')
-
-
-def _bad_escape(line: bytes) -> bytes:
-    return line.replace(b'"end":[]', b'"end":"\\q"')
-
-
-def _one_brace_more(line: bytes) -> bytes:
-    return line + b"}"
-
-
-def _garbage_behind(line: bytes) -> bytes:
-    return line + b" [info] sent"
-
+_END = b'"end":[]'
 
 _CERTAIN: tuple[Callable[[bytes], bytes], ...] = (
-    _trailing_comma,
-    _comma_within,
-    _raw_control,
-    _bare_word,
-    _bad_escape,
-    _one_brace_more,
-    _garbage_behind,
+    lambda line: line[:-1] + b",}",
+    lambda line: line.replace(_END, b'"end":[1,]'),
+    lambda line: line.replace(_END, b'"end":"a\tb"'),
+    lambda line: line.replace(_END, b'"end":undefined'),
+    lambda line: line.replace(_END, b'"end":"\\q"'),
+    lambda line: line + b"}",
+    lambda line: line + b" [info] sent",
 )
 """What breaks a line and leaves its own id where everybody can see it."""
 
-
-def _wrong_bracket(line: bytes) -> bytes:
-    """From here on nobody knows how deep a member stands."""
-    return line.replace(b'"end":[]', b'"end":[}')
-
-
-def _never_closed(line: bytes) -> bytes:
-    return line.replace(b'"end":[]', b'"end":{')
-
-
-_UNCERTAIN = (_wrong_bracket, _never_closed)
+_UNCERTAIN: tuple[Callable[[bytes], bytes], ...] = (
+    lambda line: line.replace(_END, b'"end":[}'),
+    lambda line: line.replace(_END, b'"end":{'),
+)
+"""What breaks it so that nobody knows from there on how deep a member stands."""
 
 
 def _body(what: str, decoy: bytes, session: bytes, *, filler: bool) -> list[bytes]:

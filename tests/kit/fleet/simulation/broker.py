@@ -6,6 +6,7 @@ expires. What the stream does is that of the replicas in memory.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.gateway.fleet.replica import ReplicaBatch, StreamEnd
-    from tests.kit.fleet.simulation.clock import Clock
     from tests.kit.fleet.simulation.referee import FleetReferee
+
+
+class Clock:
+    """Acts in the order of their times."""
+
+    def __init__(self) -> None:
+        self.now = 1.0
+        self._acts: list[tuple[float, int, Callable[[], object]]] = []
+        self._count = 0
+
+    @property
+    def now_ms(self) -> int:
+        return int(self.now * 1000)
+
+    def later(self, seconds: float, act: Callable[[], object]) -> None:
+        self._count += 1
+        heapq.heappush(self._acts, (self.now + max(0.0, seconds), self._count, act))
+
+    def run(self, seconds: float) -> None:
+        until = self.now + seconds
+        while self._acts and self._acts[0][0] <= until:
+            self.now, _, act = heapq.heappop(self._acts)
+            act()
+        self.now = until
+
 
 SESSION = "s1"
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
-from lastword.gateway.fleet.local_copy import TERM, _continues, _LocalFile, pins_at
+from lastword.gateway.fleet.local_copy import TERM, _continues, _copy_of, _LocalFile, pins_at
 from lastword.gateway.fleet.replica import StreamEnd
 from lastword.gateway.fleet.replicated_log import ReplicatedLog
 from lastword.gateway.fleet.replication import (
@@ -31,19 +31,55 @@ from lastword.gateway.fleet.replication import (
 from lastword.gateway.holder.effects import Effects, ToAgent
 from lastword.gateway.holder.hub import Hub
 from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.render import Renderer
 from tests.kit.fleet.simulation.broker import SESSION
-from tests.kit.fleet.simulation.log import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from lastword.gateway.fleet.replica import LogState, StoredBatch
     from lastword.gateway.fleet.replication import Effect
     from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.log.store import Committed
-    from tests.kit.fleet.simulation.log import LocalFile
     from tests.kit.fleet.simulation.world import FleetWorld, Node
+
+
+class LocalFile(MemoryLog):
+    """A log's file: its entries, and the term in which it was written last."""
+
+    def __init__(self, epochs: Callable[[], str], epoch: str = "", first: int = 1) -> None:
+        super().__init__(epoch=epoch or epochs(), first=first)
+        self._epochs = epochs
+        self.is_damaged = False
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return dict(self._facts)
+
+    def renew_epoch(self) -> None:
+        self.epoch = self._epochs()
+
+
+def file_of(
+    inherited: StreamEnd,
+    state: LogState | None,
+    batches: Sequence[StoredBatch],
+    epochs: Callable[[], str],
+) -> LocalFile:
+    """Make a file with what a stream has."""
+    if not inherited.sequence:
+        return LocalFile(epochs)
+    copy = _copy_of(inherited, state, batches)
+    first = copy.batches[0][0] if copy.batches else copy.last + 1
+    file = LocalFile(epochs, copy.epoch, first)
+    for _, entries in copy.batches:
+        file.append(entries)
+    file._pins = Pins(copy.pins.items())
+    for name, value in copy.facts.items():
+        file.remember(name, value)
+    return file
+
 
 RENEW_SECONDS = 5.0
 ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}

@@ -17,8 +17,7 @@ from lastword.gateway.holder.effects import ToViewer
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.viewing.attachment import Role, Viewer
 from lastword.gateway.viewing.reader import CursorError
-from tests.kit.fleet.simulation.broker import SESSION, Broker
-from tests.kit.fleet.simulation.clock import Clock
+from tests.kit.fleet.simulation.broker import SESSION, Broker, Clock
 from tests.kit.fleet.simulation.owner import Owner
 from tests.kit.fleet.simulation.referee import FleetReferee
 from tests.kit.gateway.world import frames_of
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.effects import Message
     from lastword.gateway.log.entries import Numbered
     from lastword.gateway.viewing.attachment import Attachment
-    from tests.kit.fleet.simulation.log import LocalFile
+    from tests.kit.fleet.simulation.owner import LocalFile
 
 KINDS = (*["agent_message_chunk"] * 3, "agent_thought_chunk", "plan", "usage_update", "tool_call")
 ALL = 10**12
