@@ -54,12 +54,7 @@ class Editor(Client):
         more = {"LASTWORD_STATE_DIR": str(state)} | (environment or {})
         super().__init__(words, environment=os.environ | more, session="")
         self.peer.replies = True
-        self.call(
-            "initialize",
-            protocolVersion=1,
-            clientCapabilities=RETRY,
-            clientInfo=self.info,
-        )
+        self.call("initialize", protocolVersion=1, clientCapabilities=RETRY, clientInfo=self.info)
         opened = self.call("session/new", **({"cwd": "/tmp", "mcpServers": []} | (params or {})))
         self.session = opened["result"]["sessionId"]
 

@@ -1,7 +1,7 @@
 """`hurried.py MODULE.NAME=VALUE... python -m lastword run ...`: lastword with other limits.
 
 For waits of minutes that no option sets, and that no test of a real process can sit through. What
-stands before `run`, or `gateway`, is left out: it is this process that runs it.
+stands before one of `COMMANDS` is left out: it is this process that runs it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 import lastword.cli
 
-COMMANDS = ("run", "gateway")
+COMMANDS = ("run", "gateway", "connect")
 
 
 def main(words: list[str]) -> int:
@@ -21,7 +21,7 @@ def main(words: list[str]) -> int:
         module_name, _, attribute = name.rpartition(".")
         module = importlib.import_module(f"lastword.{module_name}")
         assert hasattr(module, attribute), name
-        setattr(module, attribute, float(value))
+        setattr(module, attribute, int(value) if value.isdecimal() else float(value))
     begins = next(number for number, word in enumerate(words) if word in COMMANDS)
     return lastword.cli.main(words[begins:])
 

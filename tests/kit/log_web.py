@@ -8,9 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
+from tests.kit.gateway.api import ApiAnswer
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import lastword
@@ -26,14 +27,6 @@ def wait_until_recorded(state: Path, turns: int) -> None:
         return sum(each["outcome"] != "open" for each in found) >= turns
 
     until(f"{turns} turns are recorded", ended)
-
-
-class Answered(NamedTuple):
-    """An answer: its status, headers by small names, and body."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 class LogWeb:
@@ -73,7 +66,7 @@ class LogWeb:
         _, said = self._process.communicate(timeout=FUSE_SECONDS)
         return self._process.returncode, said
 
-    def ask(self, path: str, method: str = "GET", **headers: str) -> Answered:
+    def ask(self, path: str, method: str = "GET", **headers: str) -> ApiAnswer:
         """Send a request with the cookie, where there is one; follow nothing."""
         told: dict[str, Any] = {"cookie": self.cookie} if self.cookie else {}
         told |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -82,11 +75,11 @@ class LogWeb:
             connection.request(method, path, headers=told)
             answer = connection.getresponse()
             known = {name.lower(): value for name, value in answer.getheaders()}
-            return Answered(answer.status, known, answer.read())
+            return ApiAnswer(answer.status, known, answer.read())
         finally:
             connection.close()
 
-    def follow(self) -> Answered:
+    def follow(self) -> ApiAnswer:
         """Follow the link, and keep its cookie."""
         answered = self.ask(f"/?{urlsplit(self.link).query}")
         self.cookie = answered.headers.get("set-cookie", "").partition(";")[0]

@@ -89,8 +89,5 @@ ODD_RETRIES: dict[str, dict[str, Any]] = {
     f"{member}-{name}": {"attempt": 2, "max_attempts": 3, "wait_seconds": 4} | {member: value}
     for member in ("attempt", "max_attempts", "wait_seconds", "error")
     for name, value in VALUES.items()
-} | {
-    "nothing": {},
-    "error-payload": {"attempt": 2, "error": PAYLOAD | {"provider_code": 429}},
-}
+} | {"nothing": {}, "error-payload": {"attempt": 2, "error": PAYLOAD | {"provider_code": 429}}}
 """The members of an `agent_retry` update beside its kind."""

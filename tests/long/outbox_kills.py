@@ -3,18 +3,189 @@
 `python -m tests.long.outbox_kills --kills 100 --seed 1`: some minutes. Its last line is the sum;
 the exit status is 1 where a failure that a viewer was told of neither arrived nor was counted as
 dropped, or where the outbox's counts do not add up.
+
+Owns who is killed and when, by a seed, how the collector behaves meanwhile, and what has to hold
+at the end: each failure that a viewer was told of has arrived or is counted as dropped, and what
+was put into the outbox is accounted for.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from tests.kit.outbox_kills import Kills
+from lastword.outbox.store import Outbox
+from lastword.outbox.tables import DROPPED
+from tests.kit.collector import OK, Collector, answer, cut, gone
+from tests.kit.gateway.serving import Gateway, agent, is_running, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.left_behind import recorders_of
+from tests.kit.patience import FUSE_SECONDS
+
+FAILING: dict[str, Any] = {
+    "turns": [[{"fail": {"error": {"code": -32603, "message": "429 Too Many Requests"}}}]]
+}
+VICTIMS = ("front", "holder", "run", "recorder", "gateway")
+"""Who is killed: one process, or the front, the holder and the run at once."""
+
+
+class Sum(msgspec.Struct, frozen=True):
+    """What came of it.
+
+    Attributes:
+        kills: processes that were killed.
+        told: failures with an incident that a viewer was told of.
+        arrived: of those, at the collector.
+        reports: different reports that arrived, those of the gateway's own processes included.
+        doubled: reports that were taken more than once, under the same key.
+        dropped: reports that are counted as dropped.
+        untold: failures that neither arrived nor are counted.
+        adds_up: the outbox's counts account for every report that was put into it.
+    """
+
+    kills: int
+    told: int
+    arrived: int
+    reports: int
+    doubled: int
+    dropped: int
+    untold: int
+    adds_up: bool
+
+
+def processes_of(state: Path) -> list[int]:
+    found = []
+    mark = f"LASTWORD_STATE_DIR={state}".encode()
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:
+                if mark in file.read().split(b"\0") and is_running(int(name)):
+                    found.append(int(name))
+    return found
+
+
+def write_script(folder: Path, script: dict[str, Any]) -> Path:
+    path = folder / "script.json"
+    path.write_text(json.dumps(script), encoding="utf-8")
+    return path
+
+
+class Kills:
+    """One gateway, one collector, and a seed."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        """Start both."""
+        self._lots = random.Random(seed)
+        self._collector = Collector()
+        self._told: set[str] = set()
+        self.count = 0
+        """Processes that were killed."""
+        environment = os.environ | {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        self._gateway = Gateway(
+            folder,
+            agent(str(write_script(folder, FAILING))),
+            *("--report-to", self._collector.url, "--sessions", "64"),
+            environment=environment,
+        )
+
+    def round(self) -> None:
+        """Some turns fail, and somebody is killed meanwhile."""
+        ways = (OK, OK, answer(500), answer(429, b"", retry_after="1"), cut, gone)
+        self._collector.turn_to(self._lots.choice(ways))
+        victim = self._lots.choice(VICTIMS)
+        with contextlib.ExitStack() as stack:
+            viewer = stack.enter_context(ViewerClient(self._gateway, capabilities=TYPED))
+            session = viewer.new(self._gateway.root)
+            holder = next(
+                each
+                for each in self._gateway.holders()
+                if session in {held["sessionId"] for held in each["sessions"]}
+            )
+            for _ in range(self._lots.randint(1, 3)):
+                self._note(viewer.answer(viewer.prompt(session)))
+            if self._lots.random() < 0.5:
+                viewer.prompt(session)  # whoever is killed is in the midst of it
+            self._kill(victim, holder)
+        if self._gateway.front.poll() is not None:
+            self._gateway.start()
+        if victim in {"holder", "gateway"}:
+            until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+
+    def _note(self, failed: dict[str, Any]) -> None:
+        told = failed["error"]["data"]["agent_error"]
+        if "incident_id" in told:
+            self._told.add(told["incident_id"])
+
+    def _kill(self, victim: str, holder: dict[str, Any]) -> None:
+        pids = {
+            "front": [self._gateway.front.pid],
+            "holder": [holder["pid"]],
+            "run": [holder["agent_pid"]],
+            "recorder": recorders_of(holder["agent_pid"]),
+            "gateway": [self._gateway.front.pid, holder["pid"], holder["agent_pid"]],
+        }[victim]
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                self.count += 1
+        if self._gateway.front.pid in pids:
+            self._gateway.front.wait(FUSE_SECONDS)
+
+    def sum(self) -> Sum:
+        """End all of it, let what waits be sent, and count."""
+        self._collector.turn_to(OK)
+        outbox = Outbox(str(self._gateway.state))
+        # A last run sends what is left, as the next one does.
+        with ViewerClient(self._gateway, capabilities=TYPED) as viewer:
+            self._note(viewer.answer(viewer.prompt(viewer.new(self._gateway.root))))
+            self._gateway.close()
+            # A recorder outlives its run, and one that was killed is replaced at its run's end.
+            until("all have ended", lambda: not processes_of(self._gateway.state))
+            until("nothing waits", lambda: self._hurried(outbox))
+        status = outbox.status()
+        came = self._collector.accepted
+        arrived = {each.facts.get("lastword.incident_id") for each in came}
+        dropped = sum(status.counts[name] for name in DROPPED)
+        missing = len(self._told - arrived)
+        accounted = status.counts["sent"] + status.waiting + status.dead + dropped
+        by_report = Counter(each.report_id for each in came)
+        return Sum(
+            kills=self.count,
+            told=len(self._told),
+            arrived=len(self._told & arrived),
+            reports=len(by_report),
+            doubled=sum(count > 1 for count in by_report.values()),
+            dropped=dropped,
+            untold=max(0, missing - dropped),
+            adds_up=accounted == status.counts["taken"],
+        )
+
+    def _hurried(self, outbox: Outbox) -> bool:
+        if outbox.status().waiting:
+            words = ("outbox", "--send", "--report-to", self._collector.url)
+            subprocess.run(
+                [sys.executable, "-m", "lastword", *words],
+                env=self._gateway.environment,
+                stdout=subprocess.DEVNULL,
+                check=False,
+                timeout=FUSE_SECONDS,
+            )
+        return not outbox.status().waiting
+
+    def close(self) -> None:
+        self._collector.close()
 
 
 def main(arguments: list[str]) -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.fleet.servers import free_port
-from tests.kit.gateway.editor import Editor, before, counting
+from tests.kit.gateway.editor import Editor, at_once, before, counting
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 
@@ -230,8 +230,8 @@ class User:
         (entry,) = self.entries().values()
         command = [entry["command"], *entry["args"]]
         if hurried:
-            command[:2] = [sys.executable, "-m", "tests.kit.gateway.hasty_connect"]
-        async with before(command, self.environment | {"LASTWORD_TEST_TRIES": "2"}) as editor:
+            command = [*at_once(2), *command[1:]]
+        async with before(command, self.environment) as editor:
             yield editor
 
 

@@ -60,7 +60,7 @@ FAULTS: dict[str, Fault] = {
     "null_pointer": lambda noise: [stderr(1, noise), error(2, data=_NULL)],
     "key_error": lambda noise: [stderr(1, noise), error(2, message="KeyError: 'orders'")],
     "after_tool": lambda noise: [
-        *(tool(0.5), stderr(1, noise), tool_done(1.5, noise, failed=True), error(3)),
+        *(tool(0.5), stderr(1, noise), tool_done(1.5, noise, failed=True), error(3))
     ],
     "command_failed": _command_failed,
     # The same in the error's data.
@@ -166,91 +166,49 @@ def _sessions() -> Iterator[Row]:
         *(text(3, "Done.", session) for session in both),
         *(result(5, session) for session in both),
     ]
+    done = [text(9, "Done."), result(10)]
+    passes: dict[str, Any] = {"types": {}}
+    fails: dict[str, Any] = {"types": {SESSION: limited}}
+    shared: dict[str, Any] = {"sessions": both, "resent": True}
+    each = {"types": {SESSION: limited, "other": empty}, **shared}
+    stderr_line = "openai.RateLimitError: Error code: 429 - {'error': {}}"
     cases: list[tuple[str, list[Event], dict[str, Any]]] = [
-        (
-            "each its own",
-            [hint(1, LIMITED, **ENDS), hint(1.1, EMPTY, "other", **ENDS), *two],
-            {"types": {SESSION: limited, "other": empty}, "sessions": both, "resent": True},
-        ),
+        ("each its own", [hint(1, LIMITED, **ENDS), hint(1.1, EMPTY, "other", **ENDS), *two], each),
         (
             "each its own retry",
             [hint(1, LIMITED, **WAITS), hint(1.1, EMPTY, "other", **WAITS), *two],
-            {"types": {SESSION: limited, "other": empty}, "sessions": both, "resent": True},
+            each,
         ),
         (
             "one of two",
             [hint(1, LIMITED, **ENDS), result(5), text(6, "Done.", "other"), result(7, "other")],
-            {"types": {SESSION: limited}, "sessions": both, "resent": True},
+            fails | shared,
         ),
-        (
-            "another session",
-            [hint(1, LIMITED, "elsewhere", **WAITS), text(9, "Done."), result(10)],
-            {"types": {}},
-        ),
-        (
-            "another session, and silence",
-            [hint(1, LIMITED, "elsewhere", **ENDS), error(5)],
-            {},
-        ),
+        ("another session", [hint(1, LIMITED, "elsewhere", **WAITS), *done], passes),
+        ("another session, and silence", [hint(1, LIMITED, "elsewhere", **ENDS), error(5)], {}),
         (
             "a file that names none, two turns",
             [hint(1, LIMITED, None, **WAITS), *both_end],
-            {"types": {}, "sessions": both},
+            passes | {"sessions": both},
         ),
-        (
-            "before the turn",
-            [hint(1, LIMITED, at_seconds=-5, **WAITS), text(9, "Done."), result(10)],
-            {"types": {}},
-        ),
-        (
-            "before the turn, and then a fault",
-            [hint(-2, LIMITED, **ENDS), error(5)],
-            {},
-        ),
-        (
-            "a line of before the turn",
-            [Event(-2, LINE, LOG_LINE + "\n"), error(5)],
-            {},
-        ),
-        (
-            "stderr of before the turn",
-            [stderr(-2, "openai.RateLimitError: Error code: 429 - {'error': {}}"), error(5)],
-            {},
-        ),
-        (
-            "a title fails",
-            [hint(1, LIMITED, side=True, **ENDS), text(9, "Done."), result(10)],
-            {"types": {}},
-        ),
-        (
-            "a title fails, and then a fault",
-            [hint(1, LIMITED, side=True, **ENDS), error(5)],
-            {},
-        ),
-        (
-            "a title is tried again",
-            [hint(1, LIMITED, side=True, **WAITS), text(9, "Done."), result(10)],
-            {"types": {}},
-        ),
-        (
-            "got over",
-            [hint(1, LIMITED, **ENDS), text(9, "Done."), text(10, " All"), error(15)],
-            {},
-        ),
-        (
-            "a sub-agent's tool",
-            [tool(1, "sub"), error(5, message="429 Too Many Requests")],
-            {"types": {SESSION: limited}},
-        ),
+        ("before the turn", [hint(1, LIMITED, at_seconds=-5, **WAITS), *done], passes),
+        ("before the turn, and then a fault", [hint(-2, LIMITED, **ENDS), error(5)], {}),
+        ("a line of before the turn", [Event(-2, LINE, LOG_LINE + "\n"), error(5)], {}),
+        ("stderr of before the turn", [stderr(-2, stderr_line), error(5)], {}),
+        ("a title fails", [hint(1, LIMITED, side=True, **ENDS), *done], passes),
+        ("a title fails, and then a fault", [hint(1, LIMITED, side=True, **ENDS), error(5)], {}),
+        ("a title is tried again", [hint(1, LIMITED, side=True, **WAITS), *done], passes),
+        ("got over", [hint(1, LIMITED, **ENDS), text(9, "Done."), text(10, " All"), error(15)], {}),
+        ("a sub-agent's tool", [tool(1, "sub"), error(5, message="429 Too Many Requests")], fails),
         (
             "a sub-agent's tool and silence",
             [tool(1, "sub"), hint(2, LIMITED, **ENDS), result(5)],
-            {"types": {SESSION: limited}},
+            fails,
         ),
         (
             "a sub-agent's failure",
-            [tool(1), hint(2, LIMITED, "sub", **WAITS), tool_done(4), text(9, "Done."), result(10)],
-            {"types": {}},
+            [tool(1), hint(2, LIMITED, "sub", **WAITS), tool_done(4), *done],
+            passes,
         ),
     ]
     number = 0

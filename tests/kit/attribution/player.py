@@ -12,15 +12,7 @@ from lastword.core.failure.attribution import Attribution
 from lastword.core.link.connection import Side
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.sidecar.log_lines import read_own_line
-from tests.kit.attribution.rows import (
-    ERROR,
-    EXIT,
-    HINT,
-    LINE,
-    RESULT,
-    STDERR,
-    UPDATE,
-)
+from tests.kit.attribution.rows import ERROR, EXIT, HINT, LINE, RESULT, STDERR, UPDATE
 from tests.kit.wire import INITIALIZE, Wire, prompt
 
 if TYPE_CHECKING:

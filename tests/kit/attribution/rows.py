@@ -13,15 +13,8 @@ from lastword.quirks import agents
 FOLDER = Path(__file__).parent
 SESSION = "s"
 
-STDERR, LINE, HINT, UPDATE, RESULT, ERROR, EXIT = (
-    "stderr",
-    "log",
-    "hint",
-    "update",
-    "result",
-    "error",
-    "exit",
-)
+STDERR, LINE, HINT, UPDATE = "stderr", "log", "hint", "update"
+RESULT, ERROR, EXIT = "result", "error", "exit"
 """Kinds of events: bytes on stderr; a line of the agent's log, read by its form; what a source
 reports; an update; the two answers to a prompt; the end of the process."""
 

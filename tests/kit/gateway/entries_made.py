@@ -45,10 +45,7 @@ def said(number: int, viewer: str = "a", request: bytes = b"7", text: str = "go"
 
 
 def end(
-    number: int,
-    viewer: str = "a",
-    request: bytes = b"7",
-    failure: dict[str, Any] | None = None,
+    number: int, viewer: str = "a", request: bytes = b"7", failure: dict[str, Any] | None = None
 ) -> LogEntry:
     """The answer to a prompt."""
     about = About(

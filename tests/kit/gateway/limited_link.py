@@ -39,9 +39,7 @@ class LimitedLink:
         self.stored = StoredWait(
             request_id=b"%d" % number,
             wait=LimitWait(
-                until_epoch_seconds=until,
-                latest_epoch_seconds=until + LATE_SECONDS,
-                resends=False,
+                until_epoch_seconds=until, latest_epoch_seconds=until + LATE_SECONDS, resends=False
             ),
             type=ErrorType.RATE_LIMIT,
             reason=None,

@@ -63,18 +63,8 @@ class Read:
     """What the simulator needs to know of a frame."""
 
     __slots__ = (
-        "ends_well",
-        "error",
-        "id",
-        "kind",
-        "method",
-        "mode",
-        "model",
-        "named",
-        "result",
-        "session",
-        "state",
-        "stop",
+        *("ends_well", "error", "id", "kind", "method", "mode", "model", "named", "result"),
+        *("session", "state", "stop"),
     )
 
     def __init__(self, line: _Line, raw: bytes) -> None:

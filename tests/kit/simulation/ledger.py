@@ -28,25 +28,9 @@ class Asked:
     """A request of the client's."""
 
     __slots__ = (
-        "agent_ended",
-        "cancelled_at",
-        "cut",
-        "delivered",
-        "ended_at",
-        "lasted",
-        "line",
-        "method",
-        "open",
-        "plainly",
-        "resent",
-        "said_last",
-        "session",
-        "shown",
-        "size",
-        "stopped",
-        "typed",
-        "waited",
-        "went_on",
+        *("agent_ended", "cancelled_at", "cut", "delivered", "ended_at", "lasted", "line"),
+        *("method", "open", "plainly", "resent", "said_last", "session", "shown", "size"),
+        *("stopped", "typed", "waited", "went_on"),
     )
 
     def __init__(self, method: str, session: str | None) -> None:

@@ -229,8 +229,7 @@ class Drawn:
             elif dice < 0.8:
                 reason = world.pick((b"end_turn", b"max_tokens", b"refusal"))
                 world.agent(
-                    *world.opening(request_id, session),
-                    *world.ending(request_id, session, reason),
+                    *world.opening(request_id, session), *world.ending(request_id, session, reason)
                 )
             else:
                 continue

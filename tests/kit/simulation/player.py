@@ -21,7 +21,8 @@ from lastword.core.link.reports import HandlerFailure, Note
 from lastword.core.link.retries.hints import Hint, HintSource
 from lastword.core.link.retries.reported import Retrying
 from lastword.core.protocol import glued, jsonrpc
-from tests.kit.simulation import bounds, frames
+from lastword.core.restart.layer import RestartLayer
+from tests.kit.simulation import frames
 from tests.kit.simulation.departures import ANSWER, FORWARD, SEND, Out
 from tests.kit.simulation.frames import TOLD_SECRET
 from tests.kit.simulation.ledger import BrokenPromiseError
@@ -34,6 +35,57 @@ if TYPE_CHECKING:
     from lastword.core.link.effects import Effect
     from lastword.core.link.ends import Order
     from lastword.core.timeline.entry import Entry
+    from tests.kit.simulation.ledger import Ledger
+
+MAX_REMEMBERED = 1000
+"""Nothing that a peer can make grow may be longer than this."""
+
+_GIVEN = frozenset({"options", "agent", "client", "greeting"})
+"""Values that are replaced, never grown."""
+
+
+def check_bounds(core: Any, ledger: Ledger) -> None:
+    """At a link's end, with every request answered: the core holds nothing, and kept its bounds."""
+    link = core.link
+    left = {
+        "requests of the client's": link.from_client,
+        "requests of the agent's": link.from_agent,
+        "an answer held back": link.withheld_error,
+        "prompts to be sent again": link.resent,
+        "turns": [turn for session in link.sessions.values() for turn in session.turns],
+        "prompts that wait": [p for session in link.sessions.values() for p in session.waiting],
+        "questions": [asked for session in link.sessions.values() for asked in session.asking],
+        "terminals": link.terminals,
+    }
+    if isinstance(core, RestartLayer):
+        left["a queue"] = core.state.queue
+        left["requests of ours"] = core.state.own
+        left["sessions on their way"] = core.state.returning
+    for what, value in left.items():
+        if value:
+            raise BrokenPromiseError("unbounded", f"after the end there are {what}: {value}")
+    named = {asked.session for asked in ledger.asked.values()}
+    if len(link.sessions) > len(named) + len(ledger.asked):
+        raise BrokenPromiseError("unbounded", f"{len(link.sessions)} sessions remembered")
+    for path, size in sizes(core, "core"):
+        if size > MAX_REMEMBERED:
+            raise BrokenPromiseError("unbounded", f"{path} holds {size}")
+
+
+def sizes(value: Any, path: str) -> Iterator[tuple[str, int]]:
+    """Every container that can be reached, and its length."""
+    if isinstance(value, dict | list | set | tuple):
+        yield path, len(value)
+        values = value.values() if isinstance(value, dict) else value
+        for inner in values:
+            if not isinstance(inner, str | bytes | int | float):
+                yield from sizes(inner, f"{path}[]")
+    for name in getattr(type(value), "__slots__", ()):
+        if name not in _GIVEN and name != "session":
+            inner = getattr(value, name)
+            if isinstance(inner, dict | list | set | tuple) or hasattr(type(inner), "__slots__"):
+                yield from sizes(inner, f"{path}.{name}")
+
 
 Event: TypeAlias = tuple[Any, ...]
 """A name and plain values: `("client", line)`, `("time", seconds)`, `("die", code, signal)`."""
@@ -251,7 +303,7 @@ class Player:
                 break
             self._start_fails()
         self.referee.end()
-        bounds.check(self.core.connection, self.referee)
+        check_bounds(self.core.connection, self.referee)
 
     def _sources(self, present: bool) -> None:
         """There are sources beside the pipes, or there are none."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from acp import RequestError, spawn_agent_process, text_block
 from acp.schema import AllowedOutcome, RequestPermissionResponse
 
-from tests.kit.gateway.editor import counting
+from tests.kit.gateway.editor import at_once, counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.places import ROOT
 
@@ -64,13 +63,12 @@ async def turn(client: SdkClient, gateway: Gateway, url: str, text: str) -> Any:
     environment = {
         **os.environ,
         "LASTWORD_GATEWAY_TOKEN": gateway.token(),
-        "LASTWORD_TEST_TRIES": "100000",
         "PYTHONPATH": str(ROOT),
     }
-    arguments = ("-m", "tests.kit.gateway.hasty_connect", url)
+    program, *arguments = [*at_once(100_000), "connect", url]
     async with (
         asyncio.timeout(FUSE_SECONDS),
-        spawn_agent_process(client, sys.executable, *arguments, env=environment) as (  # type: ignore[arg-type]
+        spawn_agent_process(client, program, *arguments, env=environment) as (  # type: ignore[arg-type]
             connection,
             _,
         ),

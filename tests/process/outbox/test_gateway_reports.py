@@ -16,9 +16,9 @@ from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.link_bug import WORD, with_link_bug
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.outbox_kills import FAILING, write_script
 from tests.kit.patience import FUSE_SECONDS
 from tests.long.kill_gateway import children_of
+from tests.long.outbox_kills import FAILING, write_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,8 +14,8 @@ from lastword.outbox.sink import OutboxSink
 from lastword.outbox.store import Outbox
 from lastword.record import store
 from lastword.record.process import RecorderProcess
+from tests.kit.left_behind import recorders_of
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recorders import recorders_of
 from tests.kit.recording import FOR_EVER, Book, a_run, count, is_recorded
 from tests.kit.reports_made import a_target
 

@@ -14,8 +14,8 @@ from tests.kit.canaries import fake
 from tests.kit.collector import Collector, answer
 from tests.kit.desk import Editor
 from tests.kit.gateway.serving import until
+from tests.kit.left_behind import recorders_of
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recorders import recorders_of
 from tests.kit.recording import is_recorded, lastword
 from tests.kit.sidecar import hurried
 

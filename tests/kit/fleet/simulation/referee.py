@@ -109,13 +109,7 @@ class FleetReferee:
 
     # Owners.
 
-    def visible(
-        self,
-        node: str,
-        first: int,
-        entries: Sequence[LogEntry],
-        is_without: bool,
-    ) -> None:
+    def visible(self, node: str, first: int, entries: Sequence[LogEntry], is_without: bool) -> None:
         """An owner shows these to its viewers from now on."""
         for seq, entry in enumerate(entries, first):
             if is_without:
