@@ -205,6 +205,20 @@ def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quo
     assert ("On stderr at that time" in text) is quoted
 
 
+@pytest.mark.parametrize(
+    ("head", "quoted"),
+    [
+        ("2026-11-29 02:09:54 INFO agent.llm: the prompt:", False),
+        ("[DEBUG] the prompt:", False),
+        ("2026-11-29 02:09:54 ERROR agent.loop: it stopped:", True),
+    ],
+)
+def test_a_prompt_that_an_agent_logs_is_not_quoted(head: str, quoted: bool) -> None:
+    wire = begun().stderr(f"{head}\n    - If a tool fails with an error, say so.\n".encode())
+    text = str(payload(wire.agent(error())).get("detail"))
+    assert ("If a tool fails" in text) is quoted
+
+
 @pytest.mark.parametrize("after", [False, True], ids=["while it runs", "after it"])
 def test_stderr_of_a_running_tool_is_the_tools(after: bool) -> None:
     wire = begun()

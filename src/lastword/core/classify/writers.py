@@ -33,6 +33,7 @@ _HEAD_CHARS = 240
 _RECORD_CHARS = 4096
 _MODULE_CHARS = 80
 _GUESSES = ("text:", "concept:", "word:")
+_INFORMS = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 
 
 def attribution_of(record: str, agent: str = "") -> Attribution:
@@ -228,7 +229,10 @@ def without_foreign(text: str) -> str:
 
 def quotation(text: str) -> str:
     """Return the last line of a failure whose author is not known; empty if there is none."""
-    for record in reversed(list(records(text))):
+    for whole in reversed(list(records(text))):
+        # What continues a line of information was printed there for its own sake, as a prompt is.
+        informs = _INFORMS.search(whole[:_MODULE_CHARS]) is not None
+        record = whole.partition("\n")[0] if informs else whole
         if informative_lines(record) and not is_foreign(record):
             lines = [line.strip() for line in record.splitlines() if looks_like_error(line)]
             return lines[-1][:_HEAD_CHARS] if lines else ""
