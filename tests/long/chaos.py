@@ -46,8 +46,8 @@ LARGE_CHARS = 400_000
 """Of a prompt that fills the agent's pipe, and with others what may wait for the next agent."""
 
 SESSIONS = 4
-CHILDREN = 3
-"""The agent, its guardian, and the recorder."""
+CHILDREN = 2
+"""The agent and its guardian."""
 
 QUIET_SECONDS = 8.0
 """How long what a dead agent left may take to be gone: a second before it is killed, and slack."""

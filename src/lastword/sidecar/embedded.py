@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.platform.framing import FrameWriter
-from lastword.platform.posix.spawned_guardian import spawned_guardian_of
 from lastword.platform.process import write_message
 from lastword.sidecar.loop import Descriptors, PollLoop
 from lastword.sidecar.session import Sidecar
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.options import LinkOptions
     from lastword.core.timeline.entry import Entry
-    from lastword.platform.process import Agent, Guardian
+    from lastword.platform.process import Agent
     from lastword.record.recorder import Recorder
     from lastword.sidecar.session import Settings
 
@@ -206,9 +205,6 @@ class EmbeddedSidecar(Sidecar):
         made.wake_by(self._step)
         self._embedded = made
         return made
-
-    def _guardian_of(self, agent: Agent) -> Guardian | None:
-        return spawned_guardian_of(agent)
 
     def _release_client(self) -> None:
         self._embedded.release()

@@ -157,10 +157,9 @@ class RecorderThread:
         sinks.close_others()
 
 
+_embedded = copy_of("lastword.sidecar.embedded", LoopSignals=Signals)
 # An agent ends with the tests, since its stdin does: it needs no guardian.
-_embedded = copy_of(
-    "lastword.sidecar.embedded", LoopSignals=Signals, spawned_guardian_of=lambda _: None
-)
+_embedded.EmbeddedSidecar._guardian_of = lambda *_: None
 _program = copy_of("lastword.cli.gateway.holder", EmbeddedSidecar=_embedded.EmbeddedSidecar)
 
 
