@@ -34,13 +34,13 @@ RETRY_SECONDS = 5.0
 class ThreadedRecorder:
     """A thread that writes rows."""
 
-    __slots__ = ("_changed", "_ending", "_start", "_thread", "_urgent", "_waiting")
+    __slots__ = ("_ending", "_some", "_start", "_thread", "_urgent", "_waiting")
 
     def __init__(self, start: Callable[[], StoreSink]) -> None:
         """Start it; `start` opens the sinks in the thread."""
-        self._changed = threading.Condition()
+        self._some = threading.Event()
+        self._urgent = threading.Event()
         self._waiting: deque[Row] = deque(maxlen=MAX_WAITING)
-        self._urgent = False
         self._ending = False
         self._start = start
         self._thread = threading.Thread(target=self._run, name="lastword.record", daemon=True)
@@ -48,32 +48,31 @@ class ThreadedRecorder:
 
     def send(self, rows: list[Row]) -> None:
         """Take rows; never wait."""
-        if rows:
-            with self._changed:
-                self._waiting.extend(rows)
-                self._urgent = self._urgent or any(row.kind in TERMINAL for row in rows)
-                self._changed.notify()
+        self._waiting.extend(rows)
+        # Checked first: waking a thread takes longer than all the rest, and it may be awake.
+        if rows and not self._some.is_set():
+            self._some.set()
+        if any(row.kind in TERMINAL for row in rows):
+            self._urgent.set()
 
     def close(self) -> None:
         """Let it finish, without waiting for a disk that hangs."""
-        with self._changed:
-            self._ending = True
-            self._changed.notify()
+        self._ending = True
+        self._some.set()
+        self._urgent.set()
         self._thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
         sinks = self._start()
-        while True:
-            with self._changed:
-                limit = RETRY_SECONDS if sinks.is_behind else None
-                self._changed.wait_for(lambda: self._waiting or self._ending, limit)
-                self._changed.wait_for(lambda: self._urgent or self._ending, BATCH_SECONDS)
-                self._urgent = False
-                rows = list(self._waiting)
-                self._waiting.clear()
-                ending = self._ending
-            sinks.send(rows)
-            if ending:
-                break
+        while not self._ending:
+            if self._some.wait(RETRY_SECONDS if sinks.is_behind else None):
+                self._urgent.wait(BATCH_SECONDS)
+            self._some.clear()
+            self._urgent.clear()
+            self._write(sinks)
+        self._write(sinks)
         sinks.close_record(ended=True)
         sinks.close_others()
+
+    def _write(self, sinks: StoreSink) -> None:
+        sinks.send([self._waiting.popleft() for _ in range(len(self._waiting))])
