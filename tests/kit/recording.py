@@ -81,10 +81,17 @@ class Book:
         self.note(Kind.ERROR, session, turn, type=type_, **facts)
 
 
-def write(folder: Path, book: Book, run: Run | None = None, *, ended: bool = True) -> Path:
+def write(
+    folder: Path,
+    book: Book,
+    run: Run | None = None,
+    *,
+    ended: bool = True,
+    limits: Limits = FOR_EVER,
+) -> Path:
     """Write a book's rows as a run does, and bring them in; gives the store."""
     path = store_path(str(folder))
-    file = RunFile(path, run or a_run(at_ms=book.began_ms), FOR_EVER)
+    file = RunFile(path, run or a_run(at_ms=book.began_ms), limits)
     file.write(book.rows)
     file.close(ended=ended)
     assert not file.is_behind

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -39,6 +39,8 @@ def opened(path: str) -> sqlite3.Connection:
         raise StoreError(f"{folder}: {store.NOTHING_YET}")
     if names:
         try:
+            if not files.is_own(os.stat(folder)):  # nothing of ours is to be made there
+                return _in_memory(path, folder, names)
             _bring_in(path, folder, names)
         except (StoreError, OSError, sqlite3.Error):
             try:
@@ -54,9 +56,10 @@ def _bring_in(path: str, folder: str, names: Sequence[str]) -> None:
         try:
             with closing(connection):
                 connection.execute(schema.FILES)
-                has_news = [_read_file(connection, folder, name) for name in names]
-                if any(has_news):
-                    retention.keep_within(connection, retention.limits_of(os.environ))
+                read = [_read_file(connection, folder, name) for name in names]
+                limits = next(filter(None, reversed(read)), None)
+                if limits is not None:
+                    retention.keep_within(connection, limits)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if is_last or not store.is_broken(store.as_sqlite(error)):
                 raise
@@ -85,17 +88,21 @@ def _in_memory(path: str, folder: str, names: Sequence[str]) -> sqlite3.Connecti
 
 def _read_file(
     connection: sqlite3.Connection, folder: str, name: str, *, remove: bool = True
-) -> bool:
-    """Bring in what is new in a file, and remove a file that is done; return whether any was."""
-    path, has_news = os.path.join(folder, name), False
+) -> retention.Limits | None:
+    """Bring in what is new in a file, and remove a file that is done.
+
+    Returns:
+        The limits of its run, if anything was new.
+    """
+    path, limits = os.path.join(folder, name), None
     try:
         file = os.fdopen(os.open(path, files.READ), "rb")
     except OSError:
-        return False  # another reader has removed it
+        return None  # another reader has removed it
     with file:
-        run = _run_in(file.readline())
-        if run is None:
-            return False
+        begun = _beginning(file.readline())
+        if begun is None:
+            return None
         while True:
             place = _place_in(connection, name)
             start = place if place <= os.fstat(file.fileno()).st_size else 0  # begun anew
@@ -106,10 +113,10 @@ def _read_file(
                 break
             with _transaction(connection):
                 if not os.path.exists(path):
-                    return has_news  # another reader has had it all, and forgets its place next
+                    return limits  # another reader has had it all, and forgets its place next
                 if _place_in(connection, name) == place:  # no other reader was quicker
-                    has_news = True
-                    _write(connection, _enter(connection, run), lines)
+                    limits = begun.limits
+                    _write(connection, _enter(connection, begun.run), lines)
                     connection.execute(
                         "INSERT OR REPLACE INTO files (name, read_bytes) VALUES (?, ?)",
                         (name, start + sum(map(len, lines))),
@@ -118,13 +125,24 @@ def _read_file(
         with suppress(OSError):
             if run_file.remove(path, size=start + len(torn)):
                 connection.execute("DELETE FROM files WHERE name = ?", (name,))
-    return has_news
+    return limits
 
 
-def _run_in(line: bytes) -> Run | None:
-    """Return the run that a file is of, by its first line."""
+class _Beginning(NamedTuple):
+    """What the first line of a file says."""
+
+    run: Run
+    limits: retention.Limits
+
+
+class _Limited(msgspec.Struct):
+    limits: retention.Limits
+
+
+def _beginning(line: bytes) -> _Beginning | None:
     with suppress(msgspec.MsgspecError):
-        return msgspec.json.decode(line, type=Run)
+        run = msgspec.json.decode(line, type=Run)
+        return _Beginning(run, msgspec.json.decode(line, type=_Limited).limits)
     return None
 
 

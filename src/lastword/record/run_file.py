@@ -4,9 +4,9 @@ Owns that file: its rights, its lock, what waits while the disk cannot be writte
 files of earlier runs are removed. Writing needs no database, and waits for no other process;
 `record.intake` brings the lines into the store when somebody reads the record.
 
-The first line is the run, as a JSON object. A row is an array (`record.run.Row`), the number of
-rows that were lost is `{"lost": 3}`, and the last line of a run that ended in order is
-`{"ended": true}`.
+The first line is the run with its limits, as a JSON object. A row is an array (`record.run.Row`),
+the number of rows that were lost is `{"lost": 3}`, and the last line of a run that ended in order
+is `{"ended": true}`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class RunFile:
         if size > self._limits.size_bytes > 0:  # the run fills the record by itself
             os.ftruncate(self._fd, 0)
             size = 0
-        lines = [] if size else [_line(msgspec.structs.asdict(self._run))]
+        lines = [] if size else [_line(self._beginning())]
         if self._lost:
             lines.append(_line({"lost": self._lost}))
         data = b"".join([*lines, *self._pending])
@@ -115,6 +115,11 @@ class RunFile:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._pending.clear()
         self._lost = 0
+
+    def _beginning(self) -> dict[str, object]:
+        # The limits, too: whoever reads the record may have another environment.
+        limits = msgspec.structs.asdict(self._limits)
+        return msgspec.structs.asdict(self._run) | {"limits": limits}
 
     def _open(self) -> None:
         """Open the file, unless it is open and still there: nobody would read a deleted one."""

@@ -19,6 +19,7 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.outbox.store import Outbox
+from lastword.platform import files
 from lastword.record import intake, reader, retention, run_file, schema, store
 from lastword.record.run_file import RunFile
 from tests.kit.patience import FUSE_SECONDS
@@ -414,6 +415,18 @@ def test_a_record_in_a_folder_that_cannot_be_written_can_be_read(
     assert told == ("15" if has_store else "6")
     assert sorted(os.listdir(folder)) == (["record.db", "runs"] if has_store else ["runs"])
     assert file.exists()
+
+
+def test_in_another_users_folder_nothing_is_made_by_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
+    one.write(a_book(2).rows)
+    one.close()
+    monkeypatch.setattr(files, "is_own", lambda _: False)
+    with reader.reading(str(tmp_path / "record.db")) as record:
+        assert reader.last_id(record) == 6
+    assert [each.name for each in tmp_path.iterdir()] == ["runs"]
 
 
 def test_a_store_that_is_held_does_not_hide_what_is_new(

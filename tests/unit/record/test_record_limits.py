@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING
@@ -9,10 +10,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record import bounds, reader, retention
-from lastword.record.retention import Limits, limits_of
+from lastword.record import bounds, reader
+from lastword.record.retention import Limits
 from lastword.record.run_file import RunFile
-from tests.kit.recording import DAY_MS, Book, a_book, a_run, count, now_ms, recorded, stored, write
+from tests.kit.recording import (
+    DAY_MS,
+    FOR_EVER,
+    Book,
+    a_book,
+    a_run,
+    count,
+    now_ms,
+    recorded,
+    stored,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,37 +32,27 @@ if TYPE_CHECKING:
     from lastword.record.run import Row
 
 
-def limited(monkeypatch: pytest.MonkeyPatch, *, days: float = 0, size_bytes: int = 0) -> Limits:
-    """Have the record kept within these limits."""
-    monkeypatch.setenv("LASTWORD_RECORD_DAYS", str(days))
-    monkeypatch.setenv("LASTWORD_RECORD_MIB", str(size_bytes / retention.MIB))
-    return limits_of(os.environ)
-
-
-def test_runs_go_when_they_are_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limited(monkeypatch)
+def test_runs_go_when_they_are_too_old(tmp_path: Path) -> None:
     for number, days in enumerate((50, 31, 29, 1)):
         book = a_book(1, began_ms=now_ms() - days * DAY_MS, session=f"{days}-days")
         write(tmp_path, book, a_run(f"01RUN{number}", at_ms=book.began_ms))
-    limited(monkeypatch, days=30)
-    path = write(tmp_path, a_book(1, session="now"), a_run("01NOW"))
+    limits = Limits(days=30, size_bytes=0)
+    path = write(tmp_path, a_book(1, session="now"), a_run("01NOW"), limits=limits)
     with reader.reading(str(path)) as record:
         parts, _ = reader.latest_parts(record, 10)
     assert [part.session_id for part in parts] == ["now", "1-days", "29-days"]
     assert count(path) == 9
 
 
-def test_the_oldest_runs_go_when_the_store_is_too_large(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_runs_go_when_the_store_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "record.db"
     for number in range(40):
         book = a_book(20, began_ms=now_ms() - (40 - number) * 60_000, session=f"s{number}")
         write(tmp_path, book, a_run(f"01RUN{number:03}", at_ms=book.began_ms))
     before, limit = path.stat().st_size, 120 * 1024
     assert before > 2 * limit
-    limited(monkeypatch, size_bytes=limit)
-    write(tmp_path, a_book(1, session="now"), a_run("01NOW"))
+    limits = Limits(days=0, size_bytes=limit)
+    write(tmp_path, a_book(1, session="now"), a_run("01NOW"), limits=limits)
     # No more than has to go: a run is about seven KiB.
     assert limit - 16 * 1024 < path.stat().st_size <= limit
     with reader.reading(str(path)) as record:
@@ -60,17 +62,14 @@ def test_the_oldest_runs_go_when_the_store_is_too_large(
     assert kept[1:] == [f"s{number}" for number in range(39, 40 - len(kept), -1)]
 
 
-def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(tmp_path: Path) -> None:
     book = a_book(1, began_ms=now_ms() - 40 * DAY_MS, session="idle")
-    idle = RunFile(
-        str(tmp_path / "record.db"), a_run("01IDLE", at_ms=book.began_ms), limited(monkeypatch)
-    )
+    path = str(tmp_path / "record.db")
+    idle = RunFile(path, a_run("01IDLE", at_ms=book.began_ms), FOR_EVER)
     idle.write(book.rows)
     stored(tmp_path)
-    limited(monkeypatch, days=30)
-    write(tmp_path, a_book(1, session="next"), a_run("01NEXT"))
+    limits = Limits(days=30, size_bytes=0)
+    write(tmp_path, a_book(1, session="next"), a_run("01NEXT"), limits=limits)
     assert count(tmp_path / "record.db", "runs") == 1
     idle.write(a_book(2, session="idle").rows)
     idle.close()
@@ -80,11 +79,9 @@ def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(
     assert found == {"next": "01NEXT", "idle": "01IDLE"}
 
 
-def test_a_run_that_fills_the_store_by_itself_loses_its_beginning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = RunFile(str(tmp_path / "record.db"), a_run("01LONG"), limited(monkeypatch))
-    limited(monkeypatch, size_bytes=800 * 1024)
+def test_a_run_that_fills_the_store_by_itself_loses_its_beginning(tmp_path: Path) -> None:
+    limits = Limits(days=0, size_bytes=800 * 1024)
+    one = RunFile(str(tmp_path / "record.db"), a_run("01LONG"), limits)
     for first in range(0, 4_000, 800):
         one.write(many_turns(first, first + 800))
         path = stored(tmp_path)
@@ -104,7 +101,7 @@ def many_turns(first: int, last: int) -> list[Row]:
     return book.rows
 
 
-def test_what_nobody_reads_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nobody_reads_is_bounded_too(tmp_path: Path) -> None:
     path, folder = str(tmp_path / "record.db"), tmp_path / "runs"
 
     def recorded_by(run: str, limits: Limits, *, leave: bool = True) -> RunFile:
@@ -114,28 +111,27 @@ def test_what_nobody_reads_is_bounded_too(tmp_path: Path, monkeypatch: pytest.Mo
             one.close()
         return one
 
-    no_limit = limited(monkeypatch)
     for number in range(6):
-        recorded_by(f"01RUN{number}", no_limit)
+        recorded_by(f"01RUN{number}", FOR_EVER)
         (file,) = folder.glob(f"01RUN{number}-*")
         os.utime(file, (time.time() - (6 - number) * 86_400,) * 2)
     size = file.stat().st_size
-    lasting = recorded_by("01A", no_limit, leave=False)
+    lasting = recorded_by("01A", FOR_EVER, leave=False)
     os.utime(next(folder.glob("01A-*")), (0, 0))
     # Of a run that goes on, however old its last row is, the file stays.
-    recorded_by("01B", limited(monkeypatch, days=4.5))
+    recorded_by("01B", Limits(days=4.5, size_bytes=0))
     assert runs_in(folder) == ["01A", "01B", "01RUN2", "01RUN3", "01RUN4", "01RUN5"]
-    recorded_by("01C", limited(monkeypatch, size_bytes=4 * size))
+    recorded_by("01C", Limits(days=0, size_bytes=4 * size))
     assert runs_in(folder) == ["01A", "01B", "01C", "01RUN4", "01RUN5"]
     lasting.close()
-    alone = RunFile(path, a_run("01D"), limited(monkeypatch, size_bytes=2 * size))
+    alone = RunFile(path, a_run("01D"), Limits(days=0, size_bytes=2 * size))
     for _ in range(9):
         alone.write(many_turns(0, 100))
         (file,) = folder.glob("01D-*")
         assert file.stat().st_size <= 3 * size + 1000
     alone.close()
-    limited(monkeypatch)
-    assert count(tmp_path / "record.db", "runs WHERE run_id = '01D' AND ended = 1") == 1
+    first, *_, last = file.read_text().splitlines()
+    assert (json.loads(first)["run_id"], json.loads(last)) == ("01D", {"ended": True})
 
 
 def runs_in(folder: Path) -> list[str]:
