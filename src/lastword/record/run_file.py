@@ -26,6 +26,8 @@ from lastword.record.paths import make_folder
 from lastword.record.run import storable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lastword.record.retention import Limits
     from lastword.record.run import Row, Run
 
@@ -116,7 +118,7 @@ class RunFile:
         self._pending.clear()
         self._lost = 0
 
-    def _beginning(self) -> dict[str, object]:
+    def _beginning(self) -> Mapping[str, object]:
         # The limits, too: whoever reads the record may have another environment.
         limits = msgspec.structs.asdict(self._limits)
         return msgspec.structs.asdict(self._run) | {"limits": limits}
@@ -235,7 +237,7 @@ def _identity(of: str | int) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _line(members: dict[str, object]) -> bytes:
+def _line(members: Mapping[str, object]) -> bytes:
     return msgspec.json.encode(members) + b"\n"
 
 
