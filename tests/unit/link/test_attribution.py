@@ -321,6 +321,7 @@ def test_stderr_from_before_the_turn_is_never_its_own() -> None:
         ("Error: ACME_API_KEY not set", WEAK),
         ("[mcp:images] Error: OPENAI_API_KEY not set", FOREIGN),
         ("using OPENAI_API_KEY", WEAK),
+        ("request\n  | LLM request failed: 429", STRONG),
         ("ERROR | LLM request failed: 429", STRONG),
         ("2026-11-28 10:00:00 | ERROR | LLM request failed: 429", STRONG),
         ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),

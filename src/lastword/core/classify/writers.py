@@ -63,8 +63,9 @@ def is_others(record: str) -> bool:
     An unknown host may be the user's own gateway.
     """
     first = record[:_HEAD_CHARS].split("\n", 1)[0]
-    prefixes = (forms.PROGRAM_PREFIX, forms.SERVICE_PREFIX, forms.TEST_REPORT)
-    if any(prefix.match(record) for prefix in prefixes):
+    if forms.PROGRAM_PREFIX.match(first) or forms.SERVICE_PREFIX.match(first):
+        return True
+    if forms.TEST_REPORT.match(record):
         return True
     if forms.SERVED.search(first) or forms.OTHER_CALL.search(record):
         return True
