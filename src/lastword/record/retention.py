@@ -64,6 +64,8 @@ def keep_within(connection: sqlite3.Connection, limits: Limits) -> None:
         return
     while _size_bytes(connection) > limits.size_bytes:
         latest = connection.execute("SELECT id FROM runs ORDER BY last_epoch_ms DESC").fetchone()
+        if latest is None:  # empty tables take some room as well
+            break
         # One by one, so that no more of a few large runs are removed than necessary.
         if not (_remove(connection, "id <> ?", (latest[0],), 1) or _shorten(connection, latest[0])):
             break

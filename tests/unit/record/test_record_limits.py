@@ -62,6 +62,13 @@ def test_the_oldest_runs_go_when_the_store_is_too_large(tmp_path: Path) -> None:
     assert kept[1:] == [f"s{number}" for number in range(39, 40 - len(kept), -1)]
 
 
+def test_where_every_run_is_too_old_a_store_that_may_take_nothing_is_empty(tmp_path: Path) -> None:
+    book = a_book(1, began_ms=now_ms() - 9 * DAY_MS)
+    run = a_run(at_ms=book.began_ms)
+    path = write(tmp_path, book, run, limits=Limits(days=1, size_bytes=1))
+    assert count(path) == count(path, "runs") == 0
+
+
 def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(tmp_path: Path) -> None:
     book = a_book(1, began_ms=now_ms() - 40 * DAY_MS, session="idle")
     path = str(tmp_path / "record.db")
