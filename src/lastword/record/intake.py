@@ -195,7 +195,7 @@ def _write(connection: sqlite3.Connection, run: int, lines: Sequence[bytes]) -> 
                 row = _ROWS.decode(line)
                 _insert(connection, run, row)
                 last_ms = max(last_ms, row.at_epoch_ms)
-        except (msgspec.MsgspecError, UnicodeDecodeError):  # the disk has damaged it
+        except (msgspec.MsgspecError, UnicodeError, OverflowError):  # the disk has damaged it
             lost += 1
     connection.execute(
         # A gateway's holder and its `lastword run` are one run.

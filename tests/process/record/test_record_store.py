@@ -238,11 +238,13 @@ def test_lines_that_a_disk_has_damaged_are_counted_and_the_others_read(tmp_path:
     (file,) = (tmp_path / "runs").iterdir()
     lines = file.read_bytes().splitlines(keepends=True)
     lines[2], lines[4] = b"\xff\x00" + lines[2][2:], lines[4].replace(b"[", b"{", 1)
+    lines[5] = lines[5].replace(b'"s1"', rb'"\ud800"')
+    lines[6] = lines[6].replace(b'"info",', b'"info",9%s' % (b"9" * 18))
     file.write_bytes(b"".join(lines) + b'["half a li')
     (tmp_path / "runs" / "stray.jsonl").write_text("of somebody else\n")
     path = stored(tmp_path)
-    assert count(path) == 7
-    assert count(path, "runs WHERE ended = 1 AND lost_entries = 2") == 1
+    assert count(path) == 5
+    assert count(path, "runs WHERE ended = 1 AND lost_entries = 4") == 1
     assert [each.name for each in (tmp_path / "runs").iterdir()] == ["stray.jsonl"]
 
 

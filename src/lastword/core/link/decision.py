@@ -134,9 +134,10 @@ def _with_quotation(snapshot: TurnSnapshot, verdict: Verdict) -> Verdict:
 
     The words decide neither its type nor what to do: they may be another program's.
     """
-    if verdict.type not in UNDECIDED:
+    text = snapshot.stderr.own_tail(snapshot.evidence.stderr_mark)
+    if verdict.type not in UNDECIDED or not text:
         return verdict
-    quoted = late.writers.quotation(snapshot.stderr.own_tail(snapshot.evidence.stderr_mark))
+    quoted = late.writers.quotation(text)
     if not quoted:
         return verdict
     words = (verdict.detail, f"On stderr at that time: {quoted}")
