@@ -4,50 +4,92 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from lastword.core.failure.exit_status import WINDOWS
 from tests.kit.places import ROOT as CHECKOUT
 from tests.kit.places import TESTS
-from tests.kit.sources import FILES, ROOT, module_of, nodes_of
+from tests.kit.sources import FILES, ROOT, module_of, nodes_of, tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 UNIX_ALONE = ("lastword.gateway.", "lastword.sidecar.embedded", "lastword.cli.gateway.")
 """The gateway needs Linux or macOS, and `lastword gateway` says so before any of it is loaded."""
 
 SEAM = ROOT / "platform"
+SEAM_NAME = "lastword.platform."
 
 
-def _asserted(tree_nodes: list[ast.Assert]) -> list[str]:
-    return [ast.unparse(node.test) for node in tree_nodes]
+def _asserts(file: Path, condition: str) -> bool:
+    return any(
+        isinstance(node, ast.Assert) and ast.unparse(node.test) == condition
+        for node in nodes_of(file)
+    )
+
+
+def _named(body: Iterable[ast.stmt]) -> set[str]:
+    """What statements define or import, outside branches for one system."""
+    names: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            names |= _named(node.body)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            names |= {
+                each.id
+                for each in ast.walk(node)
+                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            }
+    return names
+
+
+def _on_both(file: Path) -> set[str]:
+    """What a module of the seam offers whatever the system is."""
+    body = tree_of(file).body
+    windows, posix = set[str](), set[str]()
+    for node in body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "sys.platform == 'win32'":
+            windows |= _named(node.body)
+            posix |= _named(node.orelse)
+    return _named(body) | windows & posix
+
+
+def _used_of_the_seam(file: Path) -> Iterator[tuple[str, str]]:
+    """Each name that a file uses of the seam, with its module."""
+    modules: set[str] = set()
+    for node in nodes_of(file):
+        if isinstance(node, ast.ImportFrom) and node.module == "lastword.platform":
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SEAM_NAME):
+            for alias in node.names:
+                yield str(node.module).removeprefix(SEAM_NAME), alias.name
+    for node in nodes_of(file) if modules else ():
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in modules:
+            yield ast.unparse(node.value), node.attr
 
 
 def test_a_module_of_one_system_names_it_first() -> None:
-    for room, word in (("posix", "!="), ("windows", "==")):
-        for file in sorted((SEAM / room).glob("*.py")):
-            if file.stem != "__init__":
-                nodes = [node for node in nodes_of(file) if isinstance(node, ast.Assert)]
-                assert f"sys.platform {word} 'win32'" in _asserted(nodes), file.name
+    for system, sign in (("posix", "!="), ("windows", "==")):
+        files = [*SEAM.glob(f"{system}_*.py")]
+        assert files
+        for file in files:
+            assert _asserts(file, f"sys.platform {sign} 'win32'"), file.name
 
 
-def test_a_facade_offers_the_same_of_either_system() -> None:
-    for file in sorted(SEAM.glob("*.py")):
-        imported: dict[str, set[str]] = {"posix": set(), "windows": set()}
-        for node in nodes_of(file):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                for room, names in imported.items():
-                    if node.module.startswith(f"lastword.platform.{room}."):
-                        names |= {alias.asname or alias.name for alias in node.names}
-        if imported["windows"]:
-            assert imported["posix"] == imported["windows"], file.name
-
-
-def test_nothing_above_the_seam_imports_the_form_of_one_system() -> None:
+def test_what_is_used_above_the_seam_is_there_on_either_system() -> None:
+    offered = {file.stem: _on_both(file) for file in SEAM.glob("*.py")}
     for file in FILES:
         module = module_of(file)
-        if SEAM in file.parents or module.startswith(UNIX_ALONE):
-            continue
-        for node in nodes_of(file):
-            if isinstance(node, ast.ImportFrom):
-                assert not (node.module or "").startswith("lastword.platform.windows"), module
+        alone = module.startswith(UNIX_ALONE) or _asserts(file, "sys.platform != 'win32'")
+        if SEAM not in file.parents and not alone:
+            for part, name in _used_of_the_seam(file):
+                assert not part.startswith(("posix_", "windows_")), module
+                assert name in offered[part], f"{module}: {part}.{name}"
 
 
 PAGE = (CHECKOUT / "docs" / "platforms.md").read_text()

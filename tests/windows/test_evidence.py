@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.platform.listeners import listens
-from lastword.platform.open_files import belongs_to
-from lastword.platform.process_tree import read_tree
-from lastword.platform.windows.listeners import owner_of
+from lastword.platform.listeners import listens, owner_of
+from lastword.platform.process_tree import belongs_to, read_tree
 from tests.windows.kit import AGENT, Editor, agent, descendants, failure
 
 if TYPE_CHECKING:

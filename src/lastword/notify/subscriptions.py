@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.errors import StoreError
-from lastword.platform import locks
-from lastword.platform.files import CREATE
+from lastword.platform.files import CREATE, lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -218,7 +217,7 @@ class Subscriptions:
     def _locked(self) -> Iterator[None]:
         number = os.open(f"{self.path}.lock", os.O_RDWR | CREATE, 0o600)
         try:
-            locks.lock(number)
+            lock(number)
             yield
         finally:
             os.close(number)

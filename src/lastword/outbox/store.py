@@ -21,8 +21,7 @@ from lastword.outbox import tables
 from lastword.outbox.report import FailureReport
 from lastword.outbox.schedule import is_due
 from lastword.outbox.tables import Item
-from lastword.platform import locks
-from lastword.platform.files import CREATE
+from lastword.platform.files import CREATE, lock, unlock
 from lastword.platform.pipes import close
 from lastword.record import store as files
 from lastword.record.forks import gate
@@ -237,7 +236,7 @@ class ItemOutbox(Generic[Item]):
         number = _lock_file(os.path.join(self.folder, f"outbox-{key}.lock"))
         try:
             try:
-                locks.lock(number, wait=False)
+                lock(number, wait=False)
             except OSError:
                 yield False
             else:
@@ -247,7 +246,7 @@ class ItemOutbox(Generic[Item]):
                 finally:
                     _locked.discard(number)
                     # A process that was forked just before has the lock as well.
-                    locks.unlock(number)
+                    unlock(number)
         finally:
             os.close(number)
 
@@ -341,7 +340,7 @@ class ItemOutbox(Generic[Item]):
         """Start a new file if this one is damaged, once among all processes that see it."""
         number = _lock_file(f"{self.path}.lock")
         try:
-            locks.lock(number)
+            lock(number)
             if not self._is_damaged():
                 return
             files.set_aside(self.path, files.file_of(self.path))

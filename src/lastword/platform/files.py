@@ -1,39 +1,171 @@
-"""Files of this user: how they are opened, and whose they are."""
+"""Files of this user: how they are opened, whose they are, and locks on them between processes.
+
+A lock ends with the process that has it: `flock`, and on Windows `LockFileEx` on a byte far behind
+what any file holds. On Windows a user's profile is readable for this user alone.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 
-if sys.platform == "win32":
-    from lastword.platform.windows.files import (
-        CREATE,
-        NO_LINK,
-        READ,
-        is_own,
-        is_running,
-        name_for_child,
-        read_at,
-        restrict,
-    )
-else:
-    from lastword.platform.posix.files import (
-        CREATE,
-        NO_LINK,
-        READ,
-        is_own,
-        is_running,
-        name_for_child,
-        read_at,
-        restrict,
-    )
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import stat_result
 
-__all__ = [
-    "CREATE",
-    "NO_LINK",
-    "READ",
-    "is_own",
-    "is_running",
-    "name_for_child",
-    "read_at",
-    "restrict",
-]
+_FOLDER_LOCK = ".lastword.lock"
+
+if sys.platform == "win32":
+    import ctypes
+    import errno
+    import msvcrt
+    from ctypes import wintypes
+
+    CREATE = os.O_CREAT | os.O_NOINHERIT | os.O_BINARY
+    READ = os.O_RDONLY | os.O_NOINHERIT | os.O_BINARY
+    NO_LINK = 0  # a user makes none there without the rights of an administrator
+
+    _QUERY = 0x1000
+    _STILL_ACTIVE = 259
+    _FAIL_IMMEDIATELY = 1
+    _EXCLUSIVE = 2
+    _LOCK_VIOLATION = 33
+
+    class _Overlapped(ctypes.Structure):
+        _fields_ = (
+            ("Internal", ctypes.c_size_t),
+            ("InternalHigh", ctypes.c_size_t),
+            ("Offset", wintypes.DWORD),
+            ("OffsetHigh", wintypes.DWORD),
+            ("hEvent", wintypes.HANDLE),
+        )
+
+    _REGION = (wintypes.HANDLE, *(wintypes.DWORD,) * 3, ctypes.c_void_p)
+    _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+    _kernel32.OpenProcess.argtypes = (wintypes.DWORD, wintypes.BOOL, wintypes.DWORD)
+    _kernel32.OpenProcess.restype = wintypes.HANDLE
+    _kernel32.GetExitCodeProcess.argtypes = (wintypes.HANDLE, ctypes.POINTER(wintypes.DWORD))
+    _kernel32.CloseHandle.argtypes = (wintypes.HANDLE,)
+    _kernel32.LockFileEx.argtypes = (wintypes.HANDLE, wintypes.DWORD, *_REGION[1:])
+    _kernel32.UnlockFileEx.argtypes = _REGION
+
+    def _has_process(pid: int) -> bool:
+        handle = _kernel32.OpenProcess(_QUERY, False, pid)
+        if not handle:
+            return False
+        code = wintypes.DWORD()
+        succeeded = _kernel32.GetExitCodeProcess(handle, ctypes.byref(code))
+        _kernel32.CloseHandle(handle)
+        return not succeeded or code.value == _STILL_ACTIVE
+
+    def _place() -> _Overlapped:
+        # Windows keeps others from reading what is locked: nothing is there.
+        return _Overlapped(Offset=0, OffsetHigh=0x7FFFFFFF)
+
+else:
+    import fcntl
+
+    CREATE = os.O_CREAT | os.O_CLOEXEC
+    """Flags, besides those for reading or writing, that create a file no child inherits."""
+
+    READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    """Flags that read a file of another program: no link is followed, and no queue waited for."""
+
+    NO_LINK = os.O_NOFOLLOW
+    """A flag that refuses a link."""
+
+
+def is_own(status: stat_result) -> bool:
+    """Return whether a file is this user's; on Windows opening it goes by its access list."""
+    return sys.platform == "win32" or status.st_uid == os.geteuid()
+
+
+def read_at(fd: int, size: int, position: int) -> bytes:
+    """Return bytes of a file from a position on.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if sys.platform != "win32":
+        return os.pread(fd, size, position)
+    os.lseek(fd, position, os.SEEK_SET)
+    return os.read(fd, size)
+
+
+def name_for_child(fd: int, path: str) -> str:
+    """Return the name by which a process that we start can open a file of ours.
+
+    Args:
+        fd: The file, which stays open meanwhile.
+        path: Where it is; it may be gone from there afterwards.
+    """
+    if sys.platform == "win32":
+        return path
+    os.unlink(path)  # nothing is left of it, however we end
+    os.set_inheritable(fd, True)
+    return f"/dev/fd/{fd}"
+
+
+def restrict(fd: int) -> None:
+    """Withdraw everybody else's access to a file; on Windows it has its folder's access list.
+
+    Raises:
+        OSError: The disk has no modes.
+    """
+    if sys.platform != "win32":
+        os.fchmod(fd, 0o600)
+
+
+def is_running(pid: int) -> bool:
+    """Return whether this user has a process with this id."""
+    if sys.platform == "win32":
+        return _has_process(pid)  # `os.kill` would end it
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False  # there is none, or it is another user's
+    return True
+
+
+def lock(fd: int, *, shared: bool = False, wait: bool = True) -> None:
+    """Lock a file until its descriptor is closed.
+
+    Args:
+        fd: Its descriptor.
+        shared: Whether others may have it so as well.
+        wait: Whether to wait for others.
+
+    Raises:
+        BlockingIOError: Another process has it, and `wait` is false.
+        OSError: The disk has no such locks.
+    """
+    if sys.platform != "win32":
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(fd, kind if wait else kind | fcntl.LOCK_NB)
+    else:
+        flags = (0 if shared else _EXCLUSIVE) | (0 if wait else _FAIL_IMMEDIATELY)
+        handle = msvcrt.get_osfhandle(fd)
+        if not _kernel32.LockFileEx(handle, flags, 0, 1, 0, ctypes.byref(_place())):
+            code = ctypes.get_last_error()
+            if code == _LOCK_VIOLATION:
+                raise BlockingIOError(errno.EAGAIN, "another process has the lock")
+            raise ctypes.WinError(code)
+
+
+def unlock(fd: int) -> None:
+    """Unlock a file, also for a process that was forked meanwhile."""
+    if sys.platform == "win32":
+        _kernel32.UnlockFileEx(msvcrt.get_osfhandle(fd), 0, 1, 0, ctypes.byref(_place()))
+    else:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def open_folder_lock(folder: str) -> int:
+    """Return a descriptor that stands for a folder in `lock`; on Windows, of a file in it.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    if sys.platform != "win32":
+        return os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    return os.open(os.path.join(folder, _FOLDER_LOCK), os.O_RDWR | CREATE, 0o600)

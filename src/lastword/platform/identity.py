@@ -1,16 +1,20 @@
 """The identity of one run of lastword, and the core's source of local time and random numbers.
 
-Owns the run's id, the local clock and the random numbers. The core does not read the environment
-or the time of day, and draws no random numbers.
+Owns the run's id, the local clock, the random numbers, and the names of the user who runs this. The
+core does not read the environment or the time of day, and draws no random numbers.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING
 
 from lastword._version import __version__
+
+if sys.platform != "win32":
+    import pwd
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -51,3 +55,20 @@ def run_id() -> str:
     """Return a ULID: it sorts by time, and differs between runs."""
     number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
     return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+if sys.platform == "win32":
+
+    def account_names() -> set[str]:
+        """Return the names of this user's account."""
+        return {os.environ.get("USERNAME", "")}
+
+else:
+
+    def account_names() -> set[str]:
+        """Return the names of this user: that of the account, and the person's."""
+        try:
+            account = pwd.getpwuid(os.getuid())
+        except KeyError:
+            return set()  # a container may run under a user id without a name
+        return {account.pw_name, account.pw_gecos.partition(",")[0]}

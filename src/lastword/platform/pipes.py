@@ -1,15 +1,21 @@
 """Pipes that never block: reading, writing, and waiting for either.
 
 `read` and `write` raise `BlockingIOError` where nothing can be read or written now, and `Poller`
-has the methods of `select.poll`.
+has the methods of `select.poll`. It is loaded before the agent starts.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from socket import socket
+
 if sys.platform == "win32":
-    from lastword.platform.windows.pipes import (
+    from lastword.platform.windows_pipes import (
         GONE,
         POLLIN,
         POLLOUT,
@@ -28,24 +34,87 @@ if sys.platform == "win32":
         write,
     )
 else:
-    from lastword.platform.posix.pipes import (
-        GONE,
-        POLLIN,
-        POLLOUT,
-        Poller,
-        close,
-        is_blocking,
-        is_polled,
-        is_same_file,
-        is_waitable,
-        number_of,
-        prepare_output,
-        read,
-        release_output,
-        set_blocking,
-        unread_bytes,
-        write,
-    )
+    import fcntl
+    import select
+    import stat
+
+    read: Callable[[int, int], bytes] = os.read
+    write: Callable[[int, bytes | bytearray | memoryview], int] = os.write
+    Poller = select.poll
+    POLLIN = select.POLLIN
+    POLLOUT = select.POLLOUT
+    GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
+    """What `Poller.poll` reports of a descriptor whose other end has gone."""
+
+    _PIPE_BYTES = 1024 * 1024
+
+    def close(fd: int) -> None:
+        """Close a descriptor; it is closed even if the system reports a write error."""
+        try:
+            os.close(fd)
+        except OSError:
+            return
+
+    def widen(fd: int) -> None:
+        """Let a pipe hold 1 MiB: fewer wake-ups, and the last output of a crash fits."""
+        if sys.platform == "linux":
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+            except OSError:
+                return  # an unprivileged user's pipe quota: the default size works too
+
+    def unread_bytes(fd: int) -> int:
+        """Return how much is waiting in a pipe."""
+        # Only needed when an agent has died.
+        import termios  # noqa: PLC0415
+
+        count = bytearray(4)
+        try:
+            fcntl.ioctl(fd, termios.FIONREAD, count)
+        except OSError:
+            return 0
+        return int.from_bytes(count, sys.byteorder)
+
+    def number_of(socket: socket) -> int:
+        """Return the number under which a `Poller` knows a socket."""
+        return socket.fileno()
+
+    is_blocking: Callable[[int], bool] = os.get_blocking
+    set_blocking: Callable[[int, bool], None] = os.set_blocking
+
+    def is_waitable(fd: int) -> bool:
+        """Return whether it is a pipe or a socket; files and terminals block."""
+        mode = os.fstat(fd).st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+    is_polled = is_waitable
+    """Return whether an event loop can wait for a descriptor."""
+
+    def prepare_output(fd: int) -> bool:
+        """Prepare a shared descriptor for `write`; return what `release_output` needs."""
+        blocked = os.get_blocking(fd)
+        os.set_blocking(fd, False)
+        widen(fd)
+        return blocked
+
+    def release_output(fd: int, blocked: bool, seconds: float) -> None:  # noqa: ARG001, FBT001
+        """Leave a descriptor as it was found, with all that was written to it on its way.
+
+        Args:
+            fd: The descriptor.
+            blocked: What `prepare_output` returned.
+            seconds: How long to wait for a reader, where the system does not keep what was written.
+        """
+        os.set_blocking(fd, blocked)
+
+    def is_same_file(first: int, second: int) -> bool:
+        """Return whether two descriptors lead to one pipe or file.
+
+        Raises:
+            OSError: One of them is not open.
+        """
+        return os.path.sameopenfile(first, second)
+
 
 __all__ = [
     "GONE",

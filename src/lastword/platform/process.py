@@ -7,7 +7,7 @@ import sys
 from lastword.platform.exits import Exit
 
 if sys.platform == "win32":
-    from lastword.platform.windows.process import (
+    from lastword.platform.windows_process import (
         Agent,
         Guardian,
         become,
@@ -18,16 +18,16 @@ if sys.platform == "win32":
         write_message,
     )
 else:
-    from lastword.platform.posix.process import (
+    from lastword.platform.posix_process import (
         Agent,
         Guardian,
         become,
         ensure_standard_streams,
+        guardian_of,
         spawn,
         without_our_locale,
         write_message,
     )
-    from lastword.platform.posix.spawned_guardian import spawned_guardian_of as guardian_of
 
 __all__ = [
     "Agent",

@@ -1,14 +1,303 @@
-"""An agent's processes: the tree below the one that was started, and their sockets."""
+"""An agent's processes: the tree below the one that was started, their sockets, and their files.
+
+Owns what is read of a process: its state, its time on a processor, its age, its program's name, its
+sockets, and who may write to a file. /proc shows it on Linux; macOS has none, and shows nothing. On
+Windows a snapshot shows the tree, but neither the state of a process nor another's command line,
+sockets or files.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+import time
+from typing import TYPE_CHECKING, NamedTuple
 
-from lastword.platform.process_info import Process
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+MAX_PROCESSES = 128
+
+
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """One process of an agent's tree.
+
+    Attributes:
+        pid: its id.
+        parent: its parent's id.
+        state: its state's letter: R runs, S sleeps, D waits for a disk, T is stopped, Z has ended;
+            S where the system does not tell.
+        cpu_seconds: how long it has been on a processor.
+        queued_seconds: how long its main thread has waited for a processor that others had.
+        age_seconds: how long ago it was started.
+        name: its short name.
+        words: its command line, or its program alone; its first words alone may be shown.
+    """
+
+    pid: int
+    parent: int = 0
+    state: str = "S"
+    cpu_seconds: float = 0.0
+    queued_seconds: float = 0.0
+    age_seconds: float = 0.0
+    name: str = ""
+    words: tuple[str, ...] = ()
+
+
+class Writers(NamedTuple):
+    """Who has a file open for writing.
+
+    Attributes:
+        own: A process of the agent.
+        others: A process that is not the agent's.
+    """
+
+    own: bool
+    others: bool
+
 
 if sys.platform == "win32":
-    from lastword.platform.windows.process_tree import read_tree, sockets_of
-else:
-    from lastword.platform.posix.process_tree import read_tree, sockets_of
+    import ctypes
+    from ctypes import wintypes
 
-__all__ = ["Process", "read_tree", "sockets_of"]
+    MAX_SNAPSHOT = 65_536
+    _SNAPSHOT_OF_PROCESSES = 0x2
+    _QUERY = 0x1000
+    _EPOCH_SECONDS = 11_644_473_600
+    """From 1601, where Windows' times begin, to 1970."""
+
+    _TICKS = 10_000_000
+    """Units of 100 ns in a second."""
+
+    _CONSOLE = "conhost"
+    """The system's own, beside each program with a console of its own."""
+
+    _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+
+    class _Entry(ctypes.Structure):
+        _fields_ = (
+            ("dwSize", wintypes.DWORD),
+            ("cntUsage", wintypes.DWORD),
+            ("th32ProcessID", wintypes.DWORD),
+            ("th32DefaultHeapID", ctypes.c_size_t),
+            ("th32ModuleID", wintypes.DWORD),
+            ("cntThreads", wintypes.DWORD),
+            ("th32ParentProcessID", wintypes.DWORD),
+            ("pcPriClassBase", wintypes.LONG),
+            ("dwFlags", wintypes.DWORD),
+            ("szExeFile", ctypes.c_wchar * wintypes.MAX_PATH),
+        )
+
+    _kernel32.CreateToolhelp32Snapshot.argtypes = (wintypes.DWORD, wintypes.DWORD)
+    _kernel32.CreateToolhelp32Snapshot.restype = wintypes.HANDLE
+    _kernel32.Process32FirstW.argtypes = (wintypes.HANDLE, ctypes.POINTER(_Entry))
+    _kernel32.Process32NextW.argtypes = (wintypes.HANDLE, ctypes.POINTER(_Entry))
+    _kernel32.OpenProcess.argtypes = (wintypes.DWORD, wintypes.BOOL, wintypes.DWORD)
+    _kernel32.OpenProcess.restype = wintypes.HANDLE
+    _kernel32.GetProcessTimes.argtypes = (wintypes.HANDLE, *([ctypes.POINTER(ctypes.c_uint64)] * 4))
+    _kernel32.CloseHandle.argtypes = (wintypes.HANDLE,)
+
+    def read_tree(root: int) -> list[Process]:
+        """Return a process and its descendants, the root first; empty if it cannot be read."""
+        now = time.time()
+        children: dict[int, list[tuple[int, str]]] = {}
+        names = dict[int, str]()
+        for pid, parent, name in _snapshot():
+            children.setdefault(parent, []).append((pid, name))
+            names[pid] = name
+        waiting = [(root, 0, names[root])] if root in names else []
+        processes: list[Process] = []
+        ages: dict[int, float] = {}
+        while waiting and len(processes) < MAX_PROCESSES:
+            pid, parent, name = waiting.pop(0)
+            times = _times(pid)
+            if times is None or name == _CONSOLE:
+                continue
+            born, cpu_seconds = times
+            age = max(now - born, 0.0)
+            if age > ages.get(parent, age):
+                continue  # its parent's id was that of another once
+            ages[pid] = age
+            processes.append(
+                Process(
+                    pid=pid,
+                    parent=parent,
+                    cpu_seconds=cpu_seconds,
+                    age_seconds=age,
+                    name=name,
+                    words=(name,) if name else (),
+                )
+            )
+            waiting += [
+                (child, pid, title) for child, title in children.get(pid, ()) if child != pid
+            ]
+        return processes
+
+    def sockets_of(pid: int) -> Iterator[int]:  # noqa: ARG001
+        """Return nothing: Windows does not number a process's sockets."""
+        return iter(())
+
+    def belongs_to(pid: int, group: int) -> bool:
+        """Return whether a running process is the agent's first, or descends from it."""
+        return group > 0 and any(process.pid == pid for process in read_tree(group))
+
+    def find_writers(path: str, group: int) -> Generator[None, None, Writers]:  # noqa: ARG001
+        """Return that neither the agent nor others are seen to have the file open for writing."""
+        yield
+        return Writers(own=False, others=False)
+
+    def _snapshot() -> list[tuple[int, int, str]]:
+        """Return every process's id, its parent's, and its program's name."""
+        handle = _kernel32.CreateToolhelp32Snapshot(_SNAPSHOT_OF_PROCESSES, 0)
+        if handle in {None, wintypes.HANDLE(-1).value}:
+            return []
+        entry, rows = _Entry(), list[tuple[int, int, str]]()
+        entry.dwSize = ctypes.sizeof(entry)
+        try:
+            more = _kernel32.Process32FirstW(handle, ctypes.byref(entry))
+            while more and len(rows) < MAX_SNAPSHOT:
+                name = entry.szExeFile.lower().removesuffix(".exe")
+                rows.append((entry.th32ProcessID, entry.th32ParentProcessID, name))
+                more = _kernel32.Process32NextW(handle, ctypes.byref(entry))
+        finally:
+            _kernel32.CloseHandle(handle)
+        return rows
+
+    def _times(pid: int) -> tuple[float, float] | None:
+        """Return when a process that runs was started, and its seconds on processors."""
+        handle = _kernel32.OpenProcess(_QUERY, False, pid)
+        if not handle:
+            return None
+        began, ended, kernel, user = (ctypes.c_uint64() for _ in range(4))
+        try:
+            pointers = (ctypes.byref(each) for each in (began, ended, kernel, user))
+            if not _kernel32.GetProcessTimes(handle, *pointers) or ended.value:
+                return None
+        finally:
+            _kernel32.CloseHandle(handle)
+        return began.value / _TICKS - _EPOCH_SECONDS, (kernel.value + user.value) / _TICKS
+
+else:
+    MAX_PIDS = 65_536
+    MAX_THREADS = 64
+    MAX_DESCRIPTORS = 4096
+    MAX_LOOKED_AT = 1024
+    MAX_ANCESTORS = 32
+    MAX_BYTES = 4096
+    _TICKS = os.sysconf("SC_CLK_TCK")
+    _FLAGS = re.compile(rb"flags:\s*([0-7]+)")
+    _PARENT, _CPU_TICKS, _STARTED = 1, slice(11, 13), 19
+    """Places in /proc/PID/stat, counted behind the program's name."""
+
+    def read_tree(root: int) -> list[Process]:
+        """Return a process and its descendants, the root first; empty if it cannot be read."""
+        uptime = time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else 0.0
+        waiting, processes = [root], list[Process]()
+        while waiting and len(processes) < MAX_PROCESSES:
+            pid = waiting.pop(0)
+            process = _process(pid, uptime)
+            if process is not None:
+                processes.append(process)
+                waiting += _children(pid)
+        return processes
+
+    def sockets_of(pid: int, most: int = MAX_LOOKED_AT) -> Iterator[int]:
+        """Return the inodes of a process's sockets among this many descriptors."""
+        for _, target in _descriptors(pid, most):
+            if target.startswith("socket:["):
+                yield int(target[8:-1])
+
+    def belongs_to(pid: int, group: int) -> bool:
+        """Return whether a running process is of this group, or descends from its leader."""
+        for _ in range(MAX_ANCESTORS):
+            if pid <= 1 or group <= 0:
+                return False
+            try:
+                if pid == group or os.getpgid(pid) == group:
+                    return True
+                pid = int(_stat(pid)[1][_PARENT])
+            except (OSError, ValueError, IndexError):
+                return False
+        return False
+
+    def find_writers(path: str, group: int) -> Generator[None, None, Writers]:
+        """Return who has a file open for writing, yielding after each process."""
+        target = os.path.realpath(path)
+        own = others = False
+        for pid in pids():
+            files = _descriptors(pid, MAX_DESCRIPTORS)
+            if any(file == target and _may_write(pid, fd) for fd, file in files):
+                own, others = (True, others) if belongs_to(pid, group) else (own, True)
+            yield
+        return Writers(own, others)
+
+    def pids() -> list[int]:
+        """Return the processes that there are, as far as they are shown."""
+        return [int(name) for name in _names("/proc") if name.isdigit()][:MAX_PIDS]
+
+    def _process(pid: int, uptime: float) -> Process | None:
+        name, fields = _stat(pid)
+        try:
+            cpu_ticks, started = sum(map(int, fields[_CPU_TICKS])), int(fields[_STARTED])
+            parent = int(fields[_PARENT])
+        except (IndexError, ValueError):
+            return None
+        waits = _read(f"/proc/{pid}/schedstat").split()
+        command = _read(f"/proc/{pid}/cmdline")
+        return Process(
+            pid=pid,
+            parent=parent,
+            state=fields[0].decode(errors="replace"),
+            cpu_seconds=cpu_ticks / _TICKS,
+            # The kernel may not count it.
+            queued_seconds=int(waits[1]) / 1e9 if len(waits) > 1 else 0.0,
+            age_seconds=max(uptime - started / _TICKS, 0.0),
+            name=name.decode(errors="replace"),
+            words=tuple(word.decode(errors="replace") for word in command.split(b"\0") if word),
+        )
+
+    def _stat(pid: int) -> tuple[bytes, list[bytes]]:
+        """Return a process's name, which may hold anything, and the fields behind it."""
+        name, _, rest = _read(f"/proc/{pid}/stat").partition(b"(")[2].rpartition(b")")
+        return name, rest.split()
+
+    def _children(pid: int) -> list[int]:
+        return [
+            int(child)
+            for thread in _names(f"/proc/{pid}/task")[:MAX_THREADS]
+            for child in _read(f"/proc/{pid}/task/{thread}/children").split()
+        ]
+
+    def _descriptors(pid: int, most: int) -> Iterator[tuple[str, str]]:
+        """Return what a process's descriptors lead to; nothing if it is another user's."""
+        folder = f"/proc/{pid}/fd"
+        for name in _names(folder)[:most]:
+            try:
+                yield name, os.readlink(f"{folder}/{name}")
+            except OSError:
+                continue
+
+    def _may_write(pid: int, descriptor: str) -> bool:
+        flags = _FLAGS.search(_read(f"/proc/{pid}/fdinfo/{descriptor}"))
+        return flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY
+
+    def _names(folder: str) -> list[str]:
+        try:
+            return os.listdir(folder)
+        except OSError:
+            return []
+
+    def _read(path: str) -> bytes:
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return b""
+        try:
+            return os.read(fd, MAX_BYTES)
+        except OSError:
+            return b""
+        finally:
+            os.close(fd)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.timeline.entry import Kind
-from lastword.platform.posix.pipes import close, widen
+from lastword.platform.pipes import close, widen
 from lastword.platform.signals import ENDING
 from lastword.record.run import Row, Run, storable
 from lastword.record.sinks_of import sinks_of

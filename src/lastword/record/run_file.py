@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.failure.duration_text import DAY_SECONDS
-from lastword.platform import files, locks
+from lastword.platform import files
 from lastword.record.paths import make_folder
 from lastword.record.run import storable
 
@@ -137,7 +137,7 @@ class RunFile:
             with suppress(OSError):  # a disk without modes, or without locks
                 files.restrict(self._fd)
                 # Whoever brings the lines of a dead run into the store deletes its file.
-                locks.lock(self._fd)
+                files.lock(self._fd)
             if self._is_there:
                 break
 
@@ -221,7 +221,7 @@ def remove(path: str, size: int | None = None) -> bool:
 def _is_free(fd: int) -> bool:
     """Return whether no process writes to a file any more, and keep others from it."""
     try:
-        locks.lock(fd, wait=False)
+        files.lock(fd, wait=False)
     except BlockingIOError:
         return False
     except OSError:  # a disk without locks

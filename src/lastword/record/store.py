@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 from lastword.errors import StoreError
-from lastword.platform import files, locks
+from lastword.platform import files
 from lastword.record import schema
 from lastword.record.paths import absolute, make_folder
 
@@ -76,10 +76,10 @@ def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
 @contextmanager
 def _locked(folder: str, *, shared: bool) -> Iterator[None]:
     """Lock a folder: a store's files are set aside together, while nobody opens them."""
-    number = locks.open_folder_lock(folder)
+    number = files.open_folder_lock(folder)
     try:
         with suppress(OSError):  # a disk without such locks
-            locks.lock(number, shared=shared)
+            files.lock(number, shared=shared)
         yield
     finally:
         os.close(number)

@@ -11,12 +11,12 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.attribution import Attribution
-from lastword.platform.open_files import belongs_to, find_writers
+from lastword.platform.process_tree import belongs_to, find_writers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from lastword.platform.open_files import Writers
+    from lastword.platform.process_tree import Writers
 
 VALID_SECONDS = 2.0
 """How long it is valid who has a file open: a search reads the table of each process."""

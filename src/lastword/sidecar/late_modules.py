@@ -30,7 +30,7 @@ JOURNALS = (
     "lastword.sidecar.folder_index",
     "lastword.sidecar.journal_files",
     "lastword.sidecar.journals",
-    "lastword.platform.open_files",
+    "lastword.platform.process_tree",
     "lastword.sidecar.attributions",
 )
 """What has to be there at the first prompt: a thread would take longer."""

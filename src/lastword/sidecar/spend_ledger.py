@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.link.costs import Spent
-from lastword.platform import locks
-from lastword.platform.files import CREATE, NO_LINK, READ
+from lastword.platform.files import CREATE, NO_LINK, READ, lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -322,7 +321,7 @@ def _content(path: str) -> bytes:
 def _lock(fd: int) -> bool:
     """Return whether the lock is ours; it goes with the descriptor."""
     try:
-        locks.lock(fd, wait=False)
+        lock(fd, wait=False)
     except BlockingIOError:
         return False
     return True

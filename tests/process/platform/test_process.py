@@ -199,35 +199,61 @@ def test_without_standard_streams_the_pipes_are_still_the_childs_own() -> None:
 
 ORPHANS = """\
 import os, sys
+import lastword.platform.posix_process as patched
+patched.SHELL, patched.GUARDIAN_GRACE_SECONDS = {shell!r}, {grace}
 from lastword.platform.process import Guardian, spawn
-agent = spawn(["sh", "-c", sys.argv[1]])
+agent = spawn([*{command}, sys.argv[1]])
 guardian = Guardian(agent.pid)
 os.set_blocking(agent.stdout, True)
 os.read(agent.stdout, 99)
 print(agent.pid, flush=True)
 {end}
 """
-
-
-GRACE = """\
-import lastword.platform.posix.process as patched
-patched.GUARDIAN_GRACE_SECONDS = {grace}
+MOVES = """
+import os, time
+child = os.fork()
+if child:
+    os.setpgid(child, child)
+    os.setpgid(0, child)
+    print(flush=True)
+time.sleep(60)
 """
+"""Leaves the group that it leads, for that of a child."""
+
+SHELL, PYTHON = ("sh", "-c"), (sys.executable, "-c")
+GUARDIANS = pytest.mark.parametrize(
+    "guardian", ["/bin/sh", "/nowhere"], ids=["a shell", "a fork where there is no shell"]
+)
 
 
+def _orphans(
+    guardian: str, end: str, grace: float = FUSE_SECONDS, command: tuple[str, ...] = SHELL
+) -> str:
+    return ORPHANS.format(shell=guardian, grace=grace, command=command, end=end)
+
+
+@GUARDIANS
 @pytest.mark.parametrize(
-    ("script", "grace"),
+    ("command", "script", "grace"),
     [
         # Ready once the child has begun: a shell's fork still ignores what the shell traps.
-        ("trap ': > told; exit' TERM; sh -c 'echo ready; exec sleep 60' & wait", FUSE_SECONDS),
-        ("trap '' TERM; echo ready; sleep 60", 0.5),
+        (
+            SHELL,
+            "trap ': > told; exit' TERM; sh -c 'echo ready; exec sleep 60' & wait",
+            FUSE_SECONDS,
+        ),
+        (SHELL, "trap '' TERM; echo ready; sleep 60", 0.5),
+        pytest.param(
+            *(PYTHON, MOVES, 0.5),
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can tell"),
+        ),
     ],
-    ids=["is told, and has a child", "ignores SIGTERM"],
+    ids=["is told, and has a child", "ignores SIGTERM", "has left its group"],
 )
 def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
-    script: str, grace: float, tmp_path: Path
+    guardian: str, command: tuple[str, ...], script: str, grace: float, tmp_path: Path
 ) -> None:
-    code = GRACE.format(grace=grace) + ORPHANS.format(end="os.kill(os.getpid(), 9)")
+    code = _orphans(guardian, "os.kill(os.getpid(), 9)", grace, command)
     done = subprocess.run(
         [sys.executable, "-c", code, script],
         stdout=subprocess.PIPE,
@@ -241,24 +267,26 @@ def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
     assert (tmp_path / "told").exists() == ("told" in script)
 
 
-def test_a_disarmed_guardian_leaves_the_group_alone_and_is_no_more() -> None:
+@GUARDIANS
+def test_a_disarmed_guardian_leaves_the_group_alone_and_is_no_more(guardian: str) -> None:
     end = (
         "guardian.disarm()\n"
         "os.kill(agent.pid, 0)\n"
         "try: os.waitpid(-1, os.WNOHANG) == (0, 0) or sys.exit('another child has ended')\n"
         "finally: os.killpg(agent.pid, 9)\n"
     )
-    assert _python(ORPHANS.format(end=end), "echo ready; sleep 60").strip().isdigit()
+    assert _python(_orphans(guardian, end), "echo ready; sleep 60").strip().isdigit()
 
 
-def test_a_guardian_that_somebody_killed_can_be_disarmed() -> None:
+@GUARDIANS
+def test_a_guardian_that_somebody_killed_can_be_disarmed(guardian: str) -> None:
     end = (
         "os.kill(guardian._pid, 9)\n"
         "os.waitid(os.P_PID, guardian._pid, os.WEXITED | os.WNOWAIT)\n"
         "guardian.disarm()\n"
         "os.killpg(agent.pid, 9)\n"
     )
-    assert _python(ORPHANS.format(end=end), "echo ready; sleep 60").strip().isdigit()
+    assert _python(_orphans(guardian, end), "echo ready; sleep 60").strip().isdigit()
 
 
 def test_an_agent_that_leaves_by_itself_is_sent_nothing(shell: Callable[..., Agent]) -> None:

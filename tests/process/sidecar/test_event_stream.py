@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.platform import listeners
-from lastword.platform.posix import listeners as posix_listeners
 from lastword.sidecar import event_stream
 from lastword.sidecar.agent_start import AgentStart
 from lastword.sidecar.event_stream import (
@@ -320,10 +319,10 @@ def test_a_listener_is_told_from_a_strangers() -> None:
 def test_where_the_system_tells_nothing_of_listeners_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(posix_listeners, "_RANGE", "/nowhere")
-    monkeypatch.setattr(posix_listeners, "_TABLE", "/nowhere")
-    monkeypatch.setattr(posix_listeners, "_LSOF", ())
-    assert posix_listeners._dynamic_from() == 49_152
+    monkeypatch.setattr(listeners, "_RANGE", "/nowhere")
+    monkeypatch.setattr(listeners, "_TABLE", "/nowhere")
+    monkeypatch.setattr(listeners, "_LSOF", ())
+    assert listeners._dynamic_from() == 49_152
     assert not listeners.listens(1, os.getpgrp())
 
 

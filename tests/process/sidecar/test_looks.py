@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from lastword.platform.open_files import belongs_to, find_writers
+from lastword.platform.process_tree import belongs_to, find_writers
 from lastword.sidecar import folder_index, sources
 from lastword.sidecar.folder_index import FolderIndex, Listing, find
 from lastword.sidecar.sources import LookBudget

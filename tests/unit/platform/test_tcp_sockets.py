@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from lastword.platform import tcp_sockets
-from lastword.platform.posix import process_tree
+from lastword.platform import process_tree, tcp_sockets
 from lastword.platform.process_tree import read_tree, sockets_of
 from lastword.platform.tcp_sockets import TcpSocket, read_tcp_sockets
 
@@ -143,5 +142,12 @@ def test_what_vanishes_while_it_is_read_is_left_out(
     assert process_tree._read(str(tmp_path)) == b""
 
 
-def test_a_kernel_that_does_not_count_the_queue_has_no_time_in_it() -> None:
-    assert process_tree._queued_seconds(4_000_000) == 0.0
+@linux_only
+def test_a_kernel_that_does_not_count_the_queue_has_no_time_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = process_tree._read
+    monkeypatch.setattr(
+        process_tree, "_read", lambda path: b"" if path.endswith("/schedstat") else read(path)
+    )
+    assert read_tree(os.getpid())[0].queued_seconds == 0.0

@@ -19,7 +19,7 @@ from lastword.core.redact.named_values import is_denied
 from lastword.core.redact.redactor import CUT, Redactor
 from lastword.core.redact.shapes import REDACTED
 from lastword.core.timeline import entry as timeline_entry
-from lastword.platform.account import account_names
+from lastword.platform.identity import account_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

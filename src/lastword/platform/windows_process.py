@@ -1,7 +1,10 @@
 """The agent's process on Windows: spawned into a job, watched, stopped, and never left behind.
 
 Owns the process, and its job object. The job is the guardian: it ends all that is in it once its
-last handle is closed, and so even if this process is killed.
+last handle is closed, and so even if this process is killed. Owns the program's look-up on the
+PATH, which never includes the working directory (a project may hold a `node.exe` of its own), and
+the arguments of batch files, which `cmd.exe` expands: what cannot be quoted for it is refused
+(CVE-2024-24576 and its kin).
 """
 
 from __future__ import annotations
@@ -21,9 +24,8 @@ import _winapi
 import msvcrt
 
 from lastword.platform.exits import Exit
-from lastword.platform.windows.command import command_line
-from lastword.platform.windows.pipes import close
-from lastword.platform.windows.signals import SIGKILL, report_end
+from lastword.platform.signals import SIGKILL, report_end
+from lastword.platform.windows_pipes import close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +39,13 @@ _EXTENDED_LIMITS = 9
 _ACCOUNTING = 1
 _KILL_ON_CLOSE = 0x2000
 _BREAKAWAY_OK = 0x800
+
+_BATCH = (".bat", ".cmd")
+_PROGRAMS = (".com", ".exe", *_BATCH)
+"""What can be started without asking the registry which program opens a file."""
+
+_EXPANDED = frozenset('"%!')
+"""What `cmd.exe` expands, or ends a quotation with, inside quotation marks."""
 
 _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
 
@@ -240,7 +249,7 @@ def spawn(
     """
     ensure_standard_streams()
     surroundings = os.environ if environment is None else environment
-    path, line = command_line(command, surroundings)
+    path, line = _command_line(command, surroundings)
     flags = _CREATE_SUSPENDED | subprocess.CREATE_NEW_PROCESS_GROUP
     if apart or not _has_console():
         # Else Windows opens a window for it.
@@ -312,7 +321,7 @@ def become(command: list[str]) -> int:
     Raises:
         OSError: It could not be started.
     """
-    path, line = command_line(command, os.environ)
+    path, line = _command_line(command, os.environ)
     # Ctrl-C is the program's alone.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return Exit(subprocess.call(line, executable=path), None).status
@@ -338,3 +347,70 @@ def ensure_standard_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)
         msvcrt.setmode(fd, os.O_BINARY)
+
+
+class UnsafeArgumentError(OSError):
+    """An argument that cannot be passed to a batch file as it is."""
+
+
+def _command_line(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return the program's path, and the whole command line.
+
+    Raises:
+        FileNotFoundError: There is no such program.
+        UnsafeArgumentError: It is a batch file, and an argument is not safe with one.
+        OSError: The file is not one that can be started.
+    """
+    path = _find(command[0], environment)
+    # Windows itself ignores dots and spaces at the end of a name.
+    ending = os.path.splitext(path.rstrip(" ."))[1].lower()
+    if ending in _BATCH:
+        return _batch(path, command[1:], environment)
+    return path, subprocess.list2cmdline([path, *command[1:]])
+
+
+def _find(program: str, environment: Mapping[str, str]) -> str:
+    """Return the path of a program, looked up as a shell does but for the working directory.
+
+    Raises:
+        FileNotFoundError: There is none.
+    """
+    if os.path.dirname(program) or os.path.splitdrive(program)[0]:
+        places = [os.path.abspath(program)]
+    else:
+        folders = _value(environment, "PATH").split(os.pathsep)
+        places = [os.path.join(each.strip('"'), program) for each in folders if os.path.isabs(each)]
+    given = _value(environment, "PATHEXT").lower().split(os.pathsep)
+    endings = [ending for ending in given if ending in _PROGRAMS] or list(_PROGRAMS)
+    for place in places:
+        bare = os.path.splitext(place)[1].lower() not in _PROGRAMS
+        # A file without an ending beside `npx.cmd` is the script for Unix shells.
+        for path in [*(place + ending for ending in endings if bare), place]:
+            if os.path.isfile(path):
+                return path
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+
+
+def _batch(path: str, arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
+    words = [path, *arguments]
+    if any(_EXPANDED & set(word) or not word.isprintable() for word in words):
+        raise UnsafeArgumentError(
+            errno.EINVAL,
+            'an argument for a batch file has ", %, ! or a control character, which cmd.exe would '
+            "expand; start the program behind the batch file instead",
+            path,
+        )
+    shell = os.path.join(_value(environment, "SystemRoot") or r"C:\Windows", "System32", "cmd.exe")
+    quoted = " ".join(_quoted(word) for word in words)
+    # /d: no command of the registry's runs first. /s: only the outer quotation marks go.
+    return shell, f'"{shell}" /d /e:on /v:off /s /c "{quoted}"'
+
+
+def _quoted(word: str) -> str:
+    # The program behind reads a backslash before a quotation mark as an escape.
+    slashes = len(word) - len(word.rstrip("\\"))
+    return f'"{word}{chr(92) * slashes}"'
+
+
+def _value(environment: Mapping[str, str], name: str) -> str:
+    return next((v for key, v in environment.items() if key.upper() == name.upper()), "")
