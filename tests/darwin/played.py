@@ -41,6 +41,7 @@ LINUX_ONLY = {
         "`waitpid` reads its end there, and reaps it: Python before 3.13 has no `waitid`"
     ),
     f"{_PROCESS}::test_a_guardian_that_somebody_killed_can_be_disarmed": "waits by `waitid`",
+    f"{_PROCESS}::test_the_guardian_ends_an_agent_that_has_left_its_group": _SEARCHES,
     "platform/test_silence_sources.py": "what only /proc knows of an agent",
     f"{_RESTART}::test_twenty_restarts_leave_no_descriptor_no_zombie_and_no_guardian": _SEARCHES,
     f"{_RESTART}::{_UNREAD}": (

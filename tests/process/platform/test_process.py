@@ -216,7 +216,7 @@ if child:
     os.setpgid(child, child)
     os.setpgid(0, child)
     print(flush=True)
-time.sleep(60)
+time.sleep(300)
 """
 """Leaves the group that it leads, for that of a child."""
 
@@ -232,39 +232,46 @@ def _orphans(
     return ORPHANS.format(shell=guardian, grace=grace, command=command, end=end)
 
 
-@GUARDIANS
-@pytest.mark.parametrize(
-    ("command", "script", "grace"),
-    [
-        # Ready once the child has begun: a shell's fork still ignores what the shell traps.
-        (
-            SHELL,
-            "trap ': > told; exit' TERM; sh -c 'echo ready; exec sleep 60' & wait",
-            FUSE_SECONDS,
-        ),
-        (SHELL, "trap '' TERM; echo ready; sleep 60", 0.5),
-        pytest.param(
-            *(PYTHON, MOVES, 0.5),
-            marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can tell"),
-        ),
-    ],
-    ids=["is told, and has a child", "ignores SIGTERM", "has left its group"],
-)
-def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
-    guardian: str, command: tuple[str, ...], script: str, grace: float, tmp_path: Path
-) -> None:
-    code = _orphans(guardian, "os.kill(os.getpid(), 9)", grace, command)
+def _left_by_a_killed_owner(code: str, script: str, folder: Path) -> int:
+    """Run an owner that is killed; return its agent's id."""
     done = subprocess.run(
         [sys.executable, "-c", code, script],
         stdout=subprocess.PIPE,
-        cwd=tmp_path,
+        cwd=folder,
         timeout=FUSE_SECONDS,
         check=False,
     )
     assert done.returncode == -signal.SIGKILL
-    pid = int(done.stdout)
+    return int(done.stdout)
+
+
+KILLED = "os.kill(os.getpid(), 9)"
+
+
+@GUARDIANS
+@pytest.mark.parametrize(
+    ("script", "grace"),
+    [
+        # Ready once the child has begun: a shell's fork still ignores what the shell traps.
+        ("trap ': > told; exit' TERM; sh -c 'echo ready; exec sleep 60' & wait", FUSE_SECONDS),
+        ("trap '' TERM; echo ready; sleep 60", 0.5),
+    ],
+    ids=["is told, and has a child", "ignores SIGTERM"],
+)
+def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
+    guardian: str, script: str, grace: float, tmp_path: Path
+) -> None:
+    pid = _left_by_a_killed_owner(_orphans(guardian, KILLED, grace), script, tmp_path)
     until(lambda: not _runs(pid), "the end of the group")
     assert (tmp_path / "told").exists() == ("told" in script)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can tell")
+@GUARDIANS
+def test_the_guardian_ends_an_agent_that_has_left_its_group(guardian: str, tmp_path: Path) -> None:
+    code = _orphans(guardian, KILLED, command=PYTHON)
+    pid = _left_by_a_killed_owner(code, MOVES, tmp_path)
+    until(lambda: not _runs(pid), "the end of the agent")
 
 
 @GUARDIANS
