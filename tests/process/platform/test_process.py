@@ -15,6 +15,7 @@ import pytest
 
 from lastword.platform.process import Agent, Exit, spawn
 from lastword.sidecar.stop import SIGNALLED_GRACE_SECONDS, TERM_GRACE_SECONDS, StopSequence
+from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -211,11 +212,15 @@ print(agent.pid, flush=True)
 """
 MOVES = """
 import os, time
+ours, theirs = os.pipe()
 child = os.fork()
-if child:
-    os.setpgid(child, child)
-    os.setpgid(0, child)
-    print(flush=True)
+if not child:
+    os.close(theirs)
+    os.read(ours, 1)
+    os._exit(0)
+os.setpgid(child, child)
+os.setpgid(0, child)
+print(flush=True)
 time.sleep(300)
 """
 """Leaves the group that it leads, for that of a child."""
@@ -271,7 +276,7 @@ def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
 def test_the_guardian_ends_an_agent_that_has_left_its_group(guardian: str, tmp_path: Path) -> None:
     code = _orphans(guardian, KILLED, command=PYTHON)
     pid = _left_by_a_killed_owner(code, MOVES, tmp_path)
-    until(lambda: not _runs(pid), "the end of the agent")
+    until(lambda: not is_running(pid), "the end of the agent")
 
 
 @GUARDIANS
