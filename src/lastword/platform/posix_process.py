@@ -373,7 +373,7 @@ class Guardian:
 
     def disarm(self) -> None:
         """End it when there is nothing left to guard."""
-        self._send(b"0")
+        self._send(b"0\n")  # a shell reads a whole line, should the end of the pipe not reach it
         close(self._fd)
         try:
             os.waitpid(self._pid, 0)
