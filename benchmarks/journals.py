@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from lastword.core.link.retries.hints import SilentTurn
+from lastword.core.link.evidence import SilentTurn
 from lastword.sidecar.attributions import Attributions
 from lastword.sidecar.event_stream import EventLines
 from lastword.sidecar.journals import Journals

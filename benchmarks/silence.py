@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from lastword.core.link.retries.hints import SilentTurn
+from lastword.core.link.evidence import SilentTurn
 from lastword.sidecar.silence import SilenceLooks
 
 PROCESSES = 30

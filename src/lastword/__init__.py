@@ -9,7 +9,7 @@ from lastword._version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lastword.core.link.user_options import Options
+    from lastword.core.link.options import Options
     from lastword.inprocess.public import (
         Action,
         AgentError,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
     _HOMES = {
         "CurrentTurn": "lastword.inprocess.turn",
-        "Options": "lastword.core.link.user_options",
+        "Options": "lastword.core.link.options",
         "Retry": "lastword.inprocess.retry",
         "current_turn": "lastword.inprocess.turn",
         "guard": "lastword.inprocess.sdk",

@@ -11,7 +11,7 @@ import pytest
 
 from lastword.client import raise_for_error, read_error, read_retry
 from lastword.core.classify import own_failure
-from lastword.core.failure import ladder, rungs, wording
+from lastword.core.failure import ladder, option_values, wording
 from lastword.core.failure.ladder import Ending, Rung
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
@@ -77,7 +77,7 @@ def frames(
 LADDER = TEXT.partition("## 7. The ladder")[2].partition("\nA rung is named")[0]
 CELLS = (REPOSITORY / "tests" / "interop" / "clients_cells.py").read_text(encoding="utf-8")
 PLACES = {
-    "core/failure/rungs.py, `RUNGS`": [*rungs.RUNGS],
+    "core/failure/option_values.py, `RUNGS`": [*option_values.RUNGS],
     "core/failure/ladder.py, `Rung`": [*Rung],
     "protocol/README.md, section 7, the tables": re.findall(r"\n\| `(\w+)` \|", LADDER),
     "tests/interop/clients_cells.py, `_RUNGS`": re.findall(r"Rung\(\s*\"(\w+)\"", CELLS),
@@ -88,7 +88,7 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_rung_is_missing_where_rungs_are_named_by_hand(place: str) -> None:
-    missing = sorted({*rungs.RUNGS, *Rung} - {*PLACES[place]})
+    missing = sorted({*option_values.RUNGS, *Rung} - {*PLACES[place]})
     assert not missing, f"{place}: add {', '.join(missing)}"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.link.connection import LinkOptions
 from lastword.core.link.facts import Facts
 from lastword.core.protocol import jsonrpc

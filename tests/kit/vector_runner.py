@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.classify import Verdict, classify_exit
 from lastword.core.link.connection import Connection, LinkOptions
-from lastword.core.link.effects import FORWARD, Restart, Side
-from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.link.effects import FORWARD, Ends, FrameSink, Restart, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import jsonrpc
 from tests.kit.vector_format import BadVectorError, Matching, Vector, step_kind
 
 if TYPE_CHECKING:
-    from lastword.core.link.effects import Effect
-    from lastword.core.link.ends import Order
+    from lastword.core.link.effects import Effect, Order
 
 MAX_TIMEOUTS = 1000
 """Timers that may fire within one `time` step before the clock counts as stuck."""

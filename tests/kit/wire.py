@@ -6,14 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any, Self
 
 from lastword.core.link.connection import Connection, LinkOptions, Side
-from lastword.core.link.effects import FORWARD
-from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.link.effects import FORWARD, Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
-    from lastword.core.link.effects import Effect
-    from lastword.core.link.ends import Order
+    from lastword.core.link.effects import Effect, Order
     from lastword.core.timeline.entry import Entry
 
 INITIALIZE = {

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.exit_status import WINDOWS
+from lastword.core.failure.phrases import WINDOWS_STATUSES
 from tests.kit.places import ROOT as CHECKOUT
 from tests.kit.places import TESTS
 from tests.kit.sources import FILES, ROOT, module_of, nodes_of, tree_of
@@ -98,7 +98,7 @@ PAGE = (CHECKOUT / "docs" / "platforms.md").read_text()
 def test_the_page_has_every_exit_status_that_is_known_by_name() -> None:
     rows = re.findall(r"^\| (0x[0-9A-F]{8}) \| (.+) \| `(.+)` \|$", PAGE, re.MULTILINE)
     table = {int(code, 16): (name, reason) for code, name, reason in rows}
-    assert table == WINDOWS
+    assert table == WINDOWS_STATUSES
 
 
 def test_the_page_has_every_file_of_tests_that_linux_alone_can_play() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.client.display import view
-from lastword.core.failure.durations import short_duration
+from lastword.core.failure.phrases import short_duration
 from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety
 from lastword.kit.demo.client import PATIENCE_SECONDS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from lastword.core.failure.duration_text import EXAMPLES, seconds_of
+from lastword.core.failure.option_values import DURATION_EXAMPLES, seconds_of
 
 
 def positive_seconds(text: str) -> float:
@@ -16,7 +16,7 @@ def positive_seconds(text: str) -> float:
     seconds = seconds_of(text)
     if not seconds:
         raise argparse.ArgumentTypeError(
-            f"cannot be {text!r}: it takes a duration above 0, {EXAMPLES}"
+            f"cannot be {text!r}: it takes a duration above 0, {DURATION_EXAMPLES}"
         )
     return seconds
 
@@ -29,5 +29,7 @@ def seconds(text: str) -> float:
     """
     duration = seconds_of(text)
     if duration is None:
-        raise argparse.ArgumentTypeError(f"cannot be {text!r}: it takes a duration, {EXAMPLES}")
+        raise argparse.ArgumentTypeError(
+            f"cannot be {text!r}: it takes a duration, {DURATION_EXAMPLES}"
+        )
     return duration

@@ -28,7 +28,7 @@ from lastword.cli.record_access import (
     path_of,
 )
 from lastword.cli.web.document import write_page
-from lastword.core.failure.durations import counted
+from lastword.core.failure.phrases import counted
 from lastword.errors import StoreError
 from lastword.record import reader
 from lastword.record.present.bundle import Bundle

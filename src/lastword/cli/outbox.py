@@ -18,7 +18,7 @@ from lastword.cli import envelope
 from lastword.cli.page import Page, day_and_time
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, path_of
-from lastword.core.failure.durations import counted, duration
+from lastword.core.failure.phrases import counted, duration
 from lastword.core.link.option_table import BY_KEY
 from lastword.errors import StoreError
 from lastword.notify.http import NotificationOutbox

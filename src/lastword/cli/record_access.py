@@ -12,7 +12,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.duration_text import seconds_of
+from lastword.core.failure.option_values import seconds_of
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
 from lastword.record import listing, reader

@@ -16,9 +16,8 @@ from lastword.cli.page import Page, visibly_cut
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.cli.record_access import add_record_option, answer, path_of
-from lastword.core.failure.duration_text import DAY_SECONDS, seconds_of
-from lastword.core.failure.durations import counted, duration
-from lastword.core.failure.naming import TYPES, plain
+from lastword.core.failure.option_values import DAY_SECONDS, seconds_of
+from lastword.core.failure.phrases import TYPES, counted, duration, plain
 from lastword.record.costs import in_words, total
 from lastword.record.present.gateway_words import CAUSES, ENDS
 from lastword.record.spans import trends_of

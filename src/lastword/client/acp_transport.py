@@ -14,7 +14,7 @@ from lastword.client import classify
 from lastword.client.reading import read_error
 from lastword.client.shapes import kind_of, object_of
 from lastword.core.classify import own_failure
-from lastword.core.failure.error_object import typed_payload
+from lastword.core.failure.ladder import typed_payload
 from lastword.core.failure.taxonomy import AgentError, ErrorType
 from lastword.core.protocol import acp, jsonrpc
 

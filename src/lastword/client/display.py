@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from lastword.core.failure import wording
-from lastword.core.failure.durations import short_duration
+from lastword.core.failure.phrases import short_duration
 from lastword.core.failure.taxonomy import (
     LIMITS,
     MAX_AUTO_WAIT_SECONDS,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.core.failure.duration_text import EXAMPLES, seconds_of
+from lastword.core.failure.option_values import DURATION_EXAMPLES, seconds_of
 from lastword.kit.check.checks import Check, CheckVerdict
 from lastword.kit.check.documents import words
 from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find
@@ -29,7 +29,9 @@ def _seconds(config: pytest.Config, name: str, usual: float) -> float:
     text = _option(config, name)
     seconds = seconds_of(text) if text else usual
     if not seconds:
-        raise ValueError(f"{name} cannot be {text!r}: it takes a duration above 0, {EXAMPLES}")
+        raise ValueError(
+            f"{name} cannot be {text!r}: it takes a duration above 0, {DURATION_EXAMPLES}"
+        )
     return seconds
 
 

@@ -23,13 +23,13 @@ from lastword.core.failure.taxonomy import (
     ErrorType,
     Origin,
 )
-from lastword.core.link.reports import HandlerFailure
+from lastword.core.link.agent_side import HandlerFailure
 from lastword.errors import ClientError, MisuseError, TurnFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.core.failure.attempts import FailedAttempt
+    from lastword.core.failure.retry_policy import FailedAttempt
     from lastword.inprocess.request import Request
 
 AUTHOR_RULE = "author"

@@ -25,7 +25,7 @@ from lastword.record.thread import recorder_thread
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.core.link.user_options import Options
+    from lastword.core.link.options import Options
     from lastword.core.timeline.entry import Entry
     from lastword.record.recorder import Recorder
     from lastword.record.run import Run

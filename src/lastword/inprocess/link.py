@@ -16,8 +16,7 @@ from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Connection
-from lastword.core.link.effects import AGENT, CLIENT, Effect, Record, Side
-from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.link.effects import AGENT, CLIENT, Effect, Ends, FrameSink, Record, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.timeline.entry import Kind
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.classify import Verdict
+    from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.options import LinkOptions
-    from lastword.core.link.reports import HandlerReport
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.core.timeline.entry import Entry
     from lastword.inprocess.waits import SkippedTime

@@ -1,8 +1,8 @@
 """`lastword.classify` for authors of agents: an error and the facts of the turn, as one value.
 
 Owns the entry point: the environment's secrets, and the clock. `core.classify` decides what a
-failure is, `core.failure.safety` what follows from the facts, and `core.failure.wording` words it.
-Imports no provider's package and raises for no error, however odd.
+failure is, `core.failure.taxonomy` what follows from the facts, and
+`core.failure.wording` words it. Imports no provider's package and raises for no error, however odd.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ from datetime import datetime
 
 from lastword.core import classify as classifier
 from lastword.core.failure import wording
-from lastword.core.failure.safety import TurnFacts
-from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.failure.taxonomy import (
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+    TurnFacts,
+)
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
 

@@ -20,8 +20,8 @@ from lastword.core.protocol import acp, jsonrpc
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from lastword.core.failure.attempts import FailedAttempt
-    from lastword.core.link.reports import HandlerReport
+    from lastword.core.failure.retry_policy import FailedAttempt
+    from lastword.core.link.agent_side import HandlerReport
     from lastword.core.protocol.jsonrpc import Envelope, Frame
 
 _Result = TypeVar("_Result")

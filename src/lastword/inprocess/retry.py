@@ -1,9 +1,9 @@
 """Retries of a model call: only if one would help, only if it can do no harm, and not forever.
 
 Owns the loop of attempts, built on tenacity, and its limits. `core.failure.retry_policy` decides
-whether there is another attempt and after what wait, `core.link.reset_wait` how long a limit lasts,
+whether there is another attempt and after what wait, `core.link.limits` how long a limit lasts,
 `core.classify` what a failure is, and `inprocess.request` what had happened before it. All loops of
-a process share its `core.failure.retry_bucket`.
+a process share its `core.failure.retry_policy`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ import msgspec
 from tenacity import AsyncRetrying, AttemptManager, RetryCallState, retry_if_exception
 
 from lastword.core.failure import retry_policy
-from lastword.core.failure.attempts import FailedAttempt
+from lastword.core.failure.retry_policy import FailedAttempt
 from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
 from lastword.core.link import late
+from lastword.core.link.agent_side import Note
+from lastword.core.link.evidence import Retrying
 from lastword.core.link.facts import Facts
-from lastword.core.link.reports import Note
-from lastword.core.link.retries.reported import Retrying
 from lastword.errors import MisuseError, TurnFailedError
 from lastword.inprocess import waits, warnings
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
@@ -232,7 +232,7 @@ class _Loop:
         if not fits:
             self._wait_seconds = None
         if self._for_reset:
-            self._wait_seconds = late.reset_wait.wait_seconds(
+            self._wait_seconds = late.limits.reset_wait_seconds(
                 failed,
                 left_seconds=self._retry.until_reset_seconds - sum(self._waited_for),
                 waits=len(self._waited_for),
@@ -266,7 +266,7 @@ class _Loop:
         if self._for_reset:
             self._waited_for.append(wait)
             self._ends_at += wait
-            sentence = late.reset_wait.sentence(wait, local_time())
+            sentence = late.limits.sentence_of_wait(wait, local_time())
         if self.request is not None:
             word = Retrying(
                 verdict=self._tried[-1].verdict,

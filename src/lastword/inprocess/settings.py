@@ -10,8 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.link.option_table import BY_KEY, OPTIONS
-from lastword.core.link.options import LinkOptions
-from lastword.core.link.user_options import Options
+from lastword.core.link.options import LinkOptions, Options
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.errors import MisuseError
 from lastword.inprocess.author_log import logger

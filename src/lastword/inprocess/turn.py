@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from lastword.core.link.reports import Note
+from lastword.core.link.agent_side import Note
 from lastword.core.protocol import acp, jsonrpc
 from lastword.errors import NotInTurnError
 from lastword.inprocess import streams

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 
-from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.link.options import LinkOptions
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.durations import counted
+from lastword.core.failure.phrases import counted
 from lastword.notify.notification import NotifiedEvent, Urgency
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.failure import wording
-from lastword.core.failure.durations import plain_duration, plain_moment
+from lastword.core.failure.phrases import plain_duration, plain_moment
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
 from lastword.core.failure.taxonomy import Action as Advice
 from lastword.core.redact.printable import one_line

@@ -1,6 +1,6 @@
 """Clients: what they do with a failure, as measured or as read in their source.
 
-Rungs (`core.failure.ladder`) and treatments of `data.details` (`core.failure.error_object`) are
+Rungs (`core.failure.ladder`) and treatments of `data.details` (`core.failure.ladder`) are
 given as words.
 """
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from lastword.core.failure.money import money
+from lastword.core.failure.option_values import money
 from lastword.core.protocol.tolerant import number_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from lastword.core.failure.duration_text import DAY_SECONDS, seconds_of
+from lastword.core.failure.option_values import DAY_SECONDS, seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

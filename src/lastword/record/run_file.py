@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure.duration_text import DAY_SECONDS
+from lastword.core.failure.option_values import DAY_SECONDS
 from lastword.platform import files
 from lastword.record.paths import make_folder
 from lastword.record.run import storable

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.attribution import Attribution
+from lastword.core.failure.taxonomy import Attribution
 from lastword.platform.process_tree import belongs_to, find_writers
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ assert sys.platform != "win32"
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.options import LinkOptions
+    from lastword.core.link.waits import StoredWait
     from lastword.core.timeline.entry import Entry
     from lastword.platform.process import Agent
     from lastword.record.recorder import Recorder

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.attribution import Attribution
-from lastword.core.link.retries.hints import Hint, HintSource
+from lastword.core.failure.taxonomy import Attribution
+from lastword.core.link.evidence import Hint, HintSource
 from lastword.platform.listeners import LOOPBACK
 from lastword.platform.pipes import POLLIN, POLLOUT, number_of
 

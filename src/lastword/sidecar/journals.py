@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from lastword.core.failure.attribution import Attribution
-from lastword.core.failure.taxonomy import UNDECIDED
-from lastword.core.link.retries.hints import Hint, HintSource
+from lastword.core.failure.taxonomy import UNDECIDED, Attribution
+from lastword.core.link.evidence import Hint, HintSource
 from lastword.quirks import journals
 from lastword.quirks.agents import agent_of
 from lastword.sidecar import late_modules
@@ -25,7 +24,7 @@ from lastword.sidecar.journal_files import GrowingFile, is_plain
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
 
-    from lastword.core.link.retries.hints import SilentTurn
+    from lastword.core.link.evidence import SilentTurn
     from lastword.quirks.journals import JournalRow
     from lastword.sidecar.attributions import Attributions
     from lastword.sidecar.journal_files import News

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FAILURE = (
     "lastword.core.classify",
     "lastword.core.classify.writers",
-    "lastword.core.failure.durations",
+    "lastword.core.failure.phrases",
     "lastword.core.failure.payload",
     "lastword.core.failure.wording",
     "lastword.core.redact.redactor",
@@ -37,7 +37,7 @@ JOURNALS = (
 
 JOURNAL_LINES = ("lastword.sidecar.journal_lines", *FAILURE)
 LOG_LINES = ("lastword.sidecar.log_lines", *FAILURE)
-SILENCE = ("lastword.core.link.silence", "lastword.sidecar.silence")
+SILENCE = ("lastword.sidecar.silence",)
 
 SWITCH_SECONDS = 0.0005
 """How long the loop waits for the interpreter at most, while a thread has it."""

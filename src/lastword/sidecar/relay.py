@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core.link.effects import AGENT, CLIENT, Spend
-from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.link.effects import AGENT, CLIENT, Ends, FrameSink, Spend
 from lastword.core.protocol import glued, jsonrpc
 from lastword.platform.framing import whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.core.link.effects import Effect, Side
-    from lastword.core.link.ends import Order
+    from lastword.core.link.effects import Effect, Order, Side
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
     from lastword.platform.framing import FrameWriter

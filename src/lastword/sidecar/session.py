@@ -465,6 +465,6 @@ def describe(exit_: Exit) -> str:
         return f"killed by {name}" + (f"; a crash report goes to {REPORTS}" if reported else "")
     if exit_.code is None:
         return "its exit status is unknown"
-    from lastword.core.failure.exit_status import in_words  # noqa: PLC0415
+    from lastword.core.failure.phrases import exit_status_words  # noqa: PLC0415
 
-    return in_words(exit_.code)
+    return exit_status_words(exit_.code)

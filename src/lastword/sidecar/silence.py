@@ -17,8 +17,8 @@ from lastword.sidecar.silence_cause import Judge, Look, OwnSocket
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.core.link.retries.hints import SilentTurn
-    from lastword.core.link.silence import SilenceCause
+    from lastword.core.link.evidence import SilentTurn
+    from lastword.core.link.facts import SilenceCause
     from lastword.platform.process_tree import Process
 
 LOOK_SECONDS = 2.0

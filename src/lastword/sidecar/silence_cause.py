@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.link.silence import Cause, SilenceCause
+from lastword.core.link.facts import Cause, SilenceCause
 from lastword.platform.tcp_sockets import ESTABLISHED, SYN_SENT, TcpSocket
 from lastword.sidecar.program_names import is_server, program_of, starts_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lastword.core.link.retries.hints import SilentTurn
+    from lastword.core.link.evidence import SilentTurn
     from lastword.platform.process_tree import Process
 
 REQUEST_BYTES = 4096

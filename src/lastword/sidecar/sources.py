@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
     from lastword.core.link.effects import Effect
+    from lastword.core.link.evidence import Hint, SilentTurn
     from lastword.core.link.failopen import FailOpen
-    from lastword.core.link.retries.hints import Hint, SilentTurn
     from lastword.quirks.journals import JournalRow
     from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.console import Console

@@ -22,7 +22,7 @@ from lastword.inprocess.serve.server import serve_over
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from lastword.core.link.user_options import Options
+    from lastword.core.link.options import Options
     from lastword.inprocess.serve.waker import Waker
     from lastword.inprocess.transports import Block
 

@@ -24,7 +24,7 @@ import msgspec
 
 from lastword._version import __version__
 from lastword.client.raise_for import raise_for_error
-from lastword.core.link.user_options import Options
+from lastword.core.link.options import Options
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess import handling, journal, waits

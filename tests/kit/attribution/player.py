@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lastword.core.classify import classify, classify_exit, writers
-from lastword.core.failure.attribution import Attribution
+from lastword.core.failure.taxonomy import Attribution
 from lastword.core.link.connection import Side
-from lastword.core.link.retries.hints import Hint, HintSource
+from lastword.core.link.evidence import Hint, HintSource
 from lastword.sidecar.log_lines import read_own_line
 from tests.kit.attribution.rows import ERROR, EXIT, HINT, LINE, RESULT, STDERR, UPDATE
 from tests.kit.wire import INITIALIZE, Wire, prompt

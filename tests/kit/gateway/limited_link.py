@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.facts import Facts
-from lastword.core.link.limit_wait import LimitWait, StoredWait
+from lastword.core.link.waits import LimitWait, StoredWait
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.holder.limit_waits import waiting_turn
 

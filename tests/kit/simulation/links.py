@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.link.connection import Connection
-from lastword.core.link.retries.hints import HintSource
+from lastword.core.link.evidence import HintSource
 from tests.kit.simulation import agents, clients, frames
 from tests.kit.simulation.frames import ERRORS, STDERR, chunk, tool
 from tests.kit.simulation.ledger import BrokenPromiseError

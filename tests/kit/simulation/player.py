@@ -12,14 +12,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core import classify
-from lastword.core.failure.attribution import Attribution
+from lastword.core.failure.taxonomy import Attribution
+from lastword.core.link.agent_side import HandlerFailure, Note
 from lastword.core.link.connection import Connection, LinkOptions, Side
-from lastword.core.link.effects import Restart
-from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.link.effects import Ends, FrameSink, Restart
+from lastword.core.link.evidence import Hint, HintSource, Retrying
 from lastword.core.link.failopen import FailOpen
-from lastword.core.link.reports import HandlerFailure, Note
-from lastword.core.link.retries.hints import Hint, HintSource
-from lastword.core.link.retries.reported import Retrying
 from lastword.core.protocol import glued, jsonrpc
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.simulation import frames
@@ -32,8 +30,7 @@ from tests.kit.simulation.spoiled import ends_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lastword.core.link.effects import Effect
-    from lastword.core.link.ends import Order
+    from lastword.core.link.effects import Effect, Order
     from lastword.core.timeline.entry import Entry
     from tests.kit.simulation.ledger import Ledger
 

@@ -16,7 +16,7 @@ import pytest
 from lastword.cli import doctor as doctor_command
 from lastword.cli import progress
 from lastword.core.failure.ladder import Rung
-from lastword.core.failure.rungs import earlier_names
+from lastword.core.failure.option_values import earlier_names
 from lastword.kit.doctor import clients, conversation
 from lastword.kit.doctor import command as examining
 from lastword.kit.doctor.conversation import ConversationResult

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lastword.core.link.retries.hints import Hint
+    from lastword.core.link.evidence import Hint
     from tests.kit.sidecar import SidecarClient
     from tests.process.sidecar.conftest import Start
 

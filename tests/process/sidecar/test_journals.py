@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.core.link.retries.hints import SilentTurn
+from lastword.core.link.evidence import SilentTurn
 from lastword.sidecar import folder_index, journal_files, journals
 from lastword.sidecar.attributions import Attributions
 from lastword.sidecar.journal_files import MAX_NEWS_BYTES, GrowingFile, is_plain
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lastword.core.link.retries.hints import Hint
+    from lastword.core.link.evidence import Hint
     from tests.process.sidecar.conftest import Start
 
 LINE = b"a line\n"

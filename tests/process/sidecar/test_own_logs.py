@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.core.failure.attribution import Attribution
-from lastword.core.link.retries.hints import HintSource, SilentTurn
+from lastword.core.failure.taxonomy import Attribution
+from lastword.core.link.evidence import HintSource, SilentTurn
 from lastword.sidecar import folder_index, journal_files, own_logs
 from lastword.sidecar.attributions import Attributions
 from lastword.sidecar.own_logs import OwnLogs, folders_of, words_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lastword.core.link.retries.hints import Hint
+    from lastword.core.link.evidence import Hint
 
 SESSION = "4f0e-a1-99"
 AGENT = "@someone/newcomer-acp"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.classify import classify_exit, classify_spawn_failure, own_failure
-from lastword.core.failure.exit_status import in_words
+from lastword.core.failure.phrases import exit_status_words
 from lastword.core.failure.taxonomy import ErrorType
 from tests.kit.rows import every
 
@@ -98,4 +98,4 @@ def test_a_failure_of_our_own_carries_its_reason_and_the_types_defaults() -> Non
     ],
 )
 def test_a_status_of_windows_has_its_name(code: int, words: str) -> None:
-    assert in_words(code) == words
+    assert exit_status_words(code) == words

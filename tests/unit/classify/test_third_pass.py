@@ -8,7 +8,7 @@ import pytest
 
 from lastword.core.classify import classify, classify_rpc_error, classify_text, own_failure
 from lastword.core.classify.evidence import Verdict
-from lastword.core.failure.error_object import error_object
+from lastword.core.failure.ladder import error_object
 from lastword.core.failure.taxonomy import Action, ErrorType
 from lastword.core.failure.wording import compose
 from tests.kit.rows import every

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.core.failure.duration_text import seconds_of
+from lastword.core.failure.option_values import seconds_of
 from tests.kit.rows import every
 
 UNITS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}

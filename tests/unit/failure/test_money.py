@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lastword.cli.run.options import UsageError, parse
-from lastword.core.failure.money import CURRENCIES, limit_of, money
+from lastword.core.failure.option_values import CURRENCIES, limit_of, money
 from lastword.core.link.option_table import BY_KEY
-from lastword.core.link.user_options import Options
+from lastword.core.link.options import Options
 from tests.kit.rows import every
 
 OPTION = BY_KEY["spend_limit"]

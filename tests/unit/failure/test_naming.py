@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
+from lastword.core.failure.phrases import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
 from lastword.core.failure.taxonomy import ErrorType, Origin, Phase
 from lastword.core.timeline.entry import By
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lastword.core.classify import classify_exit, classify_text
-from lastword.core.failure.quoting import MAX_NESTING, innermost, stated_reset, without_retry_advice
+from lastword.core.failure.signs import MAX_NESTING, innermost, stated_reset, without_retry_advice
 from lastword.core.failure.taxonomy import Action
 from lastword.core.failure.wording import compose
 

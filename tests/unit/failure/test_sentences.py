@@ -18,7 +18,7 @@ from lastword.core.classify import (
     classify_spawn_failure,
     own_failure,
 )
-from lastword.core.failure.durations import (
+from lastword.core.failure.phrases import (
     counted,
     duration,
     plain_duration,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lastword.core.link import account_limits
+from lastword.core.link import limits
 from tests.kit.rows import every
 from tests.kit.wire import Wire, chunk, error, prompted, result, update
 
@@ -279,4 +279,4 @@ def test_the_turn_waits_for_it_where_that_was_chosen() -> None:
     "hostile", [None, 5, [], {"_meta": 5}, {"_meta": {"_claude/rateLimit": 5}}]
 )
 def test_whatever_stands_there_reads_as_none(hostile: object) -> None:
-    assert account_limits.read(hostile) is None
+    assert limits.read_account_limit(hostile) is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lastword.core.link.activity import Activity
+from lastword.core.link.facts import Activity
 from tests.kit.wire import Wire, chunk, prompt, prompted, result, update
 
 ASKS = {"_meta": {"agent_error": {"version": 1, "session": True}}}

@@ -10,8 +10,8 @@ import pytest
 
 from lastword.core.classify import classify
 from lastword.core.classify.writers import attribution_of, read_own, records, without_foreign
-from lastword.core.failure.attribution import EFFECTS, Attribution
-from lastword.core.link.retries.hints import TOOL_TAIL_SECONDS, HintSource
+from lastword.core.failure.taxonomy import EFFECTS, Attribution
+from lastword.core.link.evidence import TOOL_TAIL_SECONDS, HintSource
 from tests.kit.rows import every
 from tests.kit.turn_signs import payload
 from tests.kit.wire import Wire, chunk, error, prompt, result

@@ -224,7 +224,7 @@ def test_a_command_may_stand_behind_what_the_client_attached() -> None:
 
 def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> None:
     from lastword.core import classify  # noqa: PLC0415
-    from lastword.core.link.reports import HandlerFailure  # noqa: PLC0415
+    from lastword.core.link.agent_side import HandlerFailure  # noqa: PLC0415
 
     wire = second_version().client(prompt(2), cancel())
     failure = HandlerFailure(verdict=classify.classify_text("boom"))

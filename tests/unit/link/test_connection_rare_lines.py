@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.core.classify import Verdict
-from lastword.core.failure import error_object, wording
+from lastword.core.failure import ladder, wording
 from lastword.core.failure.taxonomy import AgentError, ErrorType, Phase, RetrySafety
 from lastword.core.link.connection import Side
 from lastword.core.protocol import glued, jsonrpc
@@ -96,14 +96,14 @@ def payload(**members: object) -> AgentError:
     return AgentError(type=ErrorType.UNKNOWN, message="It failed.", retryable=False, **members)
 
 
-def details_of(error: AgentError, sent: error_object.SentError | None) -> str:
-    members = error_object.error_object(error, sent=sent, details=error_object.Details.ALONE)
+def details_of(error: AgentError, sent: ladder.SentError | None) -> str:
+    members = ladder.error_object(error, sent=sent, details=ladder.Details.ALONE)
     details: str = members["data"]["details"]
     return details
 
 
 def test_a_client_that_shows_one_text_gets_the_agents_own_words_in_it() -> None:
-    sent = error_object.SentError({"code": -32603, "message": "quota of tier 2"}, Redactor())
+    sent = ladder.SentError({"code": -32603, "message": "quota of tier 2"}, Redactor())
     assert details_of(payload(), sent) == "It failed. (quota of tier 2)"
     assert details_of(payload(), None) == "It failed."
 
@@ -132,16 +132,14 @@ def test_what_the_sentence_quotes_without_backquotes_is_not_said_twice() -> None
 def test_a_client_that_shows_data_raw_is_given_none_where_it_would(
     code: int, is_prompt: bool, told: dict[str, object]
 ) -> None:
-    sent = error_object.SentError({"code": code, "message": "no"}, Redactor())
-    alone = error_object.Details.ALONE
-    assert (
-        error_object.error_object(payload(), sent=sent, details=alone, is_prompt=is_prompt) == told
-    )
+    sent = ladder.SentError({"code": code, "message": "no"}, Redactor())
+    alone = ladder.Details.ALONE
+    assert ladder.error_object(payload(), sent=sent, details=alone, is_prompt=is_prompt) == told
 
 
 def test_a_detail_that_does_not_fit_gives_way_before_the_agents_data() -> None:
-    detail = {"text": "x" * error_object.MAX_FRAME_BYTES}
-    members = error_object.error_object(payload(detail=detail))
+    detail = {"text": "x" * ladder.MAX_FRAME_BYTES}
+    members = ladder.error_object(payload(detail=detail))
     assert "detail" not in members["data"]["agent_error"]
     assert members["data"]["errorKind"] == "unknown"
 

@@ -13,13 +13,14 @@ from lastword.core.link.effects import (
     Drop,
     Effect,
     End,
+    Ends,
+    FrameSink,
     Kill,
     Record,
     Restart,
     Send,
     Side,
 )
-from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 

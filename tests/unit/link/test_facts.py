@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.core.failure.safety import TurnFacts, safety_of
-from lastword.core.failure.taxonomy import Phase, RetrySafety
+from lastword.core.failure.taxonomy import Phase, RetrySafety, TurnFacts, safety_of
 from lastword.core.link.facts import MAX_OPEN_TOOLS, Facts, OpenTools
 from lastword.core.protocol.jsonrpc import Update
 from tests.kit.rows import every

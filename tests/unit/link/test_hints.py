@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 
 from lastword.core.classify import classify
-from lastword.core.failure.attribution import Attribution
+from lastword.core.failure.taxonomy import Attribution
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.decision import RETRIES_PENDING
-from lastword.core.link.evidence import SILENT
-from lastword.core.link.retries.hints import LATE_SECONDS, Hint, HintSource, SilentTurn
-from lastword.core.link.retries.reported import WITHHELD_SECONDS
+from lastword.core.link.evidence import (
+    LATE_SECONDS,
+    SILENT,
+    WITHHELD_SECONDS,
+    Hint,
+    HintSource,
+    SilentTurn,
+)
 from tests.kit.turn_signs import payload
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
 from tests.unit.restart.crashing import Link, request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastword.core.link.silence import Cause, SilenceCause
+from lastword.core.link.facts import Cause, SilenceCause
 from lastword.core.timeline.entry import Kind
 from tests.kit.wire import (
     Wire,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link.choices import Models
 from lastword.core.link.connection import Connection, LinkOptions, Side
-from lastword.core.link.model_fallback import SWITCH_LIMIT_SECONDS
-from lastword.core.link.models import Models
+from lastword.core.link.resend import SWITCH_LIMIT_SECONDS
 from lastword.core.link.state import MAX_LATE_MODELS
 from lastword.core.timeline.entry import Kind
 from tests.kit.rows import every

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lastword.core.link.clocks import MAX_TITLE_CHARS
 from lastword.core.link.connection import Side
-from lastword.core.link.open_question import MAX_REMINDERS, answer_of_nobody
-from lastword.core.link.questions import MAX_TITLE_CHARS
+from lastword.core.link.waits import MAX_REMINDERS, answer_of_nobody
 from lastword.core.timeline.entry import Kind
 from tests.kit.rows import every
 from tests.kit.wire import (

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lastword.core import classify
-from lastword.core.failure.attempts import MAX_LISTED, FailedAttempt
+from lastword.core.failure.retry_policy import MAX_LISTED, FailedAttempt
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link.agent_side import HandlerFailure, HandlerReport, Note
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Drop
-from lastword.core.link.reports import HandlerFailure, HandlerReport, Note
-from lastword.core.link.retries.reported import Retrying
+from lastword.core.link.evidence import Retrying
 from tests.kit.wire import (
     INITIALIZE,
     Wire,

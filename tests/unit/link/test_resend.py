@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lastword.core.link import decision, resend
+from lastword.core.link.agent_side import HandlerFailure
 from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.failopen import FailOpen
-from lastword.core.link.reports import HandlerFailure
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.history import histories
 from tests.kit.wire import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lastword.core.failure.retry_bucket import CAPACITY, RETRY_COST, TIMEOUT_COST, RetryBucket
+from lastword.core.failure.retry_policy import CAPACITY, RETRY_COST, TIMEOUT_COST, RetryBucket
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.handshake import read_agent
 from tests.kit.rows import every

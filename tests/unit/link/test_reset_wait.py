@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import reset_wait
+from lastword.core.link import limits
 from lastword.core.link.connection import Connection, Side
-from lastword.core.link.limit_wait import StoredWait
+from lastword.core.link.waits import StoredWait
 from lastword.core.protocol import jsonrpc
 from lastword.core.restart.layer import RestartLayer
 from lastword.core.timeline.entry import Kind
@@ -207,7 +207,7 @@ def test_without_a_clock_the_sentence_has_the_duration() -> None:
 @pytest.mark.parametrize(("seconds", "when"), [(1e12, "11574075 days"), (0.0, "1 second")])
 def test_a_moment_that_has_no_name_is_said_as_a_duration(seconds: float, when: str) -> None:
     now = datetime(2026, 11, 25, tzinfo=UTC)
-    assert reset_wait.sentence(seconds, now) == f"Going on in {when}, when the limit ends."
+    assert limits.sentence_of_wait(seconds, now) == f"Going on in {when}, when the limit ends."
 
 
 def test_a_computer_that_slept_past_the_end_goes_on_at_once() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastword.core.link.retries.hints import HintSource
-from lastword.core.link.retries.reported import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS
+from lastword.core.link.evidence import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS, HintSource
 from tests.kit.wire import Wire, chunk, error, result, second_version, thoughts, update
 from tests.unit.link.test_hints import LIMITED, RESET, TOOL, WIRE, begun, hint
 

@@ -8,8 +8,8 @@ from typing import Any
 from lastword.core import classify
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.failure.wording import WHAT_BY_REASON
-from lastword.core.link.retries import reporting
-from lastword.core.link.retries.reported import Retrying
+from lastword.core.link import reporting
+from lastword.core.link.evidence import Retrying
 from tests.kit.rows import every
 from tests.kit.wire import INITIALIZED, Wire, chunk, prompt
 

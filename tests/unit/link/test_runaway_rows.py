@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.core.link.runaway import MAX_REPEATS
+from lastword.core.link.facts import MAX_REPEATS
 from lastword.core.protocol import jsonrpc
 from tests.kit.wire import Wire, chunk, prompted, update
 from tests.unit.link.test_connection_rare_frames import in_turn

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lastword.core.link.connection import Connection
-from lastword.core.link.silence import WAITS, Cause, SilenceCause, sentence
+from lastword.core.link.facts import FACTS_OF_SILENCE, Cause, SilenceCause, sentence_of_silence
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.rows import every
 from tests.unit.link.test_hints import begun, chunk, hint, payload, update
@@ -117,11 +117,11 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
     ],
 )
 def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:
-    assert sentence(of, 48.0).startswith(words)
+    assert sentence_of_silence(of, 48.0).startswith(words)
 
 
 def test_each_cause_counts_as_somebodys() -> None:
-    assert set(WAITS) == set(Cause)
+    assert set(FACTS_OF_SILENCE) == set(Cause)
 
 
 def test_a_link_between_two_agents_takes_a_cause() -> None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword import quirks
-from lastword.core.failure.error_object import Details
-from lastword.core.failure.ladder import Rung
+from lastword.core.failure.ladder import Details, Rung
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.kit.provider.target import Target, point
 from lastword.quirks import Quirk, agent_commands, agents, clients, journals, prose, recipes, wire

@@ -7,10 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 from lastword.core.classify import classify_spawn_failure
+from lastword.core.link.agent_side import Note
 from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.effects import Drop, Effect, Kill, Restart, Send
 from lastword.core.link.failopen import FailOpen
-from lastword.core.link.reports import Note
 from lastword.core.protocol import jsonrpc
 from lastword.core.restart import state as restart_state
 from lastword.core.restart.layer import RestartLayer

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lastword.core.link.retries.hints import SilentTurn
-from lastword.core.link.silence import Cause
+from lastword.core.link.evidence import SilentTurn
+from lastword.core.link.facts import Cause
 from lastword.platform.process_tree import Process
 from lastword.platform.tcp_sockets import SYN_SENT, TcpSocket
 from lastword.sidecar.silence_cause import Judge, Look, OwnSocket

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.core.link.retries.hints import SilentTurn
-from lastword.core.link.silence import Cause
+from lastword.core.link.evidence import SilentTurn
+from lastword.core.link.facts import Cause
 from lastword.platform.process_tree import Process
 from lastword.platform.tcp_sockets import TcpSocket
 from lastword.sidecar import silence

@@ -12,7 +12,7 @@ import pytest
 
 from lastword.core.failure.taxonomy import AgentError
 from lastword.core.link import entries
-from lastword.core.link.silence import WAITS
+from lastword.core.link.facts import FACTS_OF_SILENCE
 from lastword.core.timeline import summary
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import FACTS, GATEWAY, RECORDED, problems_of
@@ -151,7 +151,7 @@ def test_a_failures_facts_are_the_members_of_its_payload() -> None:
     members = {field.name for field in msgspec.structs.fields(AgentError)} - {"extra"}
     assert set(FACTS[Kind.ERROR]) - members == {
         *("by", "method", "rule", "redactions", "retry_refused"),
-        *WAITS.values(),
+        *FACTS_OF_SILENCE.values(),
     }
     assert members <= set(FACTS[Kind.ERROR])
 
@@ -194,7 +194,7 @@ def test_a_fact_that_stands_in_the_table_is_written() -> None:
         for name in facts
         if kind in RECORDED - GATEWAY - {Kind.ERROR}
     }
-    waits = {("answer", name) for name in WAITS.values()}
+    waits = {("answer", name) for name in FACTS_OF_SILENCE.values()}
     assert wanted - used == {("prompt", "traceparent"), *waits}
     assert {kind for kind, _ in used} >= {kind.value for kind in RECORDED - GATEWAY}
 

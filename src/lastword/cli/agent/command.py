@@ -17,7 +17,7 @@ from lastword.cli.config.discovery import OFF_VARIABLE, VARIABLE
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.ladder import AUTO, Rung
-from lastword.core.failure.rungs import ALIASES
+from lastword.core.failure.option_values import RUNG_ALIASES
 from lastword.core.link.option_table import OPTIONS
 from lastword.kit.agent.scenarios import SCENARIOS, unknown
 from lastword.kit.agent.script_files import YAML_SUFFIXES, ScriptError, load
@@ -155,7 +155,7 @@ def parser() -> CommandParser:
 
 
 def _todays_name(rung: str) -> str:
-    return ALIASES.get(rung, rung)
+    return RUNG_ALIASES.get(rung, rung)
 
 
 def _refused(problem: str, see: str = "--list") -> int:

@@ -14,8 +14,7 @@ from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
 from lastword.core.classify.pasted_error import parse_json, read_pasted
 from lastword.core.classify.prose import MODEL_CALL_ERRORS
 from lastword.core.classify.writers import is_others, records
-from lastword.core.failure.safety import TurnFacts
-from lastword.core.failure.taxonomy import ErrorType, RetrySafety
+from lastword.core.failure.taxonomy import ErrorType, RetrySafety, TurnFacts
 from lastword.core.redact.truncate import clip, informative_lines
 
 _RECORD_KEYS = {"exception_class", "http_status", "process", "cause_chain", "in_stream", "attrs"}

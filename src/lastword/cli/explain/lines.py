@@ -10,7 +10,7 @@ from lastword.cli.explain.case import facts_of
 from lastword.core.classify import gather
 from lastword.core.classify.decide import decide
 from lastword.core.classify.pasted_error import parse_json
-from lastword.core.failure.safety import safety_of
+from lastword.core.failure.taxonomy import safety_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

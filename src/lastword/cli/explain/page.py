@@ -12,8 +12,7 @@ from lastword.cli.explain.proof import Proof, basis_of, proofs_of
 from lastword.cli.page import Page
 from lastword.core.classify.statuses import type_of_status
 from lastword.core.failure import wording
-from lastword.core.failure.durations import plain_duration, plain_moment
-from lastword.core.failure.exit_status import in_words
+from lastword.core.failure.phrases import exit_status_words, plain_duration, plain_moment
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
@@ -176,7 +175,7 @@ def _source_of(error: AgentError) -> str:
     if error.exit_signal:
         parts.append(error.exit_signal)
     elif error.exit_code is not None:
-        parts.append(in_words(error.exit_code))
+        parts.append(exit_status_words(error.exit_code))
     if error.request_id:
         parts.append(f"request {error.request_id}")
     return _line(", ".join(filter(None, parts)), 200)

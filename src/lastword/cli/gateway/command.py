@@ -29,7 +29,7 @@ from lastword.cli.gateway.parsers import (
 from lastword.cli.record_access import path_of
 from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
-from lastword.core.failure.durations import counted, plain_moment
+from lastword.core.failure.phrases import counted, plain_moment
 from lastword.errors import LastwordError, StoreError, missing_extra
 from lastword.gateway.front.folders import (
     folder_of,

@@ -9,7 +9,7 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.failure.durations import counted
+from lastword.core.failure.phrases import counted
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.status import report, settings_in
 

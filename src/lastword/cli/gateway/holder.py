@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lastword.cli.run.options import RunOptions
-    from lastword.core.link.limit_wait import StoredWait
+    from lastword.core.link.waits import StoredWait
     from lastword.gateway.fleet.ownership import Ownership
     from lastword.gateway.holder.agent_process import HeldAgent, LimitWaits
     from lastword.gateway.holder.recording import HolderRecord

@@ -29,7 +29,7 @@ from lastword.cli.record_access import (
     port,
     whole_number,
 )
-from lastword.core.failure.durations import counted
+from lastword.core.failure.phrases import counted
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.history import waits_that_passed
 from lastword.record import listing, reader

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli.page import Page, day_and_time, fitted, local, supports_bars, visibly_cut
-from lastword.core.failure.durations import counted, duration
-from lastword.core.failure.naming import TYPES, plain
+from lastword.core.failure.phrases import TYPES, counted, duration, plain
 from lastword.record.costs import in_words, total
 from lastword.record.present import strip
 from lastword.record.present.endings import how_it_ended, standing

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli.config.errors import ConfigError
-from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import LinkOptions
 from lastword.core.redact.environment_secrets import secrets_in, secrets_of

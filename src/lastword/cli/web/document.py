@@ -18,8 +18,8 @@ from urllib.parse import quote
 import msgspec
 
 from lastword.client.display import TITLES
-from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.payload import read_payload
+from lastword.core.failure.phrases import counted, duration
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.summary import fault_of

@@ -1,7 +1,7 @@
 """Clock times in prose, converted to moments: `12:28am (UTC)`, `Nov 26th, 2026 12:28 AM`.
 
 Unlike `core.classify.moments`, such a time needs a clock to be read by: it has no date, no year or
-no zone. Owns that reading; the words are found by `core.failure.quoting`.
+no zone. Owns that reading; the words are found by `core.failure.signs`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.quoting import stated_reset
+from lastword.core.failure.signs import stated_reset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import re
 
 from lastword.core.classify.evidence import ProcessEnding
 from lastword.core.classify.text import phrase_in
-from lastword.core.failure.exit_status import CTRL_C, WINDOWS, WOULD_HAPPEN_AGAIN
+from lastword.core.failure.phrases import CTRL_C, WINDOWS_STATUSES, WOULD_HAPPEN_AGAIN
 
 SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
@@ -154,8 +154,8 @@ def read_ending(
     number, code = _signal_of(exit_code, exit_signal)
     if number is not None:
         return _by_signal(number, code, words)
-    if code in WINDOWS:
-        reason = WINDOWS[code][1]
+    if code in WINDOWS_STATUSES:
+        reason = WINDOWS_STATUSES[code][1]
         retryable = reason not in WOULD_HAPPEN_AGAIN
         return ProcessEnding(reason, retryable, exit_code=code, cancelled=code == CTRL_C)
     if any(sign in words for sign in _MEMORY_SIGNS):
@@ -200,7 +200,7 @@ def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | 
         return -code, None
     if code - 128 in SIGNALS:
         return code - 128, code
-    if code < 0 and code & 0xFFFFFFFF in WINDOWS:
+    if code < 0 and code & 0xFFFFFFFF in WINDOWS_STATUSES:
         return None, code & 0xFFFFFFFF
     return None, code
 

@@ -4,7 +4,7 @@ Owns the one gate over such text: its form, the program that wrote it and the ho
 An agent's stderr and logs also have the output of tools, of MCP servers and of update checks, and a
 `429` there says nothing about the model. The patterns are in `writer_forms`. Where and when a line
 was written is not considered here (`core.link.stderr`, `sidecar.own_logs`); what each level may do
-is in `core.failure.attribution`.
+is in `core.failure.taxonomy`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lastword.core.classify import read_lines
 from lastword.core.classify import writer_forms as forms
 from lastword.core.classify.prose import is_of_call
-from lastword.core.failure.attribution import Attribution
+from lastword.core.failure.taxonomy import Attribution
 from lastword.core.redact.truncate import informative_lines, looks_like_error
 
 if TYPE_CHECKING:

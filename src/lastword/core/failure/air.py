@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from lastword.core.failure.error_object import EMPTY_MESSAGES
+from lastword.core.failure.signs import EMPTY_MESSAGES
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from lastword.core.protocol.tolerant import has_version, object_of, raw_members
 

@@ -1,31 +1,178 @@
 """The ladder: the choice of frames in which a failure reaches a given client.
 
 Owns the choice of the rung and the frames of each rung (`protocol/README.md`, section "The
-ladder"). `core.failure.error_object` builds the error object of the JSON-RPC rungs.
+ladder"); the JSON-RPC error object for a client without the extension (section "The JSON-RPC
+error"), each rule of which rests on what a measured client does with the frame; and the frame that
+shows an outage of a connection while a turn is open.
 """
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lastword.core.failure import air
-from lastword.core.failure.error_object import (
-    MAX_FRAME_BYTES,
-    Details,
-    SentError,
-    error_object,
-    typed_payload,
+from lastword.core.failure.option_values import RUNG_ALIASES
+from lastword.core.failure.signs import EMPTY_MESSAGES, without_empty_lead
+from lastword.core.failure.taxonomy import (
+    MAX_MESSAGE_CHARS,
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    RetrySafety,
 )
-from lastword.core.failure.rungs import ALIASES
 from lastword.core.protocol import acp, jsonrpc
 from lastword.quirks import clients
 
 if TYPE_CHECKING:
-    from lastword.core.failure.taxonomy import AgentError
     from lastword.core.link.handshake import ClientProfile
+    from lastword.core.redact.redactor import Redactor
+
+
+# --- the JSON-RPC error object --------------------------------------------------------------------
+
+RECOGNISED_CODES = frozenset(
+    {
+        acp.AUTH_REQUIRED,
+        -32001,
+        acp.RESOURCE_NOT_FOUND,
+        acp.METHOD_NOT_FOUND,
+        acp.INVALID_PARAMS,
+    }
+)
+"""An agent's own codes that clients already act on, and which are therefore kept."""
+
+MAX_FRAME_BYTES = 60 * 1024
+"""Emacs and Neovim clients slow down or break on longer lines."""
+
+_ROOM_FOR_ENVELOPE = 2 * 1024
+
+
+class Details(StrEnum):
+    """A client's use of `data.details`."""
+
+    KEPT = "kept"
+    """It reads the message, so the agent's own details stay unchanged."""
+    TOLD = "told"
+    """It shows `details` instead of the message, so our sentence comes first there."""
+    ALONE = "alone"
+    """It shows `details` if a prompt's error with the code -32603 has nothing else, and otherwise
+    appends the raw `data` to the message."""
+
+
+class SentError:
+    """The `error` member that the agent itself sent, read tolerantly and redacted."""
+
+    __slots__ = ("code", "data", "message")
+
+    def __init__(self, error: object, redactor: Redactor) -> None:
+        members = error if isinstance(error, dict) else {}
+        code = members.get("code")
+        self.code: int | None = (
+            code if isinstance(code, int) and not isinstance(code, bool) else None
+        )
+        message = members.get("message")
+        text = redactor(message).strip() if isinstance(message, str) else ""
+        self.message: str = "" if text.lower() in EMPTY_MESSAGES else text
+        self.data: dict[str, Any] = _data_object(redactor.json(members.get("data")))
+
+
+def _data_object(data: object) -> dict[str, Any]:
+    """Return `data` as the object that clients accept; any other value becomes a member of it."""
+    if isinstance(data, dict):
+        return data
+    if data is None or data == "":
+        return {}
+    return {"details": data} if isinstance(data, str) else {"value": data}
+
+
+def error_object(  # noqa: PLR0913 - six options is our own limit
+    error: AgentError,
+    *,
+    sent: SentError | None = None,
+    had_output: bool = False,
+    can_login: bool = False,
+    details: Details = Details.KEPT,
+    is_prompt: bool = True,
+) -> dict[str, Any]:
+    """Return the `error` member of a response.
+
+    Args:
+        error: the failure.
+        sent: the error that the agent itself sent, if any.
+        had_output: the turn produced text or a tool call, so no client may log in and resend.
+        can_login: the agent offered a way to authenticate.
+        details: how this client uses `data.details`.
+        is_prompt: the response answers a prompt.
+    """
+    code = _code(error, sent, had_output=had_output, can_login=can_login)
+    message = (sent.message if sent else "") or error.message
+    if details is Details.ALONE:
+        text = _full_text(error, sent)
+        code = acp.INTERNAL_ERROR if code == acp.DO_NOT_RESEND else code  # it never resends
+        if code != acp.INTERNAL_ERROR or not is_prompt:
+            return {"code": code, "message": text[:MAX_MESSAGE_CHARS]}
+        return {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": {"details": text}}
+    data = dict(sent.data) if sent else {}
+    if details is Details.TOLD:
+        data["details"] = _full_text(error, sent, quote=data.get("details"))
+    elif not isinstance(data.get("details"), str) or not data["details"]:
+        data["details"] = error.message if sent else message
+    if not data.get("errorKind"):
+        data["errorKind"] = error.type.value
+    data["agent_error"] = typed_payload(error)
+    return _bounded({"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": data})
+
+
+def typed_payload(error: AgentError) -> dict[str, Any]:
+    """Return the payload as carriers other than the typed update hold it."""
+    return error.payload() | {"stopReason": acp.STOP_ERROR}
+
+
+def _code(error: AgentError, sent: SentError | None, *, had_output: bool, can_login: bool) -> int:
+    if sent is not None and sent.code in RECOGNISED_CODES:
+        return sent.code
+    if error.type is ErrorType.AUTH:
+        fresh = can_login and not had_output and error.action is not Action.REPORT
+        return acp.AUTH_REQUIRED if fresh else acp.INTERNAL_ERROR
+    if not error.retryable and not had_output:
+        return acp.DO_NOT_RESEND
+    return acp.INTERNAL_ERROR
+
+
+def _full_text(error: AgentError, sent: SentError | None, *, quote: object = None) -> str:
+    """Return one text for a client that shows nothing else: our sentence, then the provider's."""
+    if not isinstance(quote, str):
+        quote = error.detail.get("text") if error.detail else None
+    if not isinstance(quote, str) and sent is not None:
+        quote = sent.message
+    quote = without_empty_lead(quote) if isinstance(quote, str) else ""
+    # A sentence of ours quotes without the backquotes.
+    if not quote or quote in error.message or quote.replace("`", "") in error.message:
+        return error.message
+    return f"{error.message} ({quote[:MAX_MESSAGE_CHARS]})"
+
+
+def _bounded(members: dict[str, Any]) -> dict[str, Any]:
+    """Keep the object within the frame's bound by cutting `detail` first, then the agent's data."""
+    limit = MAX_FRAME_BYTES - _ROOM_FOR_ENVELOPE
+    if len(jsonrpc.dumps(members)) <= limit:
+        return members
+    data = dict(members["data"])
+    data["agent_error"] = {k: v for k, v in data["agent_error"].items() if k != "detail"}
+    ours = {"details": data["details"][: MAX_MESSAGE_CHARS * 4], "agent_error": data["agent_error"]}
+    kind = data["errorKind"]
+    ours["errorKind"] = kind if isinstance(kind, str) and len(kind) < MAX_MESSAGE_CHARS else "error"
+    if len(jsonrpc.dumps(members | {"data": data})) <= limit:
+        return members | {"data": data}
+    return members | {"data": ours}
+
+
+# --- the rungs and their frames -------------------------------------------------------------------
 
 
 class Rung(StrEnum):
@@ -42,7 +189,7 @@ class Rung(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Rung | None:
         """Return the rung that used to have this name."""
-        now = ALIASES.get(value) if isinstance(value, str) else None
+        now = RUNG_ALIASES.get(value) if isinstance(value, str) else None
         return None if now is None else cls(now)
 
 
@@ -268,3 +415,70 @@ def notice(session_id: str, *, severity: str, title: str) -> bytes:
     return session_update(
         session_id, {"sessionUpdate": "notice", "severity": severity, "title": title}
     )
+
+
+# --- an outage while a turn is open ---------------------------------------------------------------
+
+UNREACHABLE = "gateway_unreachable"
+
+
+def outage_update(  # noqa: PLR0913 - what the contract's update has
+    session_id: str,
+    client: ClientProfile,
+    *,
+    line: str,
+    attempt: int,
+    max_attempts: int | None = None,
+    wait_seconds: float | None = None,
+    reason: str = UNREACHABLE,
+) -> bytes:
+    """Return the frame that shows an outage to the user, in this client's form of a retry.
+
+    Args:
+        session_id: The session of the turn.
+        client: What the client can show.
+        line: What is away, in a sentence.
+        attempt: How often it has been tried.
+        max_attempts: The most tries that there will be, if known.
+        wait_seconds: How long until the next one, if known.
+        reason: The reason of the error in a typed retry.
+    """
+    if client.typed and client.retry:
+        error = AgentError(
+            type=ErrorType.NETWORK,
+            message=line,
+            retryable=True,
+            source="lastword-gateway",
+            reason=reason,
+            origin=Origin.NETWORK,
+            retry_safety=RetrySafety.AUTO,
+        )
+        update: dict[str, Any] = {"sessionUpdate": client.dialect.retry_kind, "attempt": attempt}
+        if max_attempts is not None:
+            update["max_attempts"] = max_attempts
+        if wait_seconds is not None:
+            update["wait_seconds"] = math.ceil(wait_seconds)
+        return session_update(session_id, update | {"error": error.payload()})
+    shown = outage_notice(session_id, client, line)
+    if shown is not None:
+        return shown
+    if client.air:
+        meta = air.warning_meta(
+            ErrorType.NETWORK, title=line, failure_id=session_id, revision=attempt
+        )
+        return session_update(session_id, {"sessionUpdate": "session_info_update", "_meta": meta})
+    content = {"type": "text", "text": f"{line}\n\n"}
+    return session_update(session_id, {"sessionUpdate": "agent_thought_chunk", "content": content})
+
+
+def stays_in_conversation(client: ClientProfile) -> bool:
+    """Return whether this client can show an outage only as a thought."""
+    shows_notices = client.notices or not client.dialect.notice_needs_capability
+    return not (client.typed and client.retry) and not shows_notices and not client.air
+
+
+def outage_notice(session_id: str, client: ClientProfile, title: str) -> bytes | None:
+    """Return a notice for the user; `None` if this client shows none."""
+    if client.notices or not client.dialect.notice_needs_capability:
+        return notice(session_id, severity="warning", title=title)
+    return None

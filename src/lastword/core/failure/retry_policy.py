@@ -1,8 +1,9 @@
 """The policy of automatic retries: whether a failure is worth another try, and after what wait.
 
 Owns the one decision that both retriers share: `lastword run --retry` (`core.link.resend`) and the
-guard (`inprocess.retry`). Reads no clock and draws no random numbers: both are passed in. Whether a
-try may be repeated without harm is for the caller to know (`core.failure.safety`).
+guard (`inprocess.retry`); the bound on the retries of one process; and the record of attempts.
+Reads no clock and draws no random numbers: both are passed in. Whether a try may be repeated
+without harm is for the caller to know (`core.failure.taxonomy`).
 
 A wait that the server asks for is a minimum. Without one, waits grow exponentially with full
 jitter, so that clients which failed together do not come back together
@@ -12,11 +13,17 @@ jitter, so that clients which failed together do not come back together
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.failure.taxonomy import (
+    MAX_AUTO_WAIT_SECONDS,
+    MAX_DETAIL_BYTES,
+    AgentError,
+    ErrorType,
+)
+from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,3 +148,97 @@ def wait_seconds(
     doubled: float = first * 2 ** min(failures - 1, _MOST_DOUBLINGS)
     # Waits of hours are for a time that a server named, not for our own guess.
     return roll * min(doubled, most, MAX_AUTO_WAIT_SECONDS)
+
+
+# --- the bound on one process's retries -----------------------------------------------------------
+
+CAPACITY = 500
+RETRY_COST = 5
+TIMEOUT_COST = 10
+SUCCESS_RETURNS = 1
+
+_TIMEOUTS = frozenset({ErrorType.TIMEOUT, ErrorType.NETWORK})
+
+
+class RetryBucket:
+    """The tokens that are left for retries."""
+
+    __slots__ = ("_last_cost", "tokens")
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self.tokens: int = capacity
+        self._last_cost = 0
+
+    def spend(self, failure: ErrorType) -> bool:
+        """Pay for a retry after such a failure; return whether there were enough tokens."""
+        cost = TIMEOUT_COST if failure in _TIMEOUTS else RETRY_COST
+        if cost > self.tokens:
+            return False
+        self.tokens -= cost
+        self._last_cost = cost
+        return True
+
+    def succeed(self) -> None:
+        """Take in that a request has succeeded, after a retry or without one."""
+        self.tokens = min(self.tokens + (self._last_cost or SUCCESS_RETURNS), CAPACITY)
+        self._last_cost = 0
+
+
+# --- the attempts before a turn failed ------------------------------------------------------------
+
+MAX_LISTED = 10
+"""Attempts that are listed one by one: the first and the last of them."""
+
+
+class FailedAttempt(msgspec.Struct, frozen=True):
+    """One attempt that failed.
+
+    Attributes:
+        verdict: why it failed.
+        tries: the number of requests made, since a provider's package may itself have retried.
+        wait_seconds: the wait that followed; `None` after the last attempt.
+    """
+
+    verdict: Verdict
+    tries: int = 1
+    wait_seconds: float | None = None
+
+
+def count_requests(tried: tuple[FailedAttempt, ...]) -> int | None:
+    """Return how many requests were made in all, or `None` if nothing is known of them."""
+    return sum(attempt.tries for attempt in tried) or None
+
+
+def with_attempts(error: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
+    """Return the error with its attempts in `detail.attempts`, cutting the text to make room."""
+    if not tried:
+        return error
+    half = MAX_LISTED // 2
+    listed = tried if len(tried) <= MAX_LISTED else (*tried[:half], *tried[-half:])
+    detail: dict[str, Any] = dict(error.detail or {})
+    detail["attempts"] = [_summary_of(attempt) for attempt in listed]
+    over = len(jsonrpc.dumps(detail)) - MAX_DETAIL_BYTES
+    if over > 0 and "text" in detail:
+        # A character is at least one byte, so cutting as many is enough, except for the mark.
+        detail["text"] = detail["text"][: max(0, len(detail["text"]) - over - 3)] + "..."
+    return msgspec.structs.replace(error, detail=detail)
+
+
+def _summary_of(attempt: FailedAttempt) -> dict[str, Any]:
+    verdict, wait = attempt.verdict, attempt.wait_seconds
+    members = {
+        "type": verdict.type.value,
+        "reason": verdict.reason,
+        "http_status": verdict.http_status,
+        "tries": attempt.tries if attempt.tries > 1 else None,
+        "waited_seconds": None if wait is None else round(wait, 3),
+    }
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def with_earlier(announced: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
+    """Add earlier tries to an agent's count, which covers only the last time that it was asked."""
+    before = sum(attempt.tries for attempt in tried)
+    if not before:
+        return announced
+    return msgspec.structs.replace(announced, attempts=before + (announced.attempts or 1))

@@ -1,14 +1,15 @@
 """The vocabulary of failures: closed sets of names, and a failure as a plain frozen value.
 
-Owns the words (`protocol/README.md`, section "Vocabulary") and the defaults of each type. Does not
-decide which words fit a failure (`core.classify`), and knows nothing of frames
-(`core.failure.ladder`).
+Owns the words (`protocol/README.md`, section "Vocabulary"), the defaults of each type, what
+evidence may do by how certain it is that it is about this turn's model call, and what the facts of
+a turn mean for a retry. Does not decide which words fit a failure (`core.classify`), and knows
+nothing of frames (`core.failure.ladder`).
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Any
+from enum import IntEnum, StrEnum
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -170,3 +171,110 @@ class AgentError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         payload: dict[str, Any] = msgspec.to_builtins(self)
         extra = payload.pop("extra", {})
         return payload | {key: value for key, value in extra.items() if key not in payload}
+
+
+# --- how certain evidence is ----------------------------------------------------------------------
+
+
+class Attribution(IntEnum):
+    """How it is known whose failure some evidence is about; greater is more certain."""
+
+    FOREIGN = 0
+    """Another program, process, session or turn: a package manager, an MCP server, a title."""
+    WEAK = 1
+    """The words of a failure, and nothing that says whose it is."""
+    STRONG = 2
+    """The form of a failed model call, written by this agent's process while no tool ran."""
+    PROVEN = 3
+    """It names this session, or this process, or came in a frame of the protocol."""
+
+
+class Effect(NamedTuple):
+    """What evidence of one level may do.
+
+    Attributes:
+        reports: It is reported while the turn is open.
+        at_once: It is reported without waiting for a second sign.
+        names_cause: It gives a failed turn its type, and whether a retry can help.
+        contradicts_success: Together with a sign of another kind, it makes a turn that claims
+            success a failure.
+        is_quoted: Where nothing better is known, the failed turn's details quote it.
+    """
+
+    reports: bool = False
+    at_once: bool = False
+    names_cause: bool = False
+    contradicts_success: bool = False
+    is_quoted: bool = False
+
+
+EFFECTS: dict[Attribution, Effect] = {
+    Attribution.FOREIGN: Effect(),
+    Attribution.WEAK: Effect(is_quoted=True),
+    Attribution.STRONG: Effect(
+        reports=True, names_cause=True, contradicts_success=True, is_quoted=True
+    ),
+    Attribution.PROVEN: Effect(
+        reports=True, at_once=True, names_cause=True, contradicts_success=True, is_quoted=True
+    ),
+}
+"""The one table; `protocol/` has a requirement for each of its rows."""
+
+
+# --- whether a retry does harm --------------------------------------------------------------------
+
+
+class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The events of a turn before it failed, as far as they are known.
+
+    The default, `TurnFacts()`, says that the request was sent and nothing came back.
+
+    Attributes:
+        request_sent: A request had been sent to the model provider.
+        thought: Reasoning had arrived.
+        text: Text that the user sees had arrived.
+        tool_called: The model had begun to call a tool, which had not run.
+        tool_ran: A tool that only reads, searches or fetches had run.
+        unsafe_tool: A tool that changes something, or whose effect is unknown, had been started.
+        tool_running: A tool was still running.
+        provider_tools: The provider runs tools by itself, so it is not known what ran.
+    """
+
+    request_sent: bool = True
+    thought: bool = False
+    text: bool = False
+    tool_called: bool = False
+    tool_ran: bool = False
+    unsafe_tool: bool = False
+    tool_running: bool = False
+    provider_tools: bool = False
+
+    @property
+    def phase(self) -> Phase:
+        """Return the progress of the turn."""
+        if self.tool_running:
+            return Phase.TOOL_RUNNING
+        if self.tool_ran or self.unsafe_tool:
+            return Phase.AFTER_TOOL
+        if self.text or self.tool_called:
+            return Phase.MID_OUTPUT
+        if self.request_sent or self.thought or self.provider_tools:
+            return Phase.BEFORE_OUTPUT
+        return Phase.BEFORE_REQUEST
+
+    def retry_safety(self, *, retryable: bool) -> RetrySafety:
+        """Return whether sending the prompt again would do harm."""
+        if not retryable:
+            return RetrySafety.NEVER
+        if self.tool_ran or self.unsafe_tool or self.tool_running or self.provider_tools:
+            return RetrySafety.ASK
+        if self.text or self.thought or self.tool_called:
+            return RetrySafety.OFFER_CONTINUE
+        return RetrySafety.AUTO
+
+
+def safety_of(facts: TurnFacts | None, *, retryable: bool) -> RetrySafety:
+    """Return whether a retry would do harm; if nothing is known of the turn, it may."""
+    if facts is not None:
+        return facts.retry_safety(retryable=retryable)
+    return RetrySafety.ASK if retryable else RetrySafety.NEVER

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.durations import plain_duration, plain_moment
-from lastword.core.failure.quoting import (
+from lastword.core.failure.phrases import plain_duration, plain_moment
+from lastword.core.failure.signs import (
     innermost,
     stated_reset,
     without_empty_lead,
     without_retry_advice,
 )
-from lastword.core.failure.safety import safety_of
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     LIMITS,
@@ -30,6 +29,7 @@ from lastword.core.failure.taxonomy import (
     Origin,
     Phase,
     RetrySafety,
+    safety_of,
 )
 from lastword.core.redact.redactor import redact_text
 from lastword.core.redact.truncate import ends_to_bytes, informative_lines
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lastword.core.classify.evidence import Verdict
-    from lastword.core.failure.safety import TurnFacts
+    from lastword.core.failure.taxonomy import TurnFacts
 
 MAX_QUOTE_CHARS = 200
 _MAX_ID_CHARS = 128

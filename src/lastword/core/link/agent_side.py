@@ -1,46 +1,53 @@
-"""The agent's half of the link: its answers, its updates, its requests to the client.
+"""The agent's half of the link: its answers, its requests to the client, its events and reports.
 
-Owns the matching of answers to requests, and which answers mean failure. What an update does to a
-turn is in `core.link.updates`.
+Owns the matching of answers to requests, and which answers mean failure; which agent is asked for
+further events (a row of `quirks.wire`), by a member added to the request that opens a session; and
+what a handler in this process reports besides its frames. What an update does to a turn is in
+`core.link.updates`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
-from lastword.core.failure.error_object import MAX_FRAME_BYTES
+from lastword.core.failure.ladder import MAX_FRAME_BYTES, SentError
 from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
 from lastword.core.link import (
+    choices,
     ending,
     entries,
-    extra_events,
     failures,
     late,
     prompts,
-    requests,
+    reporting,
+    resend,
     updates,
-    v2,
+    waits,
 )
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
+from lastword.core.link.evidence import Retrying
 from lastword.core.link.facts import purpose_of
 from lastword.core.link.handshake import advertise, read_agent
-from lastword.core.link.retries import notices, reporting
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
+from lastword.quirks.agents import agent_key
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lastword.core.classify import Verdict
+    from lastword.core.failure.retry_policy import FailedAttempt
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link, ModelRequest
     from lastword.core.protocol.jsonrpc import Frame, Malformed
     from lastword.core.protocol.peek import Peeked
-
 
 MAX_OPTIONS = 32
 
@@ -63,11 +70,11 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         return _and_shown(link, effects + updates.receive(link, frame), message.session_id)
     session = updates.progress_of(link, message.session_id)
     passed = _withdrawn(link, frame) if message.method == acp.CANCEL_REQUEST else FORWARD
-    if not (reporting.announces_retry(link, frame) or extra_events.states_limit(frame)):
+    if not (reporting.announces_retry(link, frame) or _states_limit(frame)):
         for turn in _turns_at_work(link, session):
             turn.note_message(purpose_of(message), link.now)
     if message.method in wire.EVENTS:
-        effects = extra_events.received(link, session, frame)
+        effects = _event_received(link, session, frame)
     else:
         effects = [passed, *reporting.read_frame(link, session, frame)]
     return _and_shown(link, effects, message.session_id)
@@ -162,13 +169,13 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         return _echo(link, request_id, method)
     session = updates.progress_of(link, message.session_id)
     if session is not None and session.quarantined:
-        return [Drop("quarantine"), requests.refuse(request_id, method)]
+        return [Drop("quarantine"), failures.refuse_request(request_id, method)]
     to_user = method in acp.USER_REQUESTS
     options = _option_kinds(frame) if to_user else None
     watched = to_user and link.options.watches_questions
     question = None
     if watched:
-        question = late.open_question.begin(link.options, jsonrpc.params_of(frame), link.now)
+        question = waits.begin_question(link.options, jsonrpc.params_of(frame), link.now)
     request = OpenRequest(method, message.session_id, params=options, question=question)
     passed: Effect = FORWARD
     client_id = link.add_agent_request(request_id, request)
@@ -235,13 +242,13 @@ def fail_open_request(
     failing = request.turn
     if failing is not None:
         if link.dialect.turn_ends_by_state:
-            failing = v2.refused(link, request_id, failing)
+            failing = prompts.refused_turn(link, request_id, failing)
             if failing is None:
-                return v2.cancelled(link, request_id)
+                return prompts.answer_cancelled(link, request_id)
         failing.evidence.add_answer(verdict)
         return ending.fail(link, failing)
     link.client_has_answer(request_id)
-    return requests.fail(link, request_id, request, verdict)
+    return failures.fail_request(link, request_id, request, verdict)
 
 
 def _response(link: Link, frame: Frame) -> list[Effect]:
@@ -266,10 +273,7 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
 
 def model_answered(link: Link, request: ModelRequest, frame: Frame | None) -> list[Effect]:
     """Take in the answer to a request of our own for another model, or that there is none."""
-    # Loaded already: it has sent the request.
-    from lastword.core.link import model_fallback  # noqa: PLC0415
-
-    effects = model_fallback.answered(link, request, frame)
+    effects = resend.switch_answered(link, request, frame)
     session, turn = link.sessions.get(request.session_id), request.turn
     if link.switches_model(request.session_id):
         return effects
@@ -330,7 +334,7 @@ def _answered(
 ) -> list[Effect]:
     if request.turn is not None:
         if link.dialect.turn_ends_by_state:
-            return v2.prompt_answered(link, frame, request_id, request.turn)
+            return prompts.prompt_answered(link, frame, request_id, request.turn)
         if request.waits_for_resend:
             return answer_to_nobody(link, request_id)
         return prompts.answered(link, frame, request.turn, waited=waited)
@@ -365,7 +369,7 @@ def _failed(
     if may_wait and link.withhold_empty_error(frame, request_id, until):
         return []
     link.client_has_answer(request_id)
-    plain = extra_events.send_plainly(link, request_id, request, error)
+    plain = _send_plainly(link, request_id, request, error)
     if plain:
         return [Send(Side.AGENT, plain)]
     return [
@@ -382,10 +386,7 @@ def _choice_answered(link: Link, request: OpenRequest, *, accepts: bool) -> list
     session.models.answered_to_user(request.method, request.params or {}, accepts=accepts)
     if session.turns:
         return []
-    # Loaded where the user has named models.
-    from lastword.core.link import model_fallback  # noqa: PLC0415
-
-    return model_fallback.restore(link, session)
+    return resend.restore_model(link, session)
 
 
 def _opened(link: Link, frame: Frame, request: OpenRequest) -> list[Effect]:
@@ -397,17 +398,14 @@ def _opened(link: Link, frame: Frame, request: OpenRequest) -> list[Effect]:
         return [FORWARD]
     session = link.session(session_id)
     named = link.options.fallback_model and not link.dialect.turn_ends_by_state
-    models = late.models.Models(result) if named else None
+    models = choices.Models(result) if named else None
     is_new = request.method not in acp.BRINGS_BACK
     session.open(request.params, result, models=models, is_new=is_new)
     how = request.method.rpartition("/")[2]
     created = entries.record(link, Kind.SESSION_CREATED, session, how=how)
     if models is None:
         return [created, FORWARD]
-    # Loaded where the user has named models.
-    from lastword.core.link import model_fallback  # noqa: PLC0415
-
-    return [created, FORWARD, *model_fallback.opened(link, session, models)]
+    return [created, FORWARD, *resend.warn_of_models(link, session, models)]
 
 
 def _chosen(link: Link, frame: Frame, method: str, params: dict[str, Any]) -> None:
@@ -424,7 +422,7 @@ def _chosen(link: Link, frame: Frame, method: str, params: dict[str, Any]) -> No
 def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     link.initialize_answered(read_agent(jsonrpc.loads(frame.message.result)))
     entry = entries.agent_ready(link)
-    with_air = link.client.air and notices.has_air_report(link)
+    with_air = link.client.air and reporting.has_air_report(link)
     if link.agent.speaks_typed and not with_air:
         return [entry, FORWARD]
     implementation = None if link.agent.speaks_typed else link.options.implementation
@@ -467,3 +465,177 @@ def _error_passes(
         short = {"code": mended["code"], "message": mended["message"][:MAX_MESSAGE_CHARS]}
         answer = jsonrpc.error(request_id, short | {"data": {"details": short["message"]}})
     return [Answer(Side.CLIENT, request_id, answer)]
+
+
+# --- events that the agent is asked for -----------------------------------------------------------
+
+
+def event_for(link: Link) -> wire.OptInEvent | None:
+    """Return what this agent can be asked for."""
+    options = link.options
+    if options.evidence != "auto" or options.in_process or link.events_refused:
+        return None
+    key = agent_key(link.agent.name)
+    return next((row for row in wire.OPT_IN_EVENTS if row.agent == key), None)
+
+
+def extend_request(
+    link: Link, frame: Frame, request: OpenRequest
+) -> tuple[OpenRequest, bytes | None]:
+    """Return the client's request as it goes to the agent, and its line if that is another."""
+    row = event_for(link)
+    if row is None:
+        return request, None
+    vendor, member = row.path
+    try:
+        message = msgspec.json.decode(frame.line, type=dict[str, Raw])
+        params = raw_members(message.get("params"))
+        meta = raw_members(params.get("_meta"))
+        members = raw_members(meta.get(vendor))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return request, None
+    if member in members:
+        return msgspec.structs.replace(request, requests_events=True), None
+    members[member] = Raw(msgspec.json.encode(row.request))
+    meta[vendor] = Raw(msgspec.json.encode(members))
+    params["_meta"] = Raw(msgspec.json.encode(meta))
+    message["params"] = Raw(msgspec.json.encode(params))
+    extended = msgspec.structs.replace(request, plain=frame.line)
+    return extended, msgspec.json.encode(message)
+
+
+def extended_params(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the params of our own request that opens a session, with the member in them."""
+    row = event_for(link)
+    meta = object_of(params.get("_meta"))
+    members = object_of(meta.get(row.path[0])) if row is not None else {}
+    if row is None or row.path[1] in members:
+        return dict(params)
+    requested = {row.path[1]: list(row.request)}
+    return {**params, "_meta": {**meta, row.path[0]: {**members, **requested}}}
+
+
+def _send_plainly(link: Link, request_id: bytes, request: OpenRequest, error: object) -> bytes:
+    """Return the client's own request to send instead; empty if that would not help.
+
+    A missing login has nothing to do with what we added.
+    """
+    line, code = request.plain, object_of(error).get("code")
+    if line is None or code == acp.AUTH_REQUIRED:
+        return b""
+    link.send_plainly(request_id, request)
+    return line
+
+
+def _event_received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
+    """Take in an event, which the client gets only if it asked for such events itself."""
+    passes: list[Effect] = (
+        [FORWARD] if link.client_requested_events else [Drop("asked_for_by_lastword")]
+    )
+    if session is not None and _states_limit(frame):
+        session.read_account_limit(_event_message(frame))
+        return passes
+    return [*passes, *reporting.read_frame(link, session, frame)]
+
+
+def _states_limit(frame: Frame) -> bool:
+    """Return whether a notification is an event that states the account's limit."""
+    row = wire.EVENTS.get(frame.message.method or "")
+    return row is not None and _event_message(frame).get("type") == row.limit_event["type"]
+
+
+def _event_message(frame: Frame) -> dict[str, Any]:
+    return object_of(jsonrpc.params_of(frame).get("message"))
+
+
+# --- what a handler in this process reports besides its frames ------------------------------------
+
+
+class Note(Enum):
+    """Something that happened in the turn without passing on the wire."""
+
+    PROGRESS = auto()
+    """The handler is at work; nothing more is known."""
+    OUTPUT = auto()
+    """The user saw something."""
+    SAFE_TOOL = auto()
+    """A tool was started that only reads."""
+    UNSAFE_TOOL = auto()
+    """A tool was started that may change something."""
+    TOOL_FINISHED = auto()
+    """One of those tools came to its end."""
+    LIMIT_ENDED = auto()
+    """The wait for the end of a limit is over, and the model is called again."""
+
+
+class HandlerFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """The handler of a request raised an exception.
+
+    Attributes:
+        verdict: what the exception means.
+        sent: the JSON-RPC error object that the handler wanted to send, if it was one.
+        tried: the attempts that came before.
+        message: the author's own sentence for the user.
+    """
+
+    verdict: Verdict
+    sent: object = None
+    tried: tuple[FailedAttempt, ...] = ()
+    message: str | None = None
+
+
+HandlerReport: TypeAlias = Note | HandlerFailure | Retrying
+
+
+def receive_report(link: Link, request_id: bytes, report: HandlerReport) -> list[Effect]:
+    """Take in a report from the handler of this request of the client's."""
+    request = link.from_client.get(request_id)
+    if isinstance(report, HandlerFailure):
+        if request is None:
+            return answer_to_nobody(link, request_id)
+        if request.turn is None:
+            return fail_open_request(link, request_id, request, report.verdict)
+        return _handler_failed(link, request_id, request.turn, report)
+    if request is None or request.turn is None:
+        return []
+    if isinstance(report, Retrying):
+        return reporting.announce(link, request.turn, report)
+    return _handler_noted(link, request.turn, report)
+
+
+def _handler_failed(
+    link: Link, request_id: bytes, turn: Turn, failure: HandlerFailure
+) -> list[Effect]:
+    sent = None if failure.sent is None else SentError(failure.sent, failures.redactor(link))
+    failing: Turn | None = turn
+    if link.dialect.turn_ends_by_state:
+        failing = prompts.refused_turn(link, request_id, turn)
+    if failing is None:
+        return prompts.answer_cancelled(link, request_id)
+    prompts.note_payload(link, failing, failure.sent, "data")
+    failing.evidence.add_answer(
+        failure.verdict, sent=sent, tried=failure.tried, message=failure.message
+    )
+    return ending.fail(link, failing)
+
+
+def _handler_noted(link: Link, turn: Turn, note: Note) -> list[Effect]:
+    session = turn.session
+    session.progress(link.now)
+    if note is Note.PROGRESS:
+        return []
+    if note is Note.LIMIT_ENDED:
+        return [entries.record(link, Kind.CONTINUED, session, turn, what="same_call")]
+    turn.show_progress()
+    had_output = turn.facts.output
+    if note is Note.OUTPUT:
+        turn.facts.note_output()
+        noted = [] if had_output else [entries.record(link, Kind.FIRST_OUTPUT, session, turn)]
+    elif note is Note.TOOL_FINISHED:
+        turn.facts.note_tool_finished()
+        noted = [entries.record(link, Kind.TOOL_ENDED, session, turn)]
+    else:
+        safe = note is Note.SAFE_TOOL
+        turn.facts.note_tool(safe=safe)
+        noted = [entries.record(link, Kind.TOOL_STARTED, session, turn, side_effects=not safe)]
+    return list(noted)

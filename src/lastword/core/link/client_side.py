@@ -13,12 +13,12 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.link import ending, entries, extra_events, failures, late, prompts, requests
+from lastword.core.link import agent_side, ending, entries, failures, late, prompts
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_client
 from lastword.core.link.session import FOREGROUND
 from lastword.core.link.state import OpenRequest
-from lastword.core.link.waiting_prompts import may_wait
+from lastword.core.link.waits import may_wait
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import By, Kind
@@ -140,7 +140,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         stderr_mark=link.stderr.total,
     )
     if link.agent_gone is not None:
-        return [*effects, *requests.fail(link, request_id, request, link.agent_gone)]
+        return [*effects, *failures.fail_request(link, request_id, request, link.agent_gone)]
     if method == acp.CLOSE and message.session_id in link.sessions:
         effects += _cancel(link, link.sessions[message.session_id])
     elif method in acp.ENDS_SESSION and message.session_id in link.sessions:
@@ -151,7 +151,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
             models.requested_by_user(method, request.params or {})
     extended = None
     if method in acp.OPENS_SESSION:
-        request, extended = extra_events.extend(link, frame, request)
+        request, extended = agent_side.extend_request(link, frame, request)
     link.add_client_request(request_id, request)
     return [*effects, FORWARD if extended is None else Send(Side.AGENT, extended)]
 
@@ -280,7 +280,7 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     if stale is not None and stale.method == acp.TERMINAL_CREATE:
         terminal_id = _terminal_id(frame)
         if terminal_id is not None:
-            released = requests.release_terminal(link, terminal_id, stale.session_id)
+            released = failures.release_terminal(link, terminal_id, stale.session_id)
             return [Drop("answer_to_dead_agent"), *released]
     if request_id.startswith(OWN_ID_PREFIX):
         return [Drop("answer_to_lastword")]
@@ -347,4 +347,4 @@ def oversized(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect]:
         return []
     verdict = msgspec.structs.replace(verdict, origin=Origin.CLIENT)
     request = OpenRequest(shown.method or "")
-    return requests.fail(link, _free_id(link, shown), request, verdict)
+    return failures.fail_request(link, _free_id(link, shown), request, verdict)

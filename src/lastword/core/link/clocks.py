@@ -1,15 +1,17 @@
 """The link's clocks: when something is due next, and what is done then.
 
 Owns every deadline. An open question to the user stops a session's clocks; a running tool has a
-long limit of its own; progress moves a deadline, so one that is due is always checked again.
+long limit of its own; progress moves a deadline, so one that is due is always checked again. Also
+owns `--ask-reminder` and `--ask-timeout` in a link: what the user reads of a question that nobody
+answers, and when the agent is answered, which is never a permission.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.attribution import Attribution
-from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import Attribution, ErrorType
 from lastword.core.link import (
     agent_side,
     decision,
@@ -18,13 +20,22 @@ from lastword.core.link import (
     failures,
     late,
     prompts,
-    requests,
+    reporting,
     resend,
 )
-from lastword.core.link.retries import notices, reporting
-from lastword.core.link.retries.hints import Hint, HintSource
+from lastword.core.link.effects import Answer, Effect, Side
+from lastword.core.link.evidence import Hint, HintSource
+from lastword.core.link.facts import (
+    FACTS_OF_SILENCE,
+    Cause,
+    SilenceCause,
+    sentence_of_silence,
+    sentence_of_tool,
+)
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, Event, State
-from lastword.core.protocol import acp
+from lastword.core.link.waits import REJECT, WAITING, Question, answer_of_nobody, read_timeout
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
 from lastword.core.redact.truncate import informative_lines
 from lastword.core.timeline.entry import By, Kind
 
@@ -33,12 +44,9 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.costs import Spending
-    from lastword.core.link.effects import Effect
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.session import Session, Turn
-    from lastword.core.link.silence import SilenceCause
-    from lastword.core.link.state import Link
-
+    from lastword.core.link.state import Link, OpenRequest
 
 DONE_SECONDS = 60.0
 """How long after its last words and its usage an agent's answer is late."""
@@ -89,16 +97,13 @@ def handle(link: Link) -> list[Effect]:
             effects += _turn_due(link, turn)
         activity = link.activities.get(session.session_id)
         if activity is not None and activity.time_out(link.now):
-            effects += notices.show_activity(session, activity.word)
+            effects += reporting.show_activity(session, activity.word)
         effects += _watchdog_due(link, session)
         effects += _warning_due(link, session)
         if any(prompt.due <= link.now for prompt in session.waiting):
             effects += _waited_too_long(link, session)
     if any(due <= link.now for due in _question_dues(link)):
-        # Loaded with the first question that nobody answers.
-        from lastword.core.link import questions  # noqa: PLC0415
-
-        effects += questions.handle(link)
+        effects += _questions_due(link)
     return effects
 
 
@@ -171,7 +176,7 @@ def _no_cost(link: Link, spending: Spending) -> list[Effect]:
     session = link.sessions.get(spending.stop_expecting())
     if session is None:
         return []
-    reported = notices.inform(link, session, late.costs.NO_COST)
+    reported = reporting.inform(link, session, late.costs.NO_COST)
     return [*reported, entries.spend_limit(link, session, spending, "no_cost")]
 
 
@@ -251,7 +256,7 @@ def _requests_due(link: Link) -> list[Effect]:
         if request.due is not None and request.due <= link.now:
             link.client_has_answer(request_id)
             verdict = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
-            effects += requests.fail(link, request_id, request, verdict)
+            effects += failures.fail_request(link, request_id, request, verdict)
     return effects
 
 
@@ -298,7 +303,7 @@ def _runs_program(session: Session) -> bool:
     that was left to run.
     """
     cause = _silence_of(session)
-    if cause is None or cause.cause is not late.silence.Cause.TOOL:
+    if cause is None or cause.cause is not Cause.TOOL:
         return False
     return bool(session.tools) or cause.since >= session.progress_at - STARTED_SECONDS
 
@@ -326,9 +331,9 @@ def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
         and reason in decision.WATCHDOG
         and cause.since - began <= now - cause.since
     ):
-        if cause.cause is late.silence.Cause.PROVIDER:
+        if cause.cause is Cause.PROVIDER:
             return failures.own_failure(ErrorType.TIMEOUT, decision.PROVIDER_SILENT)
-        if cause.cause is late.silence.Cause.UNREACHABLE:
+        if cause.cause is Cause.UNREACHABLE:
             return failures.own_failure(ErrorType.NETWORK, decision.PROVIDER_UNREACHABLE)
     return failures.own_failure(ErrorType.AGENT_STALLED, reason)
 
@@ -340,7 +345,7 @@ def note_silence(link: Link, cause: SilenceCause | None) -> None:
         turn_cause = cause if len(turns) == 1 else None
         # A tool that the agent has announced is timed by its own entries.
         counts = turn_cause is not None and not _tool_running(turn.session)
-        wait = late.silence.WAITS[turn_cause.cause] if turn_cause and counts else None
+        wait = FACTS_OF_SILENCE[turn_cause.cause] if turn_cause and counts else None
         turn.evidence.note_silence(turn_cause, link.now, wait=wait)
 
 
@@ -375,9 +380,9 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
     silence = round(link.now - session.progress_at)
     title = _title_of_silence(link, session, silence)
     entry = entries.silence(link, session, silence, cause)
-    if not notices.can_show(link):
+    if not reporting.can_show(link):
         return [entry]
-    return [*notices.remark(link, session, title), entry]
+    return [*reporting.remark(link, session, title), entry]
 
 
 def _seems_done(session: Session) -> bool:
@@ -392,13 +397,12 @@ def _seems_done(session: Session) -> bool:
 
 def _cause_of(session: Session) -> SilenceCause | None:
     """Return why the session's turn is silent: as it is seen, or as its own frames say."""
-    silence = late.silence
     tool = session.tools.longest()
     if tool is None and _seems_done(session):
-        return silence.SilenceCause(cause=silence.Cause.DONE, since=session.progress_at)
+        return SilenceCause(cause=Cause.DONE, since=session.progress_at)
     cause = _silence_of(session)
     if cause is None and tool is not None:
-        return silence.SilenceCause(cause=silence.Cause.TOOL, since=tool.since)
+        return SilenceCause(cause=Cause.TOOL, since=tool.since)
     return cause
 
 
@@ -408,10 +412,10 @@ def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
         redact = failures.redactor(link)
         tool = session.tools.longest()
         title = late.wording.plain_text(redact(tool.title or "")) if tool is not None else ""
-        if title and cause.cause is late.silence.Cause.TOOL:
-            text = late.silence.of_tool(title, cause, link.now)
+        if title and cause.cause is Cause.TOOL:
+            text = sentence_of_tool(title, cause, link.now)
         else:
-            text = late.silence.sentence(cause, link.now)
+            text = sentence_of_silence(cause, link.now)
         return late.wording.plain_text(redact(text))
     hints = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
     if not hints:
@@ -429,3 +433,116 @@ def _end_agent(link: Link, session: Session, reason: str) -> list[Effect]:
     waiting = [prompt for other in link.sessions.values() for prompt in other.pop_waiting()]
     unsent = tuple(prompt.frame for prompt in sorted(waiting, key=lambda prompt: prompt.due))
     return [entry, link.end_agent(unsent)]
+
+
+# --- questions that nobody answers ----------------------------------------------------------------
+
+MAX_TITLE_CHARS = 120
+_MAX_READ_CHARS = 2000
+
+
+def _questions_due(link: Link) -> list[Effect]:
+    """Do what is due."""
+    effects: list[Effect] = []
+    for request_id, request in list(link.from_agent.items()):
+        question = request.question
+        if question is None or question.due > link.now:
+            continue
+        if question.expires_at <= link.now and not question.is_answered_elsewhere:
+            effects += _answer_for_nobody(link, request_id, request, question)
+        else:
+            effects += _remind_of_question(link, request_id, request, question)
+    return effects
+
+
+def _answer_for_nobody(
+    link: Link, request_id: bytes, request: OpenRequest, question: Question
+) -> list[Effect]:
+    """Answer a question in the user's place, and withdraw it at the client."""
+    session = _shown_in(link, request_id, request)
+    timeout = read_timeout(link.options.ask_timeout)
+    word = timeout.word if timeout is not None else REJECT
+    result, outcome = answer_of_nobody(request.method, question.params, word)
+    for asking in link.sessions.values():
+        asking.answered(request_id, link.now)
+    link.withdraw(request_id, expired=True)
+    # Not how long it was: a moment more would be shown as a minute more.
+    waited = late.phrases.plain_duration(max(round(question.expires_at - question.since), 1))
+    what = "answered no" if word == REJECT else "cancelled the question"
+    line = f"Nobody answered the agent within {waited}, so lastword {what}"
+    entry = entries.record(
+        link,
+        Kind.QUESTION_EXPIRED,
+        link.sessions.get(request.session_id or ""),
+        what=_kind_of_question(request),
+        outcome=outcome,
+        waited_seconds=round(link.now - question.since),
+    )
+    agents_id = request.agents_id or request_id
+    return [
+        Answer(Side.AGENT, agents_id, jsonrpc.result(agents_id, result)),
+        *failures.withdrawal(request_id),
+        *_question_line(link, session, question, line),
+        entries.of_question(entry, request_id),
+    ]
+
+
+def _remind_of_question(
+    link: Link, request_id: bytes, request: OpenRequest, question: Question
+) -> list[Effect]:
+    question.remind(link.now, link.options.ask_reminder_seconds)
+    session = _shown_in(link, request_id, request)
+    entry = entries.record(
+        link,
+        Kind.QUESTION_REMINDED,
+        link.sessions.get(request.session_id or ""),
+        what=_kind_of_question(request),
+        waited_seconds=round(link.now - question.since),
+    )
+    if question.expires_at == math.inf:
+        return [*_question_line(link, session, question, WAITING), entry]
+    left = late.phrases.plain_duration(math.ceil(question.expires_at - link.now))
+    timeout = read_timeout(link.options.ask_timeout)
+    what = "cancels the question" if timeout and timeout.word != REJECT else "answers no"
+    end = f" Without one, lastword {what} in {left}."
+    return [*_question_line(link, session, question, WAITING, end), entry]
+
+
+def _shown_in(link: Link, request_id: bytes, request: OpenRequest) -> Session | None:
+    """Return the session with an open turn in which the user reads of a question.
+
+    A sub-agent's session, which the client never opened, is shown in one that waits for it.
+    """
+    own = link.sessions.get(request.session_id or "")
+    if own is not None and own.opened:
+        return own if own.turns else None
+    asking = (each for each in link.sessions.values() if each.turns and request_id in each.asking)
+    return next(asking, None)
+
+
+def _question_line(
+    link: Link, session: Session | None, question: Question, line: str, end: str = ""
+) -> list[Effect]:
+    """Return a line for the user, with the question's title."""
+    if session is None:
+        return []
+    title = _question_title(link, session, question)
+    return reporting.inform(link, session, f"{line}: {title}{end}" if title else f"{line}.{end}")
+
+
+def _question_title(link: Link, session: Session, question: Question) -> str:
+    """Return what is asked, redacted and cut, with a mark at its end; empty if that is unknown."""
+    call = object_of(question.params.get("toolCall"))
+    shown = call.get("title") or session.tools.title_of(call.get("toolCallId"))
+    title = shown or question.params.get("message")
+    if not isinstance(title, str):
+        return ""
+    redacted = failures.redactor(link)(title[:_MAX_READ_CHARS])
+    plain = late.wording.plain_text(redacted)
+    if len(plain) > MAX_TITLE_CHARS:
+        plain = f"{plain[:MAX_TITLE_CHARS].rstrip()}…"
+    return plain if not plain or plain[-1] in ".?!…" else f"{plain}."
+
+
+def _kind_of_question(request: OpenRequest) -> str:
+    return "permission" if request.method == acp.PERMISSION else "form"

@@ -36,12 +36,12 @@ from lastword.core.link import (
     failures,
     late,
     prompts,
+    reporting,
     resend,
     updates,
 )
 from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.options import LinkOptions
-from lastword.core.link.retries import reporting
 from lastword.core.link.state import Link, Presence
 from lastword.core.link.turn import Event, State
 from lastword.core.protocol import jsonrpc
@@ -49,11 +49,11 @@ from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.costs import Spent
-    from lastword.core.link.limit_wait import StoredWait
-    from lastword.core.link.reports import HandlerReport
-    from lastword.core.link.retries.hints import Hint, SilentTurn
-    from lastword.core.link.silence import SilenceCause
+    from lastword.core.link.evidence import Hint, SilentTurn
+    from lastword.core.link.facts import SilenceCause
+    from lastword.core.link.waits import StoredWait
 
 __all__ = ["Connection", "LinkOptions", "Side"]
 
@@ -150,10 +150,7 @@ class Connection:
 
     def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
         """Take in what was spent in all, under the user's limit (`effects.Spend`)."""
-        # Loaded where spending is limited.
-        from lastword.core.link import spending  # noqa: PLC0415
-
-        return spending.receive_total(self.at(now), spent)
+        return updates.receive_spending(self.at(now), spent)
 
     def expects_hints(self, *, present: bool) -> None:
         """Take in whether there are such sources.
@@ -176,10 +173,7 @@ class Connection:
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """Take in what a handler in this process reports about its request."""
-        # Imported only where there is such a handler: no part of the sidecar.
-        from lastword.core.link import reports  # noqa: PLC0415
-
-        return reports.receive(self.at(now), request_id, word)
+        return agent_side.receive_report(self.at(now), request_id, word)
 
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
         """Take in that a side is gone for good; `cause` says how the agent ended.

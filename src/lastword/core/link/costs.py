@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from lastword.core.failure.money import CURRENCIES, MAX_AMOUNT, limit_of, money
+from lastword.core.failure.option_values import CURRENCIES, MAX_AMOUNT, limit_of, money
 from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.core.failure.money import SpendLimit
+    from lastword.core.failure.option_values import SpendLimit
 
 NEAR = 0.8
 """The part of the limit at which the user gets a notice."""

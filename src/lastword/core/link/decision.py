@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.failure import signs
-from lastword.core.failure.attribution import Attribution
-from lastword.core.failure.taxonomy import PLAN_WINDOW, UNDECIDED, AgentError
+from lastword.core.failure.taxonomy import PLAN_WINDOW, UNDECIDED, AgentError, Attribution
 from lastword.core.link import late
-from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence, certainty
+from lastword.core.link.evidence import SILENT, FailureSign, HintSource, TurnEvidence, certainty
 from lastword.core.link.facts import Facts, content_text
-from lastword.core.link.retries.hints import HintSource
 from lastword.core.link.stderr import StderrRecord
 from lastword.quirks.prose import LAST_LINES
 

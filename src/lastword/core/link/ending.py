@@ -22,24 +22,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure import attempts as tries
-from lastword.core.failure import ladder
+from lastword.core.failure import ladder, retry_policy
 from lastword.core.failure.taxonomy import AgentError, Phase
-from lastword.core.link import entries, failed_turns, failures, late, requests, resend
+from lastword.core.link import entries, failures, late, reporting, resend
 from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
-from lastword.core.link.evidence import FailureSign
-from lastword.core.link.limit_wait import LimitWait
-from lastword.core.link.retries import notices, reporting
-from lastword.core.link.retries.reported import Retrying
+from lastword.core.link.evidence import FailureSign, Retrying
 from lastword.core.link.turn import AT_WORK, Event, Move, State
+from lastword.core.link.waits import LimitWait
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.limit_wait import StoredWait
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
+    from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Envelope, Frame
 
 _BY_AGENT = By.AGENT.value
@@ -91,9 +88,9 @@ def pass_failure(link: Link, turn: Turn) -> list[Effect]:
     The answer passes as it came, and the record has the failure.
     """
     turn.step(Event.ERROR)
-    error, rule = failed_turns.cause_of(link, turn)
-    entry = failed_turns.entry_of(link, turn, error, rule, _BY_AGENT)
-    closed = notices.close_warning(link, turn, notices.FAILED)
+    error, rule = failures.cause_of(link, turn)
+    entry = failures.entry_of(link, turn, error, rule, _BY_AGENT)
+    closed = reporting.close_warning(link, turn, reporting.FAILED)
     restored = _forget(link, turn)
     return [*closed, *entries.before_end(link, turn), entry, *restored, FORWARD]
 
@@ -114,8 +111,8 @@ def _answer_entries(
         cancelled=otherwise_called or None,
         **entries.waits(turn),
     )
-    closed = notices.close_warning(
-        link, turn, notices.WAS_CANCELLED if cancelled else notices.WENT_ON
+    closed = reporting.close_warning(
+        link, turn, reporting.WAS_CANCELLED if cancelled else reporting.WENT_ON
     )
     return [*closed, *entries.before_end(link, turn), answer]
 
@@ -148,7 +145,9 @@ def try_again(link: Link, turn: Turn) -> list[Effect]:
         return []
     verdict = cause.verdict
     within = cause.cause.attempts if isinstance(cause.cause, AgentError) else None
-    tried = tries.FailedAttempt(verdict=verdict, tries=within or turn.tries, wait_seconds=wait)
+    tried = retry_policy.FailedAttempt(
+        verdict=verdict, tries=within or turn.tries, wait_seconds=wait
+    )
     turn.wait(tried, link.now + wait)
     by_prompts_alone = all(attempt.tries == 1 for attempt in turn.tried)
     retry = Retrying(
@@ -166,10 +165,7 @@ def fall_back(link: Link, turn: Turn) -> list[Effect]:
     """Begin the switch to another model instead of failing; return nothing if there is none."""
     if not link.options.fallback_model or turn.resendable is None:
         return []
-    # Loaded where a turn fails and the user has named models.
-    from lastword.core.link import model_fallback  # noqa: PLC0415
-
-    begun = model_fallback.begin(link, turn)
+    begun = resend.begin_switch(link, turn)
     return [*_close(turn.session, turn), *begun] if begun else []
 
 
@@ -180,7 +176,7 @@ def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
     decided = link.decide(turn)
     cause, verdict = decided.cause, decided.verdict
     epoch = resend.epoch_seconds(link)
-    seconds = late.reset_wait.wait_seconds(
+    seconds = late.limits.reset_wait_seconds(
         resend.failed_of(cause),
         left_seconds=link.options.continue_at_reset_seconds - turn.limit_waited,
         waits=turn.limit_waits,
@@ -195,7 +191,7 @@ def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
     left = link.options.continue_at_reset_seconds - turn.limit_waited
     wait = LimitWait(
         until_epoch_seconds=None if epoch is None else epoch + seconds,
-        latest_epoch_seconds=None if epoch is None else epoch + left + late.reset_wait.LATE_SECONDS,
+        latest_epoch_seconds=None if epoch is None else epoch + left + late.limits.LATE_SECONDS,
         resends=resend.is_harmless(turn, cause),
     )
     # The tools of the work that failed will not report any more.
@@ -209,14 +205,14 @@ def resume_wait(link: Link, turn: Turn, stored: StoredWait) -> list[Effect]:
     """Go on with a turn's wait for the end of a limit that began in another process."""
     verdict = late.classify.own_failure(stored.type, stored.reason)
     turn.restore_wait(stored, verdict)
-    seconds = late.reset_wait.left_seconds(stored, resend.epoch_seconds(link))
+    seconds = stored.left_seconds(resend.epoch_seconds(link))
     return _begin_limit_wait(link, turn, stored.wait, verdict, seconds)
 
 
 def _begin_limit_wait(
     link: Link, turn: Turn, wait: LimitWait, verdict: Verdict, seconds: float
 ) -> list[Effect]:
-    tried = tries.FailedAttempt(verdict=verdict, tries=turn.tries, wait_seconds=seconds)
+    tried = retry_policy.FailedAttempt(verdict=verdict, tries=turn.tries, wait_seconds=seconds)
     clock, until = link.options.wall_clock, wait.until_epoch_seconds
     turn.wait_for_reset(tried, link.now + seconds, wait)
     reset = None if until is None else math.ceil(until * 1000)
@@ -225,7 +221,7 @@ def _begin_limit_wait(
         verdict=msgspec.structs.replace(verdict, reset_at_epoch_ms=reset),
         attempt=sum(attempt.tries for attempt in turn.tried) + 1,
         wait_seconds=seconds,
-        sentence=late.reset_wait.sentence(seconds, clock() if clock else None),
+        sentence=late.limits.sentence_of_wait(seconds, clock() if clock else None),
     )
     return reporting.announce(link, turn, retry)
 
@@ -352,8 +348,8 @@ def _quarantine(link: Link, turn: Turn) -> list[Effect]:
             # Permission given now would reach a turn that is over for the user.
             link.withdraw(request_id)
             session.withdraw(request_id)
-            refused = requests.refuse(request.agents_id or request_id, request.method)
-            effects += [refused, *requests.withdrawal(request_id)]
+            refused = failures.refuse_request(request.agents_id or request_id, request.method)
+            effects += [refused, *failures.withdrawal(request_id)]
     return effects
 
 
@@ -372,7 +368,7 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
     """
     link.lose_agent(verdict)
     effects: list[Effect] = _set_aside(link, verdict) if link.options.tries_again else []
-    effects += requests.withdraw_all(link)
+    effects += failures.withdraw_all(link)
     for session in list(link.sessions.values()):
         for turn in list(session.turns):
             if not turn.waits:
@@ -382,7 +378,7 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
         effects += _restore_model(link, session)
     for request_id, request in list(link.from_client.items()):
         if not request.waits_for_resend:
-            effects += requests.fail(link, request_id, request, verdict)
+            effects += failures.fail_request(link, request_id, request, verdict)
             link.client_has_answer(request_id)
     # As far as this module knows, nothing follows: sending a prompt to this process cannot help.
     link.lose_agent(msgspec.structs.replace(verdict, retryable=False))
@@ -484,7 +480,7 @@ def client_left(link: Link) -> list[Effect]:
 def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
     """Answer a turn with its failure, typed. The turn's state has been stepped already."""
     session, facts, failed = turn.session, turn.all_facts, turn.evidence.answer
-    error, rule = failed_turns.cause_of(link, turn, phase)
+    error, rule = failures.cause_of(link, turn, phase)
     stopped = FailureSign.STOPPED in turn.evidence.signs
     ended = ladder.Ending(
         error=error,
@@ -502,7 +498,7 @@ def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]
         revision=turn.failure_revision + 1,
     )
     effects = _frames(link, turn, ended)
-    effects.append(failed_turns.entry_of(link, turn, error, rule))
+    effects.append(failures.entry_of(link, turn, error, rule))
     return effects + _forget(link, turn)
 
 
@@ -515,7 +511,7 @@ def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
         agent_gone=link.agent_gone is not None,
         ends_foreground=not _others_run(session, turn),
     )
-    effects = notices.close_warning(link, turn, notices.WAS_CANCELLED, of_agent=True)
+    effects = reporting.close_warning(link, turn, reporting.WAS_CANCELLED, of_agent=True)
     effects += _frames(link, turn, ended)
     by = By.LASTWORD.value
     effects.append(
@@ -541,10 +537,7 @@ def _forget(link: Link, turn: Turn) -> list[Effect]:
 def _restore_model(link: Link, session: Session) -> list[Effect]:
     if session.models is None or session.turns:
         return []
-    # Loaded where the user has named models.
-    from lastword.core.link import model_fallback  # noqa: PLC0415
-
-    return model_fallback.restore(link, session)
+    return resend.restore_model(link, session)
 
 
 def _frames(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding) -> list[Effect]:

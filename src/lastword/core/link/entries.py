@@ -13,6 +13,7 @@ import msgspec
 
 from lastword.core.link import late
 from lastword.core.link.effects import Record
+from lastword.core.link.facts import Cause, plain_program
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
     from lastword.core.link.costs import Spending
     from lastword.core.link.effects import Effect
+    from lastword.core.link.facts import SilenceCause
     from lastword.core.link.session import Session, Turn
-    from lastword.core.link.silence import SilenceCause
     from lastword.core.link.state import Link, OpenRequest
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -112,8 +113,8 @@ def silence(link: Link, session: Session, seconds: int, cause: SilenceCause | No
     if cause is None:
         return record(link, Kind.SILENCE, session, silent_seconds=seconds)
     redact = late.redactor.Redactor(link.options.secrets, counts=link.redactions)
-    program = late.silence.plain_program(cause.program)
-    tool = session.tools.longest() if cause.cause is late.silence.Cause.TOOL else None
+    program = plain_program(cause.program)
+    tool = session.tools.longest() if cause.cause is Cause.TOOL else None
     kind = tool.kind if tool is not None and tool.kind in acp.TOOL_KIND_NAMES else None
     return record(
         link,

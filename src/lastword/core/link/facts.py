@@ -1,18 +1,22 @@
-"""Facts of a turn: what has happened in it so far.
+"""Facts of what an agent does: in a turn, again and again, beside its turns, or in silence.
 
-Owns the counting. Every fact is read from frames that passed; what is not known to be harmless is
-assumed to be unsafe. `core.failure.safety` draws the conclusions.
+Owns the counting. Every fact of a turn is read from frames that passed; what is not known to be
+harmless is assumed to be unsafe. `core.failure.taxonomy` draws the conclusions. Also owns when a
+repetition is too much, the words `active` and `quiet`, and those for the cause of a silence, which
+`lastword.sidecar.silence` finds; it never ends a turn.
 """
 
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from lastword.core.failure.safety import TurnFacts
+from lastword.core.failure.taxonomy import TurnFacts
+from lastword.core.link import late
 from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
@@ -264,3 +268,288 @@ class Facts(msgspec.Struct):
             tool_running=tool_running,
             provider_tools=self.begun,
         )
+
+
+# --- what it does again and again -----------------------------------------------------------------
+
+MAX_REPEATS = 50
+"""The same chunk, or one tool with the same input, so often in a row: an agent in a loop. One was
+measured to send the same request 966 times in two minutes."""
+
+MIN_REPEATED_CHARS = 20
+"""Shorter chunks repeat in honest output (a table's cells, a ruler of dashes)."""
+
+NEAR_REPEATS = MAX_REPEATS - 2
+"""From here on every repetition is looked at closely."""
+
+
+def is_short(update: Update) -> bool:
+    """Return whether this chunk is short enough to be repeated without limit."""
+    return len(text_of(update) or "") < MIN_REPEATED_CHARS
+
+
+class Repetition:
+    """How often in a row one session's agent has done the same thing."""
+
+    __slots__ = ("_tool_before", "_tool_last", "_tool_repeats", "_tool_shown", "content", "repeats")
+
+    def __init__(self) -> None:
+        self.content: object = None
+        """The last chunk's content, as it came."""
+        self.repeats: int = 0
+        self._tool_last: tuple[str | None, object] = (None, None)
+        self._tool_repeats = 0
+        self._tool_before: tuple[object, int] = (None, 0)
+        """What the call before the last asked for, and how often in a row that had been asked."""
+        self._tool_shown: tuple[object, ...] = ()
+        """What was last told of a call without an input."""
+
+    def went_on(self, content: object, repeats: int) -> None:
+        """Take in the result of a run of chunks: the content of the last, and its count."""
+        if content != self.content:
+            self._other_than_tools()
+        self.content, self.repeats = content, repeats
+
+    def is_too_much(self, update: Update) -> bool:
+        """Take in an update; return whether it is one repetition too many."""
+        if update.session_update in acp.TOOL_KINDS:
+            return self.is_tool_too_much(update)
+        if update.content is UNSET:
+            if update.session_update in acp.SHOWN_KINDS:
+                self._other_than_text()
+                self._other_than_tools()
+            return False
+        if update.content != self.content:
+            self._other_than_tools()
+            self.content, self.repeats = update.content, 0
+            return False
+        self.repeats += 1
+        return self.repeats >= MAX_REPEATS - 1 and not is_short(update)
+
+    @property
+    def tool_near(self) -> bool:
+        """Return whether the next call may be one too many."""
+        return max(self._tool_repeats, self._tool_before[1]) >= NEAR_REPEATS
+
+    def is_tool_too_much(self, update: Update) -> bool:
+        """Take in a tool call; return whether too many in a row ask for the very same thing."""
+        if update.raw_input is UNSET:
+            self._other_call(update)
+            return False
+        tool_call_id, last = self._tool_last
+        if update.tool_call_id != tool_call_id:
+            self._tool_before = (last, self._tool_repeats)
+        # Agents open a call with an empty input and send the real one later: the latest counts.
+        request = (update.title, bytes(update.raw_input))
+        self._tool_last = (update.tool_call_id, request)
+        before, repeats = self._tool_before
+        self._tool_repeats = repeats + 1 if request == before else 0
+        if self._tool_repeats == 0:
+            self._other_than_text()
+        return self._tool_repeats >= MAX_REPEATS - 1
+
+    def _other_call(self, update: Update) -> None:
+        """Take in a call with unknown input, which may ask for anything."""
+        shown = (update.tool_call_id, update.title, update.status)
+        if update.tool_call_id != self._tool_last[0] and shown != self._tool_shown:
+            self.repeats = 0
+        self._tool_shown = shown
+
+    # "In a row" means that nothing new is shown in between. A repetition is nothing new: an agent
+    # in a loop may well say the same thing between two identical calls.
+
+    def _other_than_text(self) -> None:
+        self.content, self.repeats = None, 0
+
+    def _other_than_tools(self) -> None:
+        self._tool_repeats, self._tool_before = 0, (None, 0)
+
+    def forget(self) -> None:
+        """Forget the counts, since the turns are over."""
+        self.repeats = self._tool_repeats = 0
+        self._tool_before = (None, 0)
+
+
+# --- what it does where no turn waits for it ------------------------------------------------------
+
+QUIET_SECONDS = 10.0
+"""Without an update for this long, an agent that had been at work is quiet."""
+
+ACTIVE, QUIET = "active", "quiet"
+
+
+class Activity:
+    """What a session's agent does beside its turns.
+
+    Attributes:
+        word: `active` or `quiet`; empty while there is nothing to say.
+        due: when it becomes quiet unless something is shown; `None` for never.
+    """
+
+    __slots__ = ("_had_turn", "_in_turn", "_speaks", "due", "word")
+
+    def __init__(self) -> None:
+        self.word: str = ""
+        self.due: float | None = None
+        self._in_turn = False
+        self._had_turn = False
+        self._speaks = False
+
+    def begin_turn(self) -> None:
+        """Note that a turn begins, which says itself that the agent is at work."""
+        self.word, self.due = "", None
+        self._in_turn = self._had_turn = True
+        self._speaks = False
+
+    def end_turn(self) -> None:
+        """Note that no turn is open any more."""
+        self.word, self.due = "", None
+        self._in_turn = False
+
+    def note(self, kind: str, now: float) -> bool:
+        """Take in an update of a kind; return whether the word has changed."""
+        if kind == "usage_update":
+            # In a turn, the usage follows the last words.
+            if self._in_turn and self._speaks and not self.word:
+                self.due = now + QUIET_SECONDS
+            return False
+        if kind not in acp.SHOWN_KINDS:
+            return False
+        self._speaks = kind in acp.TEXT_KINDS
+        if self._in_turn and not self.word:
+            self.due = None
+            return False
+        return self._is_active(now)
+
+    def _is_active(self, now: float) -> bool:
+        if not self._had_turn:
+            return False
+        self.due = now + QUIET_SECONDS
+        changes, self.word = self.word != ACTIVE, ACTIVE
+        return changes
+
+    def time_out(self, now: float) -> bool:
+        """Return whether the agent has become quiet."""
+        if self.due is None or self.due > now:
+            return False
+        self.word, self.due = QUIET, None
+        return True
+
+    def shift(self, seconds: float) -> None:
+        """Shift its clock by the time that it stood still."""
+        if self.due is not None:
+            self.due += seconds
+
+
+# --- why it is silent -----------------------------------------------------------------------------
+
+MAX_PROGRAM_CHARS = 40
+MAX_SHOWN_TITLE_CHARS = 120
+_MINUTES_FROM_SECONDS = 120
+
+
+class Cause(StrEnum):
+    """What a silent agent waits for or does."""
+
+    PROVIDER = "provider"
+    """A request was sent to the model provider, and nothing has come back."""
+    TRIES = "tries"
+    """The same request was sent several times, and answered each time with an error's size."""
+    UNREACHABLE = "unreachable"
+    """A connection is not made, or no longer carries anything."""
+    TOOL = "tool"
+    """A program that the agent has started in this turn runs."""
+    MCP_SERVER = "mcp_server"
+    """A server on this machine was sent a request, and nothing has come back."""
+    BUSY = "busy"
+    """The agent computes."""
+    STOPPED = "stopped"
+    """The agent's process is stopped, as by a debugger or Ctrl-Z."""
+    DISK = "disk"
+    """The agent's process waits for a disk."""
+    DONE = "done"
+    """Its last words and its usage have come, and its answer has not."""
+
+
+FACTS_OF_SILENCE: dict[Cause, str] = {
+    Cause.PROVIDER: "provider_seconds",
+    Cause.TRIES: "provider_seconds",
+    Cause.UNREACHABLE: "provider_seconds",
+    Cause.TOOL: "tool_seconds",
+    Cause.MCP_SERVER: "tool_seconds",
+    Cause.BUSY: "agent_seconds",
+    Cause.STOPPED: "agent_seconds",
+    Cause.DISK: "agent_seconds",
+    Cause.DONE: "agent_seconds",
+}
+"""The fact of a turn's end that counts each cause's time."""
+
+
+class SilenceCause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an agent is silent.
+
+    Attributes:
+        cause: what it waits for or does.
+        since: when that began, by the clock of `now`.
+        program: the program's name, of a tool.
+        tries: how many requests were sent, of silent tries.
+    """
+
+    cause: Cause
+    since: float
+    program: str | None = None
+    tries: int | None = None
+
+
+def sentence_of_silence(cause: SilenceCause, now: float) -> str:
+    """Return the cause in a sentence."""
+    span = _span(now - cause.since)
+    match cause.cause:
+        case Cause.PROVIDER:
+            return f"The model provider has not answered for {span}."
+        case Cause.TRIES:
+            return f"The agent has sent its request {cause.tries} times and keeps trying."
+        case Cause.UNREACHABLE:
+            return f"The agent has been trying to connect to the model provider for {span}."
+        case Cause.TOOL:
+            program = plain_program(cause.program)
+            name = f'"{program}"' if program else "A program"
+            return f"{name} has been running for {span}."
+        case Cause.MCP_SERVER:
+            return f"A server on this machine has not answered the agent for {span}."
+        case Cause.BUSY:
+            return "The agent itself is busy."
+        case Cause.STOPPED:
+            return "The agent's process is stopped."
+        case Cause.DONE:
+            return "The agent seems to be done; its answer has not come yet."
+        case _:
+            return "The agent is waiting for a disk."
+
+
+def sentence_of_tool(title: str, cause: SilenceCause, now: float) -> str:
+    """Return how long a tool has been running, in a sentence.
+
+    Args:
+        title: Its title, redacted and on one line.
+        cause: Since when it runs, or its program, where that is seen.
+        now: The time.
+    """
+    shown = title.replace('"', "'")
+    if len(shown) > MAX_SHOWN_TITLE_CHARS:
+        shown = f"{shown[:MAX_SHOWN_TITLE_CHARS].rstrip()}…"
+    program = plain_program(cause.program)
+    of = f' (program "{program}")' if program else ""
+    return f'The tool "{shown}"{of} has been running for {_span(now - cause.since)}.'
+
+
+def plain_program(name: str | None) -> str | None:
+    """Return a program's name without anything that a client reads as markup."""
+    if not name:
+        return None
+    return late.wording.on_one_line(name).replace('"', "'")[:MAX_PROGRAM_CHARS] or None
+
+
+def _span(seconds: float) -> str:
+    whole = max(round(seconds), 1)
+    return f"{whole} s" if whole < _MINUTES_FROM_SECONDS else f"{whole // 60} min"

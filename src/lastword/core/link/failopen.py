@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.classify import Verdict
+    from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.connection import Connection
     from lastword.core.link.costs import Spent
-    from lastword.core.link.limit_wait import StoredWait
-    from lastword.core.link.reports import HandlerReport
-    from lastword.core.link.retries.hints import Hint, SilentTurn
-    from lastword.core.link.silence import SilenceCause
+    from lastword.core.link.evidence import Hint, SilentTurn
+    from lastword.core.link.facts import SilenceCause
+    from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
     from lastword.core.restart.layer import RestartLayer
 

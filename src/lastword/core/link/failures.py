@@ -1,7 +1,9 @@
 """Failures of a link in words: verdicts of our own, and the typed error that a verdict becomes.
 
-Owns the redactor of a link, and what every frame about a failure is made of. `core.classify`
+Owns the redactor of a link, what every frame about a failure is made of, the answers that stand in
+for a peer's to requests other than prompts, and a turn's failure as one value. `core.classify`
 decides what a failure is, and `core.failure.wording` words it; both load with the first failure.
+`core.link.decision` says what a turn failed of, `core.link.ending` ends it.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure import attempts as tries
-from lastword.core.failure import ladder
+from lastword.core.failure import ladder, retry_policy
+from lastword.core.failure.ladder import error_object
 from lastword.core.failure.taxonomy import (
     MAX_MESSAGE_CHARS,
     AgentError,
@@ -20,12 +22,16 @@ from lastword.core.failure.taxonomy import (
     Phase,
     RetrySafety,
 )
-from lastword.core.link import late
-from lastword.core.link.effects import Effect, Send, Side
+from lastword.core.link import decision, entries, late
+from lastword.core.link.decision import ANNOUNCED
+from lastword.core.link.effects import Answer, Effect, Send, Side
+from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.state import Link
+    from lastword.core.link.facts import Facts
+    from lastword.core.link.session import Turn
+    from lastword.core.link.state import Link, OpenRequest
     from lastword.core.redact.redactor import Redactor
 
 SPAWN_FAILED = "spawn_failed"
@@ -62,7 +68,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     *,
     phase: Phase,
     retry_safety: RetrySafety,
-    tried: tuple[tries.FailedAttempt, ...] = (),
+    tried: tuple[retry_policy.FailedAttempt, ...] = (),
     message: str | None = None,
 ) -> AgentError:
     """Return the failure as a redacted value in words; `message` is the author's own sentence."""
@@ -80,7 +86,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
         verdict,
         phase=phase,
         retry_safety=retry_safety,
-        attempts=tries.count(tried),
+        attempts=retry_policy.count_requests(tried),
         incident_id=link.next_incident(),
         redact=redact,
         now=clock() if clock else None,
@@ -89,7 +95,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     sentence = late.wording.plain_text(redact(message)) if message else ""
     if sentence:
         error = msgspec.structs.replace(error, message=sentence[:MAX_MESSAGE_CHARS])
-    return tries.with_attempts(error, tried)
+    return retry_policy.with_attempts(error, tried)
 
 
 def to_client(frame: bytes) -> list[Effect]:
@@ -98,3 +104,123 @@ def to_client(frame: bytes) -> list[Effect]:
     It is too long if it repeats an overlong id of the agent's.
     """
     return [Send(Side.CLIENT, frame)] if ladder.is_short(frame) else []
+
+
+# --- requests other than prompts, refused, withdrawn or failed ------------------------------------
+
+
+def fail_request(
+    link: Link, request_id: bytes, request: OpenRequest, verdict: Verdict
+) -> list[Effect]:
+    """Answer a request other than a prompt with a typed JSON-RPC error."""
+    error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
+    # `had_output` keeps the code at -32603, since no prompt could be sent again.
+    details = ladder.details_of(link.client)
+    members = error_object(error, had_output=True, details=details, is_prompt=False)
+    answer = jsonrpc.error(request_id, members)
+    entry = entries.failed_request(link, request_id, request, error)
+    return [Answer(Side.CLIENT, request_id, answer), entry]
+
+
+def refuse_request(request_id: bytes, method: str) -> Answer:
+    """Answer a request from the agent in the client's place, since its turn is over."""
+    if method == acp.PERMISSION:
+        cancelled = {"outcome": {"outcome": "cancelled"}}
+        return Answer(Side.AGENT, request_id, jsonrpc.result(request_id, cancelled))
+    message = "The turn that this request belongs to has been ended."
+    error = {"code": acp.REQUEST_CANCELLED, "message": message}
+    return Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))
+
+
+def withdrawal(request_id: bytes) -> list[Effect]:
+    """Tell the client that a request from the agent no longer needs an answer."""
+    params = {"requestId": msgspec.Raw(request_id)}
+    return to_client(jsonrpc.notification(acp.CANCEL_REQUEST, params))
+
+
+def withdraw_all(link: Link) -> list[Effect]:
+    """Withdraw a dead agent's requests to the client, and free what it has there."""
+    effects: list[Effect] = []
+    for request_id in list(link.from_agent):
+        effects += withdrawal(request_id)
+        link.withdraw(request_id)
+    for session in link.sessions.values():
+        session.withdraw_all()
+    for terminal_id, session_id in link.pop_terminals().items():
+        effects += release_terminal(link, terminal_id, session_id)
+    return effects
+
+
+def release_terminal(link: Link, terminal_id: str, session_id: str | None) -> list[Effect]:
+    """Kill and release a terminal whose agent is gone."""
+    params = {"sessionId": session_id, "terminalId": terminal_id}
+    return [
+        Send(Side.CLIENT, jsonrpc.request(link.next_request_id(), method, params))
+        for method in (acp.TERMINAL_KILL, acp.TERMINAL_RELEASE)
+    ]
+
+
+# --- a turn's failure as one value ----------------------------------------------------------------
+
+
+def cause_of(link: Link, turn: Turn, phase: Phase | None = None) -> tuple[AgentError, str]:
+    """Return what a turn failed of, in words, and the rule that says so."""
+    session, failed = turn.session, turn.evidence.answer
+    cause = link.decide(turn).cause
+    if isinstance(cause, AgentError):
+        return retry_policy.with_earlier(with_our_care(link, turn, cause), turn.tried), ANNOUNCED
+    facts = _facts(link, turn)
+    error = compose(
+        link,
+        cause,
+        phase=phase or facts.phase(tool_running=session.tools.running),
+        retry_safety=facts.retry_safety(retryable=cause.retryable),
+        tried=_tried(turn, cause),
+        message=failed.message if failed else None,
+    )
+    return error, cause.rule
+
+
+def with_our_care(link: Link, turn: Turn, error: AgentError) -> AgentError:
+    """Return the agent's own failure, as careful about a retry as what has passed here demands.
+
+    The agent may know of more than has passed here, and is then the more careful one. Without a
+    `retry_safety`, nobody sends the prompt again.
+    """
+    ours, theirs = _facts(link, turn).retry_safety(retryable=True), error.retry_safety
+    words = list(RetrySafety)
+    if theirs is None or not error.retryable or words.index(theirs) >= words.index(ours):
+        return error
+    before, after = (
+        late.wording.usual_action(error.type, safety, retryable=True) for safety in (theirs, ours)
+    )
+    action = after if error.action is before else error.action
+    return msgspec.structs.replace(error, retry_safety=ours, action=action)
+
+
+def _facts(link: Link, turn: Turn) -> Facts:
+    """Return what has happened in the turn, in all its tries, besides the error's own text."""
+    facts = turn.facts
+    if facts.text and decision.is_error_text(link.decide(turn).snapshot):
+        facts = facts.without_text()
+    return facts if turn.earlier is None else facts.after(turn.earlier)
+
+
+def _tried(turn: Turn, cause: Verdict) -> tuple[retry_policy.FailedAttempt, ...]:
+    """Return every try that failed: the handler's own, or one for each time the prompt was sent."""
+    failed = turn.evidence.answer
+    within = failed.tried if failed else ()
+    if within or not turn.tried:
+        return (*turn.tried, *within)
+    return (*turn.tried, retry_policy.FailedAttempt(verdict=cause, tries=turn.tries))
+
+
+def entry_of(link: Link, turn: Turn, error: AgentError, rule: str, by: str | None = None) -> Effect:
+    """Return the record's entry of the failure."""
+    failed = turn.evidence.answer
+    worded_by_us = rule != ANNOUNCED and not (failed and failed.message)
+    facts = entries.failure(link, error, worded_by_us=worded_by_us)
+    facts |= {"by": by, "rule": rule, "redactions": link.pop_redactions()}
+    facts["retry_refused"] = turn.retry_refused or None
+    facts |= entries.waits(turn)
+    return entries.failed_turn(link, turn, error, facts)

@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from lastword.core import classify
     from lastword.core.classify import agents, prose, writers
-    from lastword.core.failure import durations, payload, wording
-    from lastword.core.link import (
-        account_limits,
-        activity,
-        costs,
-        models,
-        open_question,
-        reset_wait,
-        silence,
-    )
+    from lastword.core.failure import payload, phrases, wording
+    from lastword.core.link import costs, limits
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
 else:
@@ -37,39 +29,29 @@ else:
 
 
 __all__ = [
-    "account_limits",
-    "activity",
     "agents",
     "classify",
     "costs",
-    "durations",
-    "models",
-    "open_question",
+    "limits",
     "payload",
     "peek",
+    "phrases",
     "prose",
     "redactor",
-    "reset_wait",
-    "silence",
     "wording",
     "writers",
 ]
 
 MODULES: Final = {
-    "activity": "lastword.core.link.activity",
-    "account_limits": "lastword.core.link.account_limits",
     "agents": "lastword.core.classify.agents",
     "classify": "lastword.core.classify",
     "costs": "lastword.core.link.costs",
-    "durations": "lastword.core.failure.durations",
-    "models": "lastword.core.link.models",
-    "open_question": "lastword.core.link.open_question",
+    "limits": "lastword.core.link.limits",
     "payload": "lastword.core.failure.payload",
     "peek": "lastword.core.protocol.peek",
+    "phrases": "lastword.core.failure.phrases",
     "prose": "lastword.core.classify.prose",
     "redactor": "lastword.core.redact.redactor",
-    "reset_wait": "lastword.core.link.reset_wait",
-    "silence": "lastword.core.link.silence",
     "wording": "lastword.core.failure.wording",
     "writers": "lastword.core.classify.writers",
 }

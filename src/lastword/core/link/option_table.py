@@ -7,8 +7,13 @@ nothing that imports anything; not even `typing`, which costs 5 ms.
 
 from __future__ import annotations
 
-from lastword.core.failure.duration_text import EXAMPLES, seconds_of
-from lastword.core.failure.rungs import ALIASES, RUNGS
+from lastword.core.failure.option_values import (
+    DURATION_EXAMPLES,
+    RUNG_ALIASES,
+    RUNGS,
+    limit_of,
+    seconds_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +132,7 @@ class Option:
 
 
 _EXPECTED = {
-    "seconds": f"a duration, {EXAMPLES}; 0 switches it off",
+    "seconds": f"a duration, {DURATION_EXAMPLES}; 0 switches it off",
     "bytes": "a size, such as 16MiB",
     "flag": "1 or 0",
     "text": "a text that is not empty",
@@ -146,9 +151,6 @@ def _spending(text: str) -> str | None:
     """Return a spending limit in its one written form; an empty text is none."""
     if text.strip() in {"", "0"}:
         return ""
-    # Loaded by who sets such a limit.
-    from lastword.core.failure.money import limit_of  # noqa: PLC0415
-
     limit = limit_of(text)
     return None if limit is None else limit.text
 
@@ -254,7 +256,7 @@ OPTIONS = (
         "|".join(("auto", *RUNGS)),
         "how a failure reaches the client; auto depends on what the client says it supports",
         "auto",
-        aliases=ALIASES,
+        aliases=RUNG_ALIASES,
     ),
     Option(
         "silent-success",

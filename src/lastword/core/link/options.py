@@ -1,19 +1,167 @@
-"""Options of a link: what the user set, and what the shell that runs the link adds.
+"""Options of a link: what the user set (`lastword.Options`), and what its shell adds.
 
-Owns the shell's part. The user's is in `core.link.user_options`; a shell that has not all of it to
+Owns the values and the messages for invalid ones. Names, units and defaults are in the table
+(`option_table`); each shell decides where the values come from, and one that has not all of it to
 offer refuses the rest (`lastword.inprocess.settings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable  # noqa: TC003 - needed at runtime, as for the user's part
-from datetime import tzinfo  # noqa: TC003 - as above
+from collections.abc import Callable  # noqa: TC003
+from datetime import (
+    datetime,  # noqa: TC003
+    tzinfo,  # noqa: TC003 - as above
+)
 
-from lastword.core.failure.retry_bucket import RetryBucket  # noqa: TC001 - as above
-from lastword.core.link import user_options
+import msgspec
+
+from lastword.core.failure.retry_policy import RetryBucket  # noqa: TC001 - as above
+from lastword.core.link.option_table import (
+    BY_KEY,
+    OPTIONS,
+    default_bytes,
+    default_count,
+    default_seconds,
+    default_word,
+    read_ids,
+)
+
+# The types of a struct's members are needed at runtime, by `inspect.signature` and its users.
 
 
-class LinkOptions(user_options.Options, frozen=True, kw_only=True):
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits and choices for an agent. Times are seconds; 0 disables a limit.
+
+    A setting that has no meaning for an agent in this process is refused where it is passed in,
+    with a sentence that says what to do instead.
+
+    Attributes:
+        first_update_timeout_seconds: silence allowed between a prompt and its first update.
+        idle_timeout_seconds: silence allowed within a turn.
+        tool_timeout_seconds: silence allowed while a tool call is in progress.
+        turn_timeout_seconds: how long a turn may take in all.
+        warn_after_seconds: silence after which clients that can show a warning get one.
+        cancel_grace_seconds: how long the agent may take to answer a cancel.
+        stderr_limit_bytes: how much the agent may write to stderr without a frame in between. Only
+            for `lastword run`.
+        fallback: `auto`, or the rung to use whatever the client said. An earlier name of a rung is
+            accepted and reads back as today's name.
+        restart: `on-crash` restarts an agent that died when it is next needed; `never` does not.
+            Only for `lastword run`.
+        retry: how often to resend a prompt that failed before anything happened. Only for
+            `lastword run`; a handler in this process has `lastword.retry`.
+        retry_wait_limit_seconds: the longest wait before resending. Only for `lastword run`.
+        continue_at_reset_seconds: how long, in all, a turn may wait for the end of a limit that it
+            failed of, to go on then. Only for `lastword run`; a handler in this process has
+            `lastword.retry`.
+        continue_with: the prompt with which it goes on where the user's own may not be sent again.
+        spend_limit: how much may be spent, such as `5USD`, `2USD/turn` or `20EUR/day`; an empty
+            text sets none. Only for `lastword run`, whose agents state what a session costs.
+        ask_reminder_seconds: after how long the user is reminded of the agent's question, and how
+            often. Only for `lastword run`.
+        ask_timeout: after how long a question that nobody has answered is answered with no, such as
+            `30m=reject`, or as cancelled, `30m=cancel`; empty for never. Only for `lastword run`.
+        fallback_model: models of the agent's, by their ids, separated by commas, with which a turn
+            goes on that failed of its model or its provider. Only for `lastword run`.
+        fallback_stays: the following turns keep that model.
+        silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
+        evidence: `auto` also looks for the cause of a failure outside the pipes; `wire` does not.
+            Only for `lastword run`.
+        show_retries: `auto` reports retries as a thought in the conversation to a client that
+            shows them in no other way; `off` does not.
+        record: `False` keeps no record; a text keeps it in that folder. Only for agents in process.
+        record_text: keep text in the record, with secrets removed: messages, details, stderr.
+        secrets: exact values that must not appear in a message of lastword's, besides those of the
+            environment.
+        incident_prefix: the prefix of incident ids, unique to this run; by default its own id.
+        wall_clock: returns the local time, so that a sentence can say "at 14:05"; by default the
+            system's.
+    """
+
+    first_update_timeout_seconds: float = default_seconds("first_update_timeout")
+    idle_timeout_seconds: float = default_seconds("idle_timeout")
+    tool_timeout_seconds: float = default_seconds("tool_timeout")
+    turn_timeout_seconds: float = default_seconds("turn_timeout")
+    warn_after_seconds: float = default_seconds("warn_after")
+    cancel_grace_seconds: float = default_seconds("cancel_grace")
+    stderr_limit_bytes: int = default_bytes("stderr_limit")
+    fallback: str = default_word("fallback")
+    silent_success: str = default_word("silent_success")
+    evidence: str = default_word("evidence")
+    show_retries: str = default_word("show_retries")
+    restart: str = "never"
+    retry: int = default_count("retry")
+    retry_wait_limit_seconds: float = default_seconds("retry_wait_limit")
+    continue_at_reset_seconds: float = default_seconds("continue_at_reset")
+    continue_with: str = default_word("continue_with")
+    spend_limit: str = default_word("spend_limit")
+    ask_reminder_seconds: float = default_seconds("ask_reminder")
+    ask_timeout: str = default_word("ask_timeout")
+    fallback_model: str = default_word("fallback_model")
+    fallback_stays: bool = False
+    record: bool | str = True
+    record_text: bool = False
+    secrets: tuple[str, ...] = ()
+    incident_prefix: str = ""
+    wall_clock: Callable[[], datetime] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a limit that is not a number from 0 up, and for an unknown word."""
+        for name in LIMITS:
+            value = getattr(self, name)
+            known = isinstance(value, int | float) and not isinstance(value, bool)
+            if not known or not 0 <= value < float("inf"):
+                unit = name.rpartition("_")[2]
+                said = f"{name} takes a number of {unit} from 0 (which switches it off) up"
+                raise ValueError(f"{said}, not {value!r}")
+        if not isinstance(self.retry, int) or isinstance(self.retry, bool) or self.retry < 0:
+            raise ValueError(f"retry takes a whole number from 0 up, not {self.retry!r}")
+        if not isinstance(self.continue_with, str) or not self.continue_with.strip():
+            raise ValueError(
+                f"continue_with takes a text that is not empty, not {self.continue_with!r}"
+            )
+        option = BY_KEY["spend_limit"]
+        limit = option.read(self.spend_limit) if isinstance(self.spend_limit, str) else None
+        if limit is None:
+            raise ValueError(f"spend_limit takes {option.expects}, not {self.spend_limit!r}")
+        msgspec.structs.force_setattr(self, "spend_limit", limit)
+        timeout = self.ask_timeout
+        if not isinstance(timeout, str) or BY_KEY["ask_timeout"].read(timeout or "0") is None:
+            raise ValueError(f"ask_timeout takes a text such as 30m=reject, not {timeout!r}")
+        if not isinstance(self.fallback_model, str) or read_ids(self.fallback_model) is None:
+            expected = BY_KEY["fallback_model"].expects
+            raise ValueError(f"fallback_model takes {expected}, not {self.fallback_model!r}")
+        if not isinstance(self.record, bool | str):
+            said = "record takes True, False, or a folder's path as text"
+            raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others
+        for name, words in WORDS.items():
+            value = getattr(self, name)
+            now = ALIASES[name].get(value) if isinstance(value, str) else None
+            if now is not None:
+                msgspec.structs.force_setattr(self, name, now)
+            elif value not in words:
+                raise ValueError(f"{name} takes one of {', '.join(words)}, not {value!r}")
+
+    @property
+    def fallback_models(self) -> tuple[str, ...]:
+        """The ids in `fallback_model`."""
+        return tuple(self.fallback_model.split(",")) if self.fallback_model else ()
+
+
+LIMITS = tuple(
+    option.field
+    for option in OPTIONS
+    if option.kind in {"seconds", "bytes"} and option.field in Options.__struct_fields__
+)
+WORDS = {
+    option.field: option.words
+    for option in OPTIONS
+    if option.words and option.field in Options.__struct_fields__
+}
+ALIASES = {field: BY_KEY[field].aliases for field in WORDS}
+
+
+class LinkOptions(Options, frozen=True, kw_only=True):
     """Options of a link, complete.
 
     Attributes:

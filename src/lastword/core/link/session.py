@@ -20,25 +20,22 @@ from lastword.core.link.decision import (
     decide,
     wait_left_seconds,
 )
-from lastword.core.link.evidence import FailureSign, TurnEvidence
-from lastword.core.link.facts import Facts, OpenTools
-from lastword.core.link.retries.reported import ReportedRetries
-from lastword.core.link.runaway import Repetition
+from lastword.core.link.evidence import FailureSign, ReportedRetries, TurnEvidence
+from lastword.core.link.facts import Facts, OpenTools, Repetition
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
-from lastword.core.link.waiting_prompts import WaitingPrompt
+from lastword.core.link.waits import WaitingPrompt
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.failure.attempts import FailedAttempt
+    from lastword.core.failure.retry_policy import FailedAttempt
     from lastword.core.failure.taxonomy import AgentError
-    from lastword.core.link.account_limits import AccountLimit
-    from lastword.core.link.limit_wait import LimitWait, StoredWait
-    from lastword.core.link.model_switch import ModelSwitch
-    from lastword.core.link.models import Models
-    from lastword.core.link.silence import SilenceCause
+    from lastword.core.link.choices import Models
+    from lastword.core.link.facts import SilenceCause
+    from lastword.core.link.limits import AccountLimit
     from lastword.core.link.stderr import StderrRecord
+    from lastword.core.link.waits import LimitWait, ModelSwitch, StoredWait
     from lastword.core.protocol.jsonrpc import Frame, Update
 
 _OUTPUT_KINDS = acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS
@@ -480,7 +477,7 @@ class Session:
 
     def read_account_limit(self, stated: object) -> None:
         """Take in which limit of the account an update or event says is used up, if any."""
-        self.account_limit = late.account_limits.read(stated)
+        self.account_limit = late.limits.read_account_limit(stated)
 
     def open(self, params: Any, answer: object, *, models: Models | None, is_new: bool) -> None:
         """Note that the client opened the session with these params, and the agent's answer."""

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.retry_bucket import RetryBucket
+from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.failure.taxonomy import LIMITS, AgentError
 from lastword.core.link import late
 from lastword.core.link.effects import Kill
+from lastword.core.link.evidence import WITHHELD_SECONDS
+from lastword.core.link.facts import Activity
 from lastword.core.link.handshake import AgentProfile, ClientProfile
-from lastword.core.link.retries.reported import WITHHELD_SECONDS
 from lastword.core.link.session import Session, Turn
 from lastword.core.link.stderr import StderrRecord
 from lastword.core.link.turn import State
@@ -24,12 +25,11 @@ from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.link.activity import Activity
     from lastword.core.link.costs import Bill, Costs, Spending
     from lastword.core.link.decision import Decision, TurnSnapshot
-    from lastword.core.link.open_question import Question
+    from lastword.core.link.evidence import Hint
     from lastword.core.link.options import LinkOptions
-    from lastword.core.link.retries.hints import Hint
+    from lastword.core.link.waits import Question
     from lastword.core.protocol import acp
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -541,7 +541,7 @@ class Link:
             return decided
         # By the time of day, which does not belong to what is known of the turn.
         clock, limit = self.options.wall_clock, turn.session.account_limit
-        verdict = late.account_limits.settle(
+        verdict = late.limits.settle(
             decided.cause, limit, clock() if clock else None, self.options.zone_of
         )
         return msgspec.structs.replace(decided, cause=verdict)
@@ -606,7 +606,7 @@ class Link:
         """Note that a turn begins, of a client that wants to know what happens beside turns."""
         activity = self.activities.get(session.session_id)
         if activity is None:
-            activity = self.activities[session.session_id] = late.activity.Activity()
+            activity = self.activities[session.session_id] = Activity()
         activity.begin_turn()
 
     def pop_wake(self) -> bool:

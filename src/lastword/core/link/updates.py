@@ -1,6 +1,7 @@
-"""Updates from the agent: what each does to progress, facts, quarantine and a version 2 turn.
+"""Updates from the agent: what each does to progress, facts, costs, quarantine and the turn.
 
-Owns the meaning of updates.
+Owns the meaning of updates, and what a cost leads to: a notice near the user's limit, and the end
+of the turn at it. `core.link.costs` has the sums, the rule and the words.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from msgspec import UNSET
 
 from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, failures, late, prompts, runaway, v2
-from lastword.core.link.effects import FORWARD, Drop, Effect
-from lastword.core.link.facts import text_of
-from lastword.core.link.retries import notices, reporting
+from lastword.core.link import ending, entries, failures, late, prompts, reporting
+from lastword.core.link.effects import FORWARD, Drop, Effect, Spend
+from lastword.core.link.facts import NEAR_REPEATS, is_short, text_of
 from lastword.core.link.session import FOREGROUND
 from lastword.core.link.turn import AT_WORK, Event, State
 from lastword.core.protocol import acp, jsonrpc
@@ -23,6 +23,7 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
+    from lastword.core.link.costs import Bill, Spending, Spent
     from lastword.core.link.session import Session
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Update
@@ -32,7 +33,7 @@ _NO_UPDATE = jsonrpc.Update()
 _COST_KEY = b'"cost"'
 _LIMIT_KEY = b"/rateLimit"
 """Part of what claude-agent-acp and codex-acp call the account's limits in an update
-(`core.link.account_limits`)."""
+(`core.link.limits`)."""
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
@@ -56,7 +57,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         if not link.client.retry:
             return [Drop("not_asked_for"), *retry]
     if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
-        return released + v2.state_changed(link, session, frame, update)
+        return released + prompts.state_changed(link, session, frame, update)
     tool_kind, entered, stray = "", [], False
     if update.session_update in acp.TOOL_KINDS:
         before = session.tools.knows(update)
@@ -80,7 +81,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
 def _activity(link: Link, session: Session, update: Update) -> list[Effect]:
     """Tell a client that wants to know whether the agent works on without a turn."""
     word = link.note_activity(session, update.session_update)
-    return notices.show_activity(session, word) if word else []
+    return reporting.show_activity(session, word) if word else []
 
 
 def _note(
@@ -157,12 +158,9 @@ def _cost(link: Link, session: Session | None, frame: Frame, update: Update) -> 
     """Take in a cost, if one is stated; without a session the client has not opened it."""
     if update.session_update != "usage_update" or _COST_KEY not in frame.line:
         return []
-    # Loaded with the first cost that an agent states.
-    from lastword.core.link import spending  # noqa: PLC0415
-
     if session is None:
-        return spending.receive_elsewhere(link, frame)
-    return spending.receive(link, session, frame)
+        return _receive_cost_elsewhere(link, frame)
+    return _receive_cost(link, session, frame)
 
 
 def _tool_entries(link: Link, session: Session, update: Update, *, before: bool) -> list[Effect]:
@@ -210,10 +208,10 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         if (kind == "agent_message_chunk" and text) or (kind == "agent_thought_chunk" and thought):
             content = update.content
             if content != last_content or (
-                repeats >= runaway.NEAR and not _may_run_away(session, update)
+                repeats >= NEAR_REPEATS and not _may_run_away(session, update)
             ):
                 last_content, repeats = content, 0
-            elif repeats < runaway.NEAR:
+            elif repeats < NEAR_REPEATS:
                 repeats += 1
             else:
                 break
@@ -264,7 +262,7 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
 
 def _may_run_away(session: Session, update: Update) -> bool:
     """Return whether this chunk may be one too many in a turn that would be stopped for it."""
-    return not runaway.is_short(update) and any(turn.state in AT_WORK for turn in session.turns)
+    return not is_short(update) and any(turn.state in AT_WORK for turn in session.turns)
 
 
 def _observe_tool(link: Link, session: Session, update: Update) -> bool:
@@ -352,3 +350,80 @@ def _announces(link: Link, session: Session, frame: Frame) -> bool:
     for turn in session.turns:
         turn.evidence.announce(error)
     return members.keys() == _INFO_UPDATE_OF_OURS and len(meta or {}) == 1
+
+
+# --- costs, and the user's limit ------------------------------------------------------------------
+
+
+def _receive_cost(link: Link, session: Session, frame: Frame) -> list[Effect]:
+    """Take in an update that may state a cost; end the turn if that reaches the limit."""
+    cost = late.costs.read(jsonrpc.params_of(frame).get("update"))
+    if cost is None:
+        return []
+    amount, currency = cost
+    bill, spending = link.bill_of(session), link.spend_limit()
+    stated_for = frame.message.session_id or ""
+    added = bill.costs.state(amount, currency, session.last_turn, stated_for)
+    # Of a turn at work, its end says what it has cost.
+    effects = [] if session.turns else entries.costs(link, session, session.last_turn)
+    if spending is None or not amount:
+        return effects
+    spending.stop_expecting()
+    if currency != spending.limit.currency:
+        if bill.costs.report_other():
+            effects += reporting.inform(link, session, spending.other_text(currency))
+            effects.append(entries.spend_limit(link, session, spending, "other_currency"))
+    elif added:
+        effects += _cost_added(link, session, spending, bill, added)
+    return effects
+
+
+def _receive_cost_elsewhere(link: Link, frame: Frame) -> list[Effect]:
+    """Take in a cost in a session that the client never opened, such as a sub-agent's.
+
+    It is of the turn that began last: an agent does not say which one has begun its sub-agents.
+    """
+    turns = sorted(link.open_turns(), key=lambda turn: turn.started_at)
+    begun = [turn.session for turn in turns]
+    begun = begun or [session for session in link.sessions.values() if session.last_turn]
+    return _receive_cost(link, begun[-1], frame) if begun else []
+
+
+def _cost_added(
+    link: Link, session: Session, spending: Spending, bill: Bill, added: float
+) -> list[Effect]:
+    """Handle a further cost in the limit's currency."""
+    effects: list[Effect] = []
+    currency, scope = spending.limit.currency, spending.limit.scope
+    if scope != "turn":
+        spending.add_today(added)
+        stated = bill.costs.stated(currency), bill.costs.spent[currency]
+        effects.append(Spend(session.session_id, currency, added, stated))
+    if spending.is_reached(bill):
+        link.note_spent_out(spending, bill)
+        return effects + _stop_at_limit(
+            link, spending, list(link.sessions.values()) if scope == "day" else [session]
+        )
+    if spending.is_near(bill):
+        effects += reporting.inform(link, session, spending.near_text(bill))
+        effects.append(entries.spend_limit(link, session, spending, "near"))
+    return effects
+
+
+def receive_spending(link: Link, spent: Spent) -> list[Effect]:
+    """Take in what was spent in all; end the turns that go on if the day's limit is reached."""
+    spending = link.spend_limit()
+    if spending is None or not spending.update(spent):
+        return []
+    return _stop_at_limit(link, spending, list(link.sessions.values()))
+
+
+def _stop_at_limit(link: Link, spending: Spending, sessions: list[Session]) -> list[Effect]:
+    """End the turns that are at work in these sessions."""
+    effects: list[Effect] = []
+    for session in sessions:
+        if any(turn.state in AT_WORK for turn in session.turns):
+            effects.append(entries.spend_limit(link, session, spending, "reached"))
+            verdict = failures.limit_reached(spending.sentence(link.bill_of(session)))
+            effects += ending.stop_session(link, session, Event.STOP, verdict)
+    return effects

@@ -19,11 +19,11 @@ from lastword.core.restart.state import RestartState
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.connection import Connection
     from lastword.core.link.costs import Spent
-    from lastword.core.link.reports import HandlerReport
-    from lastword.core.link.retries.hints import Hint, SilentTurn
-    from lastword.core.link.silence import SilenceCause
+    from lastword.core.link.evidence import Hint, SilentTurn
+    from lastword.core.link.facts import SilenceCause
     from lastword.core.link.state import Link
 
 

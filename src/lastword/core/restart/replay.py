@@ -13,19 +13,10 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, failures, late, requests
-from lastword.core.link.effects import (
-    Answer,
-    Drop,
-    Effect,
-    Kill,
-    Restart,
-    Send,
-    Side,
-    forwarded_as,
-)
+from lastword.core.link import ending, entries, failures, late
+from lastword.core.link.effects import Answer, Drop, Effect, Kill, Restart, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_agent, read_client
-from lastword.core.link.waiting_prompts import may_wait
+from lastword.core.link.waits import may_wait
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.restart import sessions
 from lastword.core.restart.state import Purpose, RestartState, Stage, with_id
@@ -264,7 +255,7 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
         sessions.note_choices(state, frame)
         return [Drop("replay")]
     if sessions.requests_too_early(state, message):
-        refused = requests.refuse(message.request_id or jsonrpc.NULL_ID, message.method)
+        refused = failures.refuse_request(message.request_id or jsonrpc.NULL_ID, message.method)
         return [Drop("replay"), sessions.refused_question(connection.link, message), refused]
     renamed = _renamed(state, frame)
     if renamed is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, extra_events, failures, requests
+from lastword.core.link import agent_side, ending, entries, failures
 from lastword.core.link.choices import Choices
 from lastword.core.link.effects import Answer, Drop, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.state import OpenRequest
@@ -58,7 +58,7 @@ def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> lis
     in_force = Choices(shown.mode_option)
     state.brings_back(session_id, ReturningSession([frame], settings, in_force))
     opening = {"mcpServers": [], **session.opening, "sessionId": session_id}
-    params = extra_events.extended_params(link, opening)
+    params = agent_side.extended_params(link, opening)
     due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
     # A session being restored has one such request open, and such a request has one session.
     request_id = state.new_request(Purpose.BRING_BACK, due, session_id)
@@ -233,7 +233,7 @@ def refuse(link: Link, frame: Frame, verdict: Verdict) -> list[Effect]:
     if message.method == acp.PROMPT:
         return ending.refuse_prompt(link, link.session(message.session_id or ""), frame, verdict)
     request = OpenRequest(message.method, message.session_id)
-    return requests.fail(link, message.request_id or jsonrpc.NULL_ID, request, verdict)
+    return failures.fail_request(link, message.request_id or jsonrpc.NULL_ID, request, verdict)
 
 
 def has_only_name(link: Link, state: RestartState, message: Envelope) -> bool:

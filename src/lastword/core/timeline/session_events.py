@@ -288,7 +288,7 @@ _RUN = {
         "Silence",
         {
             "silent_seconds": Fact(int, "the time since the last message", _SECONDS),
-            "cause": Fact(str, "why, if it was seen: `core.link.silence.Cause`"),
+            "cause": Fact(str, "why, if it was seen: `core.link.facts.Cause`"),
             "cause_seconds": Fact(int, "how long that had lasted", _SECONDS),
             "program": Fact(str, "the name of the program that runs, without its arguments"),
             "call": Fact(str, "the call that has been running longest, by its id"),

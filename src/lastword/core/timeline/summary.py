@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.failure import wording
-from lastword.core.failure.durations import counted, plain_duration
 from lastword.core.failure.members import MEMBERS
-from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
+from lastword.core.failure.phrases import (
+    CANCELLED_BY,
+    ORIGINS,
+    PHASES,
+    TYPES,
+    counted,
+    plain,
+    plain_duration,
+    retry_words,
+)
 from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import By, ended_by_cancel

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.link import outage_updates
+from lastword.core.failure import ladder
 from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -271,10 +271,10 @@ class Connector:
         """Show a long outage to the users of open turns."""
         if not self._outage.must_show(now):
             return []
-        stays = outage_updates.stays_in_conversation(self.client)
+        stays = ladder.stays_in_conversation(self.client)
         return [
             ToEditor(
-                outage_updates.outage_update(
+                ladder.outage_update(
                     session_id,
                     self.client,
                     line=line,
@@ -570,7 +570,7 @@ class Connector:
         return effects
 
     def _notice(self, position: Position, title: str) -> list[ConnectEffect]:
-        frame = outage_updates.notice(position.session_id, self.client, title)
+        frame = ladder.outage_notice(position.session_id, self.client, title)
         return [] if frame is None else [ToEditor(frame)]
 
     def _passed(self, frame: Frame) -> list[ConnectEffect]:

@@ -13,10 +13,9 @@ import msgspec
 from lastword.client.close_codes import Why
 from lastword.client.link_words import BY_NAME
 from lastword.core.failure import ladder
-from lastword.core.failure.error_object import error_object
+from lastword.core.failure.ladder import UNREACHABLE, error_object
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
-from lastword.core.link.outage_updates import UNREACHABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 

@@ -6,7 +6,7 @@ such as a thought, is sent no more often than a sidecar sends those about retrie
 
 from __future__ import annotations
 
-from lastword.core.link.retries.reported import SHOW_EVERY_SECONDS
+from lastword.core.link.evidence import SHOW_EVERY_SECONDS
 
 SHOW_AFTER_SECONDS = 5.0
 """How long a link may be gone before it is shown to the user of an open turn."""

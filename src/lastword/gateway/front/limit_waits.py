@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.link.limit_wait import StoredWait
+from lastword.core.link.waits import StoredWait
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError

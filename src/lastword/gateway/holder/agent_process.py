@@ -17,7 +17,7 @@ from lastword.gateway import wire
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lastword.core.link.limit_wait import StoredWait
+    from lastword.core.link.waits import StoredWait
     from lastword.gateway.holder.recording import HolderRecord
 
     LimitWaits: TypeAlias = Callable[[str, StoredWait | None], None]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from lastword.core.link import late
-from lastword.core.link.activity import Activity
+from lastword.core.link import waits
+from lastword.core.link.facts import Activity
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
@@ -39,7 +39,7 @@ from lastword.gateway.viewing.retry_lines import WaitLines
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lastword.core.link.limit_wait import StoredWait
+    from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.log.entries import Cursor
@@ -103,9 +103,7 @@ class Hub:
         self._numbers = numbers
         self._turns = turns or count(1).__next__
         self._unattended_seconds = unattended_seconds
-        self._question_timeout = (
-            late.open_question.read_timeout(question_timeout) if question_timeout else None
-        )
+        self._question_timeout = waits.read_timeout(question_timeout) if question_timeout else None
         self._attached: list[Attachment] = []
         self._open: dict[int, OpenIn] = {}
         self._by_key: dict[tuple[str, bytes], int] = {}
@@ -579,7 +577,7 @@ class Hub:
         """Answer a question that no viewer has answered in time."""
         word = self._question_timeout.word if self._question_timeout is not None else ""
         params = object_of(object_of(jsonrpc.loads(question.line)).get("params"))
-        result, _ = late.open_question.answer_of_nobody(question.method, params, word)
+        result, _ = waits.answer_of_nobody(question.method, params, word)
         frame = jsonrpc.decode(jsonrpc.result(b"0", result))
         if not isinstance(frame, jsonrpc.Frame):
             return []

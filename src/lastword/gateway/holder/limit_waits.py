@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.link.limit_wait import StoredWait
+from lastword.core.link.waits import StoredWait
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS

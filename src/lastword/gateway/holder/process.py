@@ -43,7 +43,7 @@ from lastword.platform.folder_watch import FolderWatch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lastword.core.link.limit_wait import StoredWait
+    from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.fleet.ownership import Ownership, Takeover
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent

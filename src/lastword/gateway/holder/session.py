@@ -40,7 +40,7 @@ from lastword.outbox.store import now_ms as _now_ms
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from lastword.core.link.limit_wait import StoredWait
+    from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.holder.attached_viewer import AttachedViewer

@@ -13,7 +13,7 @@ from itertools import product
 
 import msgspec
 
-from lastword.core.failure.money import CURRENCIES
+from lastword.core.failure.option_values import CURRENCIES
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.timeline.session_events import RECORDED, WORDS
 from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from lastword.core.failure.duration_text import EXAMPLES, seconds_of
+from lastword.core.failure.option_values import DURATION_EXAMPLES, seconds_of
 from lastword.core.link.option_table import Option
 
 if TYPE_CHECKING:
@@ -221,9 +221,12 @@ KINDS = {
     "web-address": ValueKind(
         "URL", "an address, such as https://gateway.example:8443", _web_address
     ),
-    "duration": ValueKind("TIME", f"a duration, {EXAMPLES}", seconds_of, _duration),
+    "duration": ValueKind("TIME", f"a duration, {DURATION_EXAMPLES}", seconds_of, _duration),
     "positive-duration": ValueKind(
-        "TIME", f"a duration above 0, {EXAMPLES}", lambda text: seconds_of(text) or None, _duration
+        "TIME",
+        f"a duration above 0, {DURATION_EXAMPLES}",
+        lambda text: seconds_of(text) or None,
+        _duration,
     ),
     "size": ValueKind(
         "SIZE", "a size, such as 16MiB", lambda text: _SIZE.read(text) or None, _size

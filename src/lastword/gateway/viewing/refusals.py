@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.client.link_words import BY_NAME
-from lastword.core.failure.error_object import error_object
+from lastword.core.failure.ladder import error_object
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
-from lastword.core.link import late
+from lastword.core.link import waits
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
@@ -271,7 +271,7 @@ def answer_of_nobody(method: str, question: bytes) -> bytes:
     """Return the answer to an agent when nobody came to answer; the id is added later."""
     if method == acp.PERMISSION:
         params = object_of(object_of(jsonrpc.loads(question)).get("params"))
-        result, _ = late.open_question.answer_of_nobody(method, params, "reject")
+        result, _ = waits.answer_of_nobody(method, params, "reject")
         return jsonrpc.result(b"0", result)
     message = "No viewer of this session is connected to do this. Go on without it."
     return jsonrpc.error(b"0", {"code": acp.INTERNAL_ERROR, "message": message})

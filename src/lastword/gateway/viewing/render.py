@@ -14,11 +14,10 @@ import msgspec
 from msgspec import Raw
 
 from lastword.core.failure import air, ladder
-from lastword.core.failure.error_object import SentError, typed_payload
+from lastword.core.failure.ladder import SentError, outage_update, typed_payload
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import RetrySafety
-from lastword.core.link import late
-from lastword.core.link.outage_updates import outage_update
+from lastword.core.link import waits
 from lastword.core.protocol import acp, deep, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
@@ -306,7 +305,7 @@ class Renderer:
         """Return a reminder of a question as a thought; no other notice needs one."""
         params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
         title = str(object_of(params.get("update")).get("title"))
-        return [self._thought(title)] if title.startswith(late.open_question.WAITING) else []
+        return [self._thought(title)] if title.startswith(waits.WAITING) else []
 
     def _retry(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         """Return a retry for a viewer without `agent_retry`: a notice or AIR's warning, or none."""

@@ -22,7 +22,7 @@ from acp.agent.connection import AgentSideConnection
 from acp.core import DEFAULT_STDIO_BUFFER_LIMIT_BYTES
 from acp.stdio import stdio_streams
 
-from lastword.core.link.user_options import Options  # noqa: TC001 - of a public signature
+from lastword.core.link.options import Options  # noqa: TC001 - of a public signature
 from lastword.inprocess import handling, settings, stdio
 from lastword.inprocess.link import OWN_CANCEL_SECONDS
 from lastword.inprocess.request import CURRENT

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Mapping  # noqa: TC003 - of a public signature, as below
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.link.user_options import Options  # noqa: TC001
+from lastword.core.link.options import Options  # noqa: TC001
 from lastword.core.protocol import acp, jsonrpc
 from lastword.inprocess import settings, stdio
 from lastword.inprocess.serve import methods as handlers

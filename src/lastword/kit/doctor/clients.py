@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from lastword.core.failure.ladder import Rung, rung_for
-from lastword.core.failure.rungs import RUNGS, earlier_names
+from lastword.core.failure.option_values import RUNGS, earlier_names
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp
 from lastword.quirks import clients

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.classify import classify_exit, classify_rpc_error, classify_spawn_failure
 from lastword.core.failure import wording
 from lastword.core.failure.taxonomy import Phase, RetrySafety
+from lastword.core.link.choices import Models
 from lastword.core.link.handshake import AgentProfile, read_agent
-from lastword.core.link.models import Models
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor.conversation import LEAVE_SECONDS

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lastword.core.link.choices import Models
 from lastword.core.link.handshake import read_agent
-from lastword.core.link.models import Models
 from lastword.kit.doctor.findings import Observation, note, ok
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STEP = "overnight"
 STATE_LIMITS = ("claude", "codex")
-"""Agents that state when a limit of their plan ends (`core.link.account_limits`)."""
+"""Agents that state when a limit of their plan ends (`core.link.limits`)."""
 
 
 def examine(result: ConversationResult, command: Sequence[str]) -> Observation:

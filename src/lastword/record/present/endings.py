@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.naming import TYPES, plain
+from lastword.core.failure.phrases import TYPES, plain
 from lastword.record.present.words import STOP_REASONS
 from lastword.record.turns import FAILED, OK, OPEN
 

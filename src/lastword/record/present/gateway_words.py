@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.failure.durations import counted
-from lastword.core.failure.naming import TYPES, plain
+from lastword.core.failure.phrases import TYPES, counted, plain
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:

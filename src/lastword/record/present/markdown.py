@@ -10,8 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.durations import counted, duration
-from lastword.core.failure.naming import CANCELLED_BY, plain
+from lastword.core.failure.phrases import CANCELLED_BY, counted, duration, plain
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import GATEWAY

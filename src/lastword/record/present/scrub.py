@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure import taxonomy
-from lastword.core.failure.naming import plain
+from lastword.core.failure.phrases import plain
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.named_values import is_denied
 from lastword.core.redact.redactor import CUT, Redactor

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.failure import wording
-from lastword.core.failure.naming import PHASES, plain, retry_words
+from lastword.core.failure.phrases import PHASES, plain, retry_words
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.timeline.summary import Outcome, Summary, advice_of, summarise
 from lastword.record.present import documents

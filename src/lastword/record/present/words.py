@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.failure.durations import counted, duration
-from lastword.core.failure.exit_status import in_words
-from lastword.core.failure.money import money
-from lastword.core.failure.naming import CANCELLED_BY, PHASES, TYPES, plain, retry_words
+from lastword.core.failure.option_values import money
+from lastword.core.failure.phrases import (
+    CANCELLED_BY,
+    PHASES,
+    TYPES,
+    counted,
+    duration,
+    exit_status_words,
+    plain,
+    retry_words,
+)
 from lastword.core.protocol.tolerant import number_of, object_of
 from lastword.core.timeline.entry import Kind
 from lastword.record.present import gateway_words
@@ -160,7 +167,7 @@ def _original_words(facts: dict[str, Any]) -> str:
 
 
 def _status(code: Any) -> str:
-    return in_words(code) if isinstance(code, int) else f"exit status {_value(code)}"
+    return exit_status_words(code) if isinstance(code, int) else f"exit status {_value(code)}"
 
 
 def _origin_facts(facts: dict[str, Any]) -> list[str]:
@@ -286,7 +293,7 @@ _CAUSES = {
     "disk": "the agent is waiting for a disk",
     "done": "the agent seems to be done, without its answer",
 }
-"""The causes of a silence (`core.link.silence.Cause`), in words."""
+"""The causes of a silence (`core.link.facts.Cause`), in words."""
 
 
 def _stderr(facts: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.facts import Facts
-from lastword.core.link.limit_wait import LimitWait, StoredWait
+from lastword.core.link.waits import LimitWait, StoredWait
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.holder.limit_waits import begun, waiting_turn
 from lastword.gateway.log import files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.durations import counted
+from lastword.core.failure.phrases import counted
 from lastword.core.protocol import acp
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
 from lastword.kit.check.checks.shapes import worst

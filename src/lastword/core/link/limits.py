@@ -1,8 +1,9 @@
-"""Limits of the account: which one an agent states beside the conversation, and when one ends.
+"""The end of a limit: where an agent states it, and how long a turn that failed of it waits.
 
 Owns the reading of what claude-agent-acp and codex-acp state of the plan's windows (in the `_meta`
-of a `usage_update`, or in an event that was asked for), and what a limit's end means for a failure.
-Loaded with the first of them.
+of a `usage_update`, or in an event that was asked for), what a limit's end means for a failure, and
+the rule of `--continue-at-reset`. Works on values alone: `core.link.ending` begins the wait, and
+`core.link.resend` says which prompt ends it. Loaded with the first limit.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 from lastword.core.classify.clock_times import reset_in
 from lastword.core.classify.decide import DAY_SECONDS, of_plan_window
 from lastword.core.classify.moments import parse_moment
+from lastword.core.failure import phrases, retry_policy
 from lastword.core.failure.taxonomy import LIMITS, PLAN_WINDOW
 from lastword.core.protocol.tolerant import object_of
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from lastword.core.classify import Verdict
+
+
+# --- the account's limits -------------------------------------------------------------------------
 
 CLAUDE_KEY = "_claude/rateLimit"
 CLAUDE_EVENT_MEMBER = "rate_limit_info"
@@ -55,7 +60,7 @@ class AccountLimit(msgspec.Struct, frozen=True, kw_only=True):
     under_a_day: bool
 
 
-def read(stated: object) -> AccountLimit | None:
+def read_account_limit(stated: object) -> AccountLimit | None:
     """Return the limit that an update or event says is used up, if it says so of any."""
     members = object_of(stated)
     meta = object_of(members.get("_meta"))
@@ -141,3 +146,59 @@ def settle(
 
 def _epoch_ms(now: datetime) -> float:
     return now.timestamp() * 1000
+
+
+# --- the wait for a limit's end -------------------------------------------------------------------
+
+LONGEST_DRAW_SECONDS = 60.0
+"""The most that chance adds to a wait, so that sessions of one account do not return together."""
+
+DRAW = 0.1
+"""The most that it adds to a shorter wait, as a part of the wait."""
+
+AGAIN_SECONDS = 10.0
+"""What each earlier wait of the turn adds to the shortest next one: a clock that is wrong must not
+lead to one request after another."""
+
+
+LATE_SECONDS = 60.0
+"""How long after the time that the user allows a turn may still go on: a computer that wakes up,
+and an agent that starts, take a moment."""
+
+
+def reset_wait_seconds(
+    failed: retry_policy.Failed,
+    *,
+    left_seconds: float,
+    waits: int,
+    epoch_seconds: float | None,
+    roll: float,
+) -> float | None:
+    """Return how long to wait for the end of the limit, or `None` if the turn is to fail.
+
+    Args:
+        failed: What the turn failed of.
+        left_seconds: What is left of the time that the user allows for all of the turn's waits.
+        waits: How often the turn has waited before.
+        epoch_seconds: The time of day; without it, the moment of a reset counts as unknown.
+        roll: A random number from 0 to 1.
+    """
+    if failed.type not in retry_policy.HEALED_BY_TIME or failed.refused:
+        return None
+    requested = retry_policy.requested_wait_seconds(failed, epoch_seconds)
+    if requested is None or requested == math.inf:
+        return None
+    shortest = max(requested, waits * AGAIN_SECONDS)
+    if shortest > left_seconds:
+        return None
+    return min(shortest + roll * min(shortest * DRAW, LONGEST_DRAW_SECONDS), left_seconds)
+
+
+def sentence_of_wait(seconds: float, now: datetime | None) -> str:
+    """Return what the user reads about the wait; `now` is the local time, if there is a clock."""
+    when = ""
+    if now is not None:
+        when = phrases.plain_moment(math.ceil((now.timestamp() + seconds) * 1000), now)
+    if not when:  # no calendar has the moment, or it is now
+        when = f"in {phrases.plain_duration(max(math.ceil(seconds), 1))}"
+    return f"Going on {when}, when the limit ends."

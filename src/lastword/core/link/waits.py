@@ -1,7 +1,8 @@
-"""An open question of the agent to the user: until when it waits, and the answer of nobody.
+"""Waits as values: for the end of a limit, for another model, of a prompt, and for an answer.
 
-Owns the value, over values alone: `core.link.questions` acts on it, and a gateway's hub answers its
-viewers' questions in the same way.
+Owns what is remembered of each, in the link, in its restarts, and by those who let a wait survive
+the link's process; and what becomes of the agent's open question to the user, which a gateway's hub
+decides in the same way for its viewers. `core.link.resend` and `core.link.clocks` act on them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,99 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from lastword.core.failure.duration_text import seconds_of
+from lastword.core.failure.option_values import seconds_of
+from lastword.core.failure.taxonomy import ErrorType  # noqa: TC001 - a struct's member
+from lastword.core.link.facts import Facts  # noqa: TC001 - likewise
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lastword.core.link.options import LinkOptions
+    from lastword.core.protocol.jsonrpc import Frame
+
+
+class LimitWait(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn's wait for the end of a limit.
+
+    Attributes:
+        until_epoch_seconds: its end by the time of day, if there is a clock for it.
+        latest_epoch_seconds: the moment after which the turn does not go on any more, likewise.
+        resends: nothing was shown or begun, so the user's own prompt is to be sent again.
+    """
+
+    until_epoch_seconds: float | None
+    latest_epoch_seconds: float | None
+    resends: bool
+
+
+class StoredWait(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn's wait for the end of a limit, as another process can go on with it.
+
+    Attributes:
+        request_id: the id of the turn's prompt (JSON text).
+        wait: the wait.
+        type: what the turn failed of.
+        reason: the same more precisely, if it is known.
+        waits: how often the turn has waited for a limit, this time included.
+        waited_seconds: how long these waits are, in all.
+        facts: what happened in the turn before.
+    """
+
+    request_id: bytes
+    wait: LimitWait
+    type: ErrorType
+    reason: str | None
+    waits: int
+    waited_seconds: float
+    facts: Facts
+
+    def left_seconds(self, epoch_seconds: float | None) -> float:
+        """Return what is left of the wait, which began in another process, at this time of day.
+
+        A clock that was set back makes no wait longer.
+        """
+        until = self.wait.until_epoch_seconds
+        if until is None or epoch_seconds is None:
+            return self.waited_seconds
+        return min(max(until - epoch_seconds, 0.0), self.waited_seconds)
+
+
+class ModelSwitch(msgspec.Struct, kw_only=True):
+    """A turn's wait for another model, with which it goes on.
+
+    Attributes:
+        resends: nothing was shown or begun, so the user's own prompt is to be sent again.
+        due: when the turn goes on, or the agent has not switched in time.
+        accepted: the agent has switched.
+    """
+
+    resends: bool
+    due: float
+    accepted: bool = False
+
+    def accept(self, now: float) -> None:
+        """Note that the agent has switched: the turn goes on at once."""
+        self.due, self.accepted = now, True
+
+
+class WaitingPrompt(msgspec.Struct, frozen=True):
+    """A prompt held back while its session is in quarantine."""
+
+    frame: Frame
+    due: float
+
+
+def may_wait(waiting: Sequence[Frame], frame: Frame) -> bool:
+    """Return whether there is room for this frame behind those waiting; the first always fits."""
+    if not waiting:
+        return True
+    size = len(frame.line) + sum(len(other.line) for other in waiting)
+    return len(waiting) < acp.MAX_WAITING and size <= acp.MAX_WAITING_BYTES
+
+
+# --- an open question of the agent to the user ----------------------------------------------------
 
 WAITING = "The agent is waiting for your answer"
 """What a reminder begins with."""
@@ -90,7 +178,7 @@ def read_timeout(text: str) -> QuestionTimeout | None:
     return QuestionTimeout(seconds, word or REJECT) if seconds else None
 
 
-def begin(options: LinkOptions, params: dict[str, Any], now: float) -> Question:
+def begin_question(options: LinkOptions, params: dict[str, Any], now: float) -> Question:
     """Return a question that is asked now."""
     timeout = read_timeout(options.ask_timeout)
     until_end = timeout.seconds if timeout else math.inf

@@ -1,10 +1,47 @@
-"""Amounts of money with their currency: how they are read, written, and limited.
+"""Values that a user writes: durations (`90s`, `5m`), limits of money (`5USD/day`), names of rungs.
 
-Owns the codes of currencies and the written form of a limit, `5USD/day`. `lastword run` reads its
-options with this before the agent is spawned, so it imports nothing.
+Owns the units, the codes of currencies, and the names of the ladder's rungs, today's and earlier
+ones (`protocol/README.md`, section "The ladder"). `lastword run` reads its options with this before
+the agent is spawned, so it imports nothing.
 """
 
 from __future__ import annotations
+
+# --- durations ------------------------------------------------------------------------------------
+
+DAY_SECONDS = 86_400
+_UNITS = {
+    "ms": 0.001,
+    "s": 1,
+    "m": 60,
+    "min": 60,
+    "h": 3600,
+    "d": DAY_SECONDS,
+    "w": 7 * DAY_SECONDS,
+}
+
+DURATION_EXAMPLES = "such as 30 (seconds), 90s, 5m or 1h"
+"""Example durations for an error message."""
+
+
+def seconds_of(text: str, unit: str = "s") -> float | None:
+    """Return the seconds that a text means, or `None` if it is not a duration.
+
+    Args:
+        text: A number from 0 up, with a unit or without.
+        unit: The unit of a number without one.
+    """
+    text = text.strip().lower()
+    number = text.rstrip("mshdwin")
+    factor = _UNITS.get(text[len(number) :] or unit)
+    try:
+        seconds = float(number) * factor if factor else -1.0
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+# --- amounts of money -----------------------------------------------------------------------------
 
 _CODES = (
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD "
@@ -64,3 +101,29 @@ def money(amount: float, currency: str) -> str:
     if amount >= CENT or not amount:
         return f"{amount:,.2f} {currency}"
     return f"{amount:.2g} {currency}" if amount >= CENT / 100 else f"less than 0.0001 {currency}"
+
+
+# --- the rungs of the ladder ----------------------------------------------------------------------
+
+RUNGS = {
+    "typed": "to a client that negotiated agent_error",
+    "v2": "to a client of protocol version 2; --fallback cannot force it",
+    "air": "to a client that advertised JetBrains AIR's sessionFailure",
+    "error": "to a client that makes noise about any update",
+    "error_with_meta": "to every other client of version 1: the default",
+    "result": "by configuration only: to a client that accepts the stop reason error",
+    "text": "by configuration only: to a client that shows nothing but text",
+}
+"""The use of each rung. `core.failure.ladder` has their frames."""
+
+RUNG_ALIASES = {
+    "rpc_error": "error",
+    "stop_reason": "error_with_meta",
+    "stop_reason_result": "result",
+}
+"""Names up to version 0.1, and what each is called now."""
+
+
+def earlier_names(name: str) -> list[str]:
+    """Return the earlier names of a rung, if it had any."""
+    return [alias for alias, now in RUNG_ALIASES.items() if now == name]

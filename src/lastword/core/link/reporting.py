@@ -1,7 +1,8 @@
-"""Retries of the agent's model calls, reported to the client in a form that it can show.
+"""Lines for the user while a turn goes on: something is slow, or is being tried again.
 
-Owns what a hint of a retry becomes: `agent_retry`, a notice, JetBrains AIR's warning, or a thought
-in the conversation. `quirks.wire` lists the signals that agents give, and `core.classify.agents`
+Owns the choice of what this client can show: `agent_retry`, a notice, JetBrains AIR's warning, or a
+thought in the conversation. None of them carries the failure of a turn. Also owns which turn a hint
+belongs to. `quirks.wire` lists the signals that agents give of a retry, and `core.classify.agents`
 reads them; a signal always passes unchanged.
 """
 
@@ -12,23 +13,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure import ladder, signs
-from lastword.core.failure.attribution import EFFECTS, Attribution
-from lastword.core.failure.taxonomy import Action, ErrorType, RetrySafety
+from lastword.core.failure import air, ladder, signs
+from lastword.core.failure.taxonomy import EFFECTS, Action, Attribution, ErrorType, RetrySafety
 from lastword.core.link import entries, failures, late
-from lastword.core.link.evidence import certainty
-from lastword.core.link.retries import notices
-from lastword.core.link.retries.hints import (
+from lastword.core.link.evidence import (
     LATE_SECONDS,
     OVERTAKEN_SECONDS,
     TOOL_TAIL_SECONDS,
+    UNCONFIRMED_SECONDS,
     Hint,
     HintSource,
+    Retrying,
     SilentTurn,
+    certainty,
 )
-from lastword.core.link.retries.reported import UNCONFIRMED_SECONDS, Retrying
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, State
 from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
 from lastword.core.redact.truncate import informative_lines
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
@@ -40,6 +41,120 @@ if TYPE_CHECKING:
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
+
+
+# --- what this client can show --------------------------------------------------------------------
+
+WENT_ON = "The agent went on."
+WAS_CANCELLED = "The turn was cancelled."
+FAILED = "The turn failed."
+"""What a warning says once the turn has ended: nothing is being tried again."""
+
+
+def can_show(link: Link) -> bool:
+    """Return whether this client can show such lines at all."""
+    client = link.client
+    return client.notices or not link.dialect.notice_needs_capability or has_air_report(link)
+
+
+def has_air_report(link: Link) -> bool:
+    """Return whether failures reach this client as JetBrains AIR's `sessionFailure`."""
+    if not link.client.air and link.options.fallback != ladder.Rung.AIR:
+        return False
+    rung = ladder.rung_for(link.options.fallback, link.client, link.dialect)
+    return rung is ladder.Rung.AIR
+
+
+def by_thought(link: Link) -> bool:
+    """Return whether a thought is the only form in which this client would show such a line."""
+    by_default = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
+    return by_default and not can_show(link)
+
+
+def thought(session: Session, text: str) -> list[Effect]:
+    """Show a line in the conversation; it is not output of the turn."""
+    content = {"type": "text", "text": f"{text}\n\n"}
+    update = {"sessionUpdate": "agent_thought_chunk", "content": content}
+    return failures.to_client(ladder.session_update(session.session_id, update))
+
+
+def show_activity(session: Session, word: str) -> list[Effect]:
+    """Say whether the agent works on without a turn."""
+    meta = {"lastword": {"session": word}}
+    update = {"sessionUpdate": "session_info_update", "_meta": meta}
+    return failures.to_client(ladder.session_update(session.session_id, update))
+
+
+def client_reads(link: Link, line: bytes) -> bool:
+    """Return whether the client itself reads this frame of the agent's, in AIR's convention."""
+    return has_air_report(link) and signs.has_air_report(line)
+
+
+def remark(link: Link, session: Session, title: str) -> list[Effect]:
+    """Report a delay, or what else the user should know while work goes on."""
+    if not _warns_by_air(link):
+        return _notice(session, title)
+    return _air_warning(link, session.turns[-1], None, title)
+
+
+def warn(link: Link, session: Session, title: str) -> list[Effect]:
+    """Show a line about a session, if the client can show one outside a turn."""
+    return _notice(session, title) if can_show(link) and not _warns_by_air(link) else []
+
+
+def inform(link: Link, session: Session, text: str) -> list[Effect]:
+    """Report what the user should know in this client's own way, or else as a thought."""
+    if can_show(link):
+        return remark(link, session, text)
+    return thought(session, text) if link.options.show_retries == "auto" else []
+
+
+def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> list[Effect]:
+    """Report a retry, and what made it necessary."""
+    if not _warns_by_air(link):
+        return _notice(turn.session, title)
+    return _air_warning(link, turn, error_type, title)
+
+
+def close_warning(link: Link, turn: Turn, title: str, *, of_agent: bool = False) -> list[Effect]:
+    """Replace the warning that AIR has of the turn, which ends without a record of a failure.
+
+    A warning of the agent's own is the agent's to close, unless `of_agent`: it ended nothing.
+    """
+    is_open = turn.failure_revision and (of_agent or turn.warned_by_us)
+    return _air_warning(link, turn, None, title) if is_open else []
+
+
+def note_agents_record(turn: Turn, frame: Frame) -> None:
+    """Note the record that AIR gets from the agent itself: the turn's end supersedes a warning."""
+    update = object_of(jsonrpc.params_of(frame).get("update"))
+    record = air.extension_in(object_of(update.get("_meta"))).get(air.SESSION_FAILURE)
+    members = object_of(record)
+    name, revision = members.get("id"), members.get("revision")
+    if isinstance(name, str) and isinstance(revision, int) and not turn.warned_by_us:
+        is_open = members.get("severity") == "warning"
+        turn.follow_record(name if is_open else "", revision if is_open else 0)
+
+
+def _warns_by_air(link: Link) -> bool:
+    """Return whether warnings go by AIR; a client that shows notices gets those instead."""
+    return has_air_report(link) and not link.client.notices
+
+
+def _notice(session: Session, title: str) -> list[Effect]:
+    frame = ladder.notice(session.session_id, severity="warning", title=title)
+    return failures.to_client(frame)
+
+
+def _air_warning(link: Link, turn: Turn, error_type: ErrorType | None, title: str) -> list[Effect]:
+    # One id for all the records of a turn: its end supersedes the warnings before it.
+    revision = turn.add_record(turn.failure_id or link.next_incident())
+    meta = air.warning_meta(error_type, title=title, failure_id=turn.failure_id, revision=revision)
+    update = {"sessionUpdate": "session_info_update", "_meta": meta}
+    return failures.to_client(ladder.session_update(turn.session.session_id, update))
+
+
+# --- retries of the agent's model calls -----------------------------------------------------------
 
 HEARD = AT_WORK | {State.STOPPING}
 """The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
@@ -56,9 +171,9 @@ def read_frame(link: Link, session: Session | None, frame: Frame) -> list[Effect
     """Handle a frame that may say that the model call is being retried."""
     if session is None or not session.turns or not _may_report(frame):
         return []
-    is_shown = notices.reads(link, frame.line)
+    is_shown = client_reads(link, frame.line)
     if is_shown:
-        notices.note_agents_record(session.turns[-1], frame)
+        note_agents_record(session.turns[-1], frame)
     if link.agent.speaks_typed and link.client.retry:
         # It reports the same retry by `agent_retry` itself.
         return []
@@ -206,7 +321,7 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     wait = math.ceil(retry.wait_seconds or 0)
     # The clocks stand still while the handler waits as it should.
     turn.session.progress(link.now + wait)
-    when = f"in {late.durations.plain_duration(wait)}" if wait else "now"
+    when = f"in {late.phrases.plain_duration(wait)}" if wait else "now"
     of = "" if retry.max_attempts is None else f" of {retry.max_attempts}"
     turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
@@ -232,7 +347,7 @@ def announce_at_once(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     if not _by_thought(link):
         return effects
     what = late.wording.what_of(retry.verdict.type, retry.verdict.reason)
-    return [*effects, *notices.thought(turn.session, f"{what} {retry.sentence}")]
+    return [*effects, *thought(turn.session, f"{what} {retry.sentence}")]
 
 
 def _with_source(hint: Hint) -> Verdict:
@@ -293,12 +408,12 @@ def show(link: Link, turn: Turn) -> list[Effect]:
             attempt=retry.attempt,
             max_attempts=retry.max_attempts,
         )
-    return notices.thought(turn.session, text)
+    return thought(turn.session, text)
 
 
 def _by_thought(link: Link) -> bool:
     """Return whether a thought is the only form in which this client would show a retry."""
-    return not link.client.retry and notices.by_thought(link)
+    return not link.client.retry and by_thought(link)
 
 
 def _left(retry: Retrying, since_seconds: float) -> int | None:
@@ -318,11 +433,11 @@ def _report(
 ) -> list[Effect]:
     session, verdict = turn.session, retry.verdict
     entry = _entry(link, turn, retry, source)
-    if not link.client.retry and not notices.can_show(link):
+    if not link.client.retry and not can_show(link):
         return [entry]
     title = f"{late.wording.what_of(verdict.type, verdict.reason)} {what_next}"
     if not link.client.retry:
-        return [*notices.warn_of_retry(link, turn, verdict.type, title), entry]
+        return [*warn_of_retry(link, turn, verdict.type, title), entry]
     error = failures.compose(
         link,
         # It is being tried again, whatever its type says of a failure that lasts.

@@ -1,0 +1,235 @@
+"""Phrases in plain English: durations and moments, the closed words of a failure, exit statuses.
+
+Owns short phrases for lists and labels; `wording` owns the sentences. A phrase never understates a
+wait or names too early a moment: `plain_duration` is for sentences, `short_duration` for
+countdowns, `duration` for measurements. An unknown word is shown as it is, with spaces for its
+underscores. Reads no clock.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.failure.taxonomy import ErrorType, Origin, Phase, RetrySafety
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+# --- durations and moments ------------------------------------------------------------------------
+
+_A_CLOCK_IS_CLEARER = 600
+"""From this many seconds on, a reset is given as a time of day rather than as a wait."""
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+"""In English, as the sentences are, whatever the locale."""
+
+_SHORT_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
+    """Return a moment in plain English, never too early: `at 14:05`, `on 6 May at 09:00`.
+
+    Args:
+        epoch_ms: The moment, in milliseconds since 1970 UTC.
+        now: The reader's local time, with its zone; without it, the date is given in UTC.
+
+    Returns:
+        Words that complete a sentence; empty if the moment is in the past or invalid.
+    """
+    try:
+        moment = datetime.fromtimestamp(-(-epoch_ms // 1000), tz=now.tzinfo if now else UTC)
+        if now is None:
+            return f"after {moment:%Y-%m-%d %H:%M} UTC"
+        left = math.ceil((moment - now).total_seconds())
+        if left <= 0:
+            return ""
+        if left < _A_CLOCK_IS_CLEARER:
+            return f"in {plain_duration(left)}"
+        full = moment + timedelta(seconds=-moment.second % 60)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    days = (full.date() - now.date()).days
+    if days > 1:
+        year = f" {full.year}" if full.year != now.year else ""
+        return f"on {full.day} {_MONTHS[full.month - 1]}{year} at {full:%H:%M}"
+    return f"{'tomorrow ' if days else ''}at {full:%H:%M}"
+
+
+def plain_duration(seconds: int) -> str:
+    """Return a wait in plain English, never understated: `20 seconds`, `2 hours`, `6 days`."""
+    for size, unit, limit in ((1, "second", 91), (60, "minute", 5401), (3600, "hour", 172_801)):
+        if seconds < limit:
+            return _with_unit(-(-seconds // size), unit)
+    return _with_unit(-(-seconds // 86_400), "day")
+
+
+def _with_unit(count: int, unit: str) -> str:
+    return f"{count} {_plural(unit, count)}"
+
+
+def counted(count: int, word: str) -> str:
+    """Return a number with its noun: `1 turn`, `2 turns`, `2 retries`."""
+    return f"{count:,} {_plural(word, count)}"
+
+
+def _plural(word: str, count: int) -> str:
+    if count == 1:
+        return word
+    return f"{word[:-1]}ies" if word.endswith("y") and not word.endswith("ay") else f"{word}s"
+
+
+def short_duration(seconds: int) -> str:
+    """Return a wait in at most two units, never understated: `18 s`, `2 min 5 s`, `3 h 10 min`."""
+    for (size, unit), (less, smaller) in pairwise(_SHORT_UNITS):
+        if seconds >= size:
+            # Round up before dividing: 59 min 59 s counts as a whole hour.
+            count, rest = divmod(-(-seconds // less) * less, size)
+            return f"{count} {unit} {rest // less} {smaller}" if rest else f"{count} {unit}"
+    return f"{seconds} s"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a duration in a few characters: `15 ms`, `2.4 s`, `3m 20s`, `2h 05m`."""
+    if seconds is None:
+        return ""
+    if seconds < 0.9995:  # noqa: PLR2004 - what rounds to 1000 ms is a second
+        return f"{max(0.0, seconds) * 1000:.0f} ms"
+    if seconds < 9.95:  # noqa: PLR2004 - what rounds to 10.0 is written without a fraction
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:  # noqa: PLR2004
+        return f"{whole} s"
+    if whole < 3600:  # noqa: PLR2004
+        return f"{whole // 60}m {whole % 60:02}s"
+    return f"{whole // 3600}h {whole % 3600 // 60:02}m"
+
+
+# --- the closed words of a failure ----------------------------------------------------------------
+
+TYPES: dict[str, str] = {
+    ErrorType.RATE_LIMIT: "rate limit",
+    ErrorType.BUDGET: "usage limit",
+    ErrorType.PROVIDER_UNAVAILABLE: "provider unavailable",
+    ErrorType.CONTEXT_OVERFLOW: "context too long",
+    ErrorType.AUTH: "login refused",
+    ErrorType.UNKNOWN: "unknown error",
+    ErrorType.MODEL_NOT_FOUND: "model not found",
+    ErrorType.INVALID_REQUEST: "invalid request",
+    ErrorType.CONTENT_FILTER: "content blocked",
+    ErrorType.TIMEOUT: "provider timeout",
+    ErrorType.NETWORK: "network error",
+    ErrorType.CANCELLED: "cancelled",
+    ErrorType.AGENT_CRASH: "agent crashed",
+    ErrorType.AGENT_STALLED: "agent stalled",
+    ErrorType.STDERR_OVERFLOW: "error output flooded",
+    ErrorType.PROTOCOL_ERROR: "protocol error",
+    ErrorType.INTERNAL: "internal error",
+}
+"""Each at most 20 characters, which is a column of a list."""
+
+PHASES: dict[str, str] = {
+    Phase.STARTUP: "while the agent was starting",
+    Phase.BEFORE_REQUEST: "before the prompt reached the agent",
+    Phase.BEFORE_OUTPUT: "before any output",
+    Phase.MID_OUTPUT: "in the middle of the answer",
+    Phase.TOOL_RUNNING: "while a tool was running",
+    Phase.AFTER_TOOL: "after a tool had run",
+}
+
+ORIGINS: dict[str, str] = {
+    Origin.PROVIDER: "the model provider's, or it lies in what it was asked for",
+    Origin.NETWORK: "the network's, between the agent and the model provider",
+    Origin.AGENT: "the agent's",
+    Origin.PROCESS: "the agent process's, or that of whatever ended it",
+    Origin.CLIENT: "the client's",
+    Origin.LASTWORD: "lastword's",
+}
+"""The origins of failures, in words."""
+
+CANCELLED_BY = {
+    "user": "the user",
+    "client_gone": "the client, which left",
+    "watchdog": "lastword's watchdog",
+    "shutdown": "lastword, which was told to stop",
+    "agent": "the agent",
+    "lastword": "lastword",
+}
+"""Who ended a turn early."""
+
+_TOOL_PHASES = (Phase.AFTER_TOOL, Phase.TOOL_RUNNING)
+
+
+def plain(word: object, names: Mapping[str, str] | None = None) -> str:
+    """Return a word in plain English, from the table or else without its underscores."""
+    text = str(word)
+    return (names or {}).get(text) or text.replace("_", " ")
+
+
+def retry_words(facts: Mapping[str, Any]) -> str:
+    """Return whether the prompt may be sent again after a failure; empty if that is unknown."""
+    safety = str(facts.get("retry_safety"))
+    if safety == RetrySafety.AUTO:
+        wait = facts.get("retry_after_seconds")
+        if isinstance(wait, int) and wait > 0:
+            return f"yes, after {short_duration(wait)}"
+        return "yes, it is safe"
+    if safety == RetrySafety.OFFER_CONTINUE:
+        return "it would repeat what was shown, so ask the agent to continue"
+    if safety == RetrySafety.ASK:
+        ran = "had run" if facts.get("phase") in _TOOL_PHASES else "may have run"
+        return f"only if the user agrees, because a tool {ran}"
+    return "no, the same prompt would fail again" if safety == RetrySafety.NEVER else ""
+
+
+# --- exit statuses --------------------------------------------------------------------------------
+
+WOULD_HAPPEN_AGAIN = frozenset(
+    {"spawn_failed", "missing_library", "interrupted", "uncaught_exception"}
+)
+"""Reasons that another try would meet again."""
+
+WINDOWS_STATUSES: dict[int, tuple[str, str]] = {
+    0x40010004: ("ended by the system", "terminated"),
+    0x80000003: ("breakpoint", "aborted"),
+    0xC0000005: ("access violation", "native_crash"),
+    0xC0000006: ("in-page error", "native_crash"),
+    0xC0000017: ("no memory", "oom"),
+    0xC000001D: ("illegal instruction", "native_crash"),
+    0xC0000022: ("access denied", "spawn_failed"),
+    0xC000007B: ("invalid image format", "spawn_failed"),
+    0xC0000094: ("integer division by zero", "native_crash"),
+    0xC000009A: ("insufficient resources", "oom"),
+    0xC00000FD: ("stack overflow", "native_crash"),
+    0xC000012D: ("commitment limit: no memory left", "oom"),
+    0xC0000135: ("DLL not found", "missing_library"),
+    0xC0000139: ("entry point not found in a DLL", "missing_library"),
+    0xC000013A: ("Ctrl-C", "interrupted"),
+    0xC0000142: ("DLL initialization failed", "spawn_failed"),
+    0xC0000374: ("heap corruption", "native_crash"),
+    0xC0000409: ("stack buffer overrun, or abort", "aborted"),
+    0xC0000420: ("assertion failure", "aborted"),
+    0xC0000602: ("fail-fast exception", "aborted"),
+    0xE0434352: (".NET exception", "uncaught_exception"),
+    0xE06D7363: ("C++ exception", "uncaught_exception"),
+}
+"""The name of each status, and the reason of the failure that it is."""
+
+CTRL_C = 0xC000013A
+_MASK = 0xFFFFFFFF
+_LARGE = 0x10000
+
+
+def exit_status_words(code: int) -> str:
+    """Return an exit status as a person says it: `exit status 0xC0000005 (access violation)`."""
+    if code < 0 and code & _MASK in WINDOWS_STATUSES:
+        code &= _MASK
+    if code in WINDOWS_STATUSES:
+        return f"exit status 0x{code:08X} ({WINDOWS_STATUSES[code][0]})"
+    return f"exit status 0x{code:08X}" if code >= _LARGE else f"exit status {code}"

@@ -1,1 +1,0 @@
-"""Retries: failed model calls while a turn goes on, and how its client learns of them."""
