@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 
@@ -16,22 +18,19 @@ Setting = tuple[str, dict[str, Any]]
 """A request by which a choice is made: its method and its params."""
 
 
-class Choices:
+class Choices(msgspec.Struct, eq=False):
     """The settings with which a session works."""
 
-    __slots__ = ("_model", "_model_option", "made", "mode", "mode_option", "options")
-
-    def __init__(self, mode_option: str | None = None) -> None:
-        self.made: dict[tuple[str, str], dict[str, Any]] = {}
-        """The choices that hold, the latest last: by method and option, the params."""
-        self.mode: str | None = None
-        """The mode that was last told or chosen, if any was."""
-        self.options: dict[str, Any] = {}
-        """The options that the agent listed or the client chose, each with its value."""
-        self.mode_option = mode_option
-        """The option that is the mode, where the agent has one."""
-        self._model: str | None = None
-        self._model_option: str | None = None
+    mode_option: str | None = None
+    """The option that is the mode, where the agent has one."""
+    made: dict[tuple[str, str], dict[str, Any]] = {}
+    """The choices that hold, the latest last: by method and option, the params."""
+    mode: str | None = None
+    """The mode that was last told or chosen, if any was."""
+    options: dict[str, Any] = {}
+    """The options that the agent listed or the client chose, each with its value."""
+    _model: str | None = None
+    _model_option: str | None = None
 
     @property
     def model(self) -> str | None:

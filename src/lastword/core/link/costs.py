@@ -163,33 +163,21 @@ class Bill(msgspec.Struct, frozen=True):
     costs: Costs
 
 
-class Spending:
+class Spending(msgspec.Struct, eq=False):
     """The user's limit, and what is spent of it beyond the link's sessions."""
 
-    __slots__ = (
-        "_kill_for",
-        "_noticed",
-        "_reached",
-        "cost_due",
-        "cost_due_in",
-        "kill_due",
-        "limit",
-        "shared",
-    )
-
-    def __init__(self, limit: SpendLimit) -> None:
-        self.limit: SpendLimit = limit
-        self.shared: Spent = Spent(day="")
-        """What the shell last reported, and what was added here since."""
-        self._noticed: dict[str, str] = {}
-        self._reached: dict[str, tuple[str, float]] = {}
-        self.kill_due: float | None = None
-        """When the agent's process is to be ended, since it spends on beyond the limit."""
-        self._kill_for = ""
-        self.cost_due: float | None = None
-        """When an agent that has stated no cost is reported to state none: once a link."""
-        self.cost_due_in: str | None = None
-        """The session whose turn ended without one; `None` until one does, or a cost is stated."""
+    limit: SpendLimit
+    shared: Spent = Spent(day="")
+    """What the shell last reported, and what was added here since."""
+    _noticed: dict[str, str] = {}
+    _reached: dict[str, tuple[str, float]] = {}
+    kill_due: float | None = None
+    """When the agent's process is to be ended, since it spends on beyond the limit."""
+    _kill_for: str = ""
+    cost_due: float | None = None
+    """When an agent that has stated no cost is reported to state none: once a link."""
+    cost_due_in: str | None = None
+    """The session whose turn ended without one; `None` until one does, or a cost is stated."""
 
     @property
     def today(self) -> float:

@@ -389,39 +389,25 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str | None = None
 
 
-class ReportedRetries:
+class ReportedRetries(msgspec.Struct, eq=False):
     """The retries of one turn that its client knows of."""
 
-    __slots__ = (
-        "_attempt",
-        "_shown",
-        "_shown_at",
-        "_source",
-        "_source_at",
-        "_withheld",
-        "last",
-        "last_at",
-        "since",
-        "withheld_until",
-    )
-
-    def __init__(self) -> None:
-        self._attempt = 0
-        """The greatest number of an attempt that was reported."""
-        self._source: HintSource | None = None
-        """Which source was the last."""
-        self._source_at: float = -math.inf
-        """And of a call that had failed when."""
-        self.last: Retrying | None = None
-        """The last retry, as long as the agent has shown nothing since."""
-        self.last_at: float = 0.0
-        self.since: float = 0.0
-        """Since when the turn waits."""
-        self._withheld: Hint | None = None
-        self.withheld_until: float | None = None
-        """When a retry that waits for its cause is reported."""
-        self._shown: Retrying | None = None
-        self._shown_at: float | None = None
+    _attempt: int = 0
+    """The greatest number of an attempt that was reported."""
+    _source: HintSource | None = None
+    """Which source was the last."""
+    _source_at: float = -math.inf
+    """And of a call that had failed when."""
+    last: Retrying | None = None
+    """The last retry, as long as the agent has shown nothing since."""
+    last_at: float = 0.0
+    since: float = 0.0
+    """Since when the turn waits."""
+    _withheld: Hint | None = None
+    withheld_until: float | None = None
+    """When a retry that waits for its cause is reported."""
+    _shown: Retrying | None = None
+    _shown_at: float | None = None
 
     def next_attempt(self, hint: Hint) -> int | None:
         """Return the number of the try that this hint announces, or `None` if it is known.

@@ -378,7 +378,7 @@ QUIET_SECONDS = 10.0
 ACTIVE, QUIET = "active", "quiet"
 
 
-class Activity:
+class Activity(msgspec.Struct, eq=False):
     """What a session's agent does beside its turns.
 
     Attributes:
@@ -386,14 +386,11 @@ class Activity:
         due: when it becomes quiet unless something is shown; `None` for never.
     """
 
-    __slots__ = ("_had_turn", "_in_turn", "_speaks", "due", "word")
-
-    def __init__(self) -> None:
-        self.word: str = ""
-        self.due: float | None = None
-        self._in_turn = False
-        self._had_turn = False
-        self._speaks = False
+    word: str = ""
+    due: float | None = None
+    _in_turn: bool = False
+    _had_turn: bool = False
+    _speaks: bool = False
 
     def begin_turn(self) -> None:
         """Note that a turn begins, which says itself that the agent is at work."""

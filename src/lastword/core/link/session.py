@@ -54,118 +54,73 @@ SAME_SECONDS = 1.0
 """How much two looks at one program may differ about when it was started."""
 
 
-class Turn:
+class Turn(msgspec.Struct, eq=False, kw_only=True):
     """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
 
-    __slots__ = (
-        "_decision",
-        "_judged",
-        "again_at",
-        "cancelled",
-        "continues",
-        "done_reported",
-        "earlier",
-        "evidence",
-        "facts",
-        "failure_id",
-        "failure_revision",
-        "limit_wait",
-        "limit_waited",
-        "limit_waits",
-        "number",
-        "overlapped",
-        "prompts",
-        "reported",
-        "resendable",
-        "retries",
-        "retry_is_certain",
-        "retry_refused",
-        "running",
-        "session",
-        "slash",
-        "started_at",
-        "state",
-        "stop_due",
-        "switch",
-        "translated",
-        "tried",
-        "usage_reported",
-        "warned",
-        "warned_by_us",
-        "was_open",
-        "withheld",
-        "withheld_failure",
-        "withheld_until",
-    )
-
-    def __init__(self, number: int, session: Session, now: float, stderr_mark: int) -> None:
-        self.number: int = number
-        """Counted from 1 within the link."""
-        self.session: Session = session
-        self.resendable: Frame | None = None
-        """The prompt, where it may be sent again."""
-        self.tried: tuple[FailedAttempt, ...] = ()
-        """The times that it was sent and failed, each with the wait after it."""
-        self.again_at: float = 0.0
-        """When it is to be sent again."""
-        self.limit_wait: LimitWait | None = None
-        """The end of a limit that it waits for, while it does."""
-        self.limit_waits: int = 0
-        """How often it has waited for one."""
-        self.limit_waited: float = 0.0
-        """How long these waits were, in seconds."""
-        self.switch: ModelSwitch | None = None
-        self.earlier: Facts | None = None
-        """The facts of its work before it went on with another prompt than the user's."""
-        self.continues: bool = False
-        """Is the prompt that ends one of these waits on its way?"""
-        self.failure_id: str = ""
-        """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
-        self.failure_revision: int = 0
-        """How many records it has had under that id."""
-        self.warned_by_us: bool = False
-        """Is one of them ours, and not the agent's own?"""
-        self.reported: ReportedRetries = ReportedRetries()
-        self._begin(now, stderr_mark)
-
-    def _begin(self, now: float, stderr_mark: int) -> None:
-        """Reset everything that has happened in the turn."""
-        self.state: State = State.SENT
-        self.prompts: list[bytes] = []
-        """Ids of the prompts that have not been answered (version 1: always exactly one)."""
-        self.started_at: float = now
-        self.facts: Facts = Facts()
-        self.evidence: TurnEvidence = TurnEvidence(stderr_mark)
-        self._decision: Decision | None = None
-        self._judged: tuple[TurnSnapshot, bool] | None = None
-        self.slash: bool = False
-        self.overlapped: bool = False
-        self.running: bool = False
-        self.warned: bool = False
-        self.stop_due: float | None = None
-        """When the agent's grace after a cancel or stop runs out."""
-        self.cancelled: tuple[bytes, ...] = ()
-        """The prompts that the user's cancel was for; others may join the work after it."""
-        self.was_open: bool = False
-        """Had the agent surely not answered when the user cancelled? Then no answer can have
-        crossed the cancel."""
-        self.withheld: Frame | None = None
-        """An answer that says success with nothing shown, kept back for a moment."""
-        self.withheld_until: float = 0.0
-        self.withheld_failure: bool = False
-        """Is that answer a failure that says nothing of its cause?"""
-        self.retry_refused: bool = False
-        """The process's retries were used up when it failed."""
-        self.retries: int = 0
-        """How many retries of its model call the agent has reported."""
-        self.retry_is_certain: bool = True
-        """Was the last of them more than a failed call, after which there may be another?"""
-        self.usage_reported: bool = False
-        """Has the agent stated its usage after its last words?"""
-        self.done_reported: bool = False
-        """Has the user read that it seems to be done?"""
-        self.translated: bool = False
-        """Was the agent's own announcement of a failure withheld, for us to report if it lasts?"""
+    number: int
+    """Counted from 1 within the link."""
+    session: Session
+    resendable: Frame | None = None
+    """The prompt, where it may be sent again."""
+    tried: tuple[FailedAttempt, ...] = ()
+    """The times that it was sent and failed, each with the wait after it."""
+    again_at: float = 0.0
+    """When it is to be sent again."""
+    limit_wait: LimitWait | None = None
+    """The end of a limit that it waits for, while it does."""
+    limit_waits: int = 0
+    """How often it has waited for one."""
+    limit_waited: float = 0.0
+    """How long these waits were, in seconds."""
+    switch: ModelSwitch | None = None
+    earlier: Facts | None = None
+    """The facts of its work before it went on with another prompt than the user's."""
+    continues: bool = False
+    """Is the prompt that ends one of these waits on its way?"""
+    failure_id: str = ""
+    """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
+    failure_revision: int = 0
+    """How many records it has had under that id."""
+    warned_by_us: bool = False
+    """Is one of them ours, and not the agent's own?"""
+    reported: ReportedRetries = msgspec.field(default_factory=ReportedRetries)
+    # From here on, all that a renewed turn begins anew with.
+    started_at: float
+    evidence: TurnEvidence
+    state: State = State.SENT
+    prompts: list[bytes] = []
+    """Ids of the prompts that have not been answered (version 1: always exactly one)."""
+    facts: Facts = msgspec.field(default_factory=Facts)
+    _decision: Decision | None = None
+    _judged: tuple[TurnSnapshot, bool] | None = None
+    slash: bool = False
+    overlapped: bool = False
+    running: bool = False
+    warned: bool = False
+    stop_due: float | None = None
+    """When the agent's grace after a cancel or stop runs out."""
+    cancelled: tuple[bytes, ...] = ()
+    """The prompts that the user's cancel was for; others may join the work after it."""
+    was_open: bool = False
+    """Had the agent surely not answered when the user cancelled? Then no answer can have
+    crossed the cancel."""
+    withheld: Frame | None = None
+    """An answer that says success with nothing shown, kept back for a moment."""
+    withheld_until: float = 0.0
+    withheld_failure: bool = False
+    """Is that answer a failure that says nothing of its cause?"""
+    retry_refused: bool = False
+    """The process's retries were used up when it failed."""
+    retries: int = 0
+    """How many retries of its model call the agent has reported."""
+    retry_is_certain: bool = True
+    """Was the last of them more than a failed call, after which there may be another?"""
+    usage_reported: bool = False
+    """Has the agent stated its usage after its last words?"""
+    done_reported: bool = False
+    """Has the user read that it seems to be done?"""
+    translated: bool = False
+    """Was the agent's own announcement of a failure withheld, for us to report if it lasts?"""
 
     @property
     def open(self) -> bool:
@@ -388,7 +343,14 @@ class Turn:
 
     def renew(self, now: float, stderr_mark: int) -> None:
         """Start again, keeping only what the earlier tries amounted to."""
-        self._begin(now, stderr_mark)
+        new = Turn(
+            number=self.number,
+            session=self.session,
+            started_at=now,
+            evidence=TurnEvidence(stderr_mark),
+        )
+        for name in _RENEWED:
+            setattr(self, name, getattr(new, name))
         self.reported.begin_again()
 
     def add_record(self, failure_id: str) -> int:
@@ -401,6 +363,9 @@ class Turn:
     def follow_record(self, failure_id: str, revision: int) -> None:
         """Note the warning that JetBrains AIR has from the agent, or that it has none any more."""
         self.failure_id, self.failure_revision = failure_id, revision
+
+
+_RENEWED = Turn.__struct_fields__[Turn.__struct_fields__.index("started_at") :]
 
 
 class Session:

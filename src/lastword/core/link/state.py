@@ -15,7 +15,7 @@ from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.failure.taxonomy import LIMITS, AgentError
 from lastword.core.link import late
 from lastword.core.link.effects import Kill
-from lastword.core.link.evidence import WITHHELD_SECONDS
+from lastword.core.link.evidence import WITHHELD_SECONDS, TurnEvidence
 from lastword.core.link.facts import Activity
 from lastword.core.link.handshake import AgentProfile, ClientProfile
 from lastword.core.link.session import Session, Turn
@@ -124,108 +124,72 @@ class Presence(Enum):
     """Never again: turns are cancelled, and no agent is started any more."""
 
 
-class Link:
+class Link(msgspec.Struct, eq=False):
     """Everything known about one client, one agent, and what is between them."""
 
-    __slots__ = (
-        "activities",
-        "agent",
-        "agent_gone",
-        "answered_by_agent",
-        "answered_by_client",
-        "client",
-        "client_requested_events",
-        "costs",
-        "counts_output",
-        "ends_agent",
-        "events_refused",
-        "expects_hints",
-        "from_agent",
-        "from_client",
-        "greeting",
-        "incidents",
-        "initialized",
-        "model_requests",
-        "now",
-        "options",
-        "own_requests",
-        "presence",
-        "redactions",
-        "resent",
-        "retry_bucket",
-        "sent_to_agent",
-        "sessions",
-        "spending",
-        "started_at",
-        "stderr",
-        "terminals",
-        "turn_ended_at",
-        "turns",
-        "wakes_soon",
-        "withdrawn",
-        "withheld_error",
-    )
+    options: LinkOptions
+    now: float = 0.0
+    client: ClientProfile = ClientProfile()
+    agent: AgentProfile = AgentProfile()
+    initialized: bool = False
+    counts_output: bool = False
+    """Whether the agent has reported output tokens in any turn."""
+    presence: Presence = Presence.ATTACHED
+    agent_gone: Verdict | None = None
+    """Why there is no agent, while there is none."""
+    ends_agent: bool = False
+    """Is its process being ended since it did not stop a turn?"""
+    sessions: dict[str, Session] = {}
+    activities: dict[str, Activity] = {}
+    """What the agent does beside a session's turns, for a client that wants to know."""
+    from_client: dict[bytes, OpenRequest] = {}
+    """The client's open requests to the agent, by the JSON text of their id."""
+    from_agent: dict[bytes, OpenRequest] = {}
+    """The agent's open requests to the client."""
+    answered_by_agent: dict[bytes, None] = {}
+    """The ids of the client's requests that were answered last, the latest last."""
+    answered_by_client: dict[bytes, None] = {}
+    """The same of the agent's."""
+    withdrawn: dict[bytes, OpenRequest] = {}
+    """Requests of a dead agent's that the client may still answer."""
+    terminals: dict[str, str | None] = {}
+    """Terminals that the agent has at the client, with their sessions."""
+    own_requests: int = 0
+    model_requests: dict[bytes, ModelRequest] = {}
+    """Our own requests to the agent for another model, by their ids."""
+    incidents: int = 0
+    turns: int = 0
+    """How many turns there have been."""
+    turn_ended_at: float = 0.0
+    """When the last of them ended."""
+    wakes_soon: bool = False
+    """Has a frame that passes set a deadline that is nearer than the limits?"""
+    withheld_error: WithheldError | None = None
+    resent: dict[bytes, Turn] = {}
+    """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
+    sent_to_agent: int = 0
+    """How many messages the client has sent; tells whether one was sent since another."""
+    retry_bucket: RetryBucket = msgspec.field(default_factory=RetryBucket)
+    costs: dict[str, Costs] = {}
+    """What sessions have cost, once that was stated or is limited."""
+    spending: Spending | None = None
+    """The user's spending limit, since it first mattered."""
+    stderr: StderrRecord = msgspec.field(default_factory=StderrRecord)
+    redactions: dict[str, int] = {}
+    expects_hints: bool = False
+    """Are there sources beside the pipes that may tell of a failure's cause?"""
+    client_requested_events: bool = False
+    """Did the client itself ask for events that we might ask for?"""
+    events_refused: bool = False
+    """Did the agent refuse a request of the client's because of what we added to it?"""
+    greeting: bytes | None = None
+    """The client's `initialize`, for an agent that is started again."""
+    started_at: float = 0.0
+    """When the client sent it."""
 
-    def __init__(self, options: LinkOptions) -> None:  # noqa: PLR0915 - all of the state
-        self.options: LinkOptions = options
-        self.now: float = 0.0
-        self.client: ClientProfile = ClientProfile()
-        self.agent: AgentProfile = AgentProfile()
-        self.initialized: bool = False
-        self.counts_output: bool = False
-        """Whether the agent has reported output tokens in any turn."""
-        self.presence: Presence = Presence.ATTACHED
-        self.agent_gone: Verdict | None = None
-        self.ends_agent: bool = False
-        """Is its process being ended since it did not stop a turn?"""
-        """Why there is no agent, while there is none."""
-        self.sessions: dict[str, Session] = {}
-        self.activities: dict[str, Activity] = {}
-        """What the agent does beside a session's turns, for a client that wants to know."""
-        self.from_client: dict[bytes, OpenRequest] = {}
-        """The client's open requests to the agent, by the JSON text of their id."""
-        self.from_agent: dict[bytes, OpenRequest] = {}
-        """The agent's open requests to the client."""
-        self.answered_by_agent: dict[bytes, None] = {}
-        """The ids of the client's requests that were answered last, the latest last."""
-        self.answered_by_client: dict[bytes, None] = {}
-        """The same of the agent's."""
-        self.withdrawn: dict[bytes, OpenRequest] = {}
-        """Requests of a dead agent's that the client may still answer."""
-        self.terminals: dict[str, str | None] = {}
-        """Terminals that the agent has at the client, with their sessions."""
-        self.own_requests: int = 0
-        self.model_requests: dict[bytes, ModelRequest] = {}
-        """Our own requests to the agent for another model, by their ids."""
-        self.incidents: int = 0
-        self.turns: int = 0
-        """How many turns there have been."""
-        self.turn_ended_at: float = 0.0
-        """When the last of them ended."""
-        self.wakes_soon: bool = False
-        """Has a frame that passes set a deadline that is nearer than the limits?"""
-        self.withheld_error: WithheldError | None = None
-        self.resent: dict[bytes, Turn] = {}
-        """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
-        self.sent_to_agent: int = 0
-        """How many messages the client has sent; tells whether one was sent since another."""
-        self.retry_bucket: RetryBucket = options.retry_bucket or RetryBucket()
-        self.costs: dict[str, Costs] = {}
-        """What sessions have cost, once that was stated or is limited."""
-        self.spending: Spending | None = None
-        """The user's spending limit, since it first mattered."""
-        self.stderr: StderrRecord = StderrRecord()
-        self.redactions: dict[str, int] = {}
-        self.expects_hints: bool = False
-        """Are there sources beside the pipes that may tell of a failure's cause?"""
-        self.client_requested_events: bool = False
-        """Did the client itself ask for events that we might ask for?"""
-        self.events_refused: bool = False
-        """Did the agent refuse a request of the client's because of what we added to it?"""
-        self.greeting: bytes | None = None
-        """The client's `initialize`, for an agent that is started again."""
-        self.started_at: float = 0.0
-        """When the client sent it."""
+    def __post_init__(self) -> None:
+        """Use the process's bound on retries, if there is one."""
+        self.retry_bucket = self.options.retry_bucket or self.retry_bucket
 
     @property
     def client_left(self) -> bool:
@@ -520,7 +484,8 @@ class Link:
     def new_turn(self, session: Session) -> Turn:
         """Return a turn that begins now."""
         self.turns += 1
-        return Turn(self.turns, session, self.now, self.stderr.total)
+        evidence = TurnEvidence(self.stderr.total)
+        return Turn(number=self.turns, session=session, started_at=self.now, evidence=evidence)
 
     def forget(self, turn: Turn) -> None:
         """Forget a turn that has been answered: nothing waits for it any more."""

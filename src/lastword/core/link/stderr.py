@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 
+import msgspec
+
 from lastword.core.redact.truncate import from_word_start
 
 HEAD_BYTES = 8 * 1024
@@ -24,41 +26,28 @@ MAX_SPANS = 256
 _MAX_ARRIVALS = 64
 
 
-class StderrRecord:
+class StderrRecord(msgspec.Struct, eq=False):
     """A bounded record of a byte stream: head, tail, total."""
 
-    __slots__ = (
-        "_arrivals",
-        "_head",
-        "_not_own",
-        "_tail",
-        "_tail_bytes",
-        "came_at",
-        "looked_at",
-        "looked_to",
-        "recorded",
-        "since_frame",
-        "total",
+    _head: bytes = b""
+    _tail: list[bytes] = []
+    _tail_bytes: int = 0
+    _not_own: list[tuple[int, int]] = []
+    """What may be of a tool or of another turn: where each stretch begins and ends."""
+    _arrivals: deque[tuple[float, int]] = msgspec.field(
+        default_factory=lambda: deque(maxlen=_MAX_ARRIVALS)
     )
-
-    def __init__(self) -> None:
-        self._head = b""
-        self._tail: list[bytes] = []
-        self._tail_bytes = 0
-        self._not_own: list[tuple[int, int]] = []
-        """What may be of a tool or of another turn: where each stretch begins and ends."""
-        self._arrivals: deque[tuple[float, int]] = deque(maxlen=_MAX_ARRIVALS)
-        """When the last pieces came, each with its position."""
-        self.total: int = 0
-        self.recorded: int = 0
-        """How many bytes the session record has entries for."""
-        self.since_frame: int = 0
-        """Bytes since the agent's last valid frame."""
-        self.came_at: float = 0.0
-        """When the last of it came."""
-        self.looked_at: float = 0.0
-        """When it was last looked at, while a turn was open, and how far."""
-        self.looked_to: int = 0
+    """When the last pieces came, each with its position."""
+    total: int = 0
+    recorded: int = 0
+    """How many bytes the session record has entries for."""
+    since_frame: int = 0
+    """Bytes since the agent's last valid frame."""
+    came_at: float = 0.0
+    """When the last of it came."""
+    looked_at: float = 0.0
+    """When it was last looked at, while a turn was open, and how far."""
+    looked_to: int = 0
 
     def receive(self, data: bytes, now: float = 0.0, *, own: bool = True) -> None:
         """Take in bytes; without `own`, a tool or another turn may have written them."""
