@@ -17,7 +17,7 @@ from lastword.core.failure.option_values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
     from typing import TypeAlias
 
@@ -207,217 +207,126 @@ def _bytes(text: str) -> int | None:
     return int(digits) * factor if len(digits) <= _MAX_DIGITS else None
 
 
-OPTIONS = (
-    Option(
-        "first-update-timeout",
-        "seconds",
-        "end a turn that has produced no output at all after this time; raise it for slow models",
-        900.0,
-        project_safe=True,
-    ),
-    Option(
-        "idle-timeout",
-        "seconds",
-        "end a turn that is silent for this long between two outputs",
-        900.0,
-        project_safe=True,
-    ),
-    Option(
-        "tool-timeout",
-        "seconds",
-        "the same limit while a tool call is in progress; raise it for builds that take hours",
-        7200.0,
-        project_safe=True,
-    ),
-    Option(
-        "turn-timeout",
-        "seconds",
-        "end every turn after this time, whatever it is doing",
-        0.0,
-        project_safe=True,
-    ),
-    Option(
-        "warn-after",
-        "seconds",
-        "warn the user after this much silence, if the client can show it",
-        45.0,
-        project_safe=True,
-    ),
-    Option("cancel-grace", "seconds", "how long the agent may take to confirm a cancel", 10.0),
-    Option(
-        "stderr-limit",
-        "bytes",
-        "end the turn of an agent that floods stderr with more than this and sends nothing else",
-        16 * MIB,
-    ),
-    Option("line-limit", "bytes", "the longest message to read, in either direction", 64 * MIB),
-    Option(
-        "fallback",
-        "|".join(("auto", *RUNGS)),
-        "how a failure reaches the client; auto depends on what the client says it supports",
-        "auto",
-        aliases=RUNG_ALIASES,
-    ),
-    Option(
-        "silent-success",
-        "error|pass",
-        "what to do with a turn that ends as a success without output: make it an error, or let "
-        "it pass",
-        "error",
-    ),
-    Option(
-        "evidence",
-        "auto|wire",
-        "where to look for the cause of a failure: auto also reads the agent's logs and events, "
-        "wire only its output",
-        "auto",
-    ),
-    Option(
-        "show-retries",
-        "auto|off",
-        "show a line in the conversation while the agent retries; auto does so for clients that "
-        "cannot show retries otherwise",
-        "auto",
-        project_safe=True,
-    ),
-    Option(
-        "restart",
-        "on-crash|never",
-        "restart a crashed agent when it is next needed, and resume its sessions",
-        "on-crash",
-    ),
-    Option(
-        "retry",
-        "count",
-        "send a prompt again, up to this many times, if it failed before anything happened",
-        0,
-    ),
-    Option(
-        "retry-wait-limit",
-        "seconds",
-        "the longest wait before such a retry; if a longer one is needed, do not retry",
-        300.0,
-    ),
-    Option(
-        "continue-at-reset",
-        "seconds",
-        "when a turn fails of a limit that ends at a known time, wait for that time and go on; up "
-        "to this long in all. The wait ends with `lastword run`: keep the editor open; a gateway's "
-        "goes on",
-        0.0,
-        implied="6h",
-    ),
-    Option("continue-with", "text", "the prompt with which to go on", "Continue."),
-    Option(
-        "spend-limit",
-        "spending",
-        "end the turn when the agent states costs of this much, and refuse further prompts; an "
-        "amount with its currency, for each session, or /turn, or /day for all of a day",
-        "",
-    ),
-    Option(
-        "ask-reminder",
-        "seconds",
-        "remind the user of the agent's question after this time, and a few times more",
-        0.0,
-        project_safe=True,
-    ),
-    Option(
-        "ask-timeout",
-        "seconds=reject|cancel",
-        "answer the agent's question after this time, if nobody has: with no, or that it was "
-        "cancelled",
-        "",
-    ),
-    Option(
-        "fallback-model",
-        "ids",
-        "when a turn fails of its model or its provider, and not for a short time, go on with this "
-        "model of the agent's; of several, the next one where one fails too. Afterwards the former "
-        "model is restored",
-        "",
-    ),
-    Option("fallback-stays", "flag", "keep that model for the following turns"),
-    Option("record", "folder", "keep the record in this folder", ""),
-    Option("no-record", "flag", "do not record this run"),
-    Option(
-        "record-text",
-        "flag",
-        "also record the text of errors, without secrets; for failures that lastword does not "
-        "recognise",
-    ),
-    Option(
-        "report-to",
-        "url",
-        "send a report of each failure, without content, to this address",
-        "",
-    ),
-    Option(
-        "report-format",
-        "otlp|webhook",
-        "send reports to an OpenTelemetry collector, or signed to a webhook",
-        "otlp",
-    ),
-    Option(
-        "report-secret-file", "file", "the file with the secret that signs reports to a webhook", ""
-    ),
-    Option(
-        "notify",
-        "url-or-topic",
-        "notify somebody who is away: a webhook, or a topic of ntfy, as ntfy://ntfy.sh/my-topic",
-        "",
-    ),
-    Option(
-        "notify-events",
-        "text",
-        "which events to notify: ask, failed, ended, limit, continued, separated by commas",
-        "ask,failed,limit,continued",
-    ),
-    Option(
-        "notify-format",
-        "webhook|ntfy",
-        "what the address of --notify takes; one that begins with ntfy:// is ntfy's",
-        "webhook",
-    ),
-    Option(
-        "notify-template",
-        "file",
-        "the body of a request to the webhook, with fields such as {title} and {sentence}",
-        "",
-    ),
-    Option(
-        "notify-secret-file",
-        "file",
-        "the file with ntfy's access token, or with the secret that signs requests to the webhook",
-        "",
-    ),
-    Option(
-        "notify-content",
-        "flag",
-        "also send what it is about: a question's title, and the text of an error, without secrets",
-    ),
-    Option(
-        "notify-question-after",
-        "seconds",
-        "notify a question once it has been open for this long",
-        10.0,
-    ),
-    Option(
-        "passthrough",
-        "flag",
-        "run the agent without lastword, to see whether lastword causes a problem",
-    ),
-    Option(
-        "frames",
-        "file",
-        "write every message of both sides to this file, without secrets, for a bug report; "
-        "prompts and answers are in it; `lastword log --web --frames FILE` shows it",
-        "",
-    ),
-    Option("verbose", "flag", "log to stderr what lastword sees and does, for a bug report"),
-    Option("config", "file", "read this configuration file instead of the user's own", ""),
-    Option("no-config", "flag", "read no configuration file, neither the user's nor a project's"),
-)
+_TABLE = """\
+first-update-timeout seconds =15m project-safe
+    end a turn that has produced no output at all after this time; raise it for slow models
+idle-timeout seconds =15m project-safe
+    end a turn that is silent for this long between two outputs
+tool-timeout seconds =2h project-safe
+    the same limit while a tool call is in progress; raise it for builds that take hours
+turn-timeout seconds project-safe
+    end every turn after this time, whatever it is doing
+warn-after seconds =45s project-safe
+    warn the user after this much silence, if the client can show it
+cancel-grace seconds =10s
+    how long the agent may take to confirm a cancel
+stderr-limit bytes =16MiB
+    end the turn of an agent that floods stderr with more than this and sends nothing else
+line-limit bytes =64MiB
+    the longest message to read, in either direction
+fallback auto|RUNGS =auto
+    how a failure reaches the client; auto depends on what the client says it supports
+silent-success error|pass =error
+    what to do with a turn that ends as a success without output: make it an error, or let it
+    pass
+evidence auto|wire =auto
+    where to look for the cause of a failure: auto also reads the agent's logs and events, wire
+    only its output
+show-retries auto|off =auto project-safe
+    show a line in the conversation while the agent retries; auto does so for clients that
+    cannot show retries otherwise
+restart on-crash|never =on-crash
+    restart a crashed agent when it is next needed, and resume its sessions
+retry count
+    send a prompt again, up to this many times, if it failed before anything happened
+retry-wait-limit seconds =5m
+    the longest wait before such a retry; if a longer one is needed, do not retry
+continue-at-reset seconds implied=6h
+    when a turn fails of a limit that ends at a known time, wait for that time and go on; up to
+    this long in all. The wait ends with `lastword run`: keep the editor open; a gateway's goes
+    on
+continue-with text =Continue.
+    the prompt with which to go on
+spend-limit spending
+    end the turn when the agent states costs of this much, and refuse further prompts; an amount
+    with its currency, for each session, or /turn, or /day for all of a day
+ask-reminder seconds project-safe
+    remind the user of the agent's question after this time, and a few times more
+ask-timeout seconds=reject|cancel
+    answer the agent's question after this time, if nobody has: with no, or that it was
+    cancelled
+fallback-model ids
+    when a turn fails of its model or its provider, and not for a short time, go on with this
+    model of the agent's; of several, the next one where one fails too. Afterwards the former
+    model is restored
+fallback-stays flag
+    keep that model for the following turns
+record folder
+    keep the record in this folder
+no-record flag
+    do not record this run
+record-text flag
+    also record the text of errors, without secrets; for failures that lastword does not
+    recognise
+report-to url
+    send a report of each failure, without content, to this address
+report-format otlp|webhook =otlp
+    send reports to an OpenTelemetry collector, or signed to a webhook
+report-secret-file file
+    the file with the secret that signs reports to a webhook
+notify url-or-topic
+    notify somebody who is away: a webhook, or a topic of ntfy, as ntfy://ntfy.sh/my-topic
+notify-events text =ask,failed,limit,continued
+    which events to notify: ask, failed, ended, limit, continued, separated by commas
+notify-format webhook|ntfy =webhook
+    what the address of --notify takes; one that begins with ntfy:// is ntfy's
+notify-template file
+    the body of a request to the webhook, with fields such as {title} and {sentence}
+notify-secret-file file
+    the file with ntfy's access token, or with the secret that signs requests to the webhook
+notify-content flag
+    also send what it is about: a question's title, and the text of an error, without secrets
+notify-question-after seconds =10s
+    notify a question once it has been open for this long
+passthrough flag
+    run the agent without lastword, to see whether lastword causes a problem
+frames file
+    write every message of both sides to this file, without secrets, for a bug report; prompts
+    and answers are in it; `lastword log --web --frames FILE` shows it
+verbose flag
+    log to stderr what lastword sees and does, for a bug report
+config file
+    read this configuration file instead of the user's own
+no-config flag
+    read no configuration file, neither the user's nor a project's
+"""
+"""The options: a line with the name, the kind, the default as a user writes it (otherwise it is
+off or empty) and marks, and below it what the option is for."""
+
+
+def _read_table() -> Iterator[Option]:
+    for row in _TABLE.replace("\n    ", "\t").splitlines():
+        head, *about = row.split("\t")
+        name, kind, *marks = head.split()
+        implied = next((mark[8:] for mark in marks if mark.startswith("implied=")), None)
+        option = Option(
+            name,
+            kind.replace("RUNGS", "|".join(RUNGS)),
+            " ".join(about),
+            _OFF.get(kind, ""),
+            aliases=RUNG_ALIASES if "RUNGS" in kind else None,
+            project_safe="project-safe" in marks,
+            implied=implied,
+        )
+        for mark in marks:
+            if mark.startswith("="):
+                option.default = option.read(mark[1:]) or ""
+        yield option
+
+
+_OFF: dict[str, Value] = {"seconds": 0.0, "count": 0, "flag": False}
+
+OPTIONS = tuple(_read_table())
 FILE_KEYS = frozenset({"config", "no_config"})
 """The options about configuration files, which no such file can set."""
 
