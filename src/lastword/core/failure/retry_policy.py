@@ -58,14 +58,14 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     reset_at_epoch_ms: int | None = None
 
 
-def failed_of(verdict: Verdict) -> Failed:
-    """Return a verdict in the form that the policy takes."""
+def failed_of(cause: AgentError | Verdict) -> Failed:
+    """Return the facts about a failure that the policy needs."""
     return Failed(
-        type=verdict.type,
-        retryable=verdict.retryable,
-        refused=verdict.refused,
-        retry_after_seconds=verdict.retry_after_seconds,
-        reset_at_epoch_ms=verdict.reset_at_epoch_ms,
+        type=cause.type,
+        retryable=cause.retryable,
+        refused=not isinstance(cause, AgentError) and cause.refused,
+        retry_after_seconds=cause.retry_after_seconds,
+        reset_at_epoch_ms=cause.reset_at_epoch_ms,
     )
 
 

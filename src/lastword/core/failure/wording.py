@@ -547,20 +547,6 @@ def _identifier(value: str | None, redact: Callable[[str], str]) -> str | None:
     return plain.strip()[:_MAX_ID_CHARS] or None
 
 
-__all__ = [
-    "FORBIDDEN",
-    "choose_action",
-    "compose",
-    "compose_from_facts",
-    "on_one_line",
-    "own_sentence",
-    "plain_text",
-    "quotable",
-    "usual_action",
-    "without_forbidden",
-]
-
-
 def of_retry(
     verdict: Verdict, *, wait_seconds: int | None, attempt: int, max_attempts: int | None
 ) -> str:

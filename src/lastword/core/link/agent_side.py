@@ -457,7 +457,7 @@ def _error_passes(
     if quoted:
         details = f"On stderr at that time: {quoted}"
         members = members | {"data": object_of(members.get("data")) | {"details": details}}
-    mended = failures.redactor(link).json({k: v for k, v in members.items() if v is not None})
+    mended = link.redactor.json({k: v for k, v in members.items() if v is not None})
     mended["code"] = code if code_fits else acp.INTERNAL_ERROR
     mended["message"] = message if message_fits else "The agent reported an error without a text."
     answer = jsonrpc.error(request_id, mended)
@@ -606,7 +606,7 @@ def receive_report(link: Link, request_id: bytes, report: HandlerReport) -> list
 def _handler_failed(
     link: Link, request_id: bytes, turn: Turn, failure: HandlerFailure
 ) -> list[Effect]:
-    sent = None if failure.sent is None else SentError(failure.sent, failures.redactor(link))
+    sent = None if failure.sent is None else SentError(failure.sent, link.redactor)
     failing: Turn | None = turn
     if link.dialect.turn_ends_by_state:
         failing = prompts.refused_turn(link, request_id, turn)

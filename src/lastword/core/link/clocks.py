@@ -409,7 +409,7 @@ def _cause_of(session: Session) -> SilenceCause | None:
 def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
     cause = _cause_of(session)
     if cause is not None:
-        redact = failures.redactor(link)
+        redact = link.redactor
         tool = session.tools.longest()
         title = late.wording.plain_text(redact(tool.title or "")) if tool is not None else ""
         if title and cause.cause is Cause.TOOL:
@@ -537,7 +537,7 @@ def _question_title(link: Link, session: Session, question: Question) -> str:
     title = shown or question.params.get("message")
     if not isinstance(title, str):
         return ""
-    redacted = failures.redactor(link)(title[:_MAX_READ_CHARS])
+    redacted = link.redactor(title[:_MAX_READ_CHARS])
     plain = late.wording.plain_text(redacted)
     if len(plain) > MAX_TITLE_CHARS:
         plain = f"{plain[:MAX_TITLE_CHARS].rstrip()}…"

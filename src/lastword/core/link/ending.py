@@ -177,7 +177,7 @@ def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
     cause, verdict = decided.cause, decided.verdict
     epoch = resend.epoch_seconds(link)
     seconds = late.limits.reset_wait_seconds(
-        resend.failed_of(cause),
+        retry_policy.failed_of(cause),
         left_seconds=link.options.continue_at_reset_seconds - turn.limit_waited,
         waits=turn.limit_waits,
         epoch_seconds=epoch,
@@ -213,7 +213,7 @@ def _begin_limit_wait(
     link: Link, turn: Turn, wait: LimitWait, verdict: Verdict, seconds: float
 ) -> list[Effect]:
     tried = retry_policy.FailedAttempt(verdict=verdict, tries=turn.tries, wait_seconds=seconds)
-    clock, until = link.options.wall_clock, wait.until_epoch_seconds
+    until = wait.until_epoch_seconds
     turn.wait_for_reset(tried, link.now + seconds, wait)
     reset = None if until is None else math.ceil(until * 1000)
     retry = Retrying(
@@ -221,7 +221,7 @@ def _begin_limit_wait(
         verdict=msgspec.structs.replace(verdict, reset_at_epoch_ms=reset),
         attempt=sum(attempt.tries for attempt in turn.tried) + 1,
         wait_seconds=seconds,
-        sentence=late.limits.sentence_of_wait(seconds, clock() if clock else None),
+        sentence=late.limits.sentence_of_wait(seconds, link.options.local_time()),
     )
     return reporting.announce(link, turn, retry)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.link import late
 from lastword.core.link.effects import Record
 from lastword.core.link.facts import Cause, plain_program
 from lastword.core.protocol import acp, jsonrpc
@@ -112,7 +111,6 @@ def silence(link: Link, session: Session, seconds: int, cause: SilenceCause | No
     """Record that a turn has been silent this long, and why if that is seen."""
     if cause is None:
         return record(link, Kind.SILENCE, session, silent_seconds=seconds)
-    redact = late.redactor.Redactor(link.options.secrets, counts=link.redactions)
     program = plain_program(cause.program)
     tool = session.tools.longest() if cause.cause is Cause.TOOL else None
     kind = tool.kind if tool is not None and tool.kind in acp.TOOL_KIND_NAMES else None
@@ -123,7 +121,7 @@ def silence(link: Link, session: Session, seconds: int, cause: SilenceCause | No
         silent_seconds=seconds,
         cause=cause.cause.value,
         cause_seconds=max(round(link.now - cause.since), 0),
-        program=redact(program) if program else None,
+        program=link.redactor(program) if program else None,
         call=short(tool.call_id) if tool is not None else None,
         tool=kind,
         tries=cause.tries,
@@ -223,8 +221,7 @@ def stderr_burst(link: Link, session: Session | None, turn: Turn | None = None) 
         return []
     tail = None
     if link.options.record_text:
-        redactor = late.redactor.Redactor(link.options.secrets, counts=link.redactions)
-        tail = redactor(link.stderr.tail(link.stderr.total - count))[-STDERR_TAIL_CHARS:]
+        tail = link.redactor(link.stderr.tail(link.stderr.total - count))[-STDERR_TAIL_CHARS:]
     return [record(link, Kind.STDERR, session, turn, bytes=count, tail=tail)]
 
 

@@ -1,6 +1,6 @@
 """Failures of a link in words: verdicts of our own, and the typed error that a verdict becomes.
 
-Owns the redactor of a link, what every frame about a failure is made of, the answers that stand in
+Owns what every frame about a failure is made of, the answers that stand in
 for a peer's to requests other than prompts, and a turn's failure as one value. `core.classify`
 decides what a failure is, and `core.failure.wording` words it; both load with the first failure.
 `core.link.decision` says what a turn failed of, `core.link.ending` ends it.
@@ -32,15 +32,9 @@ if TYPE_CHECKING:
     from lastword.core.link.facts import Facts
     from lastword.core.link.session import Turn
     from lastword.core.link.state import Link, OpenRequest
-    from lastword.core.redact.redactor import Redactor
 
 SPAWN_FAILED = "spawn_failed"
 """The reason of a verdict on a command that could not be started."""
-
-
-def redactor(link: Link) -> Redactor:
-    """Return the redactor of this link."""
-    return late.redactor.Redactor(link.options.secrets, counts=link.redactions)
 
 
 def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
@@ -79,8 +73,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
         )
     if not verdict.retryable:
         retry_safety = RetrySafety.NEVER
-    clock = link.options.wall_clock
-    redact = redactor(link)
+    redact = link.redactor
     crashed = verdict.type is ErrorType.AGENT_CRASH
     error = late.wording.compose(
         verdict,
@@ -89,7 +82,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
         attempts=retry_policy.count_requests(tried),
         incident_id=link.next_incident(),
         redact=redact,
-        now=clock() if clock else None,
+        now=link.options.local_time(),
         restarts=link.restarts or (link.options.in_process and not crashed),
     )
     sentence = late.wording.plain_text(redact(message)) if message else ""

@@ -331,23 +331,3 @@ FILE_KEYS = frozenset({"config", "no_config"})
 """The options about configuration files, which no such file can set."""
 
 BY_KEY = {option.key: option for option in OPTIONS}
-
-
-def default_seconds(key: str) -> float:
-    """Return the default of an option in seconds."""
-    return float(BY_KEY[key].default)
-
-
-def default_bytes(key: str) -> int:
-    """Return the default of an option in bytes."""
-    return int(BY_KEY[key].default)
-
-
-def default_count(key: str) -> int:
-    """Return the default of an option that counts."""
-    return int(BY_KEY[key].default)
-
-
-def default_word(key: str) -> str:
-    """Return the default of an option that takes a word."""
-    return str(BY_KEY[key].default)

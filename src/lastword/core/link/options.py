@@ -12,21 +12,21 @@ from datetime import (
     datetime,  # noqa: TC003
     tzinfo,  # noqa: TC003 - as above
 )
+from typing import TypeVar
 
 import msgspec
 
 from lastword.core.failure.retry_policy import RetryBucket  # noqa: TC001 - as above
-from lastword.core.link.option_table import (
-    BY_KEY,
-    OPTIONS,
-    default_bytes,
-    default_count,
-    default_seconds,
-    default_word,
-    read_ids,
-)
+from lastword.core.link.option_table import BY_KEY, OPTIONS, read_ids
 
 # The types of a struct's members are needed at runtime, by `inspect.signature` and its users.
+
+
+_Value = TypeVar("_Value", float, int, str)
+
+
+def _default(key: str, kind: type[_Value]) -> _Value:
+    return kind(BY_KEY[key].default)
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,26 +78,26 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             system's.
     """
 
-    first_update_timeout_seconds: float = default_seconds("first_update_timeout")
-    idle_timeout_seconds: float = default_seconds("idle_timeout")
-    tool_timeout_seconds: float = default_seconds("tool_timeout")
-    turn_timeout_seconds: float = default_seconds("turn_timeout")
-    warn_after_seconds: float = default_seconds("warn_after")
-    cancel_grace_seconds: float = default_seconds("cancel_grace")
-    stderr_limit_bytes: int = default_bytes("stderr_limit")
-    fallback: str = default_word("fallback")
-    silent_success: str = default_word("silent_success")
-    evidence: str = default_word("evidence")
-    show_retries: str = default_word("show_retries")
+    first_update_timeout_seconds: float = _default("first_update_timeout", float)
+    idle_timeout_seconds: float = _default("idle_timeout", float)
+    tool_timeout_seconds: float = _default("tool_timeout", float)
+    turn_timeout_seconds: float = _default("turn_timeout", float)
+    warn_after_seconds: float = _default("warn_after", float)
+    cancel_grace_seconds: float = _default("cancel_grace", float)
+    stderr_limit_bytes: int = _default("stderr_limit", int)
+    fallback: str = _default("fallback", str)
+    silent_success: str = _default("silent_success", str)
+    evidence: str = _default("evidence", str)
+    show_retries: str = _default("show_retries", str)
     restart: str = "never"
-    retry: int = default_count("retry")
-    retry_wait_limit_seconds: float = default_seconds("retry_wait_limit")
-    continue_at_reset_seconds: float = default_seconds("continue_at_reset")
-    continue_with: str = default_word("continue_with")
-    spend_limit: str = default_word("spend_limit")
-    ask_reminder_seconds: float = default_seconds("ask_reminder")
-    ask_timeout: str = default_word("ask_timeout")
-    fallback_model: str = default_word("fallback_model")
+    retry: int = _default("retry", int)
+    retry_wait_limit_seconds: float = _default("retry_wait_limit", float)
+    continue_at_reset_seconds: float = _default("continue_at_reset", float)
+    continue_with: str = _default("continue_with", str)
+    spend_limit: str = _default("spend_limit", str)
+    ask_reminder_seconds: float = _default("ask_reminder", float)
+    ask_timeout: str = _default("ask_timeout", str)
+    fallback_model: str = _default("fallback_model", str)
     fallback_stays: bool = False
     record: bool | str = True
     record_text: bool = False
@@ -184,6 +184,10 @@ class LinkOptions(Options, frozen=True, kw_only=True):
     zone_of: Callable[[str], tzinfo | None] | None = None
     retry_bucket: RetryBucket | None = None
     answers_questions: bool = True
+
+    def local_time(self) -> datetime | None:
+        """Return the local time, if there is a clock for it."""
+        return self.wall_clock() if self.wall_clock is not None else None
 
     @property
     def watches_questions(self) -> bool:

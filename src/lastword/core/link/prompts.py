@@ -142,9 +142,9 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
     error = jsonrpc.loads(frame.message.error)
     if error is not None:
         return end_with_error(link, turn, error, frame=None if waited else frame)
-    stop_reason = _stop_reason(frame)
+    stop_reason, tokens = _read_result(frame)
     if denies_cancel(turn, stop_reason):
-        members = failures.redactor(link).json(object_of(jsonrpc.loads(frame.message.result)))
+        members = link.redactor.json(object_of(jsonrpc.loads(frame.message.result)))
         request_id = frame.message.request_id or jsonrpc.NULL_ID
         line = jsonrpc.result(request_id, members | {"stopReason": acp.CANCELLED})
         answer = Answer(Side.CLIENT, request_id, line)
@@ -163,7 +163,6 @@ def answered(link: Link, frame: Frame, turn: Turn, *, waited: bool = False) -> l
             return ending.pass_failure(link, turn)
         return ending.finish(link, turn, stop_reason)
     if stop_reason in MAY_HIDE and link.options.silent_success == "error":
-        tokens = _output_tokens(frame)
         turn.evidence.read_success(
             link.now,
             refused=stop_reason == acp.REFUSAL,
@@ -199,37 +198,22 @@ MAY_HIDE = frozenset({acp.END_TURN, acp.REFUSAL})
 """Stop reasons that agents give a turn which has failed; no other was seen."""
 
 
-class _Usage(msgspec.Struct, rename="camel"):
-    output_tokens: Any = None
-
-
-class _UsedResult(msgspec.Struct):
-    usage: _Usage | None = None
-
-
-def _output_tokens(frame: Frame) -> int | None:
-    """Return how many tokens the model produced, if the answer says so."""
-    if b'"usage"' not in frame.line:
-        return None
-    try:
-        usage = msgspec.json.decode(frame.message.result or b"{}", type=_UsedResult).usage
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-    count = usage.output_tokens if usage is not None else None
-    return count if isinstance(count, int) and not isinstance(count, bool) else None
-
-
 class _Result(msgspec.Struct, rename="camel"):
     stop_reason: str | None = None
+    usage: Any = None
 
 
-def _stop_reason(frame: Frame) -> str | None:
+def _read_result(frame: Frame) -> tuple[str | None, int | None]:
+    """Return the stop reason, and how many tokens the model produced if the answer says so."""
     try:
-        return msgspec.json.decode(frame.message.result or b"{}", type=_Result).stop_reason
+        result = msgspec.json.decode(frame.message.result or b"{}", type=_Result)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        result = jsonrpc.loads(frame.message.result)
-        reason = result.get("stopReason") if isinstance(result, dict) else None
-        return reason if isinstance(reason, str) else None
+        reason = object_of(jsonrpc.loads(frame.message.result)).get("stopReason")
+        return (reason if isinstance(reason, str) else None), None
+    count = object_of(result.usage).get("outputTokens")
+    return result.stop_reason, None if isinstance(count, bool) or not isinstance(
+        count, int
+    ) else count
 
 
 def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
@@ -403,7 +387,7 @@ def end_with_error(
         return ending.pass_failure(link, turn)
     cancelled = state is not None and state.get("stopReason") == acp.CANCELLED
     verdict = _own_cancel() if cancelled else _verdict_on(link, error)
-    sent = SentError(error, failures.redactor(link))
+    sent = SentError(error, link.redactor)
     turn.evidence.add_answer(verdict, sent=sent, state=state)
     return _fail(link, turn, frame)
 
@@ -465,7 +449,7 @@ def _payload_in(link: Link, carrier: object, key: str) -> AgentError | None:
     carried = signs.payload_in(object_of(carrier).get(key))
     if carried is None:
         return None
-    return late.payload.read_to_forward(carried, failures.redactor(link))
+    return late.payload.read_to_forward(carried, link.redactor)
 
 
 def _own_cancel() -> Verdict:
@@ -600,7 +584,7 @@ def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
     state = jsonrpc.params_of(frame).get("update", {})
     error = state.get("error")
     # It goes into a frame of ours, which must not contain a secret.
-    clean = failures.redactor(link).json(state)
+    clean = link.redactor.json(state)
     error = error if isinstance(error, dict) else {}
     effects = end_with_error(link, turn, error, state=clean)
     if FORWARD in effects:
@@ -611,7 +595,7 @@ def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
 
 def _ended(link: Link, turn: Turn, frame: Frame, update: Update) -> list[Effect]:
     if denies_cancel(turn, update.stop_reason):
-        params = failures.redactor(link).json(jsonrpc.params_of(frame))
+        params = link.redactor.json(jsonrpc.params_of(frame))
         params["update"]["stopReason"] = acp.CANCELLED
         idle = Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params))
         effects = ending.finish_as_cancelled(link, turn, update.stop_reason, idle)

@@ -65,12 +65,6 @@ def has_air_report(link: Link) -> bool:
     return rung is ladder.Rung.AIR
 
 
-def by_thought(link: Link) -> bool:
-    """Return whether a thought is the only form in which this client would show such a line."""
-    by_default = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
-    return by_default and not can_show(link)
-
-
 def thought(session: Session, text: str) -> list[Effect]:
     """Show a line in the conversation; it is not output of the turn."""
     content = {"type": "text", "text": f"{text}\n\n"}
@@ -413,7 +407,8 @@ def show(link: Link, turn: Turn) -> list[Effect]:
 
 def _by_thought(link: Link) -> bool:
     """Return whether a thought is the only form in which this client would show a retry."""
-    return not link.client.retry and by_thought(link)
+    by_default = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
+    return by_default and not link.client.retry and not can_show(link)
 
 
 def _left(retry: Retrying, since_seconds: float) -> int | None:

@@ -90,7 +90,7 @@ def wait_seconds(link: Link, turn: Turn, cause: AgentError | Verdict) -> float |
         sits_out=True,
     )
     return retry_policy.next_wait(
-        failed_of(cause),
+        retry_policy.failed_of(cause),
         [1] * (len(turn.tried) + 1),
         limits,
         epoch_seconds=epoch_seconds(link),
@@ -98,21 +98,10 @@ def wait_seconds(link: Link, turn: Turn, cause: AgentError | Verdict) -> float |
     )
 
 
-def failed_of(cause: AgentError | Verdict) -> retry_policy.Failed:
-    """Return the facts about a failure that the policy needs."""
-    return retry_policy.Failed(
-        type=cause.type,
-        retryable=cause.retryable,
-        refused=not isinstance(cause, AgentError) and cause.refused,
-        retry_after_seconds=cause.retry_after_seconds,
-        reset_at_epoch_ms=cause.reset_at_epoch_ms,
-    )
-
-
 def epoch_seconds(link: Link) -> float | None:
     """Return the time of day in seconds since 1970, if there is a clock for it."""
-    clock = link.options.wall_clock
-    return clock().timestamp() if clock else None
+    now = link.options.local_time()
+    return None if now is None else now.timestamp()
 
 
 def comes_back(link: Link, session: Session) -> bool:
@@ -260,7 +249,7 @@ def begin_switch(link: Link, turn: Turn) -> list[Effect]:
 
 def _may_help(link: Link, cause: AgentError | Verdict) -> bool:
     """Return whether another model may help: a short wait of known length is for a retry."""
-    failed = failed_of(cause)
+    failed = retry_policy.failed_of(cause)
     if failed.type not in HELPED:
         return False
     wait = retry_policy.requested_wait_seconds(failed, epoch_seconds(link))
@@ -394,7 +383,7 @@ def _user_chooses(link: Link, session: Session, models: Models) -> bool:
 
 def _shown_model(link: Link, model: str) -> str:
     """Return a model's id as it is shown and recorded."""
-    return entries.short(failures.redactor(link)(model))
+    return entries.short(link.redactor(model))
 
 
 def _plain(sentence: str) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lastword.core.link.waits import Question
     from lastword.core.protocol import acp
     from lastword.core.protocol.jsonrpc import Frame
+    from lastword.core.redact.redactor import Redactor
 
 MAX_WITHDRAWN = 1000
 """Requests of dead agents that are remembered: a late answer to one is told from any other."""
@@ -190,6 +191,11 @@ class Link(msgspec.Struct, eq=False):
     def __post_init__(self) -> None:
         """Use the process's bound on retries, if there is one."""
         self.retry_bucket = self.options.retry_bucket or self.retry_bucket
+
+    @property
+    def redactor(self) -> Redactor:
+        """What removes secrets from a text of this link's, and counts them."""
+        return late.redactor.Redactor(self.options.secrets, counts=self.redactions)
 
     @property
     def client_left(self) -> bool:
@@ -505,10 +511,8 @@ class Link(msgspec.Struct, eq=False):
         if isinstance(decided.cause, AgentError) or decided.cause.type not in LIMITS:
             return decided
         # By the time of day, which does not belong to what is known of the turn.
-        clock, limit = self.options.wall_clock, turn.session.account_limit
-        verdict = late.limits.settle(
-            decided.cause, limit, clock() if clock else None, self.options.zone_of
-        )
+        limit, now = turn.session.account_limit, self.options.local_time()
+        verdict = late.limits.settle(decided.cause, limit, now, self.options.zone_of)
         return msgspec.structs.replace(decided, cause=verdict)
 
     def note_output_tokens(self, count: int | None) -> None:
@@ -528,10 +532,10 @@ class Link(msgspec.Struct, eq=False):
         """Return the sums for the user's spending limit; `None` without one."""
         if self.spending is None and self.options.spend_limit:
             self.spending = late.costs.spending_of(self.options.spend_limit)
-        clock = self.options.wall_clock
-        if self.spending is not None and clock is not None:
+        now = self.options.local_time() if self.spending is not None else None
+        if self.spending is not None and now is not None:
             # A turn may go on beyond midnight, before the shell looks for a new day.
-            self.spending.begin_day(clock().date().isoformat())
+            self.spending.begin_day(now.date().isoformat())
         return self.spending
 
     def bill_of(self, session: Session) -> Bill:

@@ -322,7 +322,7 @@ def _release_withheld(link: Link, session: Session) -> list[Effect]:
 def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """Take in a failure that the agent announces, in our words or in an ad-hoc shape."""
     update = object_of(jsonrpc.params_of(frame).get("update"))
-    error = late.payload.read_to_forward(late.payload.payload_of(update), failures.redactor(link))
+    error = late.payload.read_to_forward(late.payload.payload_of(update), link.redactor)
     may_be_none = any(turn.resendable is not None for turn in session.turns)
     passes = link.client.typed and link.agent.speaks_typed and not may_be_none
     passes = passes and all(prompts.is_careful(link, turn, error) for turn in session.turns)
@@ -346,7 +346,7 @@ def _announces(link: Link, session: Session, frame: Frame) -> bool:
     carried = signs.payload_in(meta)
     if carried is None:
         return False
-    error = late.payload.read_to_forward(carried, failures.redactor(link))
+    error = late.payload.read_to_forward(carried, link.redactor)
     for turn in session.turns:
         turn.evidence.announce(error)
     return members.keys() == _INFO_UPDATE_OF_OURS and len(meta or {}) == 1

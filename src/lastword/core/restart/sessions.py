@@ -86,7 +86,7 @@ def answered(
         reason = object_of(jsonrpc.loads(frame.message.error)).get("message")
         text = reason if isinstance(reason, str) else ""
         # Cut after redaction: half a key is no longer recognised as one.
-        clean = failures.redactor(link)(text)[:MAX_REASON_CHARS] or None
+        clean = link.redactor(text)[:MAX_REASON_CHARS] or None
         return _lose(link, state, own.session_id, returning.waiting, why="refused", reason=clean)
     if frame.message.error is UNSET:
         result = jsonrpc.loads(frame.message.result)
