@@ -1,0 +1,502 @@
+"""Retries and delays, reported to a client in the form that it can show."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.core import classify
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.wording import WHAT_BY_REASON
+from lastword.core.link import reporting
+from lastword.core.link.connection import Connection, Side
+from lastword.core.link.effects import FORWARD, Drop, Effect, Record
+from lastword.core.link.evidence import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS, HintSource, Retrying
+from lastword.core.protocol import jsonrpc
+from lastword.core.timeline.entry import Entry, Kind
+from tests.kit.rows import every
+from tests.kit.wire import (
+    INITIALIZED,
+    Wire,
+    cancel,
+    chunk,
+    error,
+    prompt,
+    result,
+    second_version,
+    thoughts,
+    update,
+)
+from tests.kit.wire import update as wire_update
+from tests.unit.link.test_hints import LIMITED, RESET, TOOL, WIRE, begun, hint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def effects_of(update: Any, *, asked_for: bool = True, in_turn: bool = True) -> list[Effect]:
+    core = Connection()
+    told = {"_meta": {"agent_error": {"version": 1, "retry": asked_for}}}
+    lines: list[tuple[Side, dict[str, Any]]] = [
+        (
+            Side.CLIENT,
+            {
+                "id": 0,
+                "method": "initialize",
+                "params": {"protocolVersion": 1, "clientCapabilities": told},
+            },
+        ),
+        (Side.AGENT, {"id": 0, "result": {"protocolVersion": 1}}),
+        (Side.CLIENT, {"id": 1, "method": "session/new", "params": {"cwd": "/"}}),
+        (Side.AGENT, {"id": 1, "result": {"sessionId": "s"}}),
+    ]
+    if in_turn:
+        params: dict[str, Any] = {"sessionId": "s", "prompt": []}
+        lines.append((Side.CLIENT, {"id": 2, "method": "session/prompt", "params": params}))
+    update = {"sessionUpdate": "agent_retry", **update}
+    lines.append(
+        (Side.AGENT, {"method": "session/update", "params": {"sessionId": "s", "update": update}})
+    )
+    effects: list[Effect] = []
+    for side, message in lines:
+        line = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        effects = core.receive(side, jsonrpc.decode(line), 0.0)
+    return effects
+
+
+def retries(effects: list[Effect]) -> list[Entry]:
+    entries = [effect.entry for effect in effects if isinstance(effect, Record)]
+    return [entry for entry in entries if entry.kind is Kind.RETRY]
+
+
+@pytest.mark.parametrize("asked_for", [True, False])
+def test_it_is_written_down_whether_or_not_the_client_sees_it(asked_for: bool) -> None:
+    error = {"type": "rate_limit", "message": "the merger with Initech"}
+    update = {"attempt": 2, "max_attempts": 4, "wait_seconds": 1.5, "error": error}
+    effects = effects_of(update, asked_for=asked_for)
+    (entry,) = retries(effects)
+    assert entry.facts == {"attempt": 2, "max_attempts": 4, "wait_seconds": 2, "type": "rate_limit"}
+    assert entry.turn == 1
+    assert (FORWARD in effects) is asked_for
+    assert any(isinstance(effect, Drop) for effect in effects) is not asked_for
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {},
+        {"error": "the merger with Initech", "attempt": "two", "wait_seconds": True},
+        {"error": {"type": "the merger with Initech"}, "attempt": -1, "wait_seconds": 1e300},
+        {"error": {"type": ["x"]}, "max_attempts": {"a": 1}},
+    ],
+)
+def test_what_is_no_number_and_no_type_of_ours_stays_out(update: dict[str, Any]) -> None:
+    (entry,) = retries(effects_of(update))
+    assert entry.facts == {"type": "unknown"}
+
+
+def test_outside_of_a_turn_nothing_is_written_down() -> None:
+    assert retries(effects_of({"attempt": 2}, in_turn=False)) == []
+
+
+def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> None:
+    link = Wire()
+    extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+    hello = {"protocolVersion": 1, "clientCapabilities": extension}
+    link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+    speaks = {"protocolVersion": 1, "agentCapabilities": extension}
+    link.agent({"jsonrpc": "2.0", "id": 0, "result": speaks}).client(prompt())
+    signal = {"codex": {"error": {"message": "429", "willRetry": True}}}
+    link.agent(wire_update(sessionUpdate="session_info_update", _meta=signal))
+    assert [update["sessionUpdate"] for update in link.updates()] == ["session_info_update"]
+
+
+@pytest.mark.parametrize("method", ["_x.ai/session_notification", "_anyone/at_all"])
+def test_a_retry_in_a_notification_of_the_agents_own_is_reported(method: str) -> None:
+    link = Wire()
+    extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+    hello = {"protocolVersion": 1, "clientCapabilities": extension}
+    link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+    link.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
+    state = {"type": "retrying", "attempt": 1, "max_retries": 15, "reason": "Connection refused"}
+    session = prompt()["params"]["sessionId"]
+    params = {"sessionId": session, "update": {"sessionUpdate": "retry_state", **state}}
+    link.agent({"jsonrpc": "2.0", "method": method, "params": params})
+    (told,) = [one for one in link.updates() if one.get("sessionUpdate") == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"], told["error"]["type"]) == (2, 16, "network")
+
+
+PI = {"text": "Retrying (attempt 1/3, waiting 2s)...", "end": "Retry finished, resuming."}
+
+
+def plain(name: str = "agent", **options: Any) -> Wire:
+    return begun(name, client=None, **options)
+
+
+def test_a_wait_is_shown_once_it_has_lasted_with_what_is_left_of_it() -> None:
+    wire = plain()
+    hint(wire, attempt=3, max_attempts=10, wait_seconds=23.0).time(SHOW_AFTER_SECONDS - 0.1)
+    assert thoughts(wire) == []
+    wire.time(SHOW_AFTER_SECONDS)
+    (told,) = thoughts(wire)
+    assert told.startswith("The model provider is limiting requests.")
+    assert told.endswith("The agent tries again in 18 seconds (attempt 3 of 10).")
+
+
+def test_a_wait_that_is_over_and_one_that_nobody_knows_are_not_counted_down() -> None:
+    for wait in (2.0, None):
+        wire = plain()
+        hint(wire, attempt=2, wait_seconds=wait).time(10)
+        assert thoughts(wire) == [
+            "The model provider is limiting requests. The agent tries again (attempt 2)."
+        ]
+
+
+def test_further_retries_are_shown_at_most_so_often() -> None:
+    wire = plain()
+    for attempt in range(2, 12):
+        hint(wire, attempt=attempt).time(wire.now + 4)
+    assert len(thoughts(wire)) == 2
+    wire.time(wire.now + SHOW_EVERY_SECONDS)
+    assert len(thoughts(wire)) == 3
+    wire.time(wire.now + 4 * SHOW_EVERY_SECONDS)
+    assert len(thoughts(wire)) == 3
+
+
+def test_what_was_got_over_soon_is_not_shown() -> None:
+    wire = plain()
+    hint(wire)
+    wire.now = 2.0
+    wire.agent(chunk("Here.")).time(60)
+    assert thoughts(wire) == []
+    hint(wire).time(wire.now + SHOW_AFTER_SECONDS)
+    assert len(thoughts(wire)) == 1
+
+
+def test_who_asked_for_retries_or_wants_none_in_the_conversation_gets_none() -> None:
+    for wire in (begun(), plain(show_retries="off")):
+        hint(wire).time(60)
+        assert thoughts(wire) == []
+
+
+def test_in_version_2_a_notice_needs_no_leave() -> None:
+    wire = second_version()
+    hint(wire).time(60)
+    kinds = [u["sessionUpdate"] for u in wire.updates()]
+    assert "notice" in kinds
+    assert thoughts(wire) == []
+
+
+def test_a_thought_of_ours_is_no_output_of_the_turn() -> None:
+    wire = plain()
+    hint(wire)
+    wire.time(10).agent(error())
+    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (told["phase"], told["retry_safety"]) == ("before_output", "auto")
+
+
+def test_while_everything_stood_still_no_wait_went_by() -> None:
+    wire = plain()
+    hint(wire, wait_seconds=20.0)
+    wire.core.stand_still(100)
+    wire.now = 100.0
+    wire.time(100 + SHOW_AFTER_SECONDS)
+    assert thoughts(wire) == [
+        "The model provider is limiting requests. The agent tries again in 15 seconds (attempt 2)."
+    ]
+
+
+def test_a_line_that_was_shown_before_everything_stood_still_counts_as_long_afterwards() -> None:
+    wire = plain()
+    hint(wire).time(SHOW_AFTER_SECONDS)
+    hint(wire)
+    wire.core.stand_still(100)
+    wire.now += 100
+    wire.time(100 + SHOW_EVERY_SECONDS)
+    assert len(thoughts(wire)) == 1
+    wire.time(100 + SHOW_AFTER_SECONDS + SHOW_EVERY_SECONDS)
+    assert len(thoughts(wire)) == 2
+
+
+def test_what_an_agent_says_of_its_retries_in_the_conversation_is_no_output() -> None:
+    wire = begun("pi-acp").agent(chunk(PI["text"]))
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
+    hint(wire, LIMITED, goes_on=False)
+    wire.agent(chunk(PI["end"]), result()).time(wire.now + 1)
+    failed = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (failed["type"], failed["phase"]) == ("rate_limit", "before_output")
+
+
+def test_the_same_words_of_another_agent_are_its_answer() -> None:
+    wire = begun("other").agent(chunk(PI["text"]), result())
+    assert wire.answers() == [result()]
+    assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_message_chunk"]
+
+
+def test_what_a_turn_says_in_one_piece_beside_a_picture_is_no_error() -> None:
+    wire = begun("codex-acp")
+    picture = {"type": "image", "data": "", "mimeType": "image/png"}
+    wire.agent(update(sessionUpdate="agent_message_chunk", content=picture))
+    wire.agent(chunk("unexpected status 429 Too Many Requests"), result()).time(wire.now + 1)
+    assert wire.answers() == [result()]
+
+
+def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> None:
+    wire = begun("codex-acp").agent(chunk("Warning: no metadata for this model."))
+    wire.agent(
+        update(
+            sessionUpdate="session_info_update",
+            _meta={
+                "codex": {
+                    "error": {
+                        "message": "Reconnecting... 1/5",
+                        "codexErrorInfo": "rateLimitExceeded",
+                        "willRetry": True,
+                    }
+                }
+            },
+        )
+    )
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"]) == (2, 6)
+    wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"), result())
+    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    # The remark before it was shown.
+    assert (told["type"], told["retry_safety"]) == ("rate_limit", "offer_continue")
+
+
+def test_an_answer_that_had_begun_is_output_whatever_error_follows_it() -> None:
+    wire = begun("claude-code-acp").agent(chunk("The answer is"))
+    hint(wire, RESET, goes_on=True).agent(chunk("API Error: Connection error."), error())
+    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (told["phase"], told["retry_safety"]) == ("mid_output", "offer_continue")
+
+
+def test_an_honest_answer_behind_a_retry_passes() -> None:
+    wire = begun("codex-acp")
+    hint(wire, source=WIRE).agent(chunk("It is 42."), chunk(" Ask me for more."), result())
+    assert wire.answers() == [result()]
+
+
+def test_a_retry_in_words_is_no_answer_where_a_log_tells_of_a_failed_call() -> None:
+    wire = begun("other")
+    hint(wire, source=HintSource.LOG, goes_on=None)
+    wire.agent(chunk(PI["text"]), chunk("Retrying (attempt 2/3, waiting 4s)..."))
+    told = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert [(u["attempt"], u["error"]["type"]) for u in told] == [
+        (2, "rate_limit"),
+        (3, "rate_limit"),
+    ]
+    wire.agent(chunk(PI["end"]), result()).time(wire.now + 1)
+    failed = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (failed["type"], failed["reason"]) == ("rate_limit", "silent_success")
+
+
+def test_an_answer_behind_retries_in_words_passes() -> None:
+    wire = begun("other")
+    hint(wire, source=HintSource.LOG)
+    wire.agent(chunk(PI["text"]), chunk(PI["end"]), chunk("It is 42."), result())
+    assert wire.answers() == [result()]
+
+
+def test_a_log_counts_behind_a_tool_where_nothing_was_said() -> None:
+    wire = begun("other").agent(update(**TOOL))
+    hint(wire, source=HintSource.LOG, goes_on=None).agent(chunk("Retrying (attempt 1/3)"), result())
+    assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_a_log_that_is_read_once_the_agent_has_answered_tells_of_no_retry() -> None:
+    wire = begun("other", expects=True).agent(result())
+    hint(wire, source=HintSource.LOG, goes_on=None).time(wire.now + 1)
+    assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
+    assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def info(**meta: Any) -> dict[str, Any]:
+    return update(sessionUpdate="session_info_update", _meta=meta)
+
+
+def test_an_error_behind_a_remark_is_read_where_the_agents_state_tells_of_a_failure() -> None:
+    text = "exceeded retry limit, last status: 429 Too Many Requests, request id: r1"
+    for state, fails in (("systemError", True), ("active", False)):
+        wire = begun("other").agent(chunk("Warning: no metadata for this model."))
+        wire.agent(info(x={"threadStatus": {"type": state}}), chunk(text), result())
+        wire.time(wire.now + 1)
+        failed = wire.answers()[0].get("error")
+        assert bool(failed) is fails
+        assert not failed or failed["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_a_state_of_failure_alone_fails_no_answer() -> None:
+    wire = begun("other").agent(info(x={"status": "error"}), chunk("It is "), chunk("42."))
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_a_retry_by_a_method_that_no_row_tells_of_is_told() -> None:
+    wire = begun("other")
+    params = {"sessionId": "s", "category": "rate_limited", "detail": "HTTP 429"}
+    wire.agent({"jsonrpc": "2.0", "method": "_other/retrying", "params": params})
+    wire.agent({"jsonrpc": "2.0", "method": "_other/retry_options", "params": {"sessionId": "s"}})
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert told["error"]["type"] == "rate_limit"
+
+
+CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+WAITS: list[dict[str, Any]] = [
+    {},
+    {"retry_after_seconds": 20},
+    {"retry_after_seconds": 7200},
+    {"reset_at_epoch_ms": 1_790_000_000_000},
+]
+
+
+def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, Any]:
+    """The update about a retry of this failure, in a turn that has shown this before."""
+    wire = Wire()
+    params = {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}
+    wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+    wire.agent(INITIALIZED).client(prompt())
+    for frame in before:
+        wire.agent(frame)
+    link = wire.core.connection.link
+    (turn,) = link.open_turns()
+    retry = Retrying(verdict=verdict, attempt=2, max_attempts=3, wait_seconds=4.0)
+    wire.carry_out(reporting.announce(link, turn, retry))
+    told: dict[str, Any] = wire.updates()[-1]
+    return told
+
+
+@every("error_type", ErrorType)
+def test_it_never_contradicts_its_error(error_type: ErrorType) -> None:
+    reasons = [None, *WHAT_BY_REASON.get(error_type, {})]
+    refusals = [{"retryable": False}, {"retryable": True}, {"retryable": False, "refused": True}]
+    for reason, refusal, wait in product(reasons, refusals, WAITS):
+        verdict = classify.Verdict(type=error_type, rule="test", reason=reason, **refusal, **wait)
+        for before in ((), (chunk(),)):
+            told = announced(verdict, *before)
+            error = told["error"]
+            assert told["sessionUpdate"] == "agent_retry"
+            assert (error["retryable"], error["retry_safety"]) == (True, "auto")
+            assert error["action"] == "wait"
+            assert error["message"].endswith("Trying again in 4 seconds (attempt 2 of 3).")
+
+
+AIR = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
+RETRYING = {
+    "jsonrpc": "2.0",
+    "method": "_session/retrying",
+    "params": {"sessionId": "s", "category": "unauthorized", "detail": "401 Unauthorized"},
+}
+LOGIN = error(code=-32000, message="Authentication required")
+
+
+def linked(**options: Any) -> Wire:
+    """A turn of a client that reads AIR's records, with an agent that offers a login."""
+    wire = Wire(**options)
+    params = {"protocolVersion": 1, "clientCapabilities": AIR}
+    wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+    login = {"protocolVersion": 1, "authMethods": [{"id": "k", "name": "Key"}]}
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": login}).client(prompt())
+    return wire
+
+
+def own_record(severity: str, revision: Any = 1) -> dict[str, Any]:
+    """A record that the agent itself sends."""
+    record = {"id": "own", "revision": revision, "category": "access", "severity": severity}
+    record |= {"title": "Retrying Claude, attempt 1 of 10.", "actions": []}
+    meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": record}}}
+    return update(sessionUpdate="session_info_update", _meta=meta)
+
+
+def records(wire: Wire) -> list[dict[str, Any]]:
+    """Every record that the client got, in order, the answer's included."""
+    holders = [*wire.updates(), *(answer.get("result", {}) for answer in wire.answers())]
+    metas = [holder.get("_meta", {}).get("jetbrains", {}).get("air", {}) for holder in holders]
+    return [meta["sessionFailure"] for meta in metas if "sessionFailure" in meta]
+
+
+def expect_one_row(wire: Wire, severity: str) -> dict[str, Any]:
+    """The client has one row, and its last record is this."""
+    rows = records(wire)
+    assert len({row["id"] for row in rows}) == 1
+    assert [row["revision"] for row in rows] == list(range(1, len(rows) + 1))
+    assert rows[-1]["severity"] == severity
+    assert "again" not in rows[-1]["title"] or severity == "error"
+    assert len(wire.answers()) == 1
+    return rows[-1]
+
+
+ENDS: dict[str, tuple[Callable[[Wire], object], str]] = {
+    "a login": (lambda wire: wire.agent(LOGIN), "error"),
+    "another failure": (lambda wire: wire.agent(error(message="boom")), "error"),
+    "a death": (lambda wire: wire.eof(Side.AGENT), "error"),
+    "a success": (lambda wire: [wire.agent(chunk()), wire.agent(result())], "warning"),
+    "a cancel": (
+        lambda wire: [wire.client(cancel()), wire.agent(result(stop_reason="cancelled"))],
+        "warning",
+    ),
+    "a cancel that fails": (lambda wire: [wire.client(cancel()), wire.agent(error())], "warning"),
+    "a cancel without an answer": (lambda wire: [wire.client(cancel()), wire.time(99)], "warning"),
+    "a cancel and a success": (
+        lambda wire: [wire.client(cancel()), wire.agent(result())],
+        "warning",
+    ),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_warning_of_ours_is_replaced_by_the_end_of_the_turn(end: str) -> None:
+    wire = linked().agent(RETRYING)
+    carry_out, severity = ENDS[end]
+    carry_out(wire)
+    last = expect_one_row(wire, severity)
+    assert last["revision"] == 2
+
+
+def test_a_withheld_success_replaces_it_too() -> None:
+    wire = linked(silent_success="pass").agent(RETRYING, result()).time(99)
+    assert (len(wire.answers()), records(wire)[-1]["revision"]) == (1, 2)
+
+
+def test_a_login_that_the_agent_warned_of_itself_comes_under_its_own_id() -> None:
+    wire = linked().agent(own_record("warning"), LOGIN)
+    last = expect_one_row(wire, "error")
+    assert (last["id"], last["actions"]) == ("own", ["login"])
+    assert wire.answers()[0]["error"]["code"] == -32000
+
+
+@pytest.mark.parametrize("frames", [[], [own_record("warning"), own_record("error", 2)]])
+def test_a_login_without_an_open_warning_is_the_error_alone(frames: list[dict[str, Any]]) -> None:
+    wire = linked()
+    for frame in frames:
+        wire.agent(frame)
+    wire.agent(LOGIN)
+    assert len(records(wire)) == len(frames)
+
+
+def test_a_record_that_cannot_be_counted_on_is_left_as_it_is() -> None:
+    wire = linked().agent(own_record("warning", "first"), LOGIN)
+    assert len(records(wire)) == 1
+
+
+def test_a_warning_of_the_agents_own_is_the_agents_to_close() -> None:
+    wire = linked().agent(own_record("warning"), chunk(), result())
+    assert len(records(wire)) == 1
+
+
+def test_a_cancel_that_the_agent_does_not_confirm_closes_a_warning_of_its_own() -> None:
+    wire = linked().agent(own_record("warning")).client(cancel()).time(99)
+    assert expect_one_row(wire, "warning")["revision"] == 2
+
+
+def test_a_failure_in_a_record_of_the_agents_own_ends_a_warning_of_ours() -> None:
+    wire = linked().agent(RETRYING)
+    failed = own_record("error")["params"]["update"]["_meta"]
+    wire.agent({"id": 1, "result": {"stopReason": "end_turn", "_meta": failed}})
+    ours = [row for row in records(wire) if row["id"] != "own"]
+    assert [row["title"] for row in ours][-1] == "The turn failed."
