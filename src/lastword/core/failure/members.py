@@ -7,6 +7,7 @@ the public model, the schema, the TypeScript types and the contract's table are 
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 import msgspec
@@ -56,108 +57,75 @@ class PayloadMember(msgspec.Struct, frozen=True):
     label: str = ""
 
 
-MEMBERS = (
-    PayloadMember(
-        "type",
-        ValueForm.WORD,
-        "What went wrong. A reader takes a word it does not know as `unknown`.",
-        words=ErrorType,
-        required=True,
-        convention="error.type",
-    ),
-    PayloadMember(
-        "message",
-        ValueForm.SENTENCE,
-        "One plain sentence for the user, without markup; says what to do.",
-        required=True,
-        someones_text=True,
-        reported=False,
-    ),
-    PayloadMember(
-        "detail",
-        ValueForm.DETAIL,
-        "Redacted details of at most 4 KiB; `text` has the original words.",
-        someones_text=True,
-        reported=False,
-    ),
-    PayloadMember(
-        "retryable",
-        ValueForm.FLAG,
-        "Would the same prompt, sent again, have a chance to succeed?",
-        required=True,
-    ),
-    PayloadMember(
-        "retry_after_seconds",
-        ValueForm.COUNT,
-        "The least time to wait before a retry, rounded up.",
-        unit="seconds",
-    ),
-    PayloadMember(
-        "reset_at_epoch_ms",
-        ValueForm.COUNT,
-        "When the limit resets, in milliseconds since 1970 UTC.",
-        unit="milliseconds since 1970 UTC",
-    ),
-    PayloadMember(
-        "source",
-        ValueForm.TEXT,
-        "Who reported it: a provider, a library or a program.",
-        convention="gen_ai.provider.name",
-    ),
-    PayloadMember(
-        "reason",
-        ValueForm.TEXT,
-        "A narrower name within `type`; an open set of few values.",
-        label="More exactly",
-    ),
-    PayloadMember("origin", ValueForm.WORD, "Whose fault it was.", words=Origin),
-    PayloadMember("phase", ValueForm.WORD, "How far the turn had come.", words=Phase),
-    PayloadMember(
-        "retry_safety",
-        ValueForm.WORD,
-        "Would a retry do harm? Only `auto` may be retried by a machine.",
-        words=RetrySafety,
-    ),
-    PayloadMember("action", ValueForm.WORD, "What the user can do about it.", words=Action),
-    PayloadMember(
-        "http_status",
-        ValueForm.WHOLE,
-        "The HTTP status that the provider answered with.",
-        convention="http.response.status_code",
-        label="HTTP status",
-    ),
-    PayloadMember(
-        "provider_code",
-        ValueForm.TEXT,
-        "The provider's or agent's own code, as text, unchanged.",
-        label="Provider's error code",
-    ),
-    PayloadMember(
-        "request_id",
-        ValueForm.TEXT,
-        "The provider's name for the request, for its support.",
-        reported=False,
-        label="Provider's request",
-    ),
-    PayloadMember(
-        "attempts",
-        ValueForm.COUNT,
-        "How often the model was asked before giving up.",
-        unit="tries",
-        label="Attempts",
-    ),
-    PayloadMember(
-        "exit_code",
-        ValueForm.WHOLE,
-        "The dead agent's exit status.",
-        convention="process.exit.code",
-    ),
-    PayloadMember(
-        "exit_signal", ValueForm.TEXT, "The signal that killed the agent, such as `SIGKILL`."
-    ),
-    PayloadMember(
-        "incident_id", ValueForm.TEXT, "Names the record of this failure.", label="Incident"
-    ),
-)
+_TABLE = """\
+type; WORD; required; convention=error.type
+    What went wrong. A reader takes a word it does not know as `unknown`.
+message; SENTENCE; required; someone's text; not reported
+    One plain sentence for the user, without markup; says what to do.
+detail; DETAIL; someone's text; not reported
+    Redacted details of at most 4 KiB; `text` has the original words.
+retryable; FLAG; required
+    Would the same prompt, sent again, have a chance to succeed?
+retry_after_seconds; COUNT; unit=seconds
+    The least time to wait before a retry, rounded up.
+reset_at_epoch_ms; COUNT; unit=milliseconds since 1970 UTC
+    When the limit resets, in milliseconds since 1970 UTC.
+source; TEXT; convention=gen_ai.provider.name
+    Who reported it: a provider, a library or a program.
+reason; TEXT; label=More exactly
+    A narrower name within `type`; an open set of few values.
+origin; WORD
+    Whose fault it was.
+phase; WORD
+    How far the turn had come.
+retry_safety; WORD
+    Would a retry do harm? Only `auto` may be retried by a machine.
+action; WORD
+    What the user can do about it.
+http_status; WHOLE; convention=http.response.status_code; label=HTTP status
+    The HTTP status that the provider answered with.
+provider_code; TEXT; label=Provider's error code
+    The provider's or agent's own code, as text, unchanged.
+request_id; TEXT; not reported; label=Provider's request
+    The provider's name for the request, for its support.
+attempts; COUNT; unit=tries; label=Attempts
+    How often the model was asked before giving up.
+exit_code; WHOLE; convention=process.exit.code
+    The dead agent's exit status.
+exit_signal; TEXT
+    The signal that killed the agent, such as `SIGKILL`.
+incident_id; TEXT; label=Incident
+    Names the record of this failure.
+"""
+"""A line with the name, the form and the rest, and below it what the contract says."""
+
+_CLOSED_SETS: dict[str, type[ErrorType | Origin | Phase | RetrySafety | Action]] = {
+    "type": ErrorType,
+    "origin": Origin,
+    "phase": Phase,
+    "retry_safety": RetrySafety,
+    "action": Action,
+}
+
+
+def _read_row(row: str) -> PayloadMember:
+    head, _, description = row.partition("\n    ")
+    name, form, *marks = head.split("; ")
+    texts = dict(mark.split("=") for mark in marks if "=" in mark)
+    return PayloadMember(
+        name,
+        ValueForm[form],
+        description,
+        words=_CLOSED_SETS.get(name),
+        required="required" in marks,
+        unit=texts.get("unit", ""),
+        someones_text="someone's text" in marks,
+        reported="not reported" not in marks,
+        convention=texts.get("convention", ""),
+        label=texts.get("label", ""),
+    )
+
+
+MEMBERS = tuple(_read_row(row) for row in re.findall(r"\S.*\n {4}.*", _TABLE))
 
 BY_NAME = {member.name: member for member in MEMBERS}

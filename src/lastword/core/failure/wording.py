@@ -458,7 +458,6 @@ def _message(
 
 
 def _informative_part(verdict: Verdict, text: str) -> str:
-    """Return the informative part of the evidence."""
     text = without_empty_lead(text)
     part = innermost(text)
     if part == text:

@@ -88,7 +88,6 @@ def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> lis
 
 
 def _withdrawn(link: Link, frame: Frame) -> Effect:
-    """Note that the agent withdrew a request: it no longer waits for the user."""
     params = frame.message.params
     if params is UNSET or params.request_id is UNSET:
         return FORWARD
@@ -361,7 +360,6 @@ def _answered(
 def _failed(
     link: Link, frame: Frame, request_id: bytes, request: OpenRequest, *, waited: bool
 ) -> list[Effect]:
-    """Take in an error for a request other than a prompt, which may have `waited` already."""
     error = jsonrpc.loads(frame.message.error)
     # What the agent wrote to stderr about an empty one may come late.
     until = link.now + prompts.HOLD_SECONDS
@@ -390,7 +388,6 @@ def _choice_answered(link: Link, request: OpenRequest, *, accepts: bool) -> list
 
 
 def _opened(link: Link, frame: Frame, request: OpenRequest) -> list[Effect]:
-    """Take in the answer that opens a session, which passes."""
     result = jsonrpc.loads(frame.message.result)
     session_id = result.get("sessionId") if isinstance(result, dict) else None
     session_id = session_id if isinstance(session_id, str) else request.session_id
@@ -409,7 +406,6 @@ def _opened(link: Link, frame: Frame, request: OpenRequest) -> list[Effect]:
 
 
 def _chosen(link: Link, frame: Frame, method: str, params: dict[str, Any]) -> None:
-    """Note that the agent has accepted a setting."""
     session = link.sessions.get(str(params.get("sessionId")))
     if session is None:
         return
@@ -539,7 +535,6 @@ def _event_received(link: Link, session: Session | None, frame: Frame) -> list[E
 
 
 def _states_limit(frame: Frame) -> bool:
-    """Return whether a notification is an event that states the account's limit."""
     row = wire.EVENTS.get(frame.message.method or "")
     return row is not None and _event_message(frame).get("type") == row.limit_event["type"]
 

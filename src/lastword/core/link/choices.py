@@ -97,7 +97,6 @@ class Choices(msgspec.Struct, eq=False):
         return None
 
     def _list(self, listed: object) -> None:
-        """Note all the options, as the agent lists them."""
         if not isinstance(listed, list):
             return
         self.options = {}

@@ -293,7 +293,6 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
 def _answer_to_agent(
     link: Link, frame: Frame, request_id: bytes, request: OpenRequest
 ) -> list[Effect]:
-    """Take in the client's answer to the agent's request."""
     passed: Effect = FORWARD
     if request.agents_id is not None:
         passed = Send(Side.AGENT, jsonrpc.with_id(frame, request.agents_id))

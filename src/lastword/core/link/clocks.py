@@ -350,7 +350,6 @@ def note_silence(link: Link, cause: SilenceCause | None) -> None:
 
 
 def _silence_of(session: Session) -> SilenceCause | None:
-    """Return why the session's turn is silent, if it is seen."""
     return session.turns[-1].evidence.silence if session.turns else None
 
 
@@ -442,7 +441,6 @@ _MAX_READ_CHARS = 2000
 
 
 def _questions_due(link: Link) -> list[Effect]:
-    """Do what is due."""
     effects: list[Effect] = []
     for request_id, request in list(link.from_agent.items()):
         question = request.question
@@ -523,7 +521,6 @@ def _shown_in(link: Link, request_id: bytes, request: OpenRequest) -> Session | 
 def _question_line(
     link: Link, session: Session | None, question: Question, line: str, end: str = ""
 ) -> list[Effect]:
-    """Return a line for the user, with the question's title."""
     if session is None:
         return []
     title = _question_title(link, session, question)

@@ -503,7 +503,6 @@ def _fail(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]
 
 
 def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
-    """Answer a cancelled turn in place of the agent."""
     session = turn.session
     ended = ladder.CancelledEnding(
         session_id=session.session_id,
@@ -529,7 +528,6 @@ def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _forget(link: Link, turn: Turn) -> list[Effect]:
-    """Forget a turn that is answered, and restore the session's model after the last one."""
     link.forget(turn)
     return _restore_model(link, turn.session)
 

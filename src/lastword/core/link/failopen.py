@@ -129,7 +129,6 @@ class FailOpen:
         return [] if layer is None else self._effects(lambda: layer.agent_started(now))
 
     def _survive(self) -> RestartLayer:
-        """Prepare for more than one agent."""
         # Imported with the first: 1.1 ms that a session without a crash does not pay.
         from lastword.core.restart.layer import RestartLayer  # noqa: PLC0415
 

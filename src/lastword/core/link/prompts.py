@@ -366,7 +366,6 @@ def _claim_as_silent(turn: Turn) -> None:
 
 
 def _may_learn_more(link: Link, turn: Turn) -> bool:
-    """Return whether another source may say more."""
     return link.expects_hints and turn.state in AT_WORK
 
 
@@ -453,7 +452,6 @@ def _payload_in(link: Link, carrier: object, key: str) -> AgentError | None:
 
 
 def _own_cancel() -> Verdict:
-    """Return the verdict on a turn that its agent cancelled, as long as nothing says why."""
     unexplained = decision.unexplained()
     return msgspec.structs.replace(unexplained, reason="agent_cancelled", origin=Origin.AGENT)
 

@@ -84,11 +84,18 @@ def client_reads(link: Link, line: bytes) -> bool:
     return has_air_report(link) and signs.has_air_report(line)
 
 
-def remark(link: Link, session: Session, title: str) -> list[Effect]:
-    """Report a delay, or what else the user should know while work goes on."""
+def remark(
+    link: Link,
+    session: Session,
+    title: str,
+    *,
+    turn: Turn | None = None,
+    error_type: ErrorType | None = None,
+) -> list[Effect]:
+    """Report a delay, a retry and what made it necessary, or what else the user should know."""
     if not _warns_by_air(link):
         return _notice(session, title)
-    return _air_warning(link, session.turns[-1], None, title)
+    return _air_warning(link, turn or session.turns[-1], error_type, title)
 
 
 def warn(link: Link, session: Session, title: str) -> list[Effect]:
@@ -101,13 +108,6 @@ def inform(link: Link, session: Session, text: str) -> list[Effect]:
     if can_show(link):
         return remark(link, session, text)
     return thought(session, text) if link.options.show_retries == "auto" else []
-
-
-def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> list[Effect]:
-    """Report a retry, and what made it necessary."""
-    if not _warns_by_air(link):
-        return _notice(turn.session, title)
-    return _air_warning(link, turn, error_type, title)
 
 
 def close_warning(link: Link, turn: Turn, title: str, *, of_agent: bool = False) -> list[Effect]:
@@ -184,7 +184,6 @@ def announces_retry(link: Link, frame: Frame) -> bool:
 
 
 def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
-    """Return a retry that the agent announces on the wire as a hint."""
     return Hint(
         source=HintSource.WIRE,
         verdict=sign.verdict,
@@ -254,7 +253,6 @@ def report_withheld(link: Link, turn: Turn) -> list[Effect]:
 def _report_hint(
     link: Link, turn: Turn, hint: Hint, verdict: Verdict, *, is_shown: bool = False
 ) -> list[Effect]:
-    """Report the retry that a hint implies, unless the client already knows of it."""
     attempt = turn.reported.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
         return []
@@ -345,7 +343,6 @@ def announce_at_once(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
 
 
 def _with_source(hint: Hint) -> Verdict:
-    """Return the verdict with a rule that names where it was seen."""
     source, rule = f"{hint.source.name.lower()}:", hint.verdict.rule
     named = rule if rule.startswith(source) else f"{source}{rule}"
     return msgspec.structs.replace(hint.verdict, rule=named)
@@ -432,7 +429,7 @@ def _report(
         return [entry]
     title = f"{late.wording.what_of(verdict.type, verdict.reason)} {what_next}"
     if not link.client.retry:
-        return [*warn_of_retry(link, turn, verdict.type, title), entry]
+        return [*remark(link, session, title, turn=turn, error_type=verdict.type), entry]
     error = failures.compose(
         link,
         # It is being tried again, whatever its type says of a failure that lasts.

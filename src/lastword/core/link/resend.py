@@ -341,7 +341,6 @@ def _show_options(session: Session, models: Models) -> list[Effect]:
 
 
 def _announce_model(link: Link, turn: Turn, models: Models, model: str) -> list[Effect]:
-    """Tell the user with which model the turn goes on."""
     if models.user_chose:
         sentence = "Going on with the model that you chose."
     elif models.former is None:
@@ -372,7 +371,6 @@ def restore_model(link: Link, session: Session) -> list[Effect]:
 
 
 def _user_chooses(link: Link, session: Session, models: Models) -> bool:
-    """Return whether the agent has yet to answer the user's own choice of a model."""
     return any(
         request.session_id == session.session_id
         and request.method in acp.SETTINGS
@@ -382,7 +380,6 @@ def _user_chooses(link: Link, session: Session, models: Models) -> bool:
 
 
 def _shown_model(link: Link, model: str) -> str:
-    """Return a model's id as it is shown and recorded."""
     return entries.short(link.redactor(model))
 
 

@@ -79,7 +79,6 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
 
 
 def _activity(link: Link, session: Session, update: Update) -> list[Effect]:
-    """Tell a client that wants to know whether the agent works on without a turn."""
     word = link.note_activity(session, update.session_update)
     return reporting.show_activity(session, word) if word else []
 
@@ -392,7 +391,6 @@ def _receive_cost_elsewhere(link: Link, frame: Frame) -> list[Effect]:
 def _cost_added(
     link: Link, session: Session, spending: Spending, bill: Bill, added: float
 ) -> list[Effect]:
-    """Handle a further cost in the limit's currency."""
     effects: list[Effect] = []
     currency, scope = spending.limit.currency, spending.limit.scope
     if scope != "turn":
@@ -419,7 +417,6 @@ def receive_spending(link: Link, spent: Spent) -> list[Effect]:
 
 
 def _stop_at_limit(link: Link, spending: Spending, sessions: list[Session]) -> list[Effect]:
-    """End the turns that are at work in these sessions."""
     effects: list[Effect] = []
     for session in sessions:
         if any(turn.state in AT_WORK for turn in session.turns):
