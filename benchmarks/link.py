@@ -57,6 +57,7 @@ def frame(method: str, params: object, id_: int) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
+PROMPT = "Explain this project, please."
 INITIALIZE = frame("initialize", CLIENT, 0)
 
 
@@ -171,24 +172,25 @@ class Link:
         time.sleep(0.3)
         return self
 
-    def prompt(self, text: str = "Explain this project, please.") -> int:
+    def prompt(self, text: str = PROMPT) -> int:
         """Send a prompt, and return its id."""
         prompt = [{"type": "text", "text": text}]
         return self.send("session/prompt", {"sessionId": self.session, "prompt": prompt})
 
-    def stream(self, expected: bytes) -> float:
+    def stream(self, expected: bytes, text: str = PROMPT) -> float:
         """One turn that must be exactly `expected` and its answer; the seconds it took.
 
         Raises:
             LinkError: other bytes came than the agent wrote, or other messages where the relay
                 does not keep the bytes.
         """
-        return self._stream_bytes(expected) if self.verbatim else self._stream_messages(expected)
+        stream = self._stream_bytes if self.verbatim else self._stream_messages
+        return stream(expected, text)
 
-    def _stream_messages(self, expected: bytes) -> float:
+    def _stream_messages(self, expected: bytes, text: str) -> float:
         """The same in other bytes: compared message by message once the clock has stopped."""
         start = time.perf_counter()
-        id_ = self.prompt()
+        id_ = self.prompt(text)
         lines_left = expected.count(b"\n") + 1
         pieces = []
         while lines_left > 0:
@@ -210,9 +212,9 @@ class Link:
             raise LinkError("another answer than the agent's")
         return seconds
 
-    def _stream_bytes(self, expected: bytes) -> float:
+    def _stream_bytes(self, expected: bytes, text: str) -> float:
         start = time.perf_counter()
-        id_ = self.prompt()
+        id_ = self.prompt(text)
         tail = b'{"jsonrpc":"2.0","id":%d,"result":{"stopReason":"end_turn"}}\n' % id_
         offset, size = 0, len(expected)
         buffer, view, output = self._buffer, memoryview(self._buffer), self.output

@@ -70,10 +70,48 @@ def throughput(bench: Bench, agent: Sequence[str], traffic: Traffic, rounds: int
     return table
 
 
+def turns(
+    bench: Bench, agent: Sequence[str], traffic: Traffic, prompts: Mapping[str, str], rounds: int
+) -> dict[str, Table]:
+    """Microseconds of CPU for one turn with this traffic, for each of these prompts.
+
+    All relays are up at the same time and take turns, `TURNS_AT_ONCE` each. The agent's own time is
+    not in it, nor the client's.
+    """
+    tables: dict[str, Table] = {}
+    with ExitStack() as stack:
+        links = {
+            relay.name: stack.enter_context(bench.start(relay, agent)).open_session()
+            for relay in bench.without("direct")
+        }
+        for name, text in prompts.items():
+            samples: dict[str, list[float]] = {each: [] for each in links}
+            for round_ in range(rounds + 1):
+                for each, link in links.items():
+                    before = _cpu_ns(link)
+                    for _ in range(TURNS_AT_ONCE):
+                        link.stream(traffic.data, text)
+                    time.sleep(SETTLE_SECONDS)  # what is written down afterwards is part of it
+                    if round_:  # the first loads what a first turn needs
+                        samples[each].append((_cpu_ns(link) - before) / 1e3 / TURNS_AT_ONCE)
+            tables[name] = {
+                each: {"cpu_us": median(all_), "cpu_us_min": min(all_), "cpu_us_max": max(all_)}
+                for each, all_ in samples.items()
+            }
+    return tables
+
+
+TURNS_AT_ONCE = 200
+SETTLE_SECONDS = 0.3
+
+
 def _cpu_ns(link: Link) -> int:
     """What the relay and its helpers have spent on a CPU; steadier than time."""
-    pids = [link.process.pid, *helpers(link)] if link.process.pid != link.agent_pid else []
-    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in pids)
+    return sum(
+        int(thread.joinpath("schedstat").read_text().split()[0])
+        for pid in tree(link)
+        for thread in Path(f"/proc/{pid}/task").iterdir()
+    )
 
 
 @contextmanager
@@ -131,20 +169,23 @@ def _round_trips(link: Link, first_id: int, count: int) -> list[float]:
 
 
 def start_up(bench: Bench, agent: Sequence[str], runs: int) -> Table:
-    """Milliseconds from the spawn to the answer to `initialize`."""
+    """Milliseconds from the spawn to the answer to `initialize`, and of CPU up to then."""
     samples: dict[str, list[float]] = {relay.name: [] for relay in bench.relays}
+    cpu: dict[str, list[float]] = {relay.name: [] for relay in bench.relays}
     for run in range(runs + 1):
         for relay in bench.relays:
             with bench.start(relay, agent) as link:
-                milliseconds = link.initialize() / 1e6
+                milliseconds, spent = link.initialize() / 1e6, _cpu_ns(link) / 1e6
             if run:  # the first fills the page cache
                 samples[relay.name].append(milliseconds)
+                cpu[relay.name].append(spent)
     direct = median(samples["direct"])
     return {
         name: {
             "ms": median(all_),
             "ms_p90": quantiles(all_, n=10)[8],
             "added_ms": median(all_) - direct,
+            "cpu_ms": median(cpu[name]),
         }
         for name, all_ in samples.items()
     }
@@ -159,24 +200,30 @@ def status(pid: int, field: str) -> float:
     return int(found[1]) / 1e3 if found else 0.0
 
 
-def helpers(link: Link) -> list[int]:
-    """The relay's children (lastword's guardian, `cat`'s other half), but for the agent."""
-    children = Path(f"/proc/{link.process.pid}/task/{link.process.pid}/children").read_text()
-    return [pid for pid in map(int, children.split()) if pid != link.agent_pid]
+def tree(link: Link) -> list[int]:
+    """The relay's processes (lastword's guardian, `cat`'s other half), without the agent's own."""
+    found, left = [], [link.process.pid]
+    while left:
+        pid = left.pop()
+        if pid != link.agent_pid:
+            found.append(pid)
+            for children in Path(f"/proc/{pid}/task").glob("*/children"):
+                left += map(int, children.read_text().split())
+    return found
 
 
 def _memory_row(link: Link) -> Row:
-    pid, others = link.process.pid, helpers(link)
+    pid, every = link.process.pid, tree(link)
     row = {f"{field.lower()}_mb": status(pid, field) for field in ("VmRSS", "VmHWM", "Pss")}
     row |= {
-        f"helper_{field.lower()}_mb": sum(status(o, field) for o in others)
+        f"all_{field.lower()}_mb": sum(status(each, field) for each in every)
         for field in ("VmRSS", "Pss")
     }
-    return row
+    return row | {"processes": len(every)}
 
 
 def memory(bench: Bench, agent: Sequence[str], traffic: Traffic, turns: int) -> Table:
-    """Megabytes of the relay and its helper process, fresh and after `turns` turns."""
+    """Megabytes of the relay, and of all its processes, fresh and after `turns` turns."""
     table: Table = {}
     for relay in bench.without("direct"):
         with bench.start(relay, agent) as link:

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import platform
+import random
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import measures
-from link import Relay
+from link import PROMPT, Relay
 from measures import Bench, Table
 from sdks import plain_relays
-from traffic import Traffic, write_mixed, write_small
+from traffic import Traffic, prose, write_mixed, write_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,12 @@ AGENTS = Path(__file__).parent / "agents"
 AT_ONCE = Path(__file__).parent.parent / "tests" / "long" / "chaos_sidecar.py"
 """`lastword run` without the wait between a crash and the next start."""
 STREAM = [sys.executable, "-I", "-S", str(AGENTS / "stream.py")]
-KINDS = ("bulk", "frames", "mixed", "pingpong", "startup", "memory", "flood", "crash", "restart")
+KINDS = (
+    *("bulk", "frames", "mixed", "turn", "long-prompt", "pingpong", "startup", "memory"),
+    *("flood", "crash", "restart"),
+)
+LONG_PROMPTS = (1_000, 16_000)
+"""The lengths of the prompts of `long-prompt`, in characters."""
 
 
 def say(text: str) -> None:
@@ -40,12 +46,16 @@ OURS, AGAINST = "lastword", "against"
 
 
 def relays(extra: list[str], against: Path | None, *, with_sdks: bool) -> list[Relay]:
-    """The relays to compare: none, `cat`, lastword where it is installed, the SDKs', `extra`.
+    """The relays to compare: none, `cat`, `socat`, lastword where they are, the SDKs', `extra`.
 
     Raises:
         SystemExit: a relay cannot be used, with what to do.
     """
     found = [Relay("direct", "{agent}"), Relay("cat", """sh -c 'cat | "$@" | cat' sh {agent}""")]
+    if shutil.which("socat"):
+        found.append(Relay("socat", """sh -c 'exec socat - EXEC:"$*"' sh {agent}""", plain=True))
+    else:
+        say("socat is missing: measuring without it")
     script = Path(sys.executable).parent / "lastword"
     if script.exists():
         found.append(Relay(OURS, f"'{script}' run -- {{agent}}"))
@@ -92,6 +102,13 @@ class Suite:
             "bulk": lambda: {"bulk": self._throughput("bulk", self.small())},
             "frames": lambda: {"frames": self._throughput("frame", self.small())},
             "mixed": lambda: {"mixed": self._throughput("bulk", self.mixed())},
+            "turn": lambda: self._turns({"turn": PROMPT}),
+            "long-prompt": lambda: self._turns(
+                {
+                    f"turn, prompt of {length:,} characters": prose(random.Random(1), length)
+                    for length in LONG_PROMPTS
+                }
+            ),
             "pingpong": self._ping_pong,
             "startup": self._start_up,
             "memory": self._memory,
@@ -126,6 +143,17 @@ class Suite:
     def _throughput(self, mode: str, traffic: Traffic) -> Table:
         agent = [*STREAM, mode, str(traffic.path)]
         return measures.throughput(self.bench, agent, traffic, 5 if self.quick else 9)
+
+    def _turns(self, prompts: dict[str, str]) -> dict[str, Table]:
+        traffic = self._described(write_small(self.folder / "update", 1))
+        unrecorded = [
+            replace(relay, name=f"{relay.name}, no record", command=command)
+            for relay in self.bench.relays
+            if (command := relay.command.replace(" run --", " run --no-record --")) != relay.command
+        ]
+        bench = replace(self.bench, relays=[*self.bench.relays, *unrecorded])
+        agent = [*STREAM, "bulk", str(traffic.path)]
+        return measures.turns(bench, agent, traffic, prompts, 3 if self.quick else 10)
 
     def _ping_pong(self) -> dict[str, Table]:
         agent = compile_pong(self.folder) or [*STREAM, "hang"]

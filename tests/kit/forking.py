@@ -47,6 +47,8 @@ LOADED = (
     *("lastword.cli.connect", "lastword.cli.log", "lastword.cli.doctor", "lastword.inprocess.sdk"),
     *("uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "websockets.asyncio.client"),
     *("acp", "anyio._backends._asyncio", "sqlite3", "tests.kit.agents.acp_agent"),
+    # What a thread loads: a fork in that moment would wait for it for ever.
+    *("lastword.record.sink", "lastword.core.redact.environment_secrets"),
 )
 """What a fork finds loaded; what is missing here is loaded by each that needs it."""
 

@@ -289,16 +289,8 @@ def _live(read_end: int, start: Callable[[], StoreSink], board: Board | None) ->
         os._exit(0)
 
 
-def live(
-    start: Callable[[], StoreSink],
-    board: Board | None = None,
-    *,
-    vanished: Callable[[], Row] | None = None,
-) -> None:
-    """Write what arrives on stdin until its end; stdin is the only descriptor in use.
-
-    `vanished` returns the last row of a process that ended without marking its end.
-    """
+def live(start: Callable[[], StoreSink], board: Board | None = None) -> None:
+    """Write what arrives on stdin until its end; stdin is the only descriptor in use."""
     os.setsid()
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
@@ -308,10 +300,10 @@ def live(
     # SQLite's files must not get the number of a standard stream.
     for _ in range(2):
         os.open(os.devnull, os.O_RDWR)
-    _write_all(start(), board, vanished)
+    _write_all(start(), board)
 
 
-def _write_all(sinks: StoreSink, board: Board | None, vanished: Callable[[], Row] | None) -> None:
+def _write_all(sinks: StoreSink, board: Board | None) -> None:
     decoder = msgspec.json.Decoder(Row)
     rest = b""
     ended = False
@@ -338,8 +330,6 @@ def _write_all(sinks: StoreSink, board: Board | None, vanished: Callable[[], Row
         note = None if board is None else board.written
         sinks.send([decoder.decode(line) for line in lines if line], note=note)
     signal.alarm(LAST_SECONDS)
-    if vanished is not None and not ended:
-        sinks.send([vanished()])
     sinks.close_record(ended=ended)
     if board is not None:
         board.close()

@@ -21,7 +21,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from queue import SimpleQueue
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -33,16 +32,13 @@ from lastword.cli.gateway import command
 from lastword.cli.gateway.options import read
 from lastword.gateway.front.folders import run_folder_of
 from lastword.gateway.front.holders import Holders
-from lastword.gateway.holder import recorder_process, recording
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
 from lastword.gateway.settings.holder import HolderSettings
-from lastword.otel.enabled import of_own
 from lastword.platform import folder_watch
 from lastword.platform.folder_watch import FolderWatch
-from lastword.record.sinks_of import sinks_of
 from tests.kit.gateway.serving import LOOK_SECONDS, Place
 from tests.kit.patience import FUSE_SECONDS
 
@@ -54,9 +50,6 @@ if TYPE_CHECKING:
     from lastword.gateway.front.process import Welcome
     from lastword.gateway.log.store import OpenLog
     from lastword.gateway.run_folder import PidFile
-    from lastword.outbox.target import ReportTarget
-    from lastword.record.retention import Limits
-    from lastword.record.run import Row, Run
 
 
 def copy_of(name: str, **replaced: object) -> ModuleType:
@@ -119,42 +112,6 @@ class OfThread(list[HeldSession]):
 
     def __iter__(self) -> Iterator[HeldSession]:
         return iter(vars(self._own).get("sessions", ()))
-
-
-class RecorderThread:
-    """What a holder records, written by a thread."""
-
-    def __init__(
-        self,
-        path: str | None,
-        run: Run,
-        limits: Limits,
-        target: ReportTarget | None = None,
-        outbox: str = "",
-    ) -> None:
-        reports = None
-        if target is not None:
-            reports = partial(recorder_process._reports, outbox, msgspec.to_builtins(target))
-        self._start = partial(sinks_of, path, run, limits, telemetry=of_own, reports=reports)
-        self._sent: SimpleQueue[list[Row] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._write, daemon=True)
-        self._thread.start()
-
-    def send(self, rows: list[Row]) -> None:
-        if rows:
-            self._sent.put(rows)
-
-    def close(self) -> None:
-        """Wait until all of them are written."""
-        self._sent.put(None)
-        self._thread.join(FUSE_SECONDS)
-
-    def _write(self) -> None:
-        sinks = self._start()
-        while rows := self._sent.get():
-            sinks.send(rows)
-        sinks.close_record(ended=True)
-        sinks.close_others()
 
 
 _embedded = copy_of("lastword.sidecar.embedded", LoopSignals=Signals)
@@ -274,7 +231,6 @@ class InsideGateway(Place):
         self._ends.enter_context(mock.patch.dict(os.environ, self.environment, clear=True))
         self._ends.enter_context(contextlib.chdir(self.root))  # where agents start
         self._ends.enter_context(mock.patch.object(HeldSession, "opened", OfThread()))
-        self._ends.enter_context(mock.patch.object(recording, "SpawnedRecorder", RecorderThread))
         # Where the kernel would send a signal, which a thread does not get, they look.
         self._ends.enter_context(mock.patch.object(FolderWatch, "renew"))
         self._ends.enter_context(mock.patch.object(folder_watch, "UNWATCHED_SECONDS", 0.2))

@@ -29,7 +29,7 @@ from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.holder.agent_process import SupervisedAgent, supervised
 from lastword.gateway.holder.notices import LateSink, SessionNotices
 from lastword.gateway.holder.process import Holder
-from lastword.gateway.holder.recorder_process import SpawnedRecorder
+from lastword.gateway.holder.recorder_process import started
 from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
 from lastword.gateway.settings.fleet import VARIABLE
@@ -166,10 +166,7 @@ def _start_of(
     def start() -> Sink | None:
         program = os.path.basename(options.command[0])
         run = this_run(record.run, door="gateway", program=program)
-        try:
-            return SpawnedRecorder(store, run, limits_of(options.environment()), target, folder)
-        except OSError:
-            return None  # no process is to be had: a session without a record is still a session
+        return started(store, run, limits_of(options.environment()), target, folder)
 
     return start
 

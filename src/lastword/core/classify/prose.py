@@ -8,6 +8,7 @@ the other comes from the turn (`core.link.decision`).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -118,6 +119,7 @@ def is_of_call(kind: ErrorType, rule: str) -> bool:
     return kind in MODEL_CALL_ERRORS or unusable
 
 
+@lru_cache(4)  # it is asked twice of an answer
 def is_all_error(text: str) -> bool:
     """Return whether there is no more to a message than an error: no explanation, no report."""
     parts = _split(text.strip())

@@ -10,6 +10,7 @@ is in `core.failure.taxonomy`.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.core.classify import read_lines
@@ -57,6 +58,7 @@ def is_foreign(record: str) -> bool:
     return is_others(record) or _names_other_host(record)
 
 
+@lru_cache(4)  # it is asked twice of an answer
 def is_others(record: str) -> bool:
     """Return whether another program wrote this record, or it is about something else by a word.
 

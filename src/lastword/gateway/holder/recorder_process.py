@@ -1,6 +1,7 @@
-"""A recorder's process for programs with threads, which cannot fork.
+"""A holder's recorder: a thread, or a process where something is sent somewhere.
 
-Owns how its settings reach it. `record.process` handles what it receives.
+Owns which of the two it is, and how its settings reach a process: a program with threads cannot
+fork. `record.process` handles what it receives.
 """
 
 from __future__ import annotations
@@ -8,29 +9,54 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.timeline.entry import Kind, Level
-from lastword.otel.enabled import of_own
+from lastword.otel.enabled import is_requested, of_own
 from lastword.platform.pipes import close
 from lastword.record.process import Board, RecorderProcess, live
 from lastword.record.retention import Limits  # noqa: TC001 - a struct's type, at runtime
-from lastword.record.run import Row, Run
+from lastword.record.run import Run  # noqa: TC001 - as above
 from lastword.record.sinks_of import sinks_of
+from lastword.record.threaded import ThreadedRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.outbox.target import ReportTarget
-    from lastword.record.sink import ReportSink
+    from lastword.record.sink import ReportSink, Sink
 
 SHARED_FD = 3
 """The file that both processes share: the board on its first page, and the settings behind it. It
 has no name, and a command line would show a target's credentials."""
+
+
+def started(
+    path: str | None,
+    run: Run,
+    limits: Limits,
+    target: ReportTarget | None = None,
+    outbox: str = "",
+) -> Sink | None:
+    """Return a recorder, started; `None` if there is none to be had.
+
+    What sends may take a while, and goes on after the holder's end.
+
+    Args:
+        path: the path of the store; `None` for no record.
+        run: the run.
+        limits: the limits of the store.
+        target: where failures are reported, if anywhere.
+        outbox: the folder of the outbox.
+    """
+    try:
+        if target is None and not is_requested(os.environ):
+            return ThreadedRecorder(partial(sinks_of, path, run, limits))
+        return SpawnedRecorder(path, run, limits, target, outbox)
+    except (OSError, RuntimeError):
+        return None  # a session without a record is still a session
 
 
 class RecorderSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,22 +169,8 @@ def main(_: Sequence[str]) -> int:
     start = partial(
         sinks_of, settings.path, settings.run, settings.limits, telemetry=of_own, reports=reports
     )
-    live(start, board, vanished=_vanished)
+    live(start, board)
     return 0
-
-
-def _vanished() -> Row:
-    """Return the row that says that the holder was killed: for its agent, the client has gone."""
-    return Row(
-        kind=Kind.CLIENT_GONE.value,
-        level=Level.INFO.value,
-        at_epoch_ms=time.time_ns() // 1_000_000,
-        at_seconds=time.monotonic(),
-        session_id=None,
-        turn=None,
-        request_id=None,
-        facts={},
-    )
 
 
 if __name__ == "__main__":

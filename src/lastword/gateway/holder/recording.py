@@ -1,8 +1,8 @@
 """The holder's record: events of its sessions and their viewers, without content.
 
-Owns when something is recorded, and how it reaches the record's process (`recorder_process`). The
-holder and the link to its agent write into one run: the link records turns, the holder viewers, on
-the same monotonic clock, and through one process where both have the same store.
+Owns when something is recorded, and how it reaches the recorder (`recorder_process`). The holder
+and the link to its agent write into one run: the link records turns, the holder viewers, on the
+same monotonic clock, and through one recorder where both have the same store.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from lastword.core.link.entries import short
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.gateway.holder.recorder_process import SpawnedRecorder
+from lastword.gateway.holder import recorder_process
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import recorded
 from lastword.otel.enabled import is_requested
@@ -62,16 +62,9 @@ class HolderRecord:
     def shared(self) -> Sink | None:
         """Return the sink of what the holder and its link record, started if needed."""
         if self._sink is None:
-            self._sink = self._start()
+            this = this_run(self.run, door="gateway", program=os.path.basename(self._program))
+            self._sink = recorder_process.started(self.store, this, limits_of(os.environ))
         return None if self._sink is None else _SharedSink(self._sink)
-
-    def _start(self) -> Sink | None:
-        path = self.store
-        this = this_run(self.run, door="gateway", program=os.path.basename(self._program))
-        try:
-            return SpawnedRecorder(path, this, limits_of(os.environ))
-        except OSError:
-            return None  # no process is to be had: a session without a record is still a session
 
     def incident(self) -> str:
         """Return an incident's id, distinct from those of the link."""

@@ -9,7 +9,7 @@ import pytest
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import FACTS, GATEWAY, problems_of
-from lastword.gateway.holder import recording
+from lastword.gateway.holder import recorder_process
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES, cause_of, recorded
@@ -47,7 +47,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HolderRecord, l
             begun.append(Carrier())
             return begun[-1]
 
-        monkeypatch.setattr(recording, "SpawnedRecorder", spawned)
+        monkeypatch.setattr(recorder_process, "started", spawned)
         return HolderRecord(folder, program="/bin/agent"), begun
 
     return start
@@ -175,18 +175,17 @@ def test_where_no_record_is_kept_and_nobody_traces_nothing_is_done(
     assert begun == []
 
 
-def test_without_a_process_for_it_a_session_goes_on_unrecorded(
-    keep: Callable[..., tuple[HolderRecord, list[Carrier]]], monkeypatch: pytest.MonkeyPatch
+def test_without_a_thread_for_it_a_session_goes_on_unrecorded(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    record, _ = keep()
-
     refused = []
 
     def refuses(*_: object) -> Carrier:
         refused.append(1)
-        raise BlockingIOError
+        raise RuntimeError
 
-    monkeypatch.setattr(recording, "SpawnedRecorder", refuses)
+    monkeypatch.setattr(recorder_process, "ThreadedRecorder", refuses)
+    record = HolderRecord("/nowhere", program="/bin/agent")
     record.committed("s1", [PROMPT, life("session_ended", cause="idle")])
     record.flush()
     record.close()
