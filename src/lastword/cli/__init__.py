@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _answered(command: str, rest: list[str]) -> int:
     """Run any command but `run`; return its exit status."""
     # Not needed by `run`, which loads as little as it can before it starts the agent.
-    from lastword.cli.streams import prepare_streams  # noqa: PLC0415
+    from lastword.cli.page import prepare_streams  # noqa: PLC0415
 
     stdout, stderr = prepare_streams()
     is_help = not {"-h", "--help"}.isdisjoint(rest)
@@ -76,7 +76,7 @@ _READ_FILE = ("explain", "export", "log", "outbox", "stats")
 def _has_used_file(command: str) -> bool:
     """Apply the user's configuration file; print what is wrong with it."""
     # Not needed by `run`, which reads its files itself.
-    from lastword.cli.config.errors import ConfigError  # noqa: PLC0415
+    from lastword.cli.config.discovery import ConfigError  # noqa: PLC0415
     from lastword.cli.config.user_file import use  # noqa: PLC0415
 
     try:
@@ -128,7 +128,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
     if command in {"log", "export", "stats", "outbox"}:
         return _run_on_record(command, rest)
     if command == "agent":
-        from lastword.cli.agent.command import main as agent  # noqa: PLC0415
+        from lastword.cli.agent import main as agent  # noqa: PLC0415
 
         return agent(rest)
     if command == "doctor":
@@ -146,7 +146,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 
         return config(rest)
     if command == "check":
-        from lastword.cli.check.command import main as check  # noqa: PLC0415
+        from lastword.cli.check import main as check  # noqa: PLC0415
 
         return check(rest)
     return _other(command, rest)
@@ -155,7 +155,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 def _other(command: str, rest: list[str]) -> int:
     """Run what `lastword run` never needs: help, version, completion, the reply to a mistake."""
     if command == "completion":
-        from lastword.cli.completion.command import main as completion  # noqa: PLC0415
+        from lastword.cli.completion import main as completion  # noqa: PLC0415
 
         return completion(rest)
     if command in {"-V", "--version", "version"}:

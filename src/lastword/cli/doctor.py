@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli import envelope
-from lastword.cli.config.discovery import find
-from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.discovery import ConfigError, find
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
-from lastword.cli.durations import positive_seconds
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, positive_seconds
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import programs

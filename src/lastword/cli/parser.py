@@ -23,9 +23,37 @@ from lastword.cli.words import (
     without_dashes,
     wrong_choice,
 )
+from lastword.core.failure.duration_text import EXAMPLES, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+
+def positive_seconds(text: str) -> float:
+    """Return a duration above 0, in seconds.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not one.
+    """
+    seconds = seconds_of(text)
+    if not seconds:
+        raise argparse.ArgumentTypeError(
+            f"cannot be {text!r}: it takes a duration above 0, {EXAMPLES}"
+        )
+    return seconds
+
+
+def seconds(text: str) -> float:
+    """Return a duration, in seconds.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not one.
+    """
+    duration = seconds_of(text)
+    if duration is None:
+        raise argparse.ArgumentTypeError(f"cannot be {text!r}: it takes a duration, {EXAMPLES}")
+    return duration
+
 
 MIN_COLUMNS, MAX_COLUMNS = 40, 80
 _HELP_COLUMN = 26

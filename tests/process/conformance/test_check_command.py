@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from lastword.cli.check.command import _rounded
+from lastword.cli.check import _rounded
 from lastword.kit.check.checks import CHECKS
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.command import command

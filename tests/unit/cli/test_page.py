@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.cli.page import COLOURS, Page, fitted, has_colours, is_light
-from lastword.cli.streams import PrintableStream
-from lastword.cli.wrapping import text_width
+from lastword.cli.page import (
+    COLOURS,
+    Page,
+    PrintableStream,
+    fitted,
+    has_colours,
+    is_light,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

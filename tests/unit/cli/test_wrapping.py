@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lastword.cli.wrapping import fits, head, shortened, text_width, wrapped
+from lastword.cli.page import fits, head, shortened, text_width, wrapped
 
 PLAIN = st.text("abc  \u6f22\u0301/-.9s")
 

@@ -11,10 +11,24 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
-from lastword.cli.config.discovery import PROJECT_NAME, Places, find, user_path
-from lastword.cli.config.errors import ConfigError, Problem
-from lastword.cli.config.settings import PROJECT, USER, FileSettings, load, read
-from lastword.cli.config.tables import LISTS, TABLES, options_of
+from lastword.cli.config.discovery import (
+    PROJECT_NAME,
+    ConfigError,
+    Places,
+    Problem,
+    find,
+    user_path,
+)
+from lastword.cli.config.settings import (
+    LISTS,
+    PROJECT,
+    TABLES,
+    USER,
+    FileSettings,
+    load,
+    options_of,
+    read,
+)
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.words import redacted

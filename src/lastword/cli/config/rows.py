@@ -19,8 +19,7 @@ from lastword.quirks.journals import JournalMembers, JournalRow
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lastword.cli.config.lines import Path
-
+    Path = tuple[str | int, ...]
     Problem = tuple[Path, str]
     """Where it is, and what is wrong."""
 

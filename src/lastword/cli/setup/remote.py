@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lastword._installation import command_for, lasting_commands
-from lastword.cli.setup.locations import home_of
+from lastword.cli.setup.programs import home_of
 from lastword.gateway.connecting import ssh
 from lastword.record.paths import state_folder
 

@@ -10,7 +10,7 @@ import pytest
 
 from lastword.cli.setup import actions
 from lastword.cli.setup.actions import SetupRequest
-from lastword.cli.setup.settings_text import SettingsError
+from lastword.cli.setup.settings import SettingsError
 from lastword.quirks.editors import EDITORS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lastword.cli.setup import entries
+from lastword.cli.setup import actions
 from lastword.quirks.agent_commands import AGENTS
 from lastword.quirks.editors import EDITORS, ROWS
 from tests.kit.rows import every
@@ -46,13 +46,13 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("editor", [row for row in ROWS if row.is_json], ids=lambda row: row.name)
 def test_an_entry_is_what_the_editor_says_that_it_takes(editor: Any) -> None:
     for env in ({}, {"PATH": "/bin"}):
-        entry = entries.entry(editor.form, WORDS, env)
+        entry = actions.entry_of(editor.form, WORDS, env)
         jsonschema.validate(entry, {"type": "object"} | SCHEMAS[editor.name])
-        assert entries.words_of(entry) == WORDS
+        assert actions.words_of(entry) == WORDS
 
 
 def test_an_entry_for_zed_says_that_it_is_a_custom_one() -> None:
-    assert entries.entry("custom", ["lastword", "run"], {})["type"] == "custom"
+    assert actions.entry_of("custom", ["lastword", "run"], {})["type"] == "custom"
 
 
 @pytest.mark.parametrize(
@@ -69,22 +69,22 @@ def test_an_entry_for_zed_says_that_it_is_a_custom_one() -> None:
     ],
 )
 def test_an_entry_s_command_is_read_in_every_form(entry: Any, words: list[str]) -> None:
-    assert entries.words_of(entry) == words
+    assert actions.words_of(entry) == words
 
 
 @pytest.mark.parametrize(
     "entry", [{"command": "x y"}, {"command": "x"}, {"argv": ["x"]}, {"command": "x", "args": []}]
 )
 def test_an_entry_with_another_command_runs_that_and_keeps_its_form(entry: dict[str, Any]) -> None:
-    changed = entry | entries.changed_words(entry, WORDS)
-    assert entries.words_of(changed) == WORDS
+    changed = entry | actions.changed_words(entry, WORDS)
+    assert actions.words_of(changed) == WORDS
     assert set(entry) <= set(changed)
 
 
 @every("agent", [None, AGENTS["claude"], AGENTS["qwen"]])
 @every("editor", [row for row in ROWS if not row.is_json])
 def test_a_piece_of_a_program_has_every_word_of_the_command(editor: Any, agent: Any) -> None:
-    snippet = entries.snippet(editor, "x-lastword", WORDS, agent, {})
+    snippet = actions.snippet_of(editor, "x-lastword", WORDS, agent, {})
     quoted = [word.replace("\\", "\\\\").replace('"', '\\"') for word in WORDS]
     if editor.form == "toad":
         assert shlex.split(shlex.split(snippet.text)[2]) == WORDS
@@ -101,7 +101,7 @@ def test_an_agent_that_an_editor_knows_keeps_the_editor_s_own_way_to_log_in() ->
     known, other = AGENTS["codex"], AGENTS["pi"]
 
     def text(editor: str, agent: Any) -> str:
-        return entries.snippet(EDITORS[editor], "x", WORDS, agent, {}).text
+        return actions.snippet_of(EDITORS[editor], "x", WORDS, agent, {}).text
 
     assert 'extend("codex"' in text("codecompanion", known)
     assert 'extend("opencode"' in text("codecompanion", other)
@@ -112,5 +112,5 @@ def test_an_agent_that_an_editor_knows_keeps_the_editor_s_own_way_to_log_in() ->
 
 def test_a_line_break_in_a_word_stays_within_its_string() -> None:
     words = ["lastword", "run", "--", "a\nb\rc"]
-    lua = entries.snippet(EDITORS["avante"], "x", words, None, {}).text
+    lua = actions.snippet_of(EDITORS["avante"], "x", words, None, {}).text
     assert '"a\\nb\\rc"' in lua

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.setup.jsonc import DEEPEST, JsoncError, as_json, parse
+from lastword.cli.setup.settings import DEEPEST, JsoncError, as_json, parse
 from tests.kit.rows import every
 
 JSON = st.recursive(

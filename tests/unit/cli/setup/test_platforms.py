@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.cli.setup import locations, programs
+from lastword.cli.setup import programs
 from lastword.platform.terminal import arguments, command_line
 from lastword.quirks.editors import EDITORS
 
@@ -33,7 +33,7 @@ def test_editors_settings_are_in_windows_own_folders(editor: str, path: str) -> 
         "USERPROFILE": "C:\\Users\\Jörg Müller",
         "HOME": "/home/of/git",
     }
-    places = locations.candidates(EDITORS[editor], environment, "win32")
+    places = programs.candidates(EDITORS[editor], environment, "win32")
     assert places[0] == path
     assert all(ntpath.isabs(each) for each in places)
 
@@ -48,7 +48,7 @@ def test_editors_settings_are_in_windows_own_folders(editor: str, path: str) -> 
 )
 def test_editors_settings_are_in_macos_own_folders(editor: str, path: str) -> None:
     environment = {"HOME": "/Users/me", "XDG_CONFIG_HOME": "/Users/me/xdg"}
-    assert locations.candidates(EDITORS[editor], environment, "darwin")[0] == path
+    assert programs.candidates(EDITORS[editor], environment, "darwin")[0] == path
 
 
 def test_macos_gives_a_script_of_env_the_path_that_leads_to_its_interpreter(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_our_own_entry_is_recognised_with_windows_suffix(monkeypatch: pytest.Mon
     assert not programs.is_ours(words)
     monkeypatch.setattr(sys, "platform", "win32")
     assert programs.is_ours(words)
-    assert locations.default_name(["/x/opencode.cmd", "acp"]) == "opencode-lastword"
-    assert locations.default_name(["/x/npx.CMD", "-y", "@pi/pi-acp"]) == "pi-acp-lastword"
+    assert programs.default_name(["/x/opencode.cmd", "acp"]) == "opencode-lastword"
+    assert programs.default_name(["/x/npx.CMD", "-y", "@pi/pi-acp"]) == "pi-acp-lastword"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.cli.setup import locations, programs
+from lastword.cli.setup import programs
 from lastword.quirks.editors import EDITORS
 from tests.kit.rows import every
 
@@ -129,7 +129,7 @@ def test_a_command_of_ours_is_one_that_runs_an_agent_behind_lastword(
     ],
 )
 def test_an_entry_is_named_for_its_agent(command: list[str], name: str) -> None:
-    assert locations.default_name(command) == name
+    assert programs.default_name(command) == name
 
 
 def test_zed_s_settings_are_where_zed_looks(
@@ -140,7 +140,7 @@ def test_zed_s_settings_are_where_zed_looks(
     zed = EDITORS["zed"]
 
     def path(**more: str) -> str:
-        return locations.settings_paths(zed, {"HOME": home} | more)[0]
+        return programs.settings_paths(zed, {"HOME": home} | more)[0]
 
     assert path() == f"{home}/.config/zed/settings.json"
     assert path(XDG_CONFIG_HOME="/x") == "/x/zed/settings.json"
@@ -159,13 +159,13 @@ def test_a_settings_file_that_is_there_goes_before_one_that_is_not(tmp_path: Pat
     there.parent.mkdir(parents=True)
     there.write_text("{}")
     environment = {"HOME": str(tmp_path)}
-    assert locations.settings_paths(EDITORS["vscode"], environment) == [str(there)]
-    assert locations.shown(str(there), environment) == "~/.config/VSCodium/User/settings.json"
-    assert locations.shown("/etc/x", environment) == "/etc/x"
+    assert programs.settings_paths(EDITORS["vscode"], environment) == [str(there)]
+    assert programs.shown(str(there), environment) == "~/.config/VSCodium/User/settings.json"
+    assert programs.shown("/etc/x", environment) == "/etc/x"
 
 
 def test_a_name_that_nobody_knows_is_answered_with_the_nearest_and_all() -> None:
-    assert locations.unknown("editor", "zde", ["zed", "toad"]) == (
+    assert programs.unknown("editor", "zde", ["zed", "toad"]) == (
         "there is no editor 'zde'; did you mean zed? There are: zed, toad"
     )
-    assert locations.unknown("editor", "qqq", ["zed"]) == "there is no editor 'qqq'. There are: zed"
+    assert programs.unknown("editor", "qqq", ["zed"]) == "there is no editor 'qqq'. There are: zed"

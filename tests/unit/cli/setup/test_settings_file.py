@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from lastword.cli.setup.settings_file import SettingsFile, load, save
-from lastword.cli.setup.settings_text import SettingsError
+from lastword.cli.setup.settings import SettingsError, SettingsFile, load, save
 
 
 @pytest.fixture

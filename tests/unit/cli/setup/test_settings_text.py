@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.setup.jsonc import as_json, parse
-from lastword.cli.setup.settings_text import SettingsError, put, read, remove_entry, rewrite
+from lastword.cli.setup.settings import (
+    SettingsError,
+    as_json,
+    parse,
+    put,
+    read,
+    remove_entry,
+    rewrite,
+)
 from tests.kit.rows import every
 
 SECTION, NAME = "agent_servers", "claude-lastword"

@@ -12,21 +12,90 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.cli.agent import scenarios
+from lastword.cli import envelope
 from lastword.cli.config.discovery import OFF_VARIABLE, VARIABLE
+from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.ladder import AUTO, Rung
 from lastword.core.failure.rungs import ALIASES
 from lastword.core.link.option_table import OPTIONS
-from lastword.kit.agent.scenarios import SCENARIOS, unknown
+from lastword.core.protocol import acp
+from lastword.kit.agent import rungs as ladder
+from lastword.kit.agent.scenarios import GROUPS, SCENARIOS, unknown
 from lastword.kit.agent.script_files import YAML_SUFFIXES, ScriptError, load
 from lastword.platform.files import name_for_child
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lastword.kit.agent.scenario import Scenario
     from lastword.kit.agent.script import Script
+
+
+INDENT = 4
+
+FOOT = (
+    (
+        "[type] is the error that a client gets with lastword in front, which is the default; "
+        '--bare leaves it out. "sees" is what the client receives with lastword; in the last '
+        "group, what it receives without."
+    ),
+    "~ needs its own process; every other scenario can be requested in a prompt: /scenario NAME",
+    (
+        "--fallback RUNG plays a scenario as another kind of client would see it, and --rungs "
+        "shows how one failure looks on each rung."
+    ),
+)
+
+
+def scenarios(chosen: argparse.Namespace) -> str:
+    """Return the list of scenarios."""
+    if chosen.json:
+        entries = [
+            {"group": group, **scenario.listed()}
+            for group, members in GROUPS.items()
+            for scenario in members
+        ]
+        return envelope.document({"scenarios": entries})
+    page = Page(colours=False, keeps_words=True)
+    for group, members in GROUPS.items():
+        page.verbatim((group.upper(), ""))
+        page.line()
+        for scenario in members:
+            _show(page, scenario)
+            page.line()
+    for line in FOOT:
+        page.line(line)
+    return page.drain()
+
+
+def _show(page: Page, scenario: Scenario) -> None:
+    mark = "" if scenario.per_turn else "~"
+    kind = f"  [{scenario.error_type.value}]" if scenario.error_type else ""
+    page.verbatim((f"{scenario.name}{mark}{kind}", ""))
+    page.line(f"sees    {scenario.sees}", indent=INDENT, hang=8)
+    page.line(f"client  {scenario.advice}", indent=INDENT, hang=8)
+    second = scenario.failure_in(acp.V2.version)
+    if second != scenario.failure:
+        ends = second.type.value if second else "ends well"
+        page.line(f"in version 2  [{ends}]", indent=INDENT)
+
+
+def rungs(chosen: argparse.Namespace) -> str:
+    """Return one failure as it is sent on each rung."""
+    entries = ladder.listed()
+    if chosen.json:
+        return envelope.document({"rungs": entries})
+    page = Page(colours=False, keeps_words=True)
+    for number, entry in enumerate(entries):
+        if number:
+            page.line()
+        page.line(f"{entry['rung']}: {entry['when']}".removesuffix(": "))
+        for frame in entry["frames"]:
+            page.line(json.dumps(frame), indent=INDENT, hang=2)
+    return page.drain()
+
 
 DESCRIPTION = """\
 Runs an ACP agent on stdin and stdout that fails on purpose. A scenario decides
@@ -102,7 +171,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the scripted agent, or list its scenarios."""
     chosen = parser().read(arguments)
     if chosen.list or chosen.rungs:
-        sys.stdout.write(scenarios.rungs(chosen) if chosen.rungs else scenarios.scenarios(chosen))
+        sys.stdout.write(rungs(chosen) if chosen.rungs else scenarios(chosen))
         return 0
     if chosen.json:
         return _refused("--json needs --list or --rungs")
