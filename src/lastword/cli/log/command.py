@@ -24,6 +24,7 @@ from lastword.cli.record_access import (
     add_since_option,
     answer,
     chosen_session,
+    has_frames,
     path_of,
     port,
     whole_number,
@@ -348,8 +349,6 @@ def _web(options: argparse.Namespace, path: str) -> int:
     if options.frames:
         if options.session is not None or options.last:
             raise UnusableError("--frames shows a file, not a session; leave the session out")
-        from lastword.cli.web.frames import has_frames  # noqa: PLC0415
-
         try:
             if not has_frames(options.frames):
                 raise UnusableError(
@@ -358,7 +357,7 @@ def _web(options: argparse.Namespace, path: str) -> int:
         except OSError as error:
             reason = (error.strerror or "cannot be read").lower()
             raise UnusableError(f"--frames cannot be {options.frames}: {reason}") from error
-    from lastword.cli.web.server import serve  # noqa: PLC0415
+    from lastword.cli.web import serve  # noqa: PLC0415
 
     return serve(options, path)
 

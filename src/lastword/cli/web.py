@@ -26,8 +26,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
 
-from lastword.cli.record_access import UnusableError, chosen_session
-from lastword.cli.web import frames
+from lastword.cli.record_access import UnusableError, chosen_session, frame_lines
 from lastword.errors import StoreError
 from lastword.record import listing, reader
 from lastword.record.costs import total
@@ -322,7 +321,7 @@ class _Request(BaseHTTPRequestHandler):
             after = _number(query.get("after"))
             return session(self.server.path, query.get("name", ""), after)
         if path == "/record/frames" and self.server.frames is not None:
-            return frames.frames(self.server.frames, _number(query.get("after")))
+            return frame_lines(self.server.frames, _number(query.get("after")))
         return None
 
     def _send_json(self, answer: dict[str, Any], status: int) -> None:
