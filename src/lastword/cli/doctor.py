@@ -179,7 +179,6 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
 
 
 def _configuration() -> list[Observation]:
-    """Check what `lastword run` reads of the configuration files."""
     places = find((), os.environ)
     if not places.present:
         return []
@@ -200,7 +199,6 @@ def _configuration() -> list[Observation]:
 
 
 def _notifications() -> list[Observation]:
-    """Say where notifications go, if they go anywhere."""
     try:
         values = parse(["--", "agent"]).values
     except UsageError as error:

@@ -191,7 +191,6 @@ class CommandParser(argparse.ArgumentParser):
         raise SystemExit(2)
 
     def _sentence(self, message: str) -> str:
-        """Rephrase argparse's message."""
         see = f"see `{self.prog} --help`"
         needed = message.removeprefix("the following arguments are required: ")
         if needed != message:

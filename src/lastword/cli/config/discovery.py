@@ -134,7 +134,10 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return _one_line(f"{place}: {self.sentence}")
+        # Loaded where something is wrong.
+        from lastword.core.redact.printable import one_line  # noqa: PLC0415
+
+        return one_line(f"{place}: {self.sentence}")
 
 
 class ConfigError(Exception):
@@ -145,10 +148,3 @@ class ConfigError(Exception):
         rest = f" (and {more} more; `{LISTING} check` lists them)" if more else ""
         super().__init__(f"{problems[0]}{rest}")
         self.problems: list[Problem] = problems
-
-
-def _one_line(text: str) -> str:
-    # Loaded where something is wrong.
-    from lastword.core.redact.printable import one_line  # noqa: PLC0415
-
-    return one_line(text)

@@ -88,7 +88,6 @@ def _of_incident(incident: str, environment: Mapping[str, str]) -> Case | None:
 
 
 def _facts_of(incident: str, environment: Mapping[str, str]) -> Mapping[str, Any] | None:
-    """Return what is recorded of an incident."""
     folder = environment.get("LASTWORD_RECORD")
     path = store_path(named_folder(folder) if folder else state_folder(environment))
     try:

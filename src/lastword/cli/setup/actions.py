@@ -167,7 +167,6 @@ def _agent_shell(name: str, words: Sequence[str], agent: AgentCommand | None) ->
 
 
 def _lua(text: str) -> str:
-    """Return a Lua string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'.replace("\r", "\\r").replace("\0", "\\0")
 
@@ -359,7 +358,6 @@ def unwrap(request: SetupRequest, name: str) -> SetupOutcome:
 
 
 def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
-    """Return the whole command line, and notes about it."""
     whole = programs.uses_whole_paths(request.editor)
     own = programs.own_command(request.environment, whole=whole)
     if request.connect_words:

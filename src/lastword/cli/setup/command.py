@@ -138,7 +138,6 @@ def _check(request: SetupRequest) -> str:
 
 
 def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
-    """Return the command that undoes the change."""
     words = [*typed_command(request.environment), "setup", request.editor.name]
     if request.remote:
         words += ["--remove", "--name", outcome.name]

@@ -379,7 +379,6 @@ def render(value: Any, indent: str, unit: str, newline: str) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """Return a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -485,7 +484,6 @@ def _unit(document: JsonText) -> str:
 
 
 def _line_indent(text: str, at: int) -> str:
-    """Return the space before the first character of a line."""
     start = text.rfind("\n", 0, at) + 1
     match = _INDENT.match(text, start, at)
     return match[0] if match else ""
