@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lastword.cli.config.discovery import LISTING, ConfigError, Problem
 from lastword.core.link.option_table import FILE_KEYS, OPTIONS, Option
@@ -312,31 +312,27 @@ FROM_FILE_VARIABLE = "LASTWORD_FROM_CONFIG"
 (`lastword gateway reload`)."""
 
 
-class FileSetting:
+class FileSetting(NamedTuple):
     """The value of an option in a file.
 
     Attributes:
+        table: The table that it is in.
         option: The option.
         texts: The value as the command line would have it; several texts for a list.
         source: Whose file it is.
         document: The file.
     """
 
-    __slots__ = ("_table", "document", "option", "source", "texts")
-
-    def __init__(
-        self, table: str, option: Option, texts: list[str], source: str, document: ConfigDocument
-    ) -> None:
-        self._table = table
-        self.option: Option = option
-        self.texts: list[str] = texts
-        self.source: str = source
-        self.document: ConfigDocument = document
+    table: str
+    option: Option
+    texts: list[str]
+    source: str
+    document: ConfigDocument
 
     @property
     def line(self) -> int:
         """Return the line that it is in."""
-        return self.document.line_of((self._table, self.option.name))
+        return self.document.line_of((self.table, self.option.name))
 
 
 class FileSettings:
@@ -385,12 +381,8 @@ class FileSettings:
             return NO_ROWS
         rows, problems = rows_in(document.values)
         if problems:
-            raise ConfigError(
-                [
-                    Problem(document.path, document.line_of(at), sentence)
-                    for at, sentence in problems
-                ]
-            )
+            path, line_of = document.path, document.line_of
+            raise ConfigError([Problem(path, line_of(at), sentence) for at, sentence in problems])
         return rows
 
     @property
