@@ -10,7 +10,7 @@ import msgspec
 
 from lastword.cli.explain.proof import Proof, basis_of, proofs_of
 from lastword.cli.page import Page
-from lastword.core.classify.statuses import type_of_status
+from lastword.core.classify.tokens import type_of_status
 from lastword.core.failure import wording
 from lastword.core.failure.durations import plain_duration, plain_moment
 from lastword.core.failure.exit_status import in_words

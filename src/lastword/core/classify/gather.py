@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastword.core.classify.classes import PROVIDER_PACKAGES
 from lastword.core.classify.collect import Collector
 from lastword.core.classify.evidence import Evidence, ProcessEvidence
 from lastword.core.classify.moments import parse_wait
 from lastword.core.classify.process import SIGNALS
 from lastword.core.classify.text import as_int
+from lastword.core.classify.tokens import PROVIDER_PACKAGES
 from lastword.core.redact.truncate import clip
 
 MAX_CHAIN = 8

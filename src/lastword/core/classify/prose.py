@@ -15,10 +15,10 @@ import msgspec
 
 from lastword.core.classify import gather
 from lastword.core.classify import prose_forms as forms
-from lastword.core.classify.classes import BUILTINS
 from lastword.core.classify.decide import decide
-from lastword.core.classify.messages.languages import SPOKEN
+from lastword.core.classify.messages import SPOKEN
 from lastword.core.classify.text import GAP, normalise
+from lastword.core.classify.tokens import BUILTINS
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import ErrorType
 
