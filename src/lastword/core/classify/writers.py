@@ -5,10 +5,10 @@ An agent's stderr and logs also have the output of tools, of MCP servers and of 
 `429` there says nothing about the model. Where and when a line was written is not considered here
 (`core.link.stderr`, `sidecar.own_logs`); what each level may do is in `core.failure.attribution`.
 
-The patterns are below the functions. The foreign writers are the programs that a coding agent
-commonly starts, and the services beside its model; the forms are those of the SDKs and providers,
-as their documentation has them and as they were recorded. Each pattern is linear or runs on a few
-thousand characters. In the lists, white space separates the entries.
+The patterns are below the functions, and the names in them in `data/writers.txt`. The foreign
+writers are the programs that a coding agent commonly starts, and the services beside its model; the
+forms are those of the SDKs and providers, as their documentation has them and as they were
+recorded. Each pattern is linear or runs on a few thousand characters.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.core.classify import read_lines
+from lastword.core.classify.data import read_tables
 from lastword.core.classify.prose import is_of_call
 from lastword.core.failure.attribution import Attribution
 from lastword.core.redact.truncate import informative_lines, looks_like_error
@@ -287,29 +288,17 @@ def _chained(record: list[str]) -> bool:
     return any(line.startswith(CHAINS) for line in record)
 
 
-def _any(listed: str) -> str:
-    return "|".join(re.split(r"(?<!\[)\s+", listed.strip()))  # a space may stand in brackets
+_TABLES = dict(read_tables("writers"))
+
+
+def _any(name: str) -> str:
+    """Return the entries of a table as the alternatives of a pattern."""
+    return "|".join(re.split(r"(?<!\[)\s+", " ".join(_TABLES[name]))).replace("[ ]", " ")
 
 
 # --- other programs ------------------------------------------------------------------------------
 
-_PROGRAMS = _any(r"""
-    npm npx yarn pnpm bun deno corepack node-gyp pip3? pipx uvx? poetry conda cargo rustup rustc go
-    gradlew? mvn maven sbt dotnet nuget composer bundler? gem rake apt apt-get dpkg brew dnf yum apk
-    pacman snap git gh glab hub svn docker dockerd podman buildah compose kubectl helm minikube kind
-    terraform tofu pulumi ansible(?:-\w+)? vagrant packer aws az gcloud gsutil doctl flyctl fly
-    heroku vercel netlify wrangler firebase supabase stripe twilio curl wget httpie ssh scp sftp
-    rsync psql pg_dump postgres mysql(?:dump)? mariadb redis(?:-cli)? mongo(?:sh|d)? sqlite3? g?make
-    cmake ninja bazel gcc g\+\+ clang ld tsc tsx eslint prettier biome jest vitest mocha karma
-    cypress playwright pytest unittest tox nox mypy ruff flake8 pylint black pyright rspec phpunit
-    javac? kotlinc? scalac? php ruby perl lua swiftc? xcodebuild pod flutter dart sudo su systemctl
-    journalctl nginx apache2? caddy traefik envoy haproxy openssl gpg ping dig nslookup nc telnet
-    ffmpeg convert unzip zip tar rg grep sed awk find xargs bash zsh fish dash sh cat rm cp mv ls
-    mkdir chmod df du kill ps lsof strace sentry(?:-cli)? codecov sonar(?:-scanner)? snyk trivy
-    renovate dependabot semgrep webpack vite rollup esbuild parcel turbo nx lerna next nuxt astro
-    electron chrome chromium puppeteer vault consul nomad etcdctl kafka\S* rabbitmq\S* mosquitto\S*
-    crontab
-""")
+_PROGRAMS = _any("programs")
 PROGRAM_PREFIX = re.compile(
     rf"^\W{{0,4}}(?:(?i:error|warn(?:ing)?|fatal|info|err!?)\W{{1,3}})?(?:\w+/)*"
     rf"(?:{_PROGRAMS})(?:\.(?:exe|cmd|sh))?(?:\[\d+\]|\(\d+\))?"
@@ -341,28 +330,7 @@ CRASH = re.compile(
 )
 """A program's last words, such as a stack that nothing in it has caught: no agent goes on then."""
 
-_BESIDE = _any(r"""
-    mcp mcp[-_]\w+ \w+[-_]mcp mcpservers? modelcontextprotocol hooks? plugins? extensions?
-    skills? telemetry statsig
-    posthog sentry segment amplitude mixpanel datadog launchdarkly growthbook opentelemetry otel
-    otlp analytics metrics (?<![</])titles? \w*titles? summar(?:y|ies|i[sz]er|i[sz]ation) small=true
-    (?:auto-?)?updat(?:e|er|es) version[ ]check self-update marketplace webhooks? lsp
-    language[ -]server rust-analyzer gopls pylsp tsserver jdtls clangd eslint formatter linter
-    tools? tool[ -]call bash shell terminal command subprocess child[ ]process dependency
-    dependencies packages? registry repositor(?:y|ies) indexer web[ -]?search web[ -]?fetch browser
-    crawler scraper image[ ]generation transcription speech tts suggestions? autocomplete
-    notification memory[ -]?(?:extract|sav|writ)\w*
-    metadata crash[ ]report(?:er)?
-    feedback changelog release[ ]notes side[ -]?chain sub-?agents?(?![ ]id=(?:-|none)) sub-?tasks?
-    tests? testing test_\w+ spec fixtures? assertion\w* epochs? training
-    embeddings? embedder rerank(?:er|ing)? vector[ ](?:store|index|database)
-    npm pip git github gitlab bitbucket slack jira linear notion discord figma stripe twilio
-    sendgrid
-    shopify salesforce kubernetes k8s kubelet terraform saml sso ldap database postgres
-    payment[ ](?:api|gateway|intent|provider|service)
-    (?:oauth|identity|credential|cloud)[ ]provider mysql redis mongo\w* kafka s3 ec2 lambda
-    dynamodb sqs sns route53 docker containerd weather maps calendar gmail drive
-""").replace("[ ]", " ")
+_BESIDE = _any("beside")
 BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
 """Words of a line's beginning about something other than the turn's model call."""
 
@@ -443,26 +411,10 @@ OTHER_CALL = re.compile(r"\btext-embedding-\w|/embeddings\b|/rerank\b|/images/ge
 
 # --- the form of a failed model call -------------------------------------------------------------
 
-_SDKS = _any(r"""
-    openai anthropic litellm groq cohere mistralai together ollama cerebras fireworks replicate
-    dashscope zhipuai volcenginesdkarkruntime xai_sdk vertexai google\.genai
-    google\.generativeai langchain_\w+ llama_index pydantic_ai instructor kosong async_openai rig
-    genai
-""")
-_AI_SDK_ERRORS = _any("""
-    APICallError RetryError LoadAPIKeyError NoSuchModelError TypeValidationError JSONParseError
-    InvalidResponseDataError EmptyResponseBodyError NoContentGeneratedError
-""")
-_OF_MODELS = _any(r"""
-    API(?:Connection(?:Timeout)?|Status|Timeout|Call|UserAbort|EmptyResponse|Provider\w{0,40})
-    APIContextOverflow\w{0,20} ContextWindowExceeded ContextLengthExceeded ModelOverloaded
-    ModelNotFound ChatProvider\w* GoogleGenerativeAI Provider(?:RateLimit|Auth|ModelNotFound)
-    LLM\w{0,30}
-""")
-_WITH_STATUS = _any("""
-    RateLimit Authentication InternalServer PermissionDenied Overloaded NotFound BadRequest
-    UnprocessableEntity ServiceUnavailable API
-""")
+_SDKS = _any("sdks")
+_AI_SDK_ERRORS = _any("ai_sdk_errors")
+_OF_MODELS = _any("of_models")
+_WITH_STATUS = _any("with_status")
 SDK_ERROR = re.compile(
     rf"\b(?:{_SDKS})(?:\.|::)(?:\w{{1,40}}(?:\.|::)){{0,6}}\w{{0,60}}?"
     r"(?:Error|Exception|Exhausted|Timeout)\b"
@@ -474,13 +426,7 @@ SDK_ERROR = re.compile(
 )
 """The name of a model SDK's error, or a frame of its stack."""
 
-_BODY_TYPES = _any(r"""
-    rate_limit_error rate_limit_exceeded overloaded_error insufficient_quota authentication_error
-    permission_error not_found_error billing_error api_error server_error timeout_error
-    request_too_large context_length_exceeded invalid_api_key model_not_found usage_limit_reached
-    exceeded_current_quota_error invalid_authentication_error engine_overloaded_error
-    invalid_request_error credit_balance\w* content_filter tokens_limit_reached server_overloaded
-""")
+_BODY_TYPES = _any("body_types")
 BODY = re.compile(
     rf"[\"']type[\"']\s*:\s*[\"']error[\"']\s*,\s*[\"']error[\"']\s*:\s*\{{"
     rf"|[\"']error[\"']\s*:\s*\{{(?=[^{{}}]{{0,2000}}?[\"']message[\"'])"
@@ -505,20 +451,7 @@ HOST = re.compile(
     r"|\bhost=[\"']([\w.-]+)[\"']"
     r"|\b(?:ENOTFOUND|EAI_AGAIN|lookup|resolve host:?|resolve) ([\w-]+(?:\.[\w-]+)+)"
 )
-_MODEL_HOSTS = _any(r"""
-    openai\.com openai\.azure\.com cognitiveservices\.azure\.com inference\.ai\.azure\.com
-    chatgpt\.com anthropic\.com claude\.com claude\.ai generativelanguage\.googleapis\.com
-    ai\.google\.dev (?:[\w-]+-)?aiplatform\.googleapis\.com cloudcode-pa\.googleapis\.com
-    aistudio\.google\.com bedrock[\w.-]*\.amazonaws\.com openrouter\.ai mistral\.ai groq\.com
-    deepseek\.com x\.ai grok\.com cohere\.(?:ai|com) together\.(?:ai|xyz) fireworks\.ai
-    perplexity\.ai cerebras\.ai nvidia\.com githubcopilot\.com models\.github\.ai
-    moonshot\.(?:ai|cn) kimi\.com z\.ai bigmodel\.cn dashscope[\w.-]*\.aliyuncs\.com qwen\.ai
-    volces\.com minimax\.(?:io|chat) minimaxi\.com siliconflow\.(?:cn|com) factory\.ai
-    sambanova\.ai hyperbolic\.xyz novita\.ai deepinfra\.com replicate\.com
-    (?:router|api-inference)\.huggingface\.co ollama\.com opencode\.ai
-    cline\.bot kilocode\.ai poe\.com nebius\.(?:ai|com)
-    baseten\.co cursor\.(?:sh|com) augmentcode\.com
-""")
+_MODEL_HOSTS = _any("model_hosts")
 BESIDE_HOST = re.compile(
     r"^(?:docs?|status|help|support|blog|community|cdn|assets|cookbook|learn)\.", re.IGNORECASE
 )

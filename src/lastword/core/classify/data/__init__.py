@@ -1,9 +1,8 @@
 """The classifier's tables as plain text, and their reader.
 
-A file's first lines say what its tables and rows are. They are read when a failure first needs
-them. `messages.txt`, `words.txt` and `transport.txt` are the tables of the modules of these names
-(`words.txt` that of `tokens`), the other files the pairs of words of `concepts`, one file a
-language.
+A file's first lines say what its tables and rows are. `words.txt` is read by `tokens`, a file with
+the name of a module by that module, and a language's file by `concepts` when a failure first needs
+it.
 """
 
 from __future__ import annotations
