@@ -174,7 +174,7 @@ def entries(session: str, number: int, at: float) -> Iterator[Entry]:
 
 
 def build(folder: Path, count: int) -> float:
-    """A store of so many entries in one run, written and brought in; gives the seconds."""
+    """Write that many entries of one run and bring them into a store; return the seconds."""
     turns = count // ENTRIES_A_TURN
     began = time.perf_counter()
     path = str(folder / "record.db")

@@ -1,6 +1,7 @@
 """The page with the help of every command, as the commands print it.
 
-Owns `docs/reference/help.md`: `python -m docs.help_page --write` makes it anew.
+Owns `docs/reference/help.md`, which is not in git: `.ci/docs` writes it for the site, by
+`python -m docs.help_page --write`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ HEAD = """\
 # The help of every command
 
 What `lastword COMMAND --help` prints. [Commands](commands.md) says what each of them is for.
-
-<!-- Made by `python -m docs.help_page --write`. -->
 """
 
 OF_THE_GATEWAY = ("token", "status", "reload", "stop")

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 PAGES = {
     "protocol/README.md": "protocol/index.md",
+    "protocol/gateway.md": "protocol/gateway.md",
     "protocol/CLIENTS.md": "protocol/clients.md",
     "protocol/AGENTS.md": "protocol/agents.md",
     "protocol/rfd/turn-failures.md": "protocol/turn-failures.md",

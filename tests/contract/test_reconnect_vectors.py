@@ -13,7 +13,7 @@ from tests.kit.places import PROTOCOL
 from tests.kit.reconnect_data import FOLDER, action_json, document, event_of, schedules
 from tests.kit.rows import every
 
-CONTRACT = (PROTOCOL / "README.md").read_text(encoding="utf-8")
+CONTRACT = (PROTOCOL / "gateway.md").read_text(encoding="utf-8")
 DESCRIPTION = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ from tests.kit.vector_format import MATCHERS, OPTIONS, STEP_KINDS, load_vectors
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEXT = (PROTOCOL / "README.md").read_text()
+TEXT = (PROTOCOL / "README.md").read_text() + (PROTOCOL / "gateway.md").read_text()
 VECTORS_TEXT = (PROTOCOL / "vectors" / "README.md").read_text()
 REQUIREMENTS: list[dict[str, Any]] = json.loads((PROTOCOL / "requirements.json").read_text())
 BY_ID = {requirement["id"]: requirement for requirement in REQUIREMENTS}

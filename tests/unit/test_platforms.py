@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure.exit_status import WINDOWS
 from tests.kit.places import ROOT as CHECKOUT
-from tests.kit.places import TESTS
 from tests.kit.sources import FILES, ROOT, module_of, nodes_of, tree_of
 
 if TYPE_CHECKING:
@@ -99,17 +98,3 @@ def test_the_page_has_every_exit_status_that_is_known_by_name() -> None:
     rows = re.findall(r"^\| (0x[0-9A-F]{8}) \| (.+) \| `(.+)` \|$", PAGE, re.MULTILINE)
     table = {int(code, 16): (name, reason) for code, name, reason in rows}
     assert table == WINDOWS
-
-
-def test_the_page_has_every_file_of_tests_that_linux_alone_can_play() -> None:
-    skips = (
-        r"""skipif\(\s*not (?:left_behind\.)?CAN_LOOK|skipif\(\s*(?:not )?sys\.platform\W.*linux"""
-    )
-    skipping = {
-        str(file.relative_to(CHECKOUT))
-        for folder in ("unit", "contract", "process", "interop")
-        for file in (TESTS / folder).rglob("test_*.py")
-        if re.search(skips, file.read_text())
-    }
-    assert skipping
-    assert skipping == set(re.findall(r"^\| `(tests/\S+\.py)` \|", PAGE, re.MULTILINE))

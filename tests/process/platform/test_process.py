@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.platform import signals
 from lastword.platform.process import Agent, Exit, spawn
+from lastword.platform.signals import SignalInbox
 from lastword.sidecar.stop import SIGNALLED_GRACE_SECONDS, TERM_GRACE_SECONDS, StopSequence
 from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
@@ -428,3 +430,19 @@ def test_a_start_that_runs_out_of_descriptors_leaves_none_behind(
     for fd in made:
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(fd)
+
+
+def test_a_signal_in_the_moment_of_reading_the_last_one_does_not_wait_for_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    later = [signal.SIGTERM]
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "set_wakeup_fd", lambda *_, **__: -1)
+    inbox = SignalInbox()
+    # The byte of either is read with the first, so that nothing wakes a loop for the second.
+    monkeypatch.setattr(signals, "read", lambda *_: later and inbox._note(later.pop(), None))
+    inbox._note(signal.SIGUSR1, None)
+    assert inbox.drain() == [signal.SIGUSR1, signal.SIGTERM]
+    assert inbox.drain() == []
+    os.close(inbox.fd)
+    os.close(inbox._write_end)

@@ -23,8 +23,8 @@ from lastword.core.classify.decide import decide
 from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
 from lastword.core.classify.pasted_error import parse_json, read_pasted
 from lastword.core.classify.prose import MODEL_CALL_ERRORS
-from lastword.core.classify.statuses import type_of_status
 from lastword.core.classify.text import GAP, as_text, fold, normalise, phrase_in
+from lastword.core.classify.tokens import type_of_status
 from lastword.core.classify.waits import read_waits
 from lastword.core.classify.writers import is_others, records
 from lastword.core.failure import wording

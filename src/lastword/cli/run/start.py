@@ -202,12 +202,13 @@ def _sink(
 
     What sends may take a while, and goes on after the sidecar's end where a process can be forked.
     """
-    if sys.platform == "win32" or not (reports or _is_traced()):
+    traced = _is_traced()
+    if sys.platform == "win32" or not (reports or traced):
         # Loaded at the first prompt.
         from lastword.record.sinks_of import sinks_of  # noqa: PLC0415
         from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
 
-        telemetry = _telemetry if _is_traced() else None
+        telemetry = _telemetry if traced else None
         start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
         try:
             return ThreadedRecorder(start)

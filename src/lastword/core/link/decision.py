@@ -264,7 +264,8 @@ def _by_form(text: str, *, alone: bool) -> Verdict | None:
 
     What an agent says `alone`, without a tool, is its own, whichever host it names.
     """
-    if not signs.may_be_error_by_form(text):
+    # Asked in the order of what it costs: most answers that speak of an error are more than one.
+    if not signs.may_be_error_by_form(text) or not late.prose.is_all_error(text):
         return None
     foreign = late.writers.is_others(text) if alone else late.writers.is_foreign(text)
     return None if foreign else late.prose.error_by_form(text, spoken_for=True)

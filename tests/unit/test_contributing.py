@@ -1,0 +1,34 @@
+"""CONTRIBUTING's walks through the code: each file and each function that they name is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tests.kit import sources
+from tests.kit.places import ROOT
+from tests.kit.rows import every
+
+WALKS = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+WALKS = WALKS.partition("## Five walks")[2].partition("\n## ")[0]
+NAMED = [
+    f"{file}: {name}"
+    for file, names in re.findall(r"`([\w/]+\.py)` \(([^)]+)\)", WALKS)
+    for name in re.findall(r"`([\w.]+)`", names)
+]
+
+
+def test_there_are_five_walks_of_five_steps() -> None:
+    assert len(re.findall(r"^\d\. ", WALKS, re.MULTILINE)) == 25
+    assert len(NAMED) >= 25
+    assert len(re.findall(r"\w+\.py", WALKS)) == len(re.findall(r"\.py` \(`", WALKS))
+
+
+@every("step", NAMED)
+def test_what_a_walk_names_is_there(step: str) -> None:
+    file, _, name = step.partition(": ")
+    body = ast.parse((sources.ROOT / file).read_text(encoding="utf-8")).body
+    for part in name.split("."):
+        named = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        (found,) = [node for node in body if isinstance(node, named) and node.name == part]
+        body = found.body
