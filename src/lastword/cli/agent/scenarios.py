@@ -14,7 +14,7 @@ from lastword.kit.agent.scenarios import GROUPS
 if TYPE_CHECKING:
     import argparse
 
-    from lastword.kit.agent.scenario import Scenario
+    from lastword.kit.agent.scenarios import Scenario
 
 INDENT = 4
 
