@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.kit.provider.target import Target, isolated, point
-from lastword.quirks.recipes import PRESETS, Recipe
+from lastword.quirks.setup import PRESETS, Recipe
 from tests.interop import toolchain
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from lastword.notify.settings import settings_of
 from lastword.platform.listeners import free_port
 from lastword.platform.tcp_sockets import read_tcp_sockets
 from lastword.platform.terminal import command_line
-from lastword.quirks import editors
+from lastword.quirks.setup import EDITORS
 from lastword.record import paths
 from lastword.sidecar import journals
 from lastword.sidecar.agent_start import AgentStart
@@ -291,7 +291,7 @@ def _versions(*, speaks_v2: bool) -> Observation:
     )
 
 
-_CLIENTS = {each.name: each.title for each in editors.ROWS} | {
+_CLIENTS = {each.name: each.title for each in EDITORS.values()} | {
     "typed": "takes agent_error",
     "older": "any other",
     "v2": "of version 2",
@@ -312,7 +312,7 @@ _SHOWN_AS = {
 def _editor(report: Report) -> str:
     """Return the editor named by --client, or the placeholder for any."""
     names = [row.client for row in report.rows] if len(report.rows) == 1 else []
-    return next((name for name in names if name in editors.EDITORS), "EDITOR")
+    return next((name for name in names if name in EDITORS), "EDITOR")
 
 
 def _text(report: Report) -> str:

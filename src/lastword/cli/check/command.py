@@ -20,7 +20,7 @@ from lastword.kit.check.checks import CheckVerdict
 from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find, is_in_front
 from lastword.kit.check.run import CheckSettings, UnknownCheckError, chosen, findings
 from lastword.kit.check.transcript import WaitLimits
-from lastword.quirks.recipes import PRESETS
+from lastword.quirks.setup import PRESETS
 
 if TYPE_CHECKING:
     import argparse

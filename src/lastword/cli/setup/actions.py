@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from lastword.cli.setup.remote import Remote
     from lastword.cli.setup.settings_file import SettingsFile
-    from lastword.quirks.agent_commands import AgentCommand
-    from lastword.quirks.editors import Editor
+    from lastword.quirks.setup import AgentCommand, Editor
 
 
 @dataclass(frozen=True, slots=True)

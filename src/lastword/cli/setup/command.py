@@ -23,13 +23,12 @@ from lastword.cli.words import meant_words
 from lastword.core.link.option_table import OPTIONS
 from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.elsewhere import FOLDER_EXPECTS, FolderMap
-from lastword.quirks.agent_commands import AGENTS
-from lastword.quirks.editors import BY_ALIAS, EDITORS, INSTEAD
+from lastword.quirks.setup import AGENTS, BY_ALIAS, EDITORS, INSTEAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.quirks.editors import Editor
+    from lastword.quirks.setup import Editor
 
 DESCRIPTION = """\
 Puts lastword in front of an agent in an editor's settings. Without --write,

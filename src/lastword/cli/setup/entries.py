@@ -1,6 +1,6 @@
 """Entries of agents in editors' settings, as JSON or as code.
 
-Owns their forms. `quirks.editors` says which editor uses which, with the evidence.
+Owns their forms. `quirks.setup` says which editor uses which, with the evidence.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from lastword.cli.setup.settings_text import render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lastword.quirks.agent_commands import AgentCommand
-    from lastword.quirks.editors import Editor
+    from lastword.quirks.setup import AgentCommand, Editor
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Locations of editors' settings on this machine, and default names.
 
-Owns expanding the table of `quirks.editors`, and the message for an unknown name.
+Owns expanding the table of `quirks.setup`, and the message for an unknown name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from lastword.quirks.editors import Editor
+    from lastword.quirks.setup import Editor
 
 _VARIABLE = re.compile(r"\{([A-Z_]++)\}")
 _WINDOWS_SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com)$", re.IGNORECASE)

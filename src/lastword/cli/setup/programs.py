@@ -18,7 +18,7 @@ from lastword.platform.program_folders import is_a_script_of_env, located_off_pa
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lastword.quirks.editors import Editor
+    from lastword.quirks.setup import Editor
 
 OURS = "lastword"
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|deno|bun|tsx|ruby|perl|php|(?:ba|z|da)?sh")

@@ -14,7 +14,7 @@ from lastword.cli.page import Page
 from lastword.cli.setup.locations import settings_paths, shown
 from lastword.cli.setup.programs import typed_command
 from lastword.platform.terminal import command_line
-from lastword.quirks import agent_commands, editors
+from lastword.quirks.setup import COMMANDS, EDITORS, READ_ON
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
         return
     page = Page(keeps_words=True)
     page.line("editors, and where each one's agents are set up:", "bold")
-    for editor in editors.ROWS:
+    for editor in EDITORS.values():
         lead = f"  {editor.name:{_NAME_COLUMNS}}"
         if editor.is_json:
             path = shown(settings_paths(editor, environment)[0], environment)
@@ -43,7 +43,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
             page.row(lead, f"{editor.title}: {editor.places[0]}; by hand")
     page.line()
     page.line("agents:", "bold")
-    for agent in agent_commands.ROWS:
+    for agent in COMMANDS:
         page.row(f"  {agent.name:{_NAME_COLUMNS}}", command_line(agent.command))
     page.line()
     page.line("For any other agent give its command: lastword setup zed -- CMD ARGS")
@@ -155,9 +155,9 @@ def _list_document(environment: Mapping[str, str]) -> dict[str, Any]:
                 "can_write": row.is_json,
                 "evidence": row.evidence,
                 "evidence_version": row.version,
-                "read_on": editors.READ_ON,
+                "read_on": READ_ON,
             }
-            for row in editors.ROWS
+            for row in EDITORS.values()
         ],
         "agents": [
             {
@@ -167,8 +167,8 @@ def _list_document(environment: Mapping[str, str]) -> dict[str, Any]:
                 "install": row.install,
                 "evidence": row.evidence,
                 "evidence_version": row.version,
-                "read_on": agent_commands.READ_ON,
+                "read_on": READ_ON,
             }
-            for row in agent_commands.ROWS
+            for row in COMMANDS
         ],
     }

@@ -2,7 +2,7 @@
 
 Owns looking at the command line, the program and the packages beside it (Linux). It does not
 guess: nothing is reported about an agent whose SDK is not found. Facts about SDKs are in
-`quirks.sdks`.
+`quirks.setup`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.kit.peer import processes
-from lastword.quirks import sdks
+from lastword.quirks import setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Sdk(NamedTuple):
     """An SDK.
 
     Attributes:
-        name: As `quirks.sdks` has it.
+        name: As `quirks.setup` has it.
         version: Its version.
     """
 
@@ -56,7 +56,7 @@ def built_on(mark: str) -> Sdk | None:
 
 def blame(check: str, sdk: Sdk) -> str:
     """Return whose fault a finding is, by what is known of the SDK; empty where nothing is."""
-    for row in sdks.ROWS:
+    for row in setup.SDK_FAULTS:
         if row.sdk == sdk.name and check in row.checks:
             where = "" if row.version == sdk.version else f", seen in {row.version}"
             return f"the SDK, {sdk.name} {sdk.version}: it {row.does}{where}"
@@ -74,16 +74,16 @@ def _shown_by(program: str, words: tuple[str, ...], folder: str) -> Sdk | None:
         return next((match for path in files if (match := _of_python(path, words[0]))), None)
     if kind == "java":
         jar = _JAR.search(" ".join(words))
-        return Sdk(sdks.KOTLIN, jar[1]) if jar else None
+        return Sdk(setup.KOTLIN, jar[1]) if jar else None
     return _of_binary(Path(program))
 
 
 def _of_node(script: Path) -> Sdk | None:
     """Return the package that a script's imports would find."""
     for folder in script.parents:
-        package = folder / "node_modules" / sdks.TYPESCRIPT / "package.json"
+        package = folder / "node_modules" / setup.TYPESCRIPT / "package.json"
         if package.is_file():
-            return Sdk(sdks.TYPESCRIPT, str(json.loads(package.read_text())["version"]))
+            return Sdk(setup.TYPESCRIPT, str(json.loads(package.read_text())["version"]))
     return None
 
 
@@ -98,7 +98,7 @@ def _of_python(script: Path, python: str) -> Sdk | None:
             return None
     for home in homes:
         for info in home.glob("agent_client_protocol-*.dist-info"):
-            return Sdk(sdks.PYTHON, info.name.split("-")[1].removesuffix(".dist"))
+            return Sdk(setup.PYTHON, info.name.split("-")[1].removesuffix(".dist"))
     return None
 
 
@@ -116,7 +116,7 @@ def _imports(package: Path) -> bool:
 def _of_binary(path: Path) -> Sdk | None:
     """Return what stands in a compiled program: its dependencies, or where its sources were."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for name, pattern in ((sdks.GO, _GO), (sdks.RUST, _RUST)):
+        for name, pattern in ((setup.GO, _GO), (setup.RUST, _RUST)):
             match = pattern.search(data)
             if match:
                 return Sdk(name, match[1].decode())

@@ -1,7 +1,7 @@
 """The target of an agent's model calls, and an agent that is made to call it.
 
 Owns the key that is sent, and the home and environment in which nothing else can be called. What
-each agent needs for that is in `quirks.recipes`.
+each agent needs for that is in `quirks.setup`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lastword.kit.provider.dialects import MODEL
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lastword.quirks.recipes import Recipe
+    from lastword.quirks.setup import Recipe
 
 API_KEY = "sk-lastword-interop-4f9c1e7ab2d84c60-DoNotLeak"
 """The secret that every agent is given, and that no frame may contain."""

@@ -11,7 +11,7 @@ import pytest
 from lastword.cli.setup import actions
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.settings_text import SettingsError
-from lastword.quirks.editors import EDITORS
+from lastword.quirks.setup import EDITORS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.cli.setup import locations, programs
-from lastword.quirks.editors import EDITORS
+from lastword.quirks.setup import EDITORS
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
