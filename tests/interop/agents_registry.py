@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.kit.provider.target import Target, isolated, point
+from lastword.kit.provider.server import Target, isolated, point
 from lastword.quirks.setup import PRESETS, Recipe
 from tests.interop import toolchain
 

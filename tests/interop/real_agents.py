@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lastword.kit.provider.target import API_KEY, Target, isolated, point
+from lastword.kit.provider.server import API_KEY, Target, isolated, point
 from lastword.quirks.setup import PRESETS
 from tests.interop.agents_registry import AGENTS as AGENTS_OF_TABLE
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from lastword.kit.check.checks import CHECKS, CheckVerdict
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckSettings, findings
-from lastword.kit.check.sdk import Sdk, blame
+from lastword.kit.check.stage import Sdk, blame
 from lastword.quirks import setup
 from tests.interop.official_schema import official_folder
 

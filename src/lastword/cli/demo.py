@@ -18,8 +18,7 @@ from lastword.cli.progress import Progress
 from lastword.cli.svg import THEMES, terminal_svg
 from lastword.core.failure.taxonomy import AgentError
 from lastword.kit.demo.client import PATIENCE_SECONDS, DemoTurn, run_turn, shown_by_zed
-from lastword.kit.provider.failures import ProviderFailure
-from lastword.kit.provider.server import Provider
+from lastword.kit.provider.server import Provider, ProviderFailure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

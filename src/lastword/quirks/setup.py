@@ -3,7 +3,7 @@
 Owns where an editor keeps its settings and the form of an agent's entry there, which `cli.setup`
 reads and writes; the command with which each agent speaks ACP, which stands in the entry after
 `lastword run --`; the files and variables that point an agent to a given provider, which
-`kit.provider.target` writes into a home; and what every agent built on an SDK does wrong, so that
+`kit.provider.server` writes into a home; and what every agent built on an SDK does wrong, so that
 its author is not blamed.
 """
 

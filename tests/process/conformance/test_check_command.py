@@ -22,7 +22,7 @@ from lastword.cli.check.command import _rounded
 from lastword.kit.check.checks import CHECKS
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings
-from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.check.stage import WaitLimits
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.command import command
 from tests.kit.gateway.serving import until

@@ -16,7 +16,7 @@ from lastword import quirks
 from lastword.core.failure.error_object import Details
 from lastword.core.failure.ladder import Rung
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.kit.provider.target import Target, point
+from lastword.kit.provider.server import Target, point
 from lastword.quirks import Quirk, agents, clients, journals, setup, wire
 from tests.kit.rows import every
 

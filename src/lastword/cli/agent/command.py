@@ -20,7 +20,7 @@ from lastword.core.failure.ladder import AUTO, Rung
 from lastword.core.failure.rungs import ALIASES
 from lastword.core.link.option_table import OPTIONS
 from lastword.kit.agent.scenarios import SCENARIOS, unknown
-from lastword.kit.agent.script_files import YAML_SUFFIXES, ScriptError, load
+from lastword.kit.agent.script import YAML_SUFFIXES, ScriptError, load
 from lastword.platform.files import name_for_child
 
 if TYPE_CHECKING:

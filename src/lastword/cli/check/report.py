@@ -9,8 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lastword.cli.page import Page
-from lastword.kit.check.baseline import COUNTING, outlived, reason_for
 from lastword.kit.check.checks import CheckVerdict, Finding
+from lastword.kit.check.documents import COUNTING, outlived, reason_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

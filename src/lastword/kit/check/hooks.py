@@ -13,8 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lastword.kit.peer import MARK
-from lastword.kit.provider.server import ProviderScenario
-from lastword.kit.provider.target import API_KEY, Target, isolated, point
+from lastword.kit.provider.server import API_KEY, ProviderScenario, Target, isolated, point
 from lastword.quirks.setup import PRESETS
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from lastword.kit.check.checks import CHECKS, Check, CheckVerdict, Finding
 from lastword.kit.check.checks.model import shown
 from lastword.kit.check.probes import ACTS, Played, play
-from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.check.stage import WaitLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from lastword.core.protocol import acp
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
 from lastword.kit.check.probes import JUNK, NO_METHOD, PLAIN_ID, TEXT_ID
-from lastword.kit.check.stage import FUTURE_VERSION
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.stage import FUTURE_VERSION, UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import Transcript
     from lastword.kit.peer import PeerEvent
 
 IN_FRONT = "`lastword run --` in front corrects it"

@@ -15,13 +15,13 @@ from lastword.kit.check.checks.failure_frames import (
 )
 from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed
 from lastword.kit.check.checks.turns import missing_answer, shows
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.stage import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lastword.kit.check.checks.failure_frames import Payload
-    from lastword.kit.check.transcript import ObservedTurn, Transcript
+    from lastword.kit.check.stage import ObservedTurn, Transcript
     from lastword.kit.peer import PeerEvent
 
 MAX_FRAME_BYTES = 60 * 1024

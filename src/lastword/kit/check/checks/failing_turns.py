@@ -11,13 +11,13 @@ from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.checks.failure_frames import error_in, payload_in_answer, reports_failure
 from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed, quoted, warned
 from lastword.kit.check.checks.turns import missing_answer, shows, stop_reason
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.stage import UnreachedError
 from lastword.kit.provider.server import ProviderScenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.check.transcript import ObservedTurn, Transcript
+    from lastword.kit.check.stage import ObservedTurn, Transcript
 
 MISLEADING_CODES = {
     acp.RESOURCE_NOT_FOUND,

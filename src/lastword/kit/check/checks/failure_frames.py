@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import acp
 from lastword.kit.check.checks.turns import stop_reason
-from lastword.kit.check.transcript import NotApplicableError
+from lastword.kit.check.stage import NotApplicableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lastword.kit.check.transcript import ObservedTurn, Transcript
+    from lastword.kit.check.stage import ObservedTurn, Transcript
     from lastword.kit.peer import PeerEvent
 
 Payload = dict[str, Any]

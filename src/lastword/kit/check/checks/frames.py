@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.stage import UnreachedError
 from lastword.kit.peer import read
-from lastword.kit.provider.target import API_KEY
+from lastword.kit.provider.server import API_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import Transcript
     from lastword.kit.peer import PeerEvent
 
 

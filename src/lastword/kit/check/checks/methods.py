@@ -9,14 +9,14 @@ from lastword.core.protocol import acp
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
 from lastword.kit.check.checks.shapes import worst
 from lastword.kit.check.checks.turns import shows
+from lastword.kit.check.probes import LARGE_IDS, LIST, OPTIONAL
 from lastword.kit.check.schema import Weight, official
-from lastword.kit.check.session_probes import LARGE_IDS, LIST, OPTIONAL
-from lastword.kit.check.transcript import NotApplicableError, UnreachedError
+from lastword.kit.check.stage import NotApplicableError, UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import Transcript
     from lastword.kit.peer import PeerEvent
 
 NEEDS = {

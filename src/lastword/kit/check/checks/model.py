@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from lastword.core.redact.redactor import Redactor
 from lastword.kit.check.probes import ACTS, Played
-from lastword.kit.check.sdk import blame
-from lastword.kit.check.transcript import NotApplicableError, UnreachedError
-from lastword.kit.provider.target import API_KEY
+from lastword.kit.check.stage import NotApplicableError, UnreachedError, blame
+from lastword.kit.provider.server import API_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import Transcript
     from lastword.kit.peer import PeerEvent
 
     Judge = Callable[[Sequence[Transcript]], "Finding"]

@@ -17,14 +17,14 @@ from lastword.core.failure.taxonomy import (
 )
 from lastword.kit.check.checks.failure_frames import payloads
 from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.stage import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from enum import StrEnum
 
     from lastword.kit.check.checks.failure_frames import Payload
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import Transcript
 
 SPOKEN = (*FAILING, "plain", "consenting", "crash")
 """The acts in which a speaker sends a payload."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.stage import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import Transcript
 
 MUCH_STDERR_BYTES = 1 << 20
 _UNSEEN = "it was not seen to exit by itself"

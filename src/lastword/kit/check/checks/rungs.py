@@ -17,12 +17,12 @@ from lastword.kit.check.checks.failure_frames import (
 )
 from lastword.kit.check.checks.model import EVERY_ACT, FAILING, Finding, check, failed, passed
 from lastword.kit.check.checks.turns import stop_reason
-from lastword.kit.check.transcript import NotApplicableError, UnreachedError, advertised
+from lastword.kit.check.stage import NotApplicableError, UnreachedError, advertised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import Transcript
 
 _KEEP = "Clients rely on this: keep to protocol/README.md."
 

@@ -8,13 +8,13 @@ from lastword.core.protocol import acp
 from lastword.kit.check.checks.failure_frames import payload_in_answer
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
 from lastword.kit.check.schema import Departure, Weight, official
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.stage import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lastword.kit.check.schema import OfficialSchema
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import Transcript
     from lastword.kit.peer import PeerEvent
 
 _OWN = acp.AGENT_ERROR_KINDS | acp.AGENT_RETRY_KINDS

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from lastword.core.protocol import acp
 from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.stage import UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.check.transcript import ObservedTurn, Transcript
+    from lastword.kit.check.stage import ObservedTurn, Transcript
     from lastword.kit.peer import PeerEvent
 
 ENDS_CANCELLED = "`lastword run --` in front ends a turn that does not answer"
