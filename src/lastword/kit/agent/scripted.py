@@ -43,13 +43,7 @@ from lastword.platform.files import read_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lastword.kit.agent.script import (
-        ClientRequest,
-        Repeat,
-        RetryStep,
-        Steps,
-        Tool,
-    )
+    from lastword.kit.agent.script import ClientRequest, Repeat, RetryStep, Steps, Tool
 
 
 INFO = {"name": "lastword-agent", "version": __version__}
