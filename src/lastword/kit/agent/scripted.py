@@ -10,12 +10,13 @@ way round.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -43,7 +44,7 @@ from lastword.platform.files import read_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lastword.kit.agent.script import ClientRequest, Repeat, RetryStep, Steps, Tool
+    from lastword.kit.agent.script import RetryStep, Steps, Tool
 
 
 INFO = {"name": "lastword-agent", "version": __version__}
@@ -257,36 +258,70 @@ class PlayedTurn:
 
 def _all(turn: PlayedTurn, steps: Steps) -> None:
     for step in steps:
-        name, value = step.action
         turn.pause(0)
-        _DOES[name](turn, value)
+        _do(turn, *step.action)
 
 
-def _say(turn: PlayedTurn, text: str) -> None:
-    turn.wire.chunk(turn.session_id, "agent_message_chunk", text, turn.message_id)
+def _do(turn: PlayedTurn, step: str, value: Any) -> None:  # noqa: C901, PLR0912 - one case a step
+    wire, session = turn.wire, turn.session_id
+    match step:
+        case "say":
+            wire.chunk(session, "agent_message_chunk", value, turn.message_id)
+        case "think":
+            wire.chunk(session, "agent_thought_chunk", value, f"{turn.message_id}-thought")
+        case "tool":
+            wire.tool(session, value)
+        case "update":
+            wire.update(session, value)
+        case "ask":
+            number = wire.request(session, value.method, value.params)
+            if value.wait:
+                turn.answers.wait(number, turn.cancelled.is_set)
+        case "ask_permission":
+            turn.answers.wait(wire.permission(session, value), turn.cancelled.is_set)
+        case "ask_permissions":
+            _request_permissions(turn, value)
+        case "wait":
+            turn.pause(value)
+        case "silence":
+            turn.pause(FOR_EVER_SECONDS)
+        case "retry":
+            wire.retry(session, value)
+            turn.pause(value.wait)
+        case "repeat":
+            for _ in range(value.times) if value.times else itertools.repeat(None):
+                _all(turn, value.steps)
+        case "fail":
+            wire.fail(turn.prompt, session, value)
+        case "result":
+            whole = {"stopReason": value} if isinstance(value, str) else value
+            wire.end(turn.prompt, session, whole)
+        case "raw":
+            _write_raw(turn, value)
+        case "bytes":
+            wire.write(bytes.fromhex(value))
+        case "fill":
+            wire.chunk(session, "agent_message_chunk", "x" * value, turn.message_id)
+        case _:
+            _do_to_process(turn, step, value)
 
 
-def _think(turn: PlayedTurn, text: str) -> None:
-    turn.wire.chunk(turn.session_id, "agent_thought_chunk", text, f"{turn.message_id}-thought")
-
-
-def _tool(turn: PlayedTurn, tool: Tool) -> None:
-    turn.wire.tool(turn.session_id, tool)
-
-
-def _update(turn: PlayedTurn, update: dict[str, Any]) -> None:
-    turn.wire.update(turn.session_id, update)
-
-
-def _request(turn: PlayedTurn, request: ClientRequest) -> None:
-    number = turn.wire.request(turn.session_id, request.method, request.params)
-    if request.wait:
-        turn.answers.wait(number, turn.cancelled.is_set)
-
-
-def _request_permission(turn: PlayedTurn, title: str) -> None:
-    number = turn.wire.permission(turn.session_id, title)
-    turn.answers.wait(number, turn.cancelled.is_set)
+def _do_to_process(turn: PlayedTurn, step: str, value: Any) -> None:
+    match step:
+        case "stderr":
+            write_all(STDERR, value.encode("utf-8", "surrogatepass") + b"\n")
+        case "exit":
+            os._exit(value)
+        case "kill":
+            own = signal.Signals.__members__.get(value)  # Windows has few of them
+            die(own if own is not None else signal_number(value) or 0)
+        case "hang":
+            turn.wire.freeze()
+            hang()
+        case "child":
+            start_child(value, apart=True)  # as a real agent's: it outlives the agent and its group
+        case "close":
+            os.close(STDIN if value == "stdin" else STDOUT)
 
 
 def _request_permissions(turn: PlayedTurn, titles: tuple[str, ...]) -> None:
@@ -298,98 +333,19 @@ def _request_permissions(turn: PlayedTurn, titles: tuple[str, ...]) -> None:
         turn.answers.wait(number, turn.cancelled.is_set)
     turn.pause(0)
     for title, number in zip(titles, numbers, strict=True):
-        _say(turn, f"{title}: {turn.answers.outcome_of(number)}. ")
+        _do(turn, "say", f"{title}: {turn.answers.outcome_of(number)}. ")
 
 
-def _retry(turn: PlayedTurn, retry: RetryStep) -> None:
-    turn.wire.retry(turn.session_id, retry)
-    turn.pause(retry.wait)
-
-
-def _repeat(turn: PlayedTurn, repeat: Repeat) -> None:
-    done = 0
-    while not repeat.times or done < repeat.times:
-        _all(turn, repeat.steps)
-        done += 1
-
-
-def _fail(turn: PlayedTurn, fail: Fail) -> None:
-    turn.wire.fail(turn.prompt, turn.session_id, fail)
-
-
-def _result(turn: PlayedTurn, result: str | dict[str, Any]) -> None:
-    whole = {"stopReason": result} if isinstance(result, str) else result
-    turn.wire.end(turn.prompt, turn.session_id, whole)
-
-
-def _raw(turn: PlayedTurn, line: object) -> None:
+def _write_raw(turn: PlayedTurn, line: object) -> None:
     own = json.dumps(turn.prompt)
     # In JSON a placeholder is a text, quotes and all; in a text it stands for itself.
-    text = line.replace("$id", own) if isinstance(line, str) else _filled(line, own)
-    turn.wire.write(
-        text.replace("$session", turn.session_id).encode("utf-8", "surrogatepass") + b"\n"
+    text = (
+        line.replace("$id", own)
+        if isinstance(line, str)
+        else json.dumps(line).replace('"$id"', own)
     )
-
-
-def _filled(line: object, own: str) -> str:
-    return json.dumps(line).replace('"$id"', own)
-
-
-def _fill(turn: PlayedTurn, count: int) -> None:
-    _say(turn, "x" * count)
-
-
-def _stderr(_turn: PlayedTurn, text: str) -> None:
-    write_all(STDERR, text.encode("utf-8", "surrogatepass") + b"\n")
-
-
-def _exit(_turn: PlayedTurn, code: int) -> NoReturn:
-    os._exit(code)
-
-
-def _kill(_turn: PlayedTurn, name: str) -> NoReturn:
-    own = signal.Signals.__members__.get(name)  # Windows has few of them
-    die(own if own is not None else signal_number(name) or 0)
-
-
-def _hang(turn: PlayedTurn, _: object) -> NoReturn:
-    turn.wire.freeze()
-    hang()
-
-
-def _child(_turn: PlayedTurn, seconds: float) -> None:
-    # As a real agent's: it outlives the agent and its group.
-    start_child(seconds, apart=True)
-
-
-def _close(_turn: PlayedTurn, stream: str) -> None:
-    os.close(STDIN if stream == "stdin" else STDOUT)
-
-
-_DOES: dict[str, Callable[[PlayedTurn, Any], None]] = {
-    "say": _say,
-    "think": _think,
-    "tool": _tool,
-    "update": _update,
-    "ask": _request,
-    "ask_permission": _request_permission,
-    "ask_permissions": _request_permissions,
-    "wait": PlayedTurn.pause,
-    "silence": lambda turn, _: turn.pause(FOR_EVER_SECONDS),
-    "retry": _retry,
-    "repeat": _repeat,
-    "fail": _fail,
-    "result": _result,
-    "raw": _raw,
-    "bytes": lambda turn, text: turn.wire.write(bytes.fromhex(text)),
-    "fill": _fill,
-    "stderr": _stderr,
-    "exit": _exit,
-    "kill": _kill,
-    "hang": _hang,
-    "child": _child,
-    "close": _close,
-}
+    text = text.replace("$session", turn.session_id)
+    turn.wire.write(text.encode("utf-8", "surrogatepass") + b"\n")
 
 
 LIST = "session/list"
