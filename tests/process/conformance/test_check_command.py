@@ -20,6 +20,7 @@ import pytest
 
 from lastword.cli.check.command import _rounded
 from lastword.kit.check.checks import CHECKS
+from lastword.kit.check.checks.model import JUDGES
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings
 from lastword.kit.check.stage import WaitLimits
@@ -213,6 +214,10 @@ def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path) -> None:
     assert b"Traceback" not in err
     for pid in pids.read_text().split():
         until("the agent is gone", lambda pid=pid: not Path(f"/proc/{pid}").exists())
+
+
+def test_every_function_that_judges_a_check_has_a_row_of_it() -> None:
+    assert JUDGES.keys() == CHECKS.keys()
 
 
 SILENT = (sys.executable, "-c", "import time; time.sleep(3600)")

@@ -517,7 +517,6 @@ class ScriptedAgent(PlainAgent):
         return {"configOptions": [option]}
 
     def _choose(self, request_id: object, params: dict[str, Any]) -> None:
-        """Do with the choice of a model what the script says."""
         model = str(params.get("value"))
         what = self._script.models.get(model, "refuse")
         if what == "crash":

@@ -54,6 +54,43 @@ _CAPABILITIES = {
 OPTIONAL = tuple(_CAPABILITIES)
 """Methods that an agent may have and then has to advertise."""
 
+NO_METHOD = "session/no_such_method"
+"""No extension's name: those begin with `_`, and an agent may take them all."""
+PLAIN_ID = 7
+TEXT_ID = "a text"
+LONG_BYTES = 1 << 20
+PAUSE_SECONDS = 0.05
+
+NEGOTIATED: dict[str, Any] = {"_meta": {"agent_error": {"version": 1}}}
+CONSENTING: dict[str, Any] = {
+    "_meta": {"agent_error": {"version": 1, "stop_reason": True, "retry": True}}
+}
+MALFORMED: dict[str, Any] = {"_meta": {"agent_error": {"version": "1"}}}
+
+LASTING_SECONDS = 1.0
+"""A turn that takes this long can be disturbed well before its end."""
+
+SETTLE_SECONDS = 0.25
+"""An agent may die a little later, and still answer in between."""
+
+JUNK: dict[str, tuple[bytes, ...]] = {
+    "text": (b"Hello, are you there?\n",),
+    "scalars": (b"42\n", b'"text"\n', b"null\n", b"[1, 2]\n", b"[]\n"),
+    "blank": (b"\n", b"   \n", b"\r\n"),
+    "utf8": (b'{"jsonrpc":"2.0","method":"_lastword/bytes","params":{"text":"\xff\xfe"}}\n',),
+}
+"""Lines that are not messages, by kind; each is sent alone, so that its effect is known."""
+
+FAILURES = (
+    ProviderScenario.UNAUTHORIZED,
+    ProviderScenario.RATE_LIMITED,
+    ProviderScenario.BAD_GATEWAY,
+    ProviderScenario.CONTEXT_OVERFLOW,
+    ProviderScenario.CUT,
+    ProviderScenario.CUT_IN_TOOL,
+    ProviderScenario.EMPTY,
+)
+
 
 def advertises(welcome: Frame, method: str) -> bool:
     """Return whether an agent said that it has a method."""
@@ -207,19 +244,7 @@ def _close(talk: Conversation) -> None:
     talk.transcript.notes["again"] = talk.answer_to(talk.request_session())
 
 
-SESSION_ACTS: dict[str, Callable[[Conversation], None]] = {
-    "optional": _optional,
-    "large_ids": _large_ids,
-    "burst": _burst,
-    "list": _list,
-    "load": _returning(acp.LOAD),
-    "resume": _returning(acp.RESUME),
-    "close": _close,
-}
-
-
 def _begin(talk: Conversation, session: str) -> ObservedTurn:
-    """Begin a turn in which the agent may ask for a permission."""
     return talk.prompt(session, ProviderScenario.HEALTHY_TOOL, talk.hooks.permission_prompt)
 
 
@@ -261,50 +286,6 @@ def _two_questions(talk: Conversation) -> None:
     for turn in (second, first) if at_once else (first, second):
         talk.peer.allow_dialogs(turn.session)
         talk.finish(turn)
-
-
-QUESTION_ACTS: dict[str, Callable[[Conversation], None]] = {
-    "cancel_in_question": _cancel_in_question,
-    "two_questions": _two_questions,
-}
-
-
-NO_METHOD = "session/no_such_method"
-"""No extension's name: those begin with `_`, and an agent may take them all."""
-PLAIN_ID = 7
-TEXT_ID = "a text"
-LONG_BYTES = 1 << 20
-PAUSE_SECONDS = 0.05
-
-NEGOTIATED: dict[str, Any] = {"_meta": {"agent_error": {"version": 1}}}
-CONSENTING: dict[str, Any] = {
-    "_meta": {"agent_error": {"version": 1, "stop_reason": True, "retry": True}}
-}
-MALFORMED: dict[str, Any] = {"_meta": {"agent_error": {"version": "1"}}}
-
-LASTING_SECONDS = 1.0
-"""A turn that takes this long can be disturbed well before its end."""
-
-SETTLE_SECONDS = 0.25
-"""An agent may die a little later, and still answer in between."""
-
-JUNK: dict[str, tuple[bytes, ...]] = {
-    "text": (b"Hello, are you there?\n",),
-    "scalars": (b"42\n", b'"text"\n', b"null\n", b"[1, 2]\n", b"[]\n"),
-    "blank": (b"\n", b"   \n", b"\r\n"),
-    "utf8": (b'{"jsonrpc":"2.0","method":"_lastword/bytes","params":{"text":"\xff\xfe"}}\n',),
-}
-"""Lines that are not messages, by kind; each is sent alone, so that its effect is known."""
-
-FAILURES = (
-    ProviderScenario.UNAUTHORIZED,
-    ProviderScenario.RATE_LIMITED,
-    ProviderScenario.BAD_GATEWAY,
-    ProviderScenario.CONTEXT_OVERFLOW,
-    ProviderScenario.CUT,
-    ProviderScenario.CUT_IN_TOOL,
-    ProviderScenario.EMPTY,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -665,14 +646,21 @@ ACTS: dict[str, Callable[[Conversation], None]] = {
     "params": _params,
     "early": _early,
     "future": _future,
-    **SESSION_ACTS,
+    "optional": _optional,
+    "large_ids": _large_ids,
+    "burst": _burst,
+    "list": _list,
+    "load": _returning(acp.LOAD),
+    "resume": _returning(acp.RESUME),
+    "close": _close,
     "framing": _framing,
     **{f"junk:{kind}": _junk(kind) for kind in JUNK},
     "sessions": _sessions,
     "tool": _tool,
     "cancel": _cancel(ProviderScenario.HANG_AFTER_TEXT),
     "cancel_silent": _cancel(ProviderScenario.HANG),
-    **QUESTION_ACTS,
+    "cancel_in_question": _cancel_in_question,
+    "two_questions": _two_questions,
     "eof_in_turn": _eof_in_turn,
     "deaf": _deaf,
     "plain": _as_speaker({}, ProviderScenario.UNAUTHORIZED),

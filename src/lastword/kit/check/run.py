@@ -85,7 +85,6 @@ def chosen(words: Iterable[str]) -> list[Check]:
 
 
 def _unknown(word: str) -> str:
-    """Return the sentence for an unknown check."""
     choices = {
         name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)
     }

@@ -218,7 +218,6 @@ def _left(result: ConversationResult) -> list[Observation]:
 
 
 def _tail(result: ConversationResult) -> dict[str, Any]:
-    """Return the end of stderr, without secrets."""
     text = redact_text(_text(result.stderr).strip())[-MAX_TAIL_CHARS:]
     return {"stderr": text} if text else {}
 
