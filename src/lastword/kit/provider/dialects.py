@@ -46,16 +46,12 @@ class _OpenAI:
 
     def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
         """Yield a whole answer that asks for one shell command."""
-        function = {"name": tool, "arguments": json.dumps(_tool_input(tool, command))}
-        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
-        yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
+        yield self._call(model, tool, json.dumps(_tool_input(tool, command)))
         yield from self.end(model, "tool_calls")
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
         """Yield the beginning of such an answer: the command is not whole."""
-        function = {"name": tool, "arguments": json.dumps(_tool_input(tool, TOOL_COMMAND))[:8]}
-        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
-        yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
+        yield self._call(model, tool, json.dumps(_tool_input(tool, TOOL_COMMAND))[:8])
 
     def whole(self, model: str) -> Json:
         """Return the text as one answer without a stream."""
@@ -68,6 +64,11 @@ class _OpenAI:
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": _OPENAI_USAGE,
         }
+
+    def _call(self, model: str, tool: str, arguments: str) -> bytes:
+        function = {"name": tool, "arguments": arguments}
+        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
+        return self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
 
     def _chunk(self, model: str, delta: Json, reason: str | None = None) -> bytes:
         chunk: Json = {
@@ -98,18 +99,16 @@ class _Anthropic:
         yield self._event("message_stop", {})
 
     def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
-        yield self._start(model)
-        yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
-        yield self._delta(
-            {"type": "input_json_delta", "partial_json": json.dumps(_tool_input(tool, command))}
-        )
+        yield from self._call(model, tool, json.dumps(_tool_input(tool, command)))
         yield from self.end(model, "tool_use")
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        yield from self._call(model, tool, json.dumps(_tool_input(tool, TOOL_COMMAND))[:8])
+
+    def _call(self, model: str, tool: str, arguments: str) -> Iterator[bytes]:
         yield self._start(model)
         yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
-        begun = json.dumps(_tool_input(tool, TOOL_COMMAND))[:8]
-        yield self._delta({"type": "input_json_delta", "partial_json": begun})
+        yield self._delta({"type": "input_json_delta", "partial_json": arguments})
 
     def whole(self, model: str) -> Json:
         block = {"type": "text", "text": "".join(TEXT)}
