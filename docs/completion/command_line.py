@@ -28,8 +28,7 @@ from lastword.cli.stats import parser as stats
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.check.checks import CHECKS
 from lastword.kit.doctor.clients import CLIENTS
-from lastword.quirks.agent_commands import AGENTS
-from lastword.quirks.editors import EDITORS
+from lastword.quirks.setup import AGENTS, EDITORS
 
 if TYPE_CHECKING:
     import argparse

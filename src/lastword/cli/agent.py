@@ -23,13 +23,13 @@ from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.kit.agent import rungs as ladder
 from lastword.kit.agent.scenarios import GROUPS, SCENARIOS, unknown
-from lastword.kit.agent.script_files import YAML_SUFFIXES, ScriptError, load
+from lastword.kit.agent.script import YAML_SUFFIXES, ScriptError, load
 from lastword.platform.files import name_for_child
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.agent.scenario import Scenario
+    from lastword.kit.agent.scenarios import Scenario
     from lastword.kit.agent.script import Script
 
 

@@ -15,13 +15,13 @@ from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, positive_seconds
 from lastword.cli.progress import Progress
-from lastword.kit.check import baseline, documents, published
-from lastword.kit.check.baseline import COUNTING, outlived, reason_for
+from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict, Finding
+from lastword.kit.check.documents import COUNTING, outlived, reason_for
 from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find, is_in_front
 from lastword.kit.check.run import CheckSettings, UnknownCheckError, chosen, findings
-from lastword.kit.check.transcript import WaitLimits
-from lastword.quirks.recipes import PRESETS
+from lastword.kit.check.stage import WaitLimits
+from lastword.quirks.setup import PRESETS
 
 if TYPE_CHECKING:
     import argparse
@@ -193,8 +193,8 @@ def main(arguments: Sequence[str]) -> int:
         if options.list:
             return _list(checks, as_json=options.json)
         settings = _settings(options, agent)
-        reasons = baseline.load(options.baseline) if options.baseline else {}
-    except (HookError, UnknownCheckError, baseline.BaselineError) as error:
+        reasons = documents.load_baseline(options.baseline) if options.baseline else {}
+    except (HookError, UnknownCheckError, documents.BaselineError) as error:
         sys.stderr.write(f"lastword check: {error}\n")
         return 2
     # The agents run in their own sessions, so neither signal reaches them, not even when the
@@ -338,7 +338,7 @@ def _check(
             rows.append((row, finding))
             if not options.json:
                 in_front = is_in_front(settings.command)
-                reason = baseline.reason_for(row, finding, reasons)
+                reason = documents.reason_for(row, finding, reasons)
                 show(page, row, finding, is_in_front=in_front, reason=reason)
                 with progress.aside():
                     sys.stdout.write(page.drain())
@@ -369,9 +369,9 @@ def _publish(
     if options.junit:
         documents.write_whole(options.junit, documents.junit(command, rows, seconds, reasons))
     if options.sarif:
-        documents.write_whole(options.sarif, published.sarif(command, rows, reasons))
+        documents.write_whole(options.sarif, documents.sarif(command, rows, reasons))
     if options.badge:
-        documents.write_whole(options.badge, published.badge(rows, reasons))
+        documents.write_whole(options.badge, documents.badge(rows, reasons))
 
 
 def _has_failed(rows: Sequence[Row], reasons: Mapping[str, str], fail_on: str) -> bool:
@@ -379,7 +379,7 @@ def _has_failed(rows: Sequence[Row], reasons: Mapping[str, str], fail_on: str) -
     new = {
         finding.verdict
         for check, finding in rows
-        if baseline.reason_for(check, finding, reasons) is None
+        if documents.reason_for(check, finding, reasons) is None
     }
     # An agent that cannot be judged, such as one that does not start, has not passed; nor has one
     # that opened no session.

@@ -24,8 +24,7 @@ from lastword.client.display import view
 from lastword.core.failure.durations import short_duration
 from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety
 from lastword.kit.demo.client import PATIENCE_SECONDS, DemoTurn, run_turn, shown_by_zed
-from lastword.kit.provider.failures import ProviderFailure
-from lastword.kit.provider.server import Provider
+from lastword.kit.provider.server import Provider, ProviderFailure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The actions of `lastword setup` on an editor's settings: show, write, remove, wrap.
 
 Owns the forms of an entry, as JSON or as code, the decisions, and the messages for refusals.
-`quirks.editors` says which editor uses which form, with the evidence; the settings file is changed
+`quirks.setup` says which editor uses which form, with the evidence; the settings file is changed
 in `settings`.
 """
 
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from lastword.cli.setup.remote import Remote
     from lastword.cli.setup.settings import SettingsFile
-    from lastword.quirks.agent_commands import AgentCommand
-    from lastword.quirks.editors import Editor
+    from lastword.quirks.setup import AgentCommand, Editor
 
 
 @dataclass(frozen=True, slots=True)

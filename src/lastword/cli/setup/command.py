@@ -27,15 +27,13 @@ from lastword.core.link.option_table import BY_KEY, OPTIONS
 from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.elsewhere import FOLDER_EXPECTS, FolderMap
 from lastword.platform.terminal import command_line
-from lastword.quirks import agent_commands, editors
-from lastword.quirks.agent_commands import AGENTS
-from lastword.quirks.editors import BY_ALIAS, EDITORS, INSTEAD
+from lastword.quirks.setup import AGENTS, BY_ALIAS, COMMANDS, EDITORS, INSTEAD, READ_ON
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from lastword.cli.setup.actions import SetupOutcome
-    from lastword.quirks.editors import Editor
+    from lastword.quirks.setup import Editor
 
 
 OVERNIGHT = {
@@ -80,7 +78,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
         return
     page = Page(keeps_words=True)
     page.line("editors, and where each one's agents are set up:", "bold")
-    for editor in editors.ROWS:
+    for editor in EDITORS.values():
         lead = f"  {editor.name:{_NAME_COLUMNS}}"
         if editor.is_json:
             path = shown(settings_paths(editor, environment)[0], environment)
@@ -89,7 +87,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
             page.row(lead, f"{editor.title}: {editor.places[0]}; by hand")
     page.line()
     page.line("agents:", "bold")
-    for agent in agent_commands.ROWS:
+    for agent in COMMANDS:
         page.row(f"  {agent.name:{_NAME_COLUMNS}}", command_line(agent.command))
     page.line()
     page.line("For any other agent give its command: lastword setup zed -- CMD ARGS")
@@ -200,9 +198,9 @@ def _list_document(environment: Mapping[str, str]) -> dict[str, Any]:
                 "can_write": row.is_json,
                 "evidence": row.evidence,
                 "evidence_version": row.version,
-                "read_on": editors.READ_ON,
+                "read_on": READ_ON,
             }
-            for row in editors.ROWS
+            for row in EDITORS.values()
         ],
         "agents": [
             {
@@ -212,9 +210,9 @@ def _list_document(environment: Mapping[str, str]) -> dict[str, Any]:
                 "install": row.install,
                 "evidence": row.evidence,
                 "evidence_version": row.version,
-                "read_on": agent_commands.READ_ON,
+                "read_on": READ_ON,
             }
-            for row in agent_commands.ROWS
+            for row in COMMANDS
         ],
     }
 

@@ -1,6 +1,6 @@
 """This machine as an editor sees it: where its settings are, and how it finds programs.
 
-Owns expanding the table of `quirks.editors`, the message for an unknown name, and the guess which
+Owns expanding the table of `quirks.setup`, the message for an unknown name, and the guess which
 part of this terminal's PATH an editor has.
 """
 
@@ -21,7 +21,7 @@ from lastword.platform.program_folders import is_a_script_of_env, located_off_pa
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from lastword.quirks.editors import Editor
+    from lastword.quirks.setup import Editor
 
 
 _VARIABLE = re.compile(r"\{([A-Z_]++)\}")

@@ -26,7 +26,7 @@ from lastword.record.paths import state_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lastword.quirks.agent_commands import AgentCommand
+    from lastword.quirks.setup import AgentCommand
 
 DEFAULT_PORT = 7780
 OLDEST = (0, 2)

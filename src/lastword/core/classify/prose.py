@@ -1,7 +1,7 @@
 """Prose in the form of an error, whichever agent wrote it: an error's text and little else.
 
 Owns the decision, and the patterns of how errors begin, what they contain and what makes a text an
-answer. How the errors of single agents begin is in `quirks.prose`, and read by `agents`. A form
+answer. How the errors of single agents begin is in `quirks.wire`, and read by `agents`. A form
 does not prove that a turn failed: an honest answer may be an error's text, word for word, because
 somebody asked for one. It is therefore one sign of two; the other comes from the turn
 (`core.link.decision`).

@@ -124,7 +124,7 @@ RPC_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
 AGENT_RPC_TYPES = {
     row.name: {
         code: (ErrorType(kind), reason, None if origin is None else Origin(origin))
-        for code, (kind, reason, origin) in row.codes.items()
+        for code, (kind, reason, origin) in row.codes
     }
     for row in agents.ROWS
     if row.codes
@@ -141,7 +141,7 @@ AGENT_WORDS = {
 AGENT_SENTENCES = {
     parts: (row.name, ErrorType(kind), reason)
     for row in agents.ROWS
-    for parts, (kind, reason) in row.sentences.items()
+    for parts, (kind, reason) in row.sentences
 }
 """The same by parts of a sentence, all of which the text must contain."""
 

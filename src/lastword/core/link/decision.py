@@ -20,7 +20,7 @@ from lastword.core.link.evidence import SILENT, FailureSign, TurnEvidence, certa
 from lastword.core.link.facts import Facts, content_text
 from lastword.core.link.retries.hints import HintSource
 from lastword.core.link.stderr import StderrRecord
-from lastword.quirks.prose import LAST_LINES
+from lastword.quirks.wire import LAST_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,7 @@ import pytest
 from lastword.cli.setup import actions
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.settings import SettingsError
-from lastword.quirks.agent_commands import AGENTS
-from lastword.quirks.editors import EDITORS, ROWS
+from lastword.quirks.setup import AGENTS, EDITORS
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
@@ -51,7 +50,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("editor", [row for row in ROWS if row.is_json], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "editor", [row for row in EDITORS.values() if row.is_json], ids=lambda row: row.name
+)
 def test_an_entry_is_what_the_editor_says_that_it_takes(editor: Any) -> None:
     for env in ({}, {"PATH": "/bin"}):
         entry = actions.entry_of(editor.form, WORDS, env)
@@ -90,7 +91,7 @@ def test_an_entry_with_another_command_runs_that_and_keeps_its_form(entry: dict[
 
 
 @every("agent", [None, AGENTS["claude"], AGENTS["qwen"]])
-@every("editor", [row for row in ROWS if not row.is_json])
+@every("editor", [row for row in EDITORS.values() if not row.is_json])
 def test_a_piece_of_a_program_has_every_word_of_the_command(editor: Any, agent: Any) -> None:
     snippet = actions.snippet_of(editor, "x-lastword", WORDS, agent, {})
     quoted = [word.replace("\\", "\\\\").replace('"', '\\"') for word in WORDS]

@@ -10,7 +10,7 @@ import pytest
 
 from lastword.cli.setup import programs
 from lastword.platform.terminal import arguments, command_line
-from lastword.quirks.editors import EDITORS
+from lastword.quirks.setup import EDITORS
 from tests.kit.rows import every
 
 if TYPE_CHECKING:

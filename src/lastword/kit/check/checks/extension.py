@@ -1,40 +1,49 @@
-"""Checks of what an agent with the extension sends to which client: negotiation, rung, order."""
+"""Checks of an agent with the extension: negotiation, rung, order, and every payload."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from lastword.client import model
+from lastword.core.failure.taxonomy import (
+    MAX_DETAIL_BYTES,
+    MAX_MESSAGE_CHARS,
+    Action,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
 from lastword.core.protocol import acp
-from lastword.kit.check.checks.failure_frames import (
+from lastword.kit.check.checks.model import (
+    Finding,
     error_in,
+    failed,
     failed_turns,
     is_typed_update,
+    judges,
+    passed,
     payload_in_answer,
     payload_in_update,
+    payloads,
+    stop_reason,
 )
-from lastword.kit.check.checks.model import EVERY_ACT, FAILING, Finding, check, failed, passed
-from lastword.kit.check.checks.turns import stop_reason
-from lastword.kit.check.transcript import NotApplicableError, UnreachedError, advertised
+from lastword.kit.check.stage import NotApplicableError, UnreachedError, advertised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from enum import StrEnum
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.checks.model import Payload
+    from lastword.kit.check.stage import Transcript
 
-_KEEP = "Clients rely on this: keep to protocol/README.md."
+    WrongWith = Callable[[Payload, bool], str]
 
 
-@check(
-    "advertisement",
-    "NEG-3",
-    "a speaker says so in initialize: version, types, implementation",
-    acts=("healthy",),
-    partial=True,
-    mend="Clients do not find the extension: say {version, types, implementation}.",
-)
+@judges("advertisement")
 def advertisement(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     if not act.welcome:
@@ -52,13 +61,7 @@ def advertisement(acts: Sequence[Transcript]) -> Finding:
     return passed(f"version {read.version}, {read.implementation}"[:60])
 
 
-@check(
-    "typed-update",
-    "UPD-2",
-    "a client that negotiated gets exactly one agent_error before the answer",
-    acts=FAILING,
-    mend=_KEEP,
-)
+@judges("typed-update")
 def typed_update(acts: Sequence[Transcript]) -> Finding:
     turns = failed_turns(acts)
     for act, turn in turns:
@@ -69,13 +72,7 @@ def typed_update(acts: Sequence[Transcript]) -> Finding:
     return passed(f"{len(turns)} turns")
 
 
-@check(
-    "update-and-answer",
-    "UPD-4",
-    "the answer carries the same payload as the update",
-    acts=FAILING,
-    mend=_KEEP,
-)
+@judges("update-and-answer")
 def update_and_answer(acts: Sequence[Transcript]) -> Finding:
     for act, turn in failed_turns(acts):
         for event in filter(is_typed_update, act.of(turn)):
@@ -87,13 +84,7 @@ def update_and_answer(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "payload-in-time",
-    "G3",
-    "a failing turn's payload comes before its answer, or in it",
-    acts=(*FAILING, "plain", "consenting"),
-    mend=_KEEP,
-)
+@judges("payload-in-time")
 def payload_in_time(acts: Sequence[Transcript]) -> Finding:
     for act, turn in failed_turns(acts):
         updates = [payload_in_update(event) for event in act.of(turn)]
@@ -102,13 +93,7 @@ def payload_in_time(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "nothing-after",
-    "G2",
-    "nothing of the failure follows its answer",
-    acts=(*FAILING, "plain", "consenting"),
-    mend="Clients show what follows the answer in the wrong place: answer last.",
-)
+@judges("nothing-after")
 def nothing_after(acts: Sequence[Transcript]) -> Finding:
     for act, turn in failed_turns(acts):
         for event in act.after(turn):
@@ -119,37 +104,14 @@ def nothing_after(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "not-negotiated",
-    "UPD-1",
-    "a client that did not negotiate gets no agent_error",
-    acts=("plain",),
-    mend="Strict clients drop it and log a traceback: send it only where it was negotiated.",
-)
+@judges("not-negotiated", "malformed-advertisement")
 def not_negotiated(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     typed = [event for event in act.events if is_typed_update(event)]
     return failed("it got one", typed[0]) if typed else passed()
 
 
-@check(
-    "malformed-advertisement",
-    "NEG-6",
-    'a client whose version is not an integer ("1") counts as one without the extension',
-    acts=("odd",),
-    mend="A client with a bug gets frames that it cannot take: read strictly.",
-)
-def malformed_advertisement(acts: Sequence[Transcript]) -> Finding:
-    return not_negotiated(acts)
-
-
-@check(
-    "rung-of-older-clients",
-    "LAD-2",
-    "a client that said nothing gets a JSON-RPC error with the payload in its data",
-    acts=("plain",),
-    mend="An older client shows nothing: end the turn with the error that all clients show.",
-)
+@judges("rung-of-older-clients")
 def rung_of_older_clients(acts: Sequence[Transcript]) -> Finding:
     for _, turn in failed_turns(acts):
         if not error_in(turn.answer) or payload_in_answer(turn.answer) is None:
@@ -157,13 +119,7 @@ def rung_of_older_clients(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "carrier",
-    "LAD-3",
-    "the update for older clients holds sessionUpdate and _meta, nothing else",
-    acts=("plain",),
-    mend="Older clients would show it as news of the session: put nothing else in.",
-)
+@judges("carrier")
 def carrier(acts: Sequence[Transcript]) -> Finding:
     count = 0
     for act, turn in failed_turns(acts):
@@ -176,13 +132,7 @@ def carrier(acts: Sequence[Transcript]) -> Finding:
     return passed(f"{count} updates")
 
 
-@check(
-    "consent",
-    "LAD-4",
-    "only a client that consents gets a result with the stop reason error",
-    acts=(*FAILING, "plain", "consenting"),
-    mend="Strict clients lose such a result, and the turn hangs: send the error instead.",
-)
+@judges("consent")
 def consent(acts: Sequence[Transcript]) -> Finding:
     turns = failed_turns(acts)
     if any(turn.answer and turn.answer.kind == acp.STATE_UPDATE for _, turn in turns):
@@ -194,13 +144,7 @@ def consent(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "consent-kept",
-    "LAD-2",
-    "a client that consents gets the failure as a result, payload in its _meta",
-    acts=("consenting",),
-    mend=_KEEP,
-)
+@judges("consent-kept")
 def consent_honoured(acts: Sequence[Transcript]) -> Finding:
     for _, turn in failed_turns(acts):
         if stop_reason(turn.answer) != acp.STOP_ERROR or not payload_in_answer(turn.answer):
@@ -208,13 +152,7 @@ def consent_honoured(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "retries-asked-for",
-    "RTY-1",
-    "agent_retry goes only to clients that asked for it",
-    acts=EVERY_ACT,
-    mend="Strict clients drop it and log a traceback: send it only where it was asked for.",
-)
+@judges("retries-asked-for")
 def retries_requested(acts: Sequence[Transcript]) -> Finding:
     _speaking(acts)
     for act in acts:
@@ -225,13 +163,7 @@ def retries_requested(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "cancel-is-no-failure",
-    "VOC-4",
-    "a turn that the user cancelled is not reported as a failure",
-    acts=("cancel",),
-    mend="The user presses Stop and gets an error: a cancel is not a failure.",
-)
+@judges("cancel-is-no-failure")
 def cancel_is_no_failure(acts: Sequence[Transcript]) -> Finding:
     (act,) = _speaking(acts)
     turn = act.cancelled_turn()
@@ -246,3 +178,112 @@ def _speaking(acts: Sequence[Transcript]) -> list[Transcript]:
     if not speaking:
         raise NotApplicableError("it does not say that it speaks agent_error")
     return speaking
+
+
+CLOSED: dict[str, type[StrEnum]] = {
+    "origin": Origin,
+    "phase": Phase,
+    "retry_safety": RetrySafety,
+    "action": Action,
+}
+
+
+def _each(acts: Sequence[Transcript], wrong_with: WrongWith) -> Finding:
+    """Judge every payload by a function that says what is wrong, or nothing."""
+    count = 0
+    for payload, event, typed in payloads(acts):
+        count += 1
+        if wrong := wrong_with(payload, typed):
+            return failed(wrong, event)
+    if not count:
+        raise UnreachedError("it sent no payload")
+    return passed(f"{count} payloads")
+
+
+def judges_payloads(name: str) -> Callable[[WrongWith], WrongWith]:
+    """Have a function judge every payload: it returns what is wrong with one, or nothing."""
+
+    def enter(wrong_with: WrongWith) -> WrongWith:
+        judges(name)(lambda acts: _each(acts, wrong_with))
+        return wrong_with
+
+    return enter
+
+
+@judges_payloads("payload-required")
+def required(payload: Payload, _typed: bool) -> str:  # noqa: FBT001  (the table's shape)
+    kinds: dict[str, type] = {"type": str, "message": str, "retryable": bool}
+    missing = [name for name, kind in kinds.items() if not isinstance(payload.get(name), kind)]
+    return f"missing: {', '.join(missing)}" if missing else ""
+
+
+@judges_payloads("payload-no-null")
+def no_null(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+    nulls = [name for name, value in payload.items() if value is None]
+    return f"null: {', '.join(nulls)}" if nulls else ""
+
+
+@judges_payloads("payload-message")
+def message(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+    text = payload.get("message")
+    if not isinstance(text, str):
+        return ""
+    if not text.strip():
+        return "the message is empty"
+    if len(text) > MAX_MESSAGE_CHARS:
+        return f"the message has {len(text)} characters"
+    return "the message has a [" if "[" in text else ""
+
+
+@judges_payloads("payload-detail")
+def detail(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+    given = payload.get("detail")
+    if given is None:
+        return ""
+    if not isinstance(given, dict):
+        return "the detail is not an object"
+    size = len(json.dumps(given, ensure_ascii=False).encode())
+    return f"the detail has {size} bytes" if size > MAX_DETAIL_BYTES else ""
+
+
+@judges_payloads("payload-waits")
+def waits(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+    for name in ("retry_after_seconds", "reset_at_epoch_ms"):
+        if _is_other(payload.get(name)):
+            return f"{name} is {payload[name]!r}"
+    return ""
+
+
+def _is_other(value: Any) -> bool:
+    return value is not None and (type(value) is not int or value < 0)
+
+
+@judges_payloads("payload-stop-reason")
+def stop_reason_beside(payload: Payload, typed: bool) -> str:  # noqa: FBT001
+    if typed or payload.get("stopReason") == "error":
+        return ""
+    return f"its stopReason is {payload.get('stopReason')!r}"
+
+
+@judges_payloads("payload-type")
+def error_type(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+    word = payload.get("type")
+    return "" if word in [t.value for t in ErrorType] else f"the type is {word!r}"
+
+
+@judges_payloads("payload-closed-sets")
+def closed_sets(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+    for name, words in CLOSED.items():
+        if name in payload and payload[name] not in [word.value for word in words]:
+            return f"{name} is {payload[name]!r}"
+    return ""
+
+
+@judges_payloads("payload-read")
+def as_read(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+    given = {name: value for name, value in payload.items() if value is not None}
+    got = model.AgentErrorPayload.model_validate(payload).to_wire()
+    if isinstance(given.get("message"), str):
+        got["message"] = given["message"]  # how it is worded is `PAY-3`'s
+    changed = sorted(name for name in given | got if given.get(name) != got.get(name))
+    return f"read as something else: {', '.join(changed)}" if changed else ""

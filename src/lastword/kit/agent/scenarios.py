@@ -1,11 +1,14 @@
-"""One scenario: its script, its description, and what a good client does with it.
+"""The scenarios: each with its script, its description, and what a good client does with it.
 
-Owns the value. The advice is derived from what `lastword.client.describe` shows for the failure.
-The table of scenarios is in `kit.agent.scenarios`.
+They are the rows of `scenarios.json`, in the groups in which they are shown. The answers in them
+resemble those of model providers; every id and key is made up. The advice is derived from what
+`lastword.client.describe` shows for the failure.
 """
 
 from __future__ import annotations
 
+import difflib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,7 +23,7 @@ from lastword.core.failure.taxonomy import (
     RetrySafety,
 )
 from lastword.core.protocol import acp
-from lastword.kit.agent.script import Script, Step, Steps
+from lastword.kit.agent.script import Script  # noqa: TC001 - of a decoded struct
 
 if TYPE_CHECKING:
     from lastword.client.display import ErrorView
@@ -141,8 +144,17 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
             "client": self.advice,
             "bare": self.bare,
             "per_turn": self.per_turn,
-            "script": msgspec.to_builtins(self.script),
+            "script": _without_points(msgspec.to_builtins(self.script)),
         }
+
+
+def _without_points(value: Any) -> Any:
+    """Return plain values whose whole seconds are written without a decimal point."""
+    if isinstance(value, dict):
+        return {name: _without_points(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_points(member) for member in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _plain(failure: ExpectedFailure) -> dict[str, Any]:
@@ -167,11 +179,26 @@ def advice_for(shown: ErrorView, *, resets: bool = False) -> str:
     return f"{words}; offer {button}; no automatic resend"
 
 
-def turn(*steps: Step) -> Script:
-    """Return a script of one turn."""
-    return Script(turns=(steps,))
+_FLOODS = {
+    b"(1000 debug lines)": (b"DEBUG provider.stream: chunk without data, trying again", 1000),
+    b"(10000 warnings)": (b"a warning that nobody reads, from a debug log", 10_000),
+}
+"""Texts that would not fit into the file."""
 
 
-def script(*turns: Steps, **members: Any) -> Script:
-    """Return a script of several turns."""
-    return Script(turns=turns, **members)
+def _read_groups() -> dict[str, tuple[Scenario, ...]]:
+    data = Path(__file__).with_suffix(".json").read_bytes()
+    for name, (line, count) in _FLOODS.items():
+        data = data.replace(name, rb"\n".join([line] * count))
+    return msgspec.json.decode(data, type=dict[str, tuple[Scenario, ...]])
+
+
+GROUPS = _read_groups()
+SCENARIOS = {scenario.name: scenario for group in GROUPS.values() for scenario in group}
+
+
+def unknown(name: str) -> str:
+    """Return the sentence for an unknown scenario, without its full stop."""
+    like = difflib.get_close_matches(name.lower(), SCENARIOS, n=3, cutoff=0.6)
+    hint = f" (did you mean {' or '.join(like)}?)" if like else ""
+    return f'there is no scenario "{name[:40]}"{hint}'
