@@ -26,7 +26,6 @@ import msgspec
 
 from lastword.core.classify import Verdict, gather, messages, tokens, transport
 from lastword.core.classify.decide import decide
-from lastword.core.classify.messages.weak import WEAK
 from lastword.core.redact.redactor import redact_text
 
 if TYPE_CHECKING:
@@ -201,7 +200,7 @@ def _only(users: dict[str, set[str]], outcome: Outcome, source: str) -> bool:
 @contextmanager
 def _without(rows: set[str]) -> Iterator[None]:
     """The tables with some rows taken out of them."""
-    phrases: list[dict[Any, tuple[str, ...]]] = [messages.STRONG, messages.SPOKEN, WEAK]
+    phrases: list[dict[Any, tuple[str, ...]]] = [messages.STRONG, messages.SPOKEN, messages.WEAK]
     phrases.append(tokens.PARTS)
     words: list[dict[Any, frozenset[str]]] = [tokens.STRONG, tokens.WEAK]
     kept: list[tuple[dict[Any, Any], dict[Any, Any]]] = [(t, dict(t)) for t in (*phrases, *words)]

@@ -8,18 +8,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from lastword.cli.agent.command import parser as agent
-from lastword.cli.check.command import parser as check
+from lastword.cli.agent import parser as agent
+from lastword.cli.check import parser as check
 from lastword.cli.commands import help_parser, names
-from lastword.cli.completion.parsers import parser as completion
+from lastword.cli.completion import parser as completion
 from lastword.cli.config.command import parser as config
 from lastword.cli.connect_parser import parser as connect
 from lastword.cli.demo import parser as demo
 from lastword.cli.doctor import parser as doctor
 from lastword.cli.explain.command import parser as explain
 from lastword.cli.export import parser as export
-from lastword.cli.gateway.parsers import WORDS as GATEWAY_WORDS
-from lastword.cli.gateway.parsers import parser as gateway
+from lastword.cli.gateway.options import WORDS as GATEWAY_WORDS
+from lastword.cli.gateway.options import parser as gateway
 from lastword.cli.log.command import parser as log
 from lastword.cli.outbox import parser as outbox
 from lastword.cli.run.parser import parser as run
@@ -28,8 +28,7 @@ from lastword.cli.stats import parser as stats
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.check.checks import CHECKS
 from lastword.kit.doctor.clients import CLIENTS
-from lastword.quirks.agent_commands import AGENTS
-from lastword.quirks.editors import EDITORS
+from lastword.quirks.setup import AGENTS, EDITORS
 
 if TYPE_CHECKING:
     import argparse

@@ -9,9 +9,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.explain.case import case_of_exit, case_of_response, case_of_text
-from lastword.cli.explain.lines import explain_lines
-from lastword.cli.explain.page import explain, shown
+from lastword.cli.explain.page import (
+    case_of_exit,
+    case_of_response,
+    case_of_text,
+    explain,
+    explain_lines,
+    shown,
+)
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 
 KEYS = [

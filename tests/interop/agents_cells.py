@@ -24,9 +24,13 @@ import msgspec
 
 from lastword.kit.peer import MARK, PeerEvent, StrictClient
 from lastword.kit.provider.dialects import TEXT
-from lastword.kit.provider.failures import ProviderFailure
-from lastword.kit.provider.server import Provider, ProviderScenario
-from lastword.kit.provider.target import API_KEY, Target
+from lastword.kit.provider.server import (
+    API_KEY,
+    Provider,
+    ProviderFailure,
+    ProviderScenario,
+    Target,
+)
 from tests.interop.agents_registry import AGENTS
 from tests.kit.places import ROOT, SOURCE
 from tests.kit.recording import is_recorded, stored

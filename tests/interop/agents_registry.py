@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.kit.provider.target import Target, isolated, point
-from lastword.quirks.recipes import PRESETS, Recipe
+from lastword.kit.provider.server import Target, isolated, point
+from lastword.quirks.setup import PRESETS, Recipe
 from tests.interop import toolchain
 
 if TYPE_CHECKING:

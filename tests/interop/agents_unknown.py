@@ -4,8 +4,8 @@
 
 Owns a way of loading the tables of `lastword.quirks` without the rows about one agent: those whose
 name, agent, part or version has one of the words in it. What is computed from a table is computed
-without them, so that no command is one of that agent's; a convention that several agents share is
-a value of its own there, and stays.
+without them, so that no command is one of that agent's; a convention that several agents share
+stays. Most tables are read from a file (`rows`), and two stand in Python.
 """
 
 from __future__ import annotations
@@ -18,12 +18,26 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lastword import quirks
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import CodeType
+
+    from lastword.quirks import Row
 
 TABLES = "lastword.quirks."
 TELLING = frozenset({"name", "agent", "part", "package", "version"})
+
+
+SHARED = frozenset({"failure_conventions", "client_offers"})
+"""Tables of conventions that several agents share; `air:retrying` belongs to one of them."""
+
+
+def has_word(text: str, words: Iterable[str]) -> bool:
+    """Return whether one of the words is in a text."""
+    parts = set(re.split(r"[^a-z]+", text))
+    return any(word in parts or ("-" in word and word in text) for word in words)
 
 
 class WithoutRows(ast.NodeTransformer):
@@ -49,11 +63,7 @@ class WithoutRows(ast.NodeTransformer):
             and isinstance(word.value, ast.Constant)
             and isinstance(word.value.value, str)
         ]
-        return any(self._has_word(text.lower()) for text in texts)
-
-    def _has_word(self, text: str) -> bool:
-        parts = set(re.split(r"[^a-z]+", text))
-        return any(word in parts or ("-" in word and word in text) for word in self._words)
+        return any(has_word(text.lower(), self._words) for text in texts)
 
 
 class Loader(importlib.machinery.SourceFileLoader):
@@ -85,10 +95,35 @@ class Finder(importlib.machinery.PathFinder):
         return spec
 
 
+def rows_without(words: Sequence[str]) -> Callable[[str, type[Row]], tuple[Row, ...]]:
+    """Return a reader of the tables in the file that leaves out the rows about one agent."""
+    read = quirks.rows
+
+    def rows(table: str, shape: type[Row]) -> tuple[Row, ...]:
+        def is_about_it(row: Row) -> bool:
+            texts = [str(getattr(row, name, "")).lower() for name in TELLING]
+            return any(has_word(text, words) for text in texts)
+
+        shared = table in SHARED
+        return tuple(
+            row
+            for row in read(table, shape)
+            if shared or row.name.startswith("air:") or not is_about_it(row)
+        )
+
+    return rows
+
+
+def forget(words: Sequence[str]) -> None:
+    """Have the tables that are loaded from here on leave out the rows about one agent."""
+    Loader.words = words
+    quirks.rows = rows_without(words)
+    sys.meta_path.insert(0, Finder)
+
+
 def main() -> None:
     """Run lastword without the rows of the agent that the first argument tells."""
-    Loader.words = sys.argv.pop(1).split(",")
-    sys.meta_path.insert(0, Finder)
+    forget(sys.argv.pop(1).split(","))
     runpy.run_module("lastword", run_name="__main__", alter_sys=True)
 
 

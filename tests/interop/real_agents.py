@@ -1,7 +1,7 @@
 """The real agents, unmodified, pointed at the fake provider.
 
 Owns: for each agent its command, and the home that it is given. Does not own: what is written
-there (`lastword.quirks.recipes`), installing them (`toolchain`), or running them (`runs`).
+there (`lastword.quirks.setup`), installing them (`toolchain`), or running them (`runs`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lastword.kit.provider.target import API_KEY, Target, isolated, point
-from lastword.quirks.recipes import PRESETS
+from lastword.kit.provider.server import API_KEY, Target, isolated, point
+from lastword.quirks.setup import PRESETS
 from tests.interop.agents_registry import AGENTS as AGENTS_OF_TABLE
 
 if TYPE_CHECKING:

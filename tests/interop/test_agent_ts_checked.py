@@ -7,8 +7,8 @@ from pathlib import Path
 from lastword.kit.check.checks import CHECKS, CheckVerdict
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckSettings, findings
-from lastword.kit.check.sdk import Sdk, blame
-from lastword.quirks import sdks
+from lastword.kit.check.stage import Sdk, blame
+from lastword.quirks import setup
 from tests.interop.official_schema import official_folder
 
 AGENT = Path(__file__).resolve().parent / "agent_ts.mjs"
@@ -25,7 +25,7 @@ def test_an_agent_on_the_sdk_has_no_fault_and_nothing_to_be_warned_of() -> None:
 
 
 def test_of_an_sdk_without_a_known_fault_nothing_is_said() -> None:
-    assert blame("junk-scalars", Sdk(sdks.TYPESCRIPT, "2.4.0")) == ""
-    older = blame("junk-scalars", Sdk(sdks.PYTHON, "0.11.0"))
+    assert blame("junk-scalars", Sdk(setup.TYPESCRIPT, "2.4.0")) == ""
+    older = blame("junk-scalars", Sdk(setup.PYTHON, "0.11.0"))
     assert older.startswith("the SDK, agent-client-protocol (Python) 0.11.0: it stops reading")
     assert older.endswith(", seen in 0.12.1")

@@ -136,10 +136,8 @@ def test_the_unknown_have_a_section_of_their_own() -> None:
 
 
 _ASKS = """
-import sys
 from tests.interop import agents_unknown
-agents_unknown.Loader.words = ["opencode"]
-sys.meta_path.insert(0, agents_unknown.Finder)
+agents_unknown.forget(["opencode"])
 from lastword.quirks import agents
 print(agents.agent_key("OpenCode"), agents.agent_key("qwen-code"))
 """

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.kit.provider.server import Provider
-from lastword.kit.provider.target import Target
+from lastword.kit.provider.server import Provider, Target
 from tests.interop.agents_cells import FAILURES
 from tests.interop.agents_registry import AGENTS
 from tests.interop.selection import in_ci

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.kit.provider.failures import ProviderFailure
-from lastword.kit.provider.server import Provider, ProviderScenario
+from lastword.kit.provider.server import Provider, ProviderFailure, ProviderScenario
 from tests.interop import real_agents
 from tests.interop.matrix import killed_after_first_answer, killed_at_first_text, sidecar
 from tests.interop.runs import Client, Event, Run, run

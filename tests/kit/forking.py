@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 LOADED = (
     *("lastword.cli.run.command", "lastword.cli.run.start", "lastword.sidecar.late_modules"),
-    *("lastword.cli.agent.command", "lastword.kit.agent.scripted", "lastword.cli.commands"),
+    *("lastword.cli.agent", "lastword.kit.agent.scripted", "lastword.cli.commands"),
     *("lastword.core.classify", "lastword.core.failure.wording", "lastword.core.restart.layer"),
     *("lastword.cli.gateway.command", "lastword.gateway.front.process"),
     *("lastword.cli.gateway.holder", "lastword.gateway.holder.recorder_process"),

@@ -17,9 +17,14 @@ import atheris
 from tests.kit.places import SAMPLES
 
 with atheris.instrument_imports(include=["lastword"]):
-    from lastword.cli.explain.case import case_of_exit, case_of_response, case_of_text
-    from lastword.cli.explain.page import explain, shown
-    from lastword.cli.wrapping import text_width
+    from lastword.cli.explain.page import (
+        case_of_exit,
+        case_of_response,
+        case_of_text,
+        explain,
+        shown,
+    )
+    from lastword.cli.page import text_width
     from lastword.core.classify import FAILED_RULE, classify, classify_rpc_error, classify_text
     from lastword.core.redact.forms import forms_of
     from lastword.core.redact.printable import one_line, printable, printable_json

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword import cli
 from lastword.core.link import late
 from tests.kit.places import ROOT
 from tests.kit.sources import MODULES, statements, tree_of
@@ -29,6 +30,8 @@ def _late_imports() -> Iterator[tuple[str, str]]:
                             yield importer, imported
     for imported in late.MODULES.values():
         yield late.__name__, imported
+    for module in cli.MODULES.values():
+        yield cli.__name__, f"{cli.__name__}.{module}"
 
 
 def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _answered(command: str, rest: list[str]) -> int:
     """Run any command but `run`; return its exit status."""
     # Not needed by `run`, which loads as little as it can before it starts the agent.
-    from lastword.cli.streams import prepare_streams  # noqa: PLC0415
+    from lastword.cli.page import prepare_streams  # noqa: PLC0415
 
     stdout, stderr = prepare_streams()
     is_help = not {"-h", "--help"}.isdisjoint(rest)
@@ -76,7 +76,7 @@ _READ_FILE = ("explain", "export", "log", "outbox", "stats")
 def _has_used_file(command: str) -> bool:
     """Apply the user's configuration file; print what is wrong with it."""
     # Not needed by `run`, which reads its files itself.
-    from lastword.cli.config.errors import ConfigError  # noqa: PLC0415
+    from lastword.cli.config.discovery import ConfigError  # noqa: PLC0415
     from lastword.cli.config.user_file import use  # noqa: PLC0415
 
     try:
@@ -116,51 +116,30 @@ def _look_at_users_modules_last() -> None:
     sys.path[:] = [folder for folder in sys.path if folder not in last] + last
 
 
+MODULES = {
+    **{name: name for name in ("agent", "check", "completion", "connect", "demo", "doctor")},
+    **{name: name for name in ("export", "outbox", "stats")},
+    **{name: f"{name}.command" for name in ("config", "explain", "gateway", "log", "setup")},
+}
+"""The module of each command but `run`."""
+
+
 def _dispatch(command: str, rest: list[str]) -> int:
-    if command == "demo":
-        from lastword.cli.demo import main as demo  # noqa: PLC0415
+    if command == "gateway" and sys.platform == "win32":
+        sys.stderr.write(
+            "lastword: the gateway needs Linux or macOS; `lastword connect` works here\n"
+        )
+        return 2
+    if command in MODULES:
+        # Not needed by `run`.
+        from importlib import import_module  # noqa: PLC0415
 
-        return demo(rest)
-    if command == "explain":
-        from lastword.cli.explain.command import main as explain  # noqa: PLC0415
-
-        return explain(rest)
-    if command in {"log", "export", "stats", "outbox"}:
-        return _run_on_record(command, rest)
-    if command == "agent":
-        from lastword.cli.agent.command import main as agent  # noqa: PLC0415
-
-        return agent(rest)
-    if command == "doctor":
-        from lastword.cli.doctor import main as doctor  # noqa: PLC0415
-
-        return doctor(rest)
-    if command == "setup":
-        from lastword.cli.setup.command import main as setup  # noqa: PLC0415
-
-        return setup(rest)
-    if command in {"gateway", "connect"}:
-        return _run_gateway_end(command, rest)
-    if command == "config":
-        from lastword.cli.config.command import main as config  # noqa: PLC0415
-
-        return config(rest)
-    if command == "check":
-        from lastword.cli.check.command import main as check  # noqa: PLC0415
-
-        return check(rest)
-    return _other(command, rest)
-
-
-def _other(command: str, rest: list[str]) -> int:
-    """Run what `lastword run` never needs: help, version, completion, the reply to a mistake."""
-    if command == "completion":
-        from lastword.cli.completion.command import main as completion  # noqa: PLC0415
-
-        return completion(rest)
+        status: int = import_module(f"lastword.cli.{MODULES[command]}").main(rest)
+        return status
     if command in {"-V", "--version", "version"}:
         sys.stdout.write(f"lastword {__version__}\n")
         return 0
+    # Not needed by a command that is known.
     from lastword.cli.commands import help_parser, unknown, usage  # noqa: PLC0415
 
     if command == "help" and rest and not rest[0].startswith("-"):
@@ -176,37 +155,4 @@ def _other(command: str, rest: list[str]) -> int:
         else f"lastword: a command is missing\n\n{usage()}"
     )
     sys.stderr.write(text)
-    return 2
-
-
-def _run_on_record(command: str, rest: list[str]) -> int:
-    """Run a command that reads the record or the outbox."""
-    if command == "log":
-        from lastword.cli.log.command import main as log  # noqa: PLC0415
-
-        return log(rest)
-    if command == "export":
-        from lastword.cli.export import main as export  # noqa: PLC0415
-
-        return export(rest)
-    if command == "stats":
-        from lastword.cli.stats import main as stats  # noqa: PLC0415
-
-        return stats(rest)
-    from lastword.cli.outbox import main as outbox  # noqa: PLC0415
-
-    return outbox(rest)
-
-
-def _run_gateway_end(command: str, rest: list[str]) -> int:
-    """Run either end of a gateway."""
-    if command == "connect":
-        from lastword.cli.connect import main as connect  # noqa: PLC0415
-
-        return connect(rest)
-    if sys.platform != "win32":
-        from lastword.cli.gateway.command import main as gateway  # noqa: PLC0415
-
-        return gateway(rest)
-    sys.stderr.write("lastword: the gateway needs Linux or macOS; `lastword connect` works here\n")
     return 2

@@ -10,7 +10,7 @@ import shutil
 from lastword.cli.parser import CommandParser
 from lastword.cli.words import nearest, no_such, redacted
 from lastword.platform.terminal import arguments
-from lastword.quirks.agent_commands import ROWS
+from lastword.quirks.setup import COMMANDS
 
 GROUPS = {
     "getting started": {
@@ -55,7 +55,7 @@ _FOOT = """
 """
 
 
-_AGENTS = {row.command[0] for row in ROWS if row.command[0] != "agent"}
+_AGENTS = {row.command[0] for row in COMMANDS if row.command[0] != "agent"}
 """Programs of the agents that are known. Cursor's is called as a command of lastword's."""
 
 

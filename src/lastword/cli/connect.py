@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
 from lastword.cli.connect_parser import TOKEN_VARIABLE, parser
 from lastword.errors import missing_extra

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli import envelope
-from lastword.cli.config.discovery import find
-from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.discovery import ConfigError, find
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
-from lastword.cli.durations import positive_seconds
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, positive_seconds
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import programs
@@ -25,15 +23,24 @@ from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.gateway.settings.gateway import URL_VARIABLE
 from lastword.kit.agent.rungs import EXAMPLE
-from lastword.kit.doctor import clients, command, diagnosis, overnight, sources, surroundings
+from lastword.kit.doctor import (
+    Health,
+    Observation,
+    clients,
+    command,
+    diagnosis,
+    note,
+    ok,
+    problem,
+    surroundings,
+)
 from lastword.kit.doctor.conversation import converse
-from lastword.kit.doctor.findings import Health, Observation, note, ok, problem
 from lastword.notify.http import target_of
 from lastword.notify.settings import settings_of
 from lastword.platform.listeners import free_port
 from lastword.platform.tcp_sockets import read_tcp_sockets
 from lastword.platform.terminal import command_line
-from lastword.quirks import editors
+from lastword.quirks.setup import EDITORS
 from lastword.record import paths
 from lastword.sidecar import journals
 from lastword.sidecar.agent_start import AgentStart
@@ -172,16 +179,15 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     findings += _sources(agent, result)
     limit = _option("spend_limit")
     if limit not in {"", "auto"}:
-        findings.append(sources.costs(limit))
+        findings.append(diagnosis.costs(limit))
     rows = clients.table(chosen.client, option=_option("fallback"), speaks_v2=speaks_v2)
-    findings.append(overnight.examine(result, agent))
+    findings.append(diagnosis.overnight(result, agent))
     if chosen.client:
-        findings += [overnight.shown_by(row) for row in rows]
+        findings += [diagnosis.shown_by(row) for row in rows]
     return Report(agent, findings, rows)
 
 
 def _configuration() -> list[Observation]:
-    """Check what `lastword run` reads of the configuration files."""
     places = find((), os.environ)
     if not places.present:
         return []
@@ -202,7 +208,6 @@ def _configuration() -> list[Observation]:
 
 
 def _notifications() -> list[Observation]:
-    """Say where notifications go, if they go anywhere."""
     try:
         values = parse(["--", "agent"]).values
     except UsageError as error:
@@ -247,19 +252,22 @@ def _option(key: str) -> str:
 def _sources(agent: list[str], result: ConversationResult) -> list[Observation]:
     """Check the sources that `lastword run` would read besides this agent's pipes."""
     if _option("evidence") != "auto":
-        return [sources.switched_off()]
+        return [diagnosis.no_sources_read()]
     start = AgentStart(agent, watched=True)
     observations = []
     for rows in journals.by_file(
-        journals.rows_of(sources.agent_name(result), _own_journals(), agent)
+        journals.rows_of(diagnosis.agent_name(result), _own_journals(), agent)
     ):
         begins = rows[0].path.partition("*")[0].partition("{")[0].rstrip("/")
         place = os.path.join(journals.folder_of(rows[0], os.environ), begins)
         in_time = all(row.in_time for row in rows)
-        observations.append(sources.journal(place, in_time=in_time))
+        observations.append(diagnosis.journal_source(place, in_time=in_time))
     if start.may_have_port:
-        observations.append(sources.events(has_port=free_port() is not None))
-    return [*(observations or [sources.none()]), sources.silences(why_not=_why_no_silences())]
+        observations.append(diagnosis.events_source(has_port=free_port() is not None))
+    return [
+        *(observations or [diagnosis.no_source()]),
+        diagnosis.silences(why_not=_why_no_silences()),
+    ]
 
 
 def _why_no_silences() -> str | None:
@@ -291,7 +299,7 @@ def _versions(*, speaks_v2: bool) -> Observation:
     )
 
 
-_CLIENTS = {each.name: each.title for each in editors.ROWS} | {
+_CLIENTS = {each.name: each.title for each in EDITORS.values()} | {
     "typed": "takes agent_error",
     "older": "any other",
     "v2": "of version 2",
@@ -312,7 +320,7 @@ _SHOWN_AS = {
 def _editor(report: Report) -> str:
     """Return the editor named by --client, or the placeholder for any."""
     names = [row.client for row in report.rows] if len(report.rows) == 1 else []
-    return next((name for name in names if name in editors.EDITORS), "EDITOR")
+    return next((name for name in names if name in EDITORS), "EDITOR")
 
 
 def _text(report: Report) -> str:

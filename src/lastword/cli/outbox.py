@@ -293,7 +293,6 @@ def _target_lines(page: Page, pace: Pace, what: str, now: int) -> None:
 
 
 def _notification_lines(page: Page, status: Status[Notification] | None) -> None:
-    """Show the notifications, if there have been any."""
     if status is None:
         return
     counts = status.counts
@@ -335,11 +334,7 @@ def _document(
         for pace in status.targets
     ]
     members["dead_letters"] = [
-        {"place": place, "said": reason, "report": _members(report)}
+        {"place": place, "said": reason, "report": msgspec.to_builtins(report)}
         for place, reason, report in status.dead_letters
     ]
     return {**members, "set_aside": aside}
-
-
-def _members(report: FailureReport) -> Any:
-    return msgspec.to_builtins(report)

@@ -1,26 +1,135 @@
 """Text in columns for a terminal: its width, its colours, and nothing that moves its cursor.
 
-Owns wrapping, styling, and the format of times in a list. It knows nothing about what is shown.
+Owns wrapping and cutting, which keep together a word, and a number with its unit; styling; the
+format of times in a list; and the standard streams, which filter all text on its way to a terminal:
+no text moves a cursor, names a window or changes the writing direction, whether it came from an
+agent, a client, a file or an argument. A page's own colours stay.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import shutil
 import sys
+import unicodedata
 from datetime import datetime
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lastword.cli.wrapping import shortened, text_width, wrapped
-from lastword.core.redact.printable import one_line
+from lastword.core.redact.printable import one_line, printable
+from lastword.platform.process import ensure_standard_streams
 from lastword.platform.terminal import understands_escapes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from typing import TextIO
 
     Cell = tuple[str, str]
     """A text and its style, which may be empty."""
+
+
+_SPACES = re.compile(r"(\s++)")
+_UNITS = frozenset({"ms", "s", "min", "h", "d", "%", "B", "KiB", "MiB", "GiB"})
+_PUNCTUATION = ".,;:!?)]}\"'"
+_SEAMS = "/\\,;:&=?_-."
+"""After these a word that is longer than a line is broken, where one comes late enough."""
+
+
+def text_width(text: str) -> int:
+    """Return how many columns a text takes (Unicode Standard Annex 11)."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def _width(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def head(text: str, columns: int) -> str:
+    """Return the beginning of a text that fits in this many columns, without reading further."""
+    columns = max(0, columns)
+    if text.isascii():
+        return text[:columns]
+    width = 0
+    for at, char in enumerate(text):
+        width += _width(char)
+        if width > columns:
+            return text[:at]
+    return text
+
+
+def fits(text: str, columns: int) -> bool:
+    """Return whether the text fits in this many columns."""
+    return len(head(text, columns)) == len(text)
+
+
+def shortened(text: str, columns: int, *, mark: str = "…") -> str:
+    """Return the text in at most this many columns, with a mark at its end if it was cut."""
+    if fits(text, columns):
+        return text
+    return head(f"{head(text, columns - text_width(mark)).rstrip()}{mark}", columns)
+
+
+def wrapped(
+    text: str, columns: int, *, first: str = "", rest: str = "", keeps_words: bool = False
+) -> list[str]:
+    """Return the text in lines of at most this many columns; none if there is nothing to see.
+
+    Args:
+        text: What to wrap. Leading and inner spaces stay where there is room.
+        columns: The maximum width of a line.
+        first: What the first line begins with.
+        rest: What the others begin with.
+        keeps_words: Keep a word that is longer than a line whole.
+    """
+    lines: list[str] = []
+    line, filled = first, False
+    for space, whole in _words(text):
+        # Space at a line's end, and at the beginning of what goes on, is none.
+        gap = space if filled or not lines else ""
+        if filled and not fits(line + gap + whole, columns):
+            lines.append(line)
+            line, gap = rest, ""
+        if not filled and not fits(line + gap + whole[:1], columns):
+            gap = ""  # leading space that leaves no room for a character
+        line += gap
+        word = whole
+        while not keeps_words and not fits(line + word, columns):
+            piece = _piece(word, max(1, columns - text_width(line)))
+            lines.append(line + piece)
+            line, word = rest, word.removeprefix(piece)
+        line, filled = line + word, True
+    return [*lines, line] if filled else lines
+
+
+def _words(text: str) -> list[tuple[str, str]]:
+    """Return the unbreakable pieces, each with the space before it."""
+    parts = _SPACES.split(text)
+    words: list[tuple[str, str]] = []
+    # Words and spaces take turns, and a text begins with a word, which may be empty.
+    for space, word in zip(["", *parts[1::2]], parts[::2], strict=True):
+        if not word:
+            continue
+        before = words[-1] if words else ("", "")
+        is_unit = word.rstrip(_PUNCTUATION) in _UNITS
+        if space == " " and is_unit and before[1][-1:].isdigit():
+            words[-1] = (before[0], f"{before[1]} {word}")
+        else:
+            words.append((space, word))
+    return words
+
+
+def _piece(word: str, columns: int) -> str:
+    """Return the beginning of a word that is too long, at least one character."""
+    piece = head(word, columns) or word[0]
+    seam = max(map(piece.rfind, _SEAMS)) + 1
+    return piece[:seam] if seam > len(piece) // 2 else piece
+
 
 MIN_COLUMNS = 40
 MAX_COLUMNS = 100
@@ -214,3 +323,57 @@ def local(epoch_ms: int) -> datetime:
 def day_and_time(epoch_ms: int) -> str:
     """Return a moment as shown in a list: `2026-11-20 18:50`."""
     return f"{local(epoch_ms):%Y-%m-%d %H:%M}"
+
+
+_COLOUR = re.compile(f"({'|'.join(map(re.escape, COLOURS))})")
+
+
+MAX_BEGINNING_CHARS = 4096
+
+
+class PrintableStream:
+    """A text stream that writes only printable text, and otherwise acts as the wrapped one.
+
+    Attributes:
+        beginning: The beginning of what was written.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.beginning: str = ""
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        if len(self.beginning) < MAX_BEGINNING_CHARS:
+            self.beginning += text[:MAX_BEGINNING_CHARS]
+        # Every second part is text between colours.
+        parts = _COLOUR.split(text)
+        parts[::2] = map(printable, parts[::2])
+        self._stream.write("".join(parts))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def prepare_streams() -> tuple[PrintableStream, PrintableStream]:
+    """Make sure that no write fails because of its characters or a closed stream.
+
+    Returns:
+        The new stdout and stderr.
+    """
+    # A file of the command's must not be given the number of a standard stream.
+    ensure_standard_streams()
+    made = []
+    for name, fd in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name) or os.fdopen(fd, "w", closefd=False)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+        made.append(PrintableStream(stream))
+        setattr(sys, name, made[-1])
+    return made[0], made[1]

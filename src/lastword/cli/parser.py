@@ -23,9 +23,39 @@ from lastword.cli.words import (
     without_dashes,
     wrong_choice,
 )
+from lastword.core.failure.option_values import DURATION_EXAMPLES, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+
+def positive_seconds(text: str) -> float:
+    """Return a duration above 0, in seconds.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not one.
+    """
+    seconds = seconds_of(text)
+    if not seconds:
+        raise argparse.ArgumentTypeError(
+            f"cannot be {text!r}: it takes a duration above 0, {DURATION_EXAMPLES}"
+        )
+    return seconds
+
+
+def seconds(text: str) -> float:
+    """Return a duration, in seconds.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not one.
+    """
+    duration = seconds_of(text)
+    if duration is None:
+        raise argparse.ArgumentTypeError(
+            f"cannot be {text!r}: it takes a duration, {DURATION_EXAMPLES}"
+        )
+    return duration
+
 
 MIN_COLUMNS, MAX_COLUMNS = 40, 80
 _HELP_COLUMN = 26
@@ -163,7 +193,6 @@ class CommandParser(argparse.ArgumentParser):
         raise SystemExit(2)
 
     def _sentence(self, message: str) -> str:
-        """Rephrase argparse's message."""
         see = f"see `{self.prog} --help`"
         needed = message.removeprefix("the following arguments are required: ")
         if needed != message:

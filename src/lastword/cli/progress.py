@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from lastword.cli.wrapping import shortened
+from lastword.cli.page import shortened
 from lastword.core.redact.printable import one_line
 from lastword.platform.terminal import understands_escapes
 

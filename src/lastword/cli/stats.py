@@ -106,7 +106,6 @@ def _run(options: argparse.Namespace, path: str) -> int:
 
 
 def _show(page: Page, days: int, now: Period, before: Period) -> None:
-    """Show everything, one part below the other."""
     span = "day" if days == 1 else f"{days} days"
     page.line(f"The last {span}, compared with the {span} before", "bold")
     page.line()
@@ -278,7 +277,6 @@ def _waits(table: _Table, now: Period, before: Period) -> None:
 
 
 def _costs(table: _Table, now: Period, before: Period) -> None:
-    """Show what turns have cost, as their agents state it."""
     if not now.costs and not before.costs:
         return
     table.page.line()

@@ -29,7 +29,7 @@ _OWN_TITLE = re.compile(
     r" \(attempt (?P<attempt>\d{1,7})(?: of (?P<most>\d{1,7}))?\)"
     r"|The agent is trying again)\.$"
 )
-"""How a notice of ours ends (`core.link.retries`)."""
+"""How a notice of ours ends (`core.link.reporting`)."""
 
 
 class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):

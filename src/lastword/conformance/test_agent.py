@@ -15,7 +15,7 @@ from lastword.kit.check.checks import Check, CheckVerdict
 from lastword.kit.check.documents import words
 from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find
 from lastword.kit.check.run import CheckRun, CheckSettings, UnknownCheckError, chosen
-from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.check.stage import WaitLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -22,7 +22,7 @@ import anyio.to_thread
 
 from lastword.errors import MisuseError, StreamFailedError, StreamTruncatedError
 from lastword.inprocess import warnings
-from lastword.quirks import streams as dialects
+from lastword.quirks import wire as dialects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable

@@ -450,7 +450,6 @@ class Peer(Piped):
             self._receive_line(b"".join(self._pieces))
 
     def _receive_line(self, line: bytes) -> None:
-        """Process a line of stdout."""
         if not line.strip():
             return  # every client skips these
         frame, problem = read(line)

@@ -78,8 +78,8 @@ class SignalInbox:
         # read that finds nothing costs 3 µs a turn of the loop.
         numbers: list[int] = []
         while self._numbers:  # again, for one whose byte this has read just now
-            taken, self._numbers = self._numbers, []
-            numbers += taken
+            batch, self._numbers = self._numbers, []
+            numbers += batch
             if sys.platform != "win32":
                 self._read()
         return numbers

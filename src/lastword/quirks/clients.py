@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastword.quirks import Quirk
+from lastword.quirks import Quirk, rows
 
 
 class ClientRule(Quirk, frozen=True, kw_only=True):
@@ -33,38 +33,9 @@ class ClientOffer(Quirk, frozen=True, kw_only=True):
     capabilities: dict[str, Any]
 
 
-RULES = {
-    row.name: row
-    for row in (
-        ClientRule(
-            name="zed",
-            rung="error_with_meta",
-            details="alone",
-            evidence=(
-                "its source: of a prompt's error of the code -32603 it shows data.details where "
-                "that is the only key; to any other error's message it appends data as raw JSON. "
-                "It resends nothing (protocol/CLIENTS.md has what a client `zed` is sent)"
-            ),
-            version="Zed at 0038d2e2cc9b: crates/agent_servers/src/acp.rs, `ErrorDetails`",
-        ),
-        ClientRule(
-            name="acpx",
-            rung="error_with_meta",
-            details="told",
-            evidence="prints data.details in the place of the message (protocol/CLIENTS.md)",
-            version="acpx 0.19.1",
-        ),
-    )
-}
+RULES = {row.name: row for row in rows("client_rules", ClientRule)}
 """By name. Each is in protocol/CLIENTS.md, with its evidence."""
 
-JETBRAINS = ClientOffer(
-    name="jetbrains",
-    capabilities={
-        "_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
-    },
-    evidence="the capability that the agents look for which speak AIR (src/air-extension.ts)",
-    version="version 1 of the convention: claude-agent-acp 0.100.0, codex-acp 2.6.0",
-)
+(JETBRAINS,) = rows("client_offers", ClientOffer)
 
 ROWS = (*RULES.values(), JETBRAINS)

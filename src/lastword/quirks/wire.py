@@ -1,20 +1,23 @@
-"""Wire dialects: how agents report a failed model call without an error in answer to the prompt.
+"""Wire dialects: how agents and providers report a failed model call without an error.
 
-A failure, or a retry, may be in `_meta`, in a notification of the agent's own, or in a line of
-text. Types are given as words (`core.failure.taxonomy`). `core.classify.agents` reads frames by
-these rows.
+An agent's failure, or a retry, may be in `_meta`, in a notification of the agent's own, or in a
+line of text; or a turn that claims success has a message that is nothing but an error. Types are
+given as words (`core.failure.taxonomy`). `core.classify.agents` reads frames by these rows, and
+`core.failure.signs` decides which turns to check. A provider's stream has items that begin, end or
+fail an answer; `inprocess.streams` reads streams by these rows, and also owns what depends on an
+item's shape rather than on a word.
 """
 
 from __future__ import annotations
 
-from lastword.quirks import Quirk
+from lastword.quirks import Quirk, rows
 
 
 class MetaError(Quirk, frozen=True, kw_only=True):
     """An error object in `_meta`.
 
     Attributes:
-        mark: bytes in every frame that uses it to announce a retry.
+        mark: a text in every frame that uses it to announce a retry.
         path: the path to it, starting at `_meta`.
         will_retry: the member that says whether the agent continues by itself; empty if it always
             does.
@@ -22,7 +25,7 @@ class MetaError(Quirk, frozen=True, kw_only=True):
         counts: its message counts the retries, as in `1/5`.
     """
 
-    mark: bytes
+    mark: str
     path: tuple[str, ...]
     will_retry: str = ""
     attempt: str = ""
@@ -33,13 +36,13 @@ class MetaState(Quirk, frozen=True, kw_only=True):
     """A state in `_meta` of updates and results that means a failure without describing it.
 
     Attributes:
-        mark: bytes in every frame that has it.
+        mark: a text in every frame that has it.
         path: the path to it, starting at `_meta`.
         value: the value that means a failure.
         reason: the failure's reason.
     """
 
-    mark: bytes
+    mark: str
     path: tuple[str, ...]
     value: str
     reason: str
@@ -123,176 +126,74 @@ class FailureConvention(Quirk, frozen=True, kw_only=True):
     """A way of reporting failures that several agents share.
 
     Attributes:
-        mark: bytes in every frame that uses it.
+        mark: a text in every frame that uses it.
         categories: its words for what failed: our type, and whether a retry helps if that is not
-            the type's own value.
+            the type's own value. Coarse and at times wrong, so that they count only after the text.
     """
 
-    mark: bytes
+    mark: str
     categories: dict[str, tuple[str, bool | None]]
 
 
-AIR = FailureConvention(
-    name="air",
-    mark=b'"sessionFailure"',
-    # Coarse and at times wrong, so that they count only after the text.
-    categories={
-        "connection": ("network", None),
-        "access": ("auth", None),
-        "limit": ("rate_limit", False),
-        "service": ("provider_unavailable", None),
-        "request": ("invalid_request", None),
-    },
-    evidence=(
-        "JetBrains AIR's sessionFailure, as claude-agent-acp writes it "
-        "(src/session-failure-extension.ts); codex-acp calls a 402 a `connection`"
-    ),
-    version="version 1 of the convention: claude-agent-acp 0.100.0, codex-acp 2.6.0",
+class ErrorProse(Quirk, frozen=True, kw_only=True):
+    """The errors of one agent; `name` is its key (`quirks.agents`).
+
+    Attributes:
+        openings: how they begin: lower case, single spaces, straight quotes.
+    """
+
+    openings: tuple[str, ...]
+
+
+class StreamDialect(Quirk, frozen=True, kw_only=True):
+    """One way of streaming an answer.
+
+    Attributes:
+        packages: packages whose streams always have an item: an empty one was truncated.
+        generators: those whose streams are plain generators. For other packages, an empty generator
+            proves nothing: Anthropic's `text_stream` is empty if the answer is a tool call alone.
+        first_events: prefixes of the names of its first events.
+        beginnings: the events that begin an answer.
+        endings: the events after which an answer is complete.
+        failures: the events that are failures.
+        first_keys: keys, one of which is the only key of a first item.
+        unset_reasons: finish reasons which mean that nothing is finished.
+    """
+
+    packages: tuple[str, ...] = ()
+    generators: bool = False
+    first_events: tuple[str, ...] = ()
+    beginnings: tuple[str, ...] = ()
+    endings: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    first_keys: tuple[str, ...] = ()
+    unset_reasons: tuple[str, ...] = ()
+
+
+(AIR,) = rows("failure_conventions", FailureConvention)
+AIR_RETRY, *_RETRIES = rows("retry_texts", RetryText)
+META_ERRORS = rows("meta_errors", MetaError)
+META_STATES = rows("meta_states", MetaState)
+RETRY_METHODS = rows("retry_methods", RetryMethod)
+RETRY_TEXTS = tuple(_RETRIES)
+REMARKS = rows("remarks", Remark)
+OPT_IN_EVENTS = rows("opt_in_events", OptInEvent)
+ERROR_PROSE = rows("error_prose", ErrorProse)
+STREAMS = rows("stream_dialects", StreamDialect)
+
+ROWS: tuple[Quirk, ...] = (
+    *(AIR, AIR_RETRY, *META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *REMARKS),
+    *(*OPT_IN_EVENTS, *ERROR_PROSE, *STREAMS),
 )
 
-AIR_RETRY = RetryText(
-    name="air:retrying",
-    agent="claude",
-    pattern=r"attempt (\d{1,4}) of (\d{1,4})\b",
-    evidence="the title of its AIR warnings: `Retrying Claude, attempt 2 of 10.`",
-    version="claude-agent-acp 0.100.0",
-)
-
-META_ERRORS = (
-    MetaError(
-        name="codex",
-        mark=b'"willRetry"',
-        path=("codex", "error"),
-        will_retry="willRetry",
-        counts=True,
-        evidence=(
-            "one at each try: message `Reconnecting... 1/5`, codexErrorInfo "
-            "`{responseStreamDisconnected: {httpStatusCode: 429}}`, willRetry true; 0.1 s after a "
-            "429, 3.3 s after a 502"
-        ),
-        version="codex-acp 2.6.0",
-    ),
-    MetaError(
-        name="opencode",
-        mark=b'"opencode/retry"',
-        path=("opencode/retry",),
-        attempt="attempt",
-        evidence=(
-            "`RetryMeta` of its ACP translation, a session_info_update once a retry is scheduled, "
-            "null once it begins; the version that was run sends none"
-        ),
-        version="opencode's source after 1.18.33",
-    ),
-)
-
-META_STATES = (
-    MetaState(
-        name="codex:systemError",
-        mark=b'"systemError"',
-        path=("codex", "threadStatus", "type"),
-        value="systemError",
-        reason="system_error",
-        evidence="in an update before `end_turn`, where the error itself is a chunk of text",
-        version="codex-acp 2.6.0",
-    ),
-)
-
-RETRY_METHODS = (
-    RetryMethod(
-        name="_session/retrying",
-        code="category",
-        message="detail",
-        evidence=(
-            "category `rate_limited`, `server_error` or `connection`, detail `HTTP 429` or "
-            "`RemoteProtocolError`, 0.2 to 1.1 s after the failure; RETRYING_EXT_METHOD in its "
-            "source"
-        ),
-        version="mistral-vibe 3.0.2",
-    ),
-)
-
-RETRY_TEXTS = (
-    RetryText(
-        name="pi:retrying",
-        agent="pi",
-        pattern=r"Retrying \(attempt (\d{1,4})/(\d{1,4}), waiting (\d{1,6})(?:\.\d+)?s\)",
-        openings=("Retrying (attempt ", "Retry finished, resuming"),
-        evidence=(
-            "a chunk of text, `Retrying (attempt 1/3, waiting 2s)...`; never with the cause, and "
-            "in the end a success"
-        ),
-        version="pi-acp 0.0.34",
-    ),
-)
-
-REMARKS = (
-    Remark(
-        name="codex:metadata",
-        agent="codex",
-        openings=("Warning: Model metadata for ",),
-        evidence=(
-            "runs: a chunk of its own before all else, where the model is none of codex's list; "
-            "after it came the error as the turn's only other text"
-        ),
-        version="codex-acp 2.6.0",
-    ),
-    Remark(
-        name="kimi-code:compaction",
-        agent="kimi-code",
-        openings=(
-            "Compacting conversation context\u2026",
-            "Compaction is blocked by the current turn; retry when the turn is idle.",
-            "Compaction cancelled.",
-            "Compaction completed.\n- Messages compacted: ",
-        ),
-        evidence=(
-            "runs: three chunks, the first three of these, and `end_turn` are all that is seen of "
-            "a context overflow; in its bundle each is a chunk of its own, sent at an event of "
-            "the compaction's"
-        ),
-        version="kimi-code 2.1.0",
-    ),
-)
-
-OPT_IN_EVENTS = (
-    OptInEvent(
-        name="claude:api_retry",
-        agent="claude",
-        method="_claude/sdkMessage",
-        path=("claudeCode", "emitRawSDKMessages"),
-        request=({"type": "system", "subtype": "api_retry"}, {"type": "rate_limit_event"}),
-        event={"type": "system", "subtype": "api_retry"},
-        status="error_status",
-        code="error",
-        attempt="attempt",
-        max_retries="max_retries",
-        wait_ms="retry_delay_ms",
-        no_response="no_response",
-        silence=("timeout", "provider_silent"),
-        limit_event={"type": "rate_limit_event"},
-        evidence=(
-            "`shouldEmitRawMessage` in its acp-agent.js takes a list of types and subtypes; runs: "
-            "0.3 s after a 429 or 502, 0.7 s after a 401, 1.1 s after a cut (status null). Without "
-            "a body, so that a used-up quota reads as a rate limit. `no_response {waited_ms, "
-            "retry_wait_ms}` is in the SDK's types since 0.3.261. A limit of a subscription is in "
-            "a `rate_limit_event` 0.3 to 1.6 s before the error; `_claude/rateLimit` is missing "
-            "in a session's first turn"
-        ),
-        version="claude-agent-acp 0.100.0",
-    ),
-)
-
-ROWS = (
-    *(AIR, AIR_RETRY),
-    *(*META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *REMARKS, *OPT_IN_EVENTS),
-)
+AIR_MARK = AIR.mark.encode()
 
 EVENTS = {row.method: row for row in OPT_IN_EVENTS}
 
-RETRY_MARKS = (AIR.mark, *(row.mark for row in META_ERRORS))
+RETRY_MARKS = (AIR_MARK, *(row.mark.encode() for row in META_ERRORS))
 """One of them stands in every update that announces a retry, but for texts."""
 
-FAILURE_MARKS = (AIR.mark, *(row.mark for row in META_STATES))
+FAILURE_MARKS = (AIR_MARK, *(row.mark.encode() for row in META_STATES))
 """Every frame that reports a failure beside an ordinary stop reason contains one of them."""
 
 RETRY_TEXT_OPENINGS = tuple(opening for row in RETRY_TEXTS for opening in row.openings)
@@ -302,3 +203,33 @@ REMARK_OPENINGS = tuple(opening for row in REMARKS for opening in row.openings)
 """One of them begins every remark."""
 
 METHODS = {row.name: row for row in RETRY_METHODS}
+
+LAST_LINES = (
+    *("Error: RetriableError: ", "Error: NonRetriableError: ", "Error: ActionRequiredError: "),
+    *(
+        f"You've hit your {limit} \u00b7 resets "
+        for limit in ("limit", "session limit", "weekly limit", "Opus limit", "Sonnet limit")
+    ),
+)
+"""Beginnings of errors that agents write as the last line of a turn's text, also after work.
+
+The first three are Cursor's, in a chunk of its own behind an empty line, and then `end_turn`
+(reports on cursor-agent 2026.08.11 to 2026.09.18). The others are Claude's (claude-agent-acp).
+"""
+
+OPENINGS: dict[str, tuple[str, ...]] = {row.name: row.openings for row in ERROR_PROSE}
+"""By the agent's key."""
+
+ALL_OPENINGS = tuple({opening for row in ERROR_PROSE for opening in row.openings})
+
+# --- provider streams
+
+PACKAGES = tuple(package for row in STREAMS for package in row.packages)
+GENERATORS = tuple(package for row in STREAMS if row.generators for package in row.packages)
+FIRST_EVENTS = tuple((event, row.name) for row in STREAMS for event in row.first_events)
+"""The dialect of a stream, by the beginning of its first event's name."""
+BEGINNINGS = frozenset(event for row in STREAMS for event in row.beginnings)
+ENDINGS = frozenset(event for row in STREAMS for event in row.endings)
+FAILURES = frozenset(event for row in STREAMS for event in row.failures)
+FIRST_KEYS = frozenset(key for row in STREAMS for key in row.first_keys)
+UNSET_REASONS = frozenset(reason for row in STREAMS for reason in row.unset_reasons)

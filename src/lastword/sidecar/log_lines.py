@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.classify import classify, read_lines, writers
-from lastword.core.classify import writer_forms as forms
 from lastword.sidecar.journal_files import MARKS
 from lastword.sidecar.journal_lines import (
     MAX_ATTEMPT,
@@ -137,7 +136,7 @@ def _from_text(line: str) -> FailedCall | None:
     if level is None or at is None:
         return None
     text = line[max(level.end(), match.end()) :].lstrip(" \t|:-]")
-    text = forms.COLOUR.sub("", _FRAME.sub("", text))
+    text = writers.COLOUR.sub("", _FRAME.sub("", text))
     head = text[:_HEAD_CHARS]
     again = _AGAIN.search(head)
     if writers.is_foreign(text):

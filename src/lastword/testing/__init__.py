@@ -17,13 +17,11 @@ collects the turns of a connection of your own.
 from lastword.client.retries import RetryNotice
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.summary import Outcome, Summary
-from lastword.testing.pace import without_waits
-from lastword.testing.session import AgentSession, open_session, take_turn
-from lastword.testing.timeline import CapturedTurn, Timeline, capture_timeline
+from lastword.testing.session import AgentSession, open_session, take_turn, without_waits
+from lastword.testing.timeline import CapturedTurn, Timeline, ToolCall, TurnResult, capture_timeline
+from lastword.testing.timeline import SeenTool as SeenTool
+from lastword.testing.timeline import TakenTurn as TakenTurn
 from lastword.testing.timeline import Turn as Turn
-from lastword.testing.turn_result import SeenTool as SeenTool
-from lastword.testing.turn_result import TakenTurn as TakenTurn
-from lastword.testing.turn_result import ToolCall, TurnResult
 
 __all__ = [
     "AgentSession",

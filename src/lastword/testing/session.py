@@ -1,7 +1,7 @@
 """A session with an agent in the process of a test, and its turns.
 
-Owns what a test decides: what the client can do, what it answers, when it cancels, and how long it
-waits at most.
+Owns what a test decides: what the client can do, what it answers, when it cancels, how long it
+waits at most, and whether waits pass at once (`inprocess.waits` does the skipping).
 """
 
 from __future__ import annotations
@@ -9,14 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import anyio
@@ -29,9 +22,34 @@ from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess import handling, journal, waits
 from lastword.platform.identity import run_id
-from lastword.testing.client import ClientOfTest, permission_answer
-from lastword.testing.doors import door_of
-from lastword.testing.turn_result import TurnResult
+from lastword.testing.doors import ClientOfTest, door_of, permission_answer
+from lastword.testing.timeline import TurnResult
+
+
+@contextlib.contextmanager
+def without_waits() -> Iterator[None]:
+    """Let lastword's own waits pass at once for agents and calls started in this context.
+
+    `take_turn` and `open_session` do this by themselves. Use it for connections of your own, and
+    for functions under `lastword.retry` that are tested without a turn:
+
+    ```python
+    with without_waits():
+        await ask_the_model()  # decorated with @lastword.retry: its waits are not slept
+    ```
+
+    - A wait before a retry is reported and recorded in full (20 s stay 20 s), counts against
+      `Retry.budget_seconds`, and is not slept.
+    - A limit on silence that the test sets, such as `Options(idle_timeout_seconds=60)`, passes once
+      the agent has done nothing for a quarter of a second, and so does the time that a cancelled
+      handler is given. Limits that nobody set never pass.
+    - What the agent itself sleeps, and the retries of a provider's package, take their time.
+
+    It applies to this task, and to tasks started from it, until the context is left.
+    """
+    with waits.skipped():
+        yield
+
 
 Json: TypeAlias = dict[str, Any]
 Permission: TypeAlias = Literal["allow", "reject", "cancel"] | Callable[[Json], str | None]

@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from lastword.cli.config.user_file import use
-from lastword.cli.gateway.options import parser, read
-from lastword.cli.gateway.parsers import WORDS
+from lastword.cli.gateway.options import WORDS, parser, read
 from lastword.gateway.fleet import records
 from lastword.gateway.fleet.key import FleetKey
 from lastword.gateway.fleet.start import STREAMS

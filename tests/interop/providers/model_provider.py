@@ -14,8 +14,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Self
 
 from lastword.kit.provider.dialects import ENCODERS, ProviderDialect
-from lastword.kit.provider.failures import FAILURES, Circumstances
-from lastword.kit.provider.server import QuietServer
+from lastword.kit.provider.server import FAILURES, Circumstances, QuietServer
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ import yaml
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from lastword.kit.provider.server import Provider
-from lastword.kit.provider.target import DEAD_END, Target
+from lastword.kit.provider.server import DEAD_END, Provider, Target
 from tests.interop.agents_registry import AGENTS
 from tests.interop.otel.conftest import HERE as OTEL
 from tests.interop.otel.conftest import Receiver

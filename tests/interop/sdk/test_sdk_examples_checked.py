@@ -21,7 +21,7 @@ OWN = {
 """What is found in every agent on this SDK; what each rests on is in protocol/AGENTS.md."""
 
 OF_THE_SDK = {"junk-scalars", "unadvertised-method"}
-"""Of these, what `quirks.sdks` knows to be the SDK's."""
+"""Of these, what `quirks.setup` knows to be the SDK's."""
 
 
 @pytest.fixture(scope="module")

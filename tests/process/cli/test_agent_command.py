@@ -132,7 +132,7 @@ def test_an_interrupt_ends_it_quietly() -> None:
 
 
 def test_listing_loads_neither_the_json_rpc_library_nor_the_classifier() -> None:
-    code = "import sys; from lastword.cli.agent.command import main; main(['--list']); "
+    code = "import sys; from lastword.cli.agent import main; main(['--list']); "
     code += "print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60

@@ -411,12 +411,12 @@ def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk)
         )  # fmt: skip
         return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
-    heavy = {"tomllib", "lastword.cli.config.settings", "lastword.cli.config.document"}
+    heavy = {"tomllib", "lastword.cli.config.settings"}
     assert not heavy & loaded()
     desk.user.write_text(f"[run]\nretry = 1\n[gateway]\nping = 5\n{RULE}")
     with_file = loaded()
     assert heavy <= with_file
-    assert not {"argparse", "lastword.cli.gateway.parsers"} & with_file
+    assert not {"argparse", "lastword.cli.gateway.options"} & with_file
 
 
 # --- commands that start a `lastword run` of their own

@@ -8,7 +8,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from lastword.quirks.editors import EDITORS
+from lastword.quirks.setup import EDITORS
 from tests.kit.command import command
 from tests.kit.places import ROOT
 

@@ -11,7 +11,7 @@ import re
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.web import document
+from lastword.cli import export
 from lastword.core.timeline.entry import Kind
 from lastword.record import reader
 from lastword.record.present.bundle import Bundle
@@ -159,11 +159,11 @@ def test_of_a_long_session_the_latest_entries_are_in_the_page_and_the_rest_is_co
     for turn in range(1, 52):
         book.failed("s1", turn, incident_id=f"01LONG-{turn}")
     path = write(tmp_path, book, a_run("01LONG"))
-    monkeypatch.setattr(document, "MAX_ENTRIES", 100)
+    monkeypatch.setattr(export, "MAX_ENTRIES", 100)
     file = io.BytesIO()
     with reader.reading(str(path)) as record:
         [part] = reader.find(record, "s1")
-        manifest = document.write_page(Bundle(record, part, Scrubber((), {})), file)
+        manifest = export.write_page(Bundle(record, part, Scrubber((), {})), file)
     page = file.getvalue().decode()
     assert [event["turn"] for event in data_of(page)["events"]] == [2 + n // 2 for n in range(100)]
     assert manifest["counts"]["entries"] == {"error": 51, "prompt": 51}

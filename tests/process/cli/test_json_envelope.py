@@ -32,15 +32,15 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "failures": ("log/command.py", ("log", "--errors", "--json")),
     "stats": ("stats.py", ("stats", "--json")),
     "explain": ("explain/command.py", ("explain", "--json", "--status", "429", "--body", "{}")),
-    "scenarios": ("agent/command.py", ("agent", "--list", "--json")),
-    "rungs": ("agent/command.py", ("agent", "--rungs", "--json")),
-    "checks": ("check/command.py", ("check", "--list", "--json")),
-    "check": ("check/command.py", ("check", "--json", *CHECKED)),
+    "scenarios": ("agent.py", ("agent", "--list", "--json")),
+    "rungs": ("agent.py", ("agent", "--rungs", "--json")),
+    "checks": ("check.py", ("check", "--list", "--json")),
+    "check": ("check.py", ("check", "--json", *CHECKED)),
     "doctor": ("doctor.py", ("doctor", "--json", "--", "/nonexistent-agent")),
     "outbox": ("outbox.py", ("outbox", "--json")),
     "editors": ("setup/command.py", ("setup", "--list", "--json")),
     "config": ("config/command.py", ("config", "--json")),
-    "gateway": ("gateway/parsers.py", ("gateway", "status", "--json")),
+    "gateway": ("gateway/options.py", ("gateway", "status", "--json")),
 }
 """Each with the file of its option; an export is below, and a gateway that serves has its own."""
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
-from lastword.cli.web import answers, command
-from lastword.cli.web.command import serve
+from lastword.cli import web
+from lastword.cli.web import serve
 from lastword.core.timeline.entry import Kind
 from tests.kit.desk import Editor
 from tests.kit.gateway.serving import until
@@ -173,10 +173,10 @@ def test_a_long_session_comes_in_parts_and_its_oldest_entries_are_counted(
 ) -> None:
     write(tmp_path, a_book(400))
     path = str(tmp_path / "record.db")
-    monkeypatch.setattr(answers, "MAX_ENTRIES", 1050)
+    monkeypatch.setattr(web, "MAX_ENTRIES", 1050)
     after, events = None, []
     while True:
-        found = answers.session(path, "01RUNA/s1", after)
+        found = web.session(path, "01RUNA/s1", after)
         assert found is not None
         if after is None:
             assert found["left_out"] == 150
@@ -195,7 +195,7 @@ def test_a_session_that_was_brought_back_is_told_from_its_creation(tmp_path: Pat
     second.failed("s1", 1)
     write(tmp_path, first, a_run("01A", at_ms=first.began_ms))
     write(tmp_path, second, a_run("01B", at_ms=second.began_ms))
-    found = answers.session(str(tmp_path / "record.db"), "01B/s1", None)
+    found = web.session(str(tmp_path / "record.db"), "01B/s1", None)
     assert found is not None
     assert [event["run"] for event in found["events"]] == [1] * 4 + [2] * 3
 
@@ -272,7 +272,7 @@ def test_ctrl_c_before_it_serves_is_no_other_ctrl_c(
         if len(said) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "_say", interrupted)
+    monkeypatch.setattr(web, "_say", interrupted)
     options = Namespace(session=None, last=False, port=None, open=False, frames=None)
     assert serve(options, str(state / "record.db")) == 0
     assert said[1:] == ["ended"]
@@ -304,7 +304,7 @@ def test_where_no_browser_is_it_says_so(state: Path) -> None:
 
 def test_the_page_needs_no_extra() -> None:
     code = "import sys; sys.modules |= dict.fromkeys(('starlette', 'uvicorn', 'websockets'));"
-    code += "import lastword.cli.web.command, lastword.cli.web.document"
+    code += "import lastword.cli.web, lastword.cli.export"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=FUSE_SECONDS)
 
 

@@ -173,7 +173,7 @@ sys.exit(main(sys.argv[2:]))
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("lastword.cli.streams", "log"),
+        ("lastword.cli.page", "log"),
         ("lastword.platform.signals", "run"),
     ],
 )

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from lastword.cli.setup.jsonc import as_json, parse
-from lastword.quirks.agent_commands import AGENTS
-from lastword.quirks.editors import EDITORS
+from lastword.cli.setup.settings import as_json, parse
+from lastword.quirks.setup import AGENTS, EDITORS
 from tests.kit.command import command
 from tests.kit.rows import every
 

@@ -12,7 +12,7 @@ from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.probes import Played
 from lastword.kit.check.run import CheckSettings, failing_acts, findings
-from lastword.kit.check.transcript import Transcript, WaitLimits
+from lastword.kit.check.stage import Transcript, WaitLimits
 from lastword.kit.peer import PeerEvent
 from tests.kit.command import command
 from tests.kit.patience import FUSE_SECONDS

@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import filterfalse
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from lastword.cli.check.command import _rounded
+from lastword.cli.check import _rounded
 from lastword.kit.check.checks import CHECKS
+from lastword.kit.check.checks.model import JUDGES
+from lastword.kit.check.hooks import Hooks
+from lastword.kit.check.run import CheckRun, CheckSettings
+from lastword.kit.check.stage import WaitLimits
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.command import command
 from tests.kit.gateway.serving import until
@@ -209,6 +214,57 @@ def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path) -> None:
     assert b"Traceback" not in err
     for pid in pids.read_text().split():
         until("the agent is gone", lambda pid=pid: not Path(f"/proc/{pid}").exists())
+
+
+def test_every_function_that_judges_a_check_has_a_row_of_it() -> None:
+    assert JUDGES.keys() == CHECKS.keys()
+
+
+SILENT = (sys.executable, "-c", "import time; time.sleep(3600)")
+"""An agent for which every act waits until its limit."""
+
+
+def silent_run() -> CheckRun:
+    limits = WaitLimits(answer_seconds=3600, turn_seconds=3600)
+    return CheckRun(CheckSettings(SILENT, Hooks(), limits, plays=1), list(CHECKS.values()))
+
+
+def test_an_interrupt_while_the_acts_are_begun_ends_the_agents_that_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = silent_run()
+    begin, begun = ThreadPoolExecutor.submit, []
+
+    def interrupted(pool: ThreadPoolExecutor, *call: Any) -> Future[Any]:
+        if len(begun) == 2:
+            until("two agents run", lambda: len(run._peers) == 2)
+            raise KeyboardInterrupt
+        begun.append(begin(pool, *call))
+        return begun[-1]
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt), run:
+        pytest.fail("the run had been given up")
+    assert all(act.done() for act in begun)
+    assert all(peer.exit_code is not None for peer in run._peers)
+
+
+def test_an_interrupt_while_a_run_waits_for_its_last_acts_ends_their_agents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = silent_run()
+    shut = ThreadPoolExecutor.shutdown
+
+    def interrupted(pool: ThreadPoolExecutor, *, wait: bool, cancel_futures: bool) -> None:
+        if wait:
+            until("two agents run", lambda: len(run._peers) >= 2)
+            raise KeyboardInterrupt
+        shut(pool, wait=wait, cancel_futures=cancel_futures)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", interrupted)
+    with pytest.raises(KeyboardInterrupt), run:
+        pass
+    until("the agents are gone", lambda: all(p.exit_code is not None for p in run._peers))
 
 
 # --- pytest

@@ -16,7 +16,7 @@ import pytest
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings, findings
-from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.check.stage import WaitLimits
 from lastword.kit.peer import PeerEvent, read
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.gateway.serving import until

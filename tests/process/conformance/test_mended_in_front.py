@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from lastword.kit.check.checks import CHECKS, CheckVerdict
-from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.run import CheckRun, CheckSettings
-from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.check.stage import WaitLimits
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.conformance.test_faults_found import DRIVEN, FAULTS, meddled
 
+IN_FRONT = "`lastword run --` in front corrects it"
 RUN = (sys.executable, "-m", "lastword", "run", "--")
 BARE = (sys.executable, "-m", "lastword", "agent", "--bare", "healthy")
 LIMITS = WaitLimits(exit_seconds=FUSE_SECONDS)

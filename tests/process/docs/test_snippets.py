@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from lastword.kit.agent.script_files import load
+from lastword.kit.agent.script import load
 from tests.kit.doc_blocks import GIVEN, Block, blocks, given, scenarios
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import PROTOCOL, ROOT

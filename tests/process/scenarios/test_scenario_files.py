@@ -13,8 +13,7 @@ import msgspec
 import pytest
 
 from lastword.kit.agent.scenarios import SCENARIOS
-from lastword.kit.agent.script import STEPS
-from lastword.kit.agent.script_files import ScriptError, load, script_of
+from lastword.kit.agent.script import STEPS, ScriptError, load, script_of
 from tests.kit.command import command
 from tests.kit.doc_blocks import scenarios
 from tests.kit.rows import every

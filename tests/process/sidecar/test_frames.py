@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.cli.web import frames as shown
+from lastword.cli import record_access
 from lastword.core.link.effects import AGENT, CLIENT
 from lastword.sidecar.frames import MAX_FRAME_BYTES, Frames
 from tests.kit.canaries import CANARIES
@@ -128,13 +128,13 @@ def test_a_disk_that_fills_up_ends_the_file_and_not_the_session(start: Start, fi
 def test_the_page_gets_whole_lines_and_begins_anew_with_the_file(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown, "READ_BYTES", 40)
+    monkeypatch.setattr(record_access, "READ_BYTES", 40)
     file.write_text('{"at": 1}\nnonsense\n{"at": 2}\n{"at": 3}\n{"at"')
-    first = shown.frames(str(file), None)
+    first = record_access.frame_lines(str(file), None)
     assert (first["frames"], first["unreadable"]) == ([{"at": 1}, {"at": 2}, {"at": 3}], 1)
     assert first["more"]
-    rest = shown.frames(str(file), first["next"])
+    rest = record_access.frame_lines(str(file), first["next"])
     assert (rest["frames"], rest["more"], rest["next"]) == ([], False, first["next"])
     file.write_text('{"at": 4}\n')
-    again = shown.frames(str(file), first["next"])
+    again = record_access.frame_lines(str(file), first["next"])
     assert (again["frames"], again["anew"]) == ([{"at": 4}], True)

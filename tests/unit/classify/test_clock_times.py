@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 import pytest
 
-from lastword.core.classify.clock_times import reset_in
+from lastword.core.classify.waits import reset_in
 
 BERLIN = timezone(timedelta(hours=1), "CET")
 NOW = datetime(2026, 11, 25, 22, 28, 19, tzinfo=UTC)

@@ -58,7 +58,7 @@ def test_the_tables_are_in_the_spelling_that_they_are_compared_in() -> None:
     for parts in tokens.PARTS.values():
         assert all(part.isalnum() and part == part.lower() for part in parts)
     for concept in CONCEPTS:
-        for block in (concept.things, concept.happenings, *concept.unless):
+        for block in (concept.things, concept.happenings, concept.unless):
             assert block == block.lower()
             assert "  " not in block
 

@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.classify import classify, classify_text
-from lastword.core.classify.languages import (
-    chinese,
-    french,
-    german,
+from lastword.core.classify.concepts import (
     in_other_alphabet,
-    japanese,
-    korean,
-    portuguese,
+    language_pairs,
     read_latin,
     read_other_alphabet,
-    russian,
-    spanish,
 )
 from lastword.core.classify.text import fold
 from lastword.core.failure.taxonomy import ErrorType
@@ -26,16 +19,10 @@ from lastword.core.failure.taxonomy import ErrorType
 if TYPE_CHECKING:
     from lastword.core.classify.concepts import Concept
 
-TABLES = {
-    "chinese": chinese.CONCEPTS,
-    "french": french.CONCEPTS,
-    "german": german.CONCEPTS,
-    "japanese": japanese.CONCEPTS,
-    "korean": korean.CONCEPTS,
-    "portuguese": portuguese.CONCEPTS,
-    "russian": russian.CONCEPTS,
-    "spanish": spanish.CONCEPTS,
-}
+LANGUAGES = (
+    *("chinese", "french", "german", "japanese", "korean", "portuguese", "russian", "spanish"),
+)
+TABLES = {name: language_pairs(name) for name in LANGUAGES}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -50,7 +37,7 @@ def test_a_language_has_words_for_every_failure_that_a_text_may_name(name: str) 
 @pytest.mark.parametrize("name", TABLES)
 def test_its_words_are_written_as_a_text_is_compared(name: str) -> None:
     def words(concept: Concept) -> str:
-        return ", ".join((concept.things, concept.happenings, *concept.unless))
+        return f"{concept.things}, {concept.happenings}, {concept.unless}"
 
     for concept in TABLES[name]:
         assert words(concept) == words(concept).lower().replace("\u0451", "\u0435")

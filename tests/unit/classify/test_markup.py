@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.classify import classify, classify_text
-from lastword.core.classify.markup import MAX_PAGE_CHARS, readable
+from lastword.core.classify.gather import MAX_PAGE_CHARS, readable
 from tests.kit.growth import costs_its_length
 from tests.kit.rows import every
 

@@ -18,12 +18,10 @@ from lastword.core.classify import (
     classify_text,
     gather,
 )
-from lastword.core.classify.extract import MAX_WORDS, identifiers
-from lastword.core.classify.moments import parse_moment
-from lastword.core.classify.pasted_error import parse_json, read_pasted
+from lastword.core.classify.gather import MAX_WORDS, identifiers
+from lastword.core.classify.pasted_error import parse_json, read_java_script, read_pasted
 from lastword.core.classify.text import as_text, phrase_in
-from lastword.core.classify.tracebacks import read_java_script
-from lastword.core.classify.waits import wait_in_text
+from lastword.core.classify.waits import parse_moment, wait_in_text
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from tests.kit.rows import every
 

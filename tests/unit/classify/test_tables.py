@@ -5,19 +5,25 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.classify import classify_text, messages, tokens, transport
-from lastword.core.classify.messages.languages import SPOKEN
-from lastword.core.classify.messages.systems import TRANSPORT
-from lastword.core.classify.messages.weak import WEAK
+from lastword.core.classify.data import read_tables
 from lastword.core.classify.text import fold, names, normalise, phrase_in
 from lastword.core.failure.taxonomy import ErrorType
 
-ALL_ROWS = [row for table in (messages.STRONG, WEAK) for rows in table.values() for row in rows]
+ALL_ROWS = [
+    row for table in (messages.STRONG, messages.WEAK) for rows in table.values() for row in rows
+]
+
+
+@pytest.mark.parametrize("name", ["messages", "words", "transport"])
+def test_no_two_tables_of_a_file_have_one_heading(name: str) -> None:
+    headings = [heading for heading, _ in read_tables(name)]
+    assert len(headings) == len(set(headings)) > 0
 
 
 def test_every_type_that_a_provider_can_cause_has_sentences() -> None:
     silent = {ErrorType.UNKNOWN, ErrorType.STDERR_OVERFLOW, ErrorType.AGENT_STALLED}
     transport_types = {row.type for row in transport.ROWS}
-    assert {*messages.STRONG, *WEAK, *transport_types} == set(ErrorType) - silent
+    assert {*messages.STRONG, *messages.WEAK, *transport_types} == set(ErrorType) - silent
 
 
 def test_no_word_means_two_types() -> None:
@@ -77,10 +83,10 @@ def test_nested_json_and_typographic_quotes_are_folded() -> None:
 
 
 def test_every_sentence_of_another_language_is_in_the_table_of_its_type_or_reason() -> None:
-    for kind, rows in SPOKEN.items():
+    for kind, rows in messages.SPOKEN.items():
         assert not set(rows) & set(messages.STRONG[kind])
         assert all(messages.spoken_in(f"x {part} x", kind) for part in rows)
-    for reason, rows in TRANSPORT.items():
+    for reason, rows in transport.SPOKEN.items():
         row = next(row for row in transport.ROWS if row.reason == reason)
         assert set(rows) <= set(row.phrases)
         assert all(part == fold(part) for part in rows)
@@ -90,6 +96,6 @@ def test_every_sentence_of_another_language_is_in_the_table_of_its_type_or_reaso
 def test_a_sentence_of_a_transport_is_recognised_in_any_language(
     row: transport.TransportRow,
 ) -> None:
-    for part in TRANSPORT.get(row.reason, ()):
+    for part in transport.SPOKEN.get(row.reason, ()):
         verdict = classify_text(f"x {part} x")
         assert (verdict.type, verdict.retryable) == (row.type, row.retryable), (part, verdict.rule)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.classify import classify
-from lastword.core.classify.moments import parse_moment, parse_wait
-from lastword.core.classify.waits import wait_in_text
+from lastword.core.classify.waits import parse_moment, parse_wait, wait_in_text
 from tests.kit.rows import every
 
 

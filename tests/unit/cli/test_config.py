@@ -13,10 +13,21 @@ from hypothesis import strategies as st
 from lastword.cli.config import discovery
 from lastword.cli.config.command import problems_of
 from lastword.cli.config.discovery import find, project_path, user_path
-from lastword.cli.config.document import MAX_BYTES, MAX_PROJECT_BYTES, ConfigDocument, DocumentError
 from lastword.cli.config.rows import TYPES, backtracking, rows_in
-from lastword.cli.config.settings import FROM_FILE_VARIABLE, PROJECT, USER, FileSettings, read
-from lastword.cli.config.tables import TABLES, options_of, texts_of
+from lastword.cli.config.settings import (
+    FROM_FILE_VARIABLE,
+    MAX_BYTES,
+    MAX_PROJECT_BYTES,
+    PROJECT,
+    TABLES,
+    USER,
+    ConfigDocument,
+    DocumentError,
+    FileSettings,
+    options_of,
+    read,
+    texts_of,
+)
 from lastword.core.classify import classify, messages, own_rows
 from lastword.core.classify.text import fold
 from lastword.core.link.option_table import FILE_KEYS, OPTIONS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastword.cli.demo_words import FAULT, SAFE, facts, left_with
+from lastword.cli.demo import FAULT, SAFE, facts, left_with
 from lastword.core.failure.taxonomy import AgentError, ErrorType, Origin, RetrySafety
 from lastword.kit.demo.client import DemoTurn, shown_by_zed
 

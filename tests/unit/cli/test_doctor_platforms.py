@@ -7,7 +7,7 @@ import platform
 import pytest
 
 from lastword.kit.doctor import surroundings
-from lastword.kit.doctor.windows_programs import examine, format_of
+from lastword.kit.doctor.command import examine_on_windows, windows_format_of
 
 
 def program_for(machine: int) -> bytes:
@@ -32,7 +32,7 @@ def test_a_file_that_windows_cannot_run_is_named_for_what_it_is(
     head: bytes, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "AMD64")
-    (finding,) = format_of("agent.exe", head)
+    (finding,) = windows_format_of("agent.exe", head)
     assert sentence in finding.sentence
     assert finding.action
 
@@ -41,16 +41,16 @@ def test_a_program_of_this_machine_or_an_older_one_is_no_finding(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "AMD64")
-    assert format_of("agent.exe", program_for(0x8664)) == []
-    assert format_of("agent.exe", program_for(0x14C)) == []
+    assert windows_format_of("agent.exe", program_for(0x8664)) == []
+    assert windows_format_of("agent.exe", program_for(0x14C)) == []
 
 
 def test_scripts_of_powershell_and_the_store_s_alias_are_named() -> None:
-    (script,) = examine("C:/tools/agent.ps1", {})
+    (script,) = examine_on_windows("C:/tools/agent.ps1", {})
     assert "powershell -NoProfile -File" in str(script.action)
-    (alias,) = examine("C:/Users/a/AppData/Local/Microsoft/WindowsApps/python3.exe", {})
+    (alias,) = examine_on_windows("C:/Users/a/AppData/Local/Microsoft/WindowsApps/python3.exe", {})
     assert "App execution aliases" in str(alias.action)
-    assert examine("C:/tools/npx.cmd", {}) == []
+    assert examine_on_windows("C:/tools/npx.cmd", {}) == []
 
 
 def test_the_console_s_code_page_and_long_paths_are_findings_of_windows_alone() -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import yaml
 
-from lastword.cli.gateway.options import parser, read
-from lastword.cli.gateway.parsers import WORDS
+from lastword.cli.gateway.options import WORDS, parser, read
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import exposition
 from lastword.gateway.quality.table import METRICS

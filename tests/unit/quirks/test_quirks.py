@@ -9,13 +9,14 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from lastword import quirks
 from lastword.core.failure.ladder import Details, Rung
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.kit.provider.target import Target, point
-from lastword.quirks import Quirk, agent_commands, agents, clients, journals, prose, recipes, wire
+from lastword.kit.provider.server import Target, point
+from lastword.quirks import Quirk, agents, clients, journals, setup, wire
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
@@ -45,6 +46,12 @@ def quirks_in(value: object) -> Iterator[Quirk]:
 def test_a_row_says_what_it_rests_on_and_of_which_version(row: Quirk) -> None:
     assert len(row.evidence.split()) > 2, row.evidence
     assert VERSION.search(row.version), row.version
+
+
+@every("row", ROWS)
+def test_the_members_of_a_row_have_the_types_of_its_shape(row: Quirk) -> None:
+    members = {name: getattr(row, name) for name in row.__struct_fields__}
+    assert msgspec.convert(members, type(row), builtin_types=(bytes,)) == row
 
 
 @every("table", TABLES)
@@ -98,7 +105,7 @@ def test_an_agents_own_name_outweighs_its_command() -> None:
 
 def test_every_agent_that_can_be_started_is_known_by_its_command() -> None:
     known = {row.name for row in agents.ROWS}
-    for row in agent_commands.ROWS:
+    for row in setup.COMMANDS:
         if row.name in known:
             assert agents.agent_of(row.command) in {row.name, "kimi-code"}
 
@@ -107,22 +114,22 @@ def test_a_row_about_an_agent_goes_by_a_name_that_is_known() -> None:
     keys = {row.name for row in agents.ROWS}
     told = (*wire.RETRY_TEXTS, *wire.REMARKS, wire.AIR_RETRY, *journals.ROWS)
     texts = [row.agent for row in told]
-    assert keys.issuperset([row.name for row in (*prose.ROWS, *recipes.ROWS)] + texts)
+    assert keys.issuperset([row.name for row in (*wire.ERROR_PROSE, *setup.RECIPES)] + texts)
 
 
 def test_what_a_row_says_in_words_of_ours_are_words_of_ours() -> None:
     for rule in clients.RULES.values():
         assert Rung(rule.rung)
         assert Details(rule.details)
-    meanings = [meaning for row in agents.ROWS for meaning in row.codes.values()]
+    meanings = [meaning for row in agents.ROWS for _, meaning in row.codes]
     assert all(ErrorType(kind) for kind, _, _ in meanings)
     assert all(origin is None or Origin(origin) for _, _, origin in meanings)
     assert all(ErrorType(kind) for kind, _ in wire.AIR.categories.values())
 
 
-@pytest.mark.parametrize("recipe", recipes.ROWS, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", setup.RECIPES, ids=lambda recipe: recipe.name)
 def test_a_recipe_leaves_no_place_open_and_writes_files_that_can_be_read(
-    recipe: recipes.Recipe, tmp_path: Path
+    recipe: setup.Recipe, tmp_path: Path
 ) -> None:
     target = Target("http://127.0.0.1:1", "http://127.0.0.1:1/v1")
     told = list(point(recipe, target, tmp_path).values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lastword.cli.web.door import Door
+from lastword.cli.web import Door
 from lastword.web.files import RECORD, gateway_files, record_files, record_script
 
 WHOLE = record_script("record_file.js")

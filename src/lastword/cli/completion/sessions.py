@@ -6,7 +6,7 @@ import os
 import re
 from datetime import datetime
 
-from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
 from lastword.errors import StoreError
 from lastword.record import reader

@@ -11,10 +11,24 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
-from lastword.cli.config.discovery import PROJECT_NAME, Places, find, user_path
-from lastword.cli.config.errors import ConfigError, Problem
-from lastword.cli.config.settings import PROJECT, USER, FileSettings, load, read
-from lastword.cli.config.tables import LISTS, TABLES, options_of
+from lastword.cli.config.discovery import (
+    PROJECT_NAME,
+    ConfigError,
+    Places,
+    Problem,
+    find,
+    user_path,
+)
+from lastword.cli.config.settings import (
+    LISTS,
+    PROJECT,
+    TABLES,
+    USER,
+    FileSettings,
+    load,
+    options_of,
+    read,
+)
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.words import redacted
@@ -24,6 +38,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from lastword.cli.config.settings import FileSetting
     from lastword.core.link.option_table import Option
 
 _ABOUT = """\
@@ -103,26 +118,21 @@ class _Line:
         self.option: Option = option
         self.name: str = option.name
         self.source: str = "default"
-        self.path: str = ""
-        self.line: int = 0
-        self.variable: str = ""
+        self.setting: FileSetting | None = None
         self._texts: list[str] | None = None
-        variable = option.variable
-        text = os.environ.get(variable, "") if variable else ""
+        text = os.environ.get(option.variable, "") if option.variable else ""
         setting = files.values.get((table, option.name))
         if text:
-            self.source, self.variable, self._texts = "environment", variable, [text]
+            self.source, self._texts = "environment", [text]
         elif setting is not None:
-            self.source = setting.source
-            self.path, self.line = setting.document.path, setting.line
-            self._texts = setting.texts
+            self.source, self.setting, self._texts = setting.source, setting, setting.texts
 
     @property
     def origin(self) -> str:
         """Return the source in words."""
-        if self.variable:
-            return self.variable
-        return f"{_SOURCES[self.source]}, line {self.line}" if self.path else self.source
+        if self.setting is not None:
+            return f"{_SOURCES[self.source]}, line {self.setting.line}"
+        return self.option.variable if self.source == "environment" else self.source
 
     @property
     def shown(self) -> str:
@@ -157,9 +167,9 @@ class _Line:
         """Return the line for programs."""
         shown = {"table": self.table, "option": self.name, "value": self.value}
         shown |= {"set_by": self.source}
-        if self.path:
-            shown |= {"file": self.path, "line": self.line}
-        return shown | ({"variable": self.variable} if self.variable else {})
+        if self.setting is not None:
+            shown |= {"file": self.setting.document.path, "line": self.setting.line}
+        return shown | ({"variable": self.option.variable} if self.source == "environment" else {})
 
 
 def _without_secret(option: Option, text: str) -> str:

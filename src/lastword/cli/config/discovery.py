@@ -1,7 +1,7 @@
 """The search for configuration files: the user's own, and a project's.
 
-Owns where they may be. It reads no file, and is loaded before every start of an agent, so it
-imports nothing but `os` and `sys`.
+Owns where they may be, and the error for a file that cannot be used. It reads no file, and is
+loaded before every start of an agent, so it imports nothing but `os` and `sys`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ VARIABLE = "LASTWORD_CONFIG"
 OFF_VARIABLE = "LASTWORD_NO_CONFIG"
 _REPOSITORY = (".git", ".hg", ".jj")
 """What the top folder of a repository holds; the search for a project's file ends there."""
+LISTING = "lastword config"
+"""The command that lists every option with its value."""
 
 
 class Places:
@@ -118,3 +120,31 @@ def _chosen(words: Sequence[str], environment: Mapping[str, str]) -> tuple[str, 
         elif flag == "--no-config":
             is_off = not has_value or text.lower() in {"1", "true", "yes"}
     return named, is_off
+
+
+class Problem:
+    """One thing that is wrong with a file; `line` is 0 for the whole file."""
+
+    __slots__ = ("line", "path", "sentence")
+
+    def __init__(self, path: str, line: int, sentence: str) -> None:
+        self.path: str = path
+        self.line: int = line
+        self.sentence: str = sentence
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        # Loaded where something is wrong.
+        from lastword.core.redact.printable import one_line  # noqa: PLC0415
+
+        return one_line(f"{place}: {self.sentence}")
+
+
+class ConfigError(Exception):
+    """A file cannot be used; the text says why."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        more = len(problems) - 1
+        rest = f" (and {more} more; `{LISTING} check` lists them)" if more else ""
+        super().__init__(f"{problems[0]}{rest}")
+        self.problems: list[Problem] = problems

@@ -19,8 +19,7 @@ from lastword.quirks.journals import JournalMembers, JournalRow
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lastword.cli.config.lines import Path
-
+    Path = tuple[str | int, ...]
     Problem = tuple[Path, str]
     """Where it is, and what is wrong."""
 
@@ -230,7 +229,8 @@ def _pattern(row: dict[str, Any]) -> str:
     if len(pattern) > MAX_PATTERN_CHARS:
         raise _UnusableError("pattern", f"pattern has more than {MAX_PATTERN_CHARS} characters")
     if not groups <= _GROUPS:
-        raise _UnusableError("pattern", f"pattern has a group that is not one of {_listed()}")
+        listed = ", ".join(sorted(_GROUPS))
+        raise _UnusableError("pattern", f"pattern has a group that is not one of {listed}")
     if "at" not in groups or not groups & {"message", "quoted"}:
         raise _UnusableError("pattern", "pattern needs the groups at and message (or quoted)")
     if backtracking(pattern) > 1:
@@ -240,10 +240,6 @@ def _pattern(row: dict[str, Any]) -> str:
             r"(\S++), or put them into an atomic group (?>.*?x)",
         )
     return pattern
-
-
-def _listed() -> str:
-    return ", ".join(sorted(_GROUPS))
 
 
 def backtracking(pattern: str) -> int:

@@ -1,25 +1,310 @@
 """The settings of configuration files: what they set, checked, and which file sets it.
 
-Owns the precedence of the two files, and what is wrong with either of them. A user's file that is
-wrong is an error; a project's, which may come from a stranger, is ignored with a warning. Loaded
-only if there is a file.
+Owns what may be read (a regular file of at most 64 KiB; for a project, one of at most 4 KiB that
+belongs to the user and is not a symbolic link), the lines of its keys, the tables, the precedence
+of the two files, and what is wrong with either of them. A user's file that is wrong is an error; a
+project's, which may come from a stranger, is ignored with a warning. Which options a project's file
+may set is in their own declarations (`core.link.option_table`); none of the gateway's or of
+`lastword connect`'s is safe. Loaded only if there is a file.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import re
+import stat
+import tomllib
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lastword.cli.config.document import ConfigDocument, DocumentError
-from lastword.cli.config.errors import LISTING, ConfigError, Problem
-from lastword.cli.config.tables import ROWS, TABLES, options_of, texts_of, words_of
+from lastword.cli.config.discovery import LISTING, ConfigError, Problem
+from lastword.core.link.option_table import FILE_KEYS, OPTIONS, Option
+from lastword.platform.settings_files import belongs_to_user, open_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, MutableMapping
+    from collections.abc import Iterable, Mapping, MutableMapping
 
     from lastword.cli.config.discovery import Places
     from lastword.cli.config.rows import OwnRows
-    from lastword.core.link.option_table import Option
+
+
+Path = tuple[str | int, ...]
+"""The keys and indices that lead to a value."""
+
+_AT_LINE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
+_KEY = re.compile(
+    r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
+)
+_LONG = ('"""', "'''")
+_TEXT = re.compile(r"""\"{3}|\'{3}|"(?:[^"\\]|\\.)*"|'[^']*'|#""")
+
+
+def place_in(sentence: str, last: int) -> tuple[str, int]:
+    """Return an error message of `tomllib` without its place, and the line.
+
+    Args:
+        sentence: The message.
+        last: The number of the last line.
+    """
+    place = _AT_LINE.search(sentence)
+    line = int(place[1]) if place and place[1] else last
+    return _AT_LINE.sub("", sentence), line
+
+
+def places_of(lines: list[str]) -> dict[Path, int]:
+    """Return the line of each key and header, with an index for each table of an array."""
+    numbers: dict[Path, int] = {}
+    counts: dict[Path, int] = {}
+    header: Path = ()
+    inside = ""
+    for number, line in enumerate(lines, 1):
+        if not inside:
+            if title := _HEADER.match(line):
+                header = _parts(title[2])
+                if title[1] == "[[":
+                    counts[header] = counts.get(header, -1) + 1
+                header = _indexed(header, counts)
+                numbers.setdefault(header, number)
+            elif key := _KEY.match(line):
+                path = (*header, *_parts(key[1]))
+                for depth in range(len(header) + 1, len(path) + 1):
+                    numbers.setdefault(path[:depth], number)
+        inside = _left_open(line, inside)
+    return numbers
+
+
+def _left_open(line: str, inside: str) -> str:
+    """Return the quotes of a text that goes on behind this line; empty if there is none.
+
+    Args:
+        line: The line.
+        inside: The quotes of the text that it begins in.
+    """
+    at = 0
+    while True:
+        if inside:
+            at = line.find(inside, at) + len(inside)
+            if at < len(inside):
+                return inside
+            inside = ""
+        token = _TEXT.search(line, at)
+        if token is None or token[0][0] == "#":
+            return ""
+        at = token.end()
+        inside = token[0] if token[0] in _LONG else ""
+
+
+def _indexed(header: Path, counts: dict[Path, int]) -> Path:
+    """Put the number of its latest table behind each array's name."""
+    whole: Path = ()
+    for depth, part in enumerate(header, 1):
+        index = counts.get(header[:depth])
+        whole = (*whole, part) if index is None else (*whole, part, index)
+    return whole
+
+
+def _parts(key: str) -> Path:
+    names = re.findall(r"\"[^\"]*\"|'[^']*'|[^\s.\"']+", key)
+    return tuple(name.strip("\"'") for name in names)
+
+
+MAX_BYTES = 64 * 1024
+MAX_PROJECT_BYTES = 4 * 1024
+"""A key of many parts takes `tomllib` quadratic time: 0.1 s for 4 KiB, 18 s for 64 KiB."""
+
+
+class DocumentError(Exception):
+    """The file cannot be read; the text says why. `line` is 0 for the whole file."""
+
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
+        self.reason: str = reason
+        self.line: int = line
+
+
+class ConfigDocument:
+    """The content of a configuration file.
+
+    Attributes:
+        path: The file's path.
+        values: Its content.
+    """
+
+    def __init__(self, path: str, *, of_project: bool = False) -> None:
+        """Read a file.
+
+        Raises:
+            DocumentError: It cannot be read.
+        """
+        self.path: str = path
+        text = _text(path, of_project=of_project)
+        self._lines: list[str] = text.splitlines()
+        self.values: dict[str, Any] = self._decoded(text)
+        self._places: dict[Path, int] = {}
+
+    def line_of(self, path: Path) -> int:
+        """Return the line of a key, or of the nearest one above it; 0 if neither is found."""
+        if not self._places and self._lines:
+            self._places = places_of(self._lines)
+        while path and path not in self._places:
+            path = path[:-1]
+        return self._places.get(path, 0)
+
+    def _decoded(self, text: str) -> dict[str, Any]:
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            reason, line = place_in(str(error), len(self._lines))
+            raise DocumentError(
+                f"this is not TOML: {reason[:1].lower()}{reason[1:]}", line
+            ) from None
+        except ValueError:  # a number of thousands of digits
+            raise DocumentError("a number is too long") from None
+        except RecursionError:
+            raise DocumentError("its values are nested too deeply") from None
+
+
+def _text(path: str, *, of_project: bool) -> str:
+    if path == os.devnull:
+        return ""
+    try:
+        fd = open_settings(path, follows_link=not of_project)
+    except OSError as error:
+        if of_project and os.path.islink(path):
+            raise DocumentError("it is a symbolic link, which a project's file cannot be") from None
+        raise DocumentError(_reason(error)) from None
+    try:
+        about = os.fstat(fd)
+        if not stat.S_ISREG(about.st_mode):
+            raise DocumentError("it is not a regular file")
+        if of_project and not belongs_to_user(fd):
+            raise DocumentError("it belongs to another user")
+        most = MAX_PROJECT_BYTES if of_project else MAX_BYTES
+        data = _all(fd, most)
+    except OSError as error:
+        raise DocumentError(_reason(error)) from None
+    finally:
+        os.close(fd)
+    if len(data) > most:
+        raise DocumentError(f"it is larger than {most // 1024} KiB")
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise DocumentError("it is not UTF-8", data.count(b"\n", 0, error.start) + 1) from None
+
+
+def _all(fd: int, most: int) -> bytes:
+    """Return the file's bytes, or a few more than the most."""
+    data = b""
+    while len(data) <= most and (more := os.read(fd, most + 1)):
+        data += more
+    return data
+
+
+def _reason(error: OSError) -> str:
+    return f"it cannot be read ({(error.strerror or 'failed').lower()})"
+
+
+RECORD = (
+    Option("state-dir", "folder", "the folder of the record and of what the gateway keeps", ""),
+    Option("record-days", "days", "how many days the record is kept; 0 means for ever", "30"),
+    Option("record-mib", "count", "how large the record may become, in MiB; 0 without limit", 256),
+)
+"""The options of `[record]`, which the commands that use the record take from the environment."""
+
+TABLES = ("run", "record", "gateway", "connect")
+_SECRETS = {"url", "url-or-topic", "nats-urls"}
+ROWS = {"classify": "rule", "journal": ""}
+"""The tables of rows, with the name of the array within them."""
+
+_OPEN = {
+    "run": {option.name: option for option in OPTIONS if option.key not in FILE_KEYS},
+    "record": {option.name: option for option in RECORD},
+}
+
+
+def options_of(table: str) -> Mapping[str, Option]:
+    """Return the options of a table by name."""
+    if table == "gateway":
+        # Of these two, a start of `lastword run` needs neither.
+        from lastword.gateway.settings.gateway import OPTIONS as GATEWAY  # noqa: PLC0415
+
+        return {option.name: option for option in GATEWAY.values()}
+    if table == "connect":
+        from lastword.cli.connect_parser import OPTIONS as CONNECT  # noqa: PLC0415
+
+        return {option.name: option for option in CONNECT}
+    return _OPEN[table]
+
+
+def texts_of(option: Option, value: object, folder: str) -> list[str]:
+    """Return a value as the command line would have it; several texts for a list.
+
+    Args:
+        option: The option.
+        value: What the file holds.
+        folder: The file's folder, from which paths are meant.
+
+    Raises:
+        ValueError: It cannot be used; the text says why.
+    """
+    texts = _texts(option, value, folder)
+    if texts is None:
+        raise ValueError(f"{option.name} takes {_expected(option)}")
+    for text in texts:
+        if _read(option, text) is None:
+            shown = "" if option.kind in _SECRETS else f" {text!r}"
+            raise ValueError(
+                f"{option.name} cannot be{shown or ' this'}: it takes {_expected(option)}"
+            )
+    return texts
+
+
+def words_of(option: Option, texts: list[str]) -> list[str]:
+    """Return the words of a command line that say the same."""
+    if option.kind == "flag":
+        return [f"--{option.name}"] if texts == ["1"] else []
+    return [f"--{option.name}={text}" for text in texts]
+
+
+_NUMBERS = {"seconds", "bytes", "count", "days", "duration", "positive-duration", "size", "number"}
+LISTS = {"names", "networks"}
+
+
+def _texts(option: Option, value: object, folder: str) -> list[str] | None:
+    """Return the texts of a value of the right type; `None` for any other."""
+    if option.kind == "flag":
+        return [str(int(value))] if isinstance(value, bool) else None
+    if option.kind in LISTS and isinstance(value, list):
+        return None if any(not _is_text(each) for each in value) else value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return [repr(value)] if option.kind in _NUMBERS else None
+    if not _is_text(value):
+        return None
+    if option.kind not in {"folder", "file"}:
+        return [str(value)]
+    path = os.path.expanduser(str(value))
+    return [os.path.normpath(os.path.join(folder, path))] if path else None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _read(option: Option, text: str) -> object:
+    if option.kind == "days":
+        # The record's own reader, which knows 12h and 4w.
+        from lastword.record.paths import days_limit  # noqa: PLC0415
+
+        return days_limit(text)
+    return option.read(text)
+
+
+def _expected(option: Option) -> str:
+    if option.kind == "flag":
+        return "true or false"
+    return "a number of days, or 12h or 4w" if option.kind == "days" else option.expects
+
 
 USER, PROJECT = "user", "project"
 FROM_FILE_VARIABLE = "LASTWORD_FROM_CONFIG"
@@ -27,31 +312,27 @@ FROM_FILE_VARIABLE = "LASTWORD_FROM_CONFIG"
 (`lastword gateway reload`)."""
 
 
-class FileSetting:
+class FileSetting(NamedTuple):
     """The value of an option in a file.
 
     Attributes:
+        table: The table that it is in.
         option: The option.
         texts: The value as the command line would have it; several texts for a list.
         source: Whose file it is.
         document: The file.
     """
 
-    __slots__ = ("_table", "document", "option", "source", "texts")
-
-    def __init__(
-        self, table: str, option: Option, texts: list[str], source: str, document: ConfigDocument
-    ) -> None:
-        self._table = table
-        self.option: Option = option
-        self.texts: list[str] = texts
-        self.source: str = source
-        self.document: ConfigDocument = document
+    table: str
+    option: Option
+    texts: list[str]
+    source: str
+    document: ConfigDocument
 
     @property
     def line(self) -> int:
         """Return the line that it is in."""
-        return self.document.line_of((self._table, self.option.name))
+        return self.document.line_of((self.table, self.option.name))
 
 
 class FileSettings:
@@ -100,12 +381,8 @@ class FileSettings:
             return NO_ROWS
         rows, problems = rows_in(document.values)
         if problems:
-            raise ConfigError(
-                [
-                    Problem(document.path, document.line_of(at), sentence)
-                    for at, sentence in problems
-                ]
-            )
+            path, line_of = document.path, document.line_of
+            raise ConfigError([Problem(path, line_of(at), sentence) for at, sentence in problems])
         return rows
 
     @property

@@ -1,24 +1,403 @@
-"""The page of an explained error: in 80 columns, or as JSON. Everything is redacted."""
+"""One error to explain: the evidence in it, the verdict, and how that is shown.
+
+Owns the page of 80 columns, the JSON, and the lines of `--jsonl`; everything is redacted. A rule's
+name includes the row that matched (`message:prompt is too long`), which is searched for in the
+error, to show where it stands.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import msgspec
 
-from lastword.cli.explain.proof import Proof, basis_of, proofs_of
 from lastword.cli.page import Page
-from lastword.core.classify.statuses import type_of_status
+from lastword.core import classify as classifier
+from lastword.core.classify import gather, own_rows
+from lastword.core.classify.agents import read_result, read_update
+from lastword.core.classify.decide import decide
+from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
+from lastword.core.classify.pasted_error import parse_json, read_pasted
+from lastword.core.classify.prose import MODEL_CALL_ERRORS
+from lastword.core.classify.text import GAP, as_text, fold, normalise, phrase_in
+from lastword.core.classify.tokens import type_of_status
+from lastword.core.classify.waits import read_waits
+from lastword.core.classify.writers import is_others, records
 from lastword.core.failure import wording
 from lastword.core.failure.phrases import exit_status_words, plain_duration, plain_moment
-from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
+from lastword.core.failure.taxonomy import (
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    RetrySafety,
+    TurnFacts,
+    safety_of,
+)
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
+from lastword.core.redact.truncate import clip, informative_lines
 
 if TYPE_CHECKING:
-    from lastword.cli.explain.case import Case
+    from collections.abc import Callable, Iterator
+
+
+_RECORD_KEYS = {"exception_class", "http_status", "process", "cause_chain", "in_stream", "attrs"}
+_NOT_SENT = ("before", "connect", "spawn")
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """An error that was read.
+
+    Attributes:
+        form: what it was read as, in words.
+        value: the error as a value whose parts have names: a record, a decoded body, or text.
+        evidence: what was gathered from it.
+        verdict: the conclusion.
+        facts: what had already happened, if the error says so.
+        retry_safety: whether a retry was safe, if that was decided before.
+        of_others: on stderr or in a log, each of its lines would be another program's.
+    """
+
+    form: str
+    value: Any
+    evidence: Evidence
+    verdict: Verdict
+    facts: TurnFacts | None = None
+    retry_safety: RetrySafety | None = None
+    of_others: bool = False
+
+
+def case_of_text(text: str) -> Case:
+    """Return the case of a pasted error, in any format."""
+    reading = read_pasted(text)
+    value = reading.value
+    record = isinstance(value, dict) and bool(_RECORD_KEYS & value.keys())
+    evidence = gather.from_record(value) if record else gather.from_any(value)
+    verdict = _agent_report(value) or decide(evidence)
+    if isinstance(value, str) and verdict.type is ErrorType.UNKNOWN:
+        # Neither the log's relevant lines nor the whole text need be conclusive: try the other.
+        other = text if reading.form.startswith("the telling") else informative_lines(text)
+        again = gather.from_any(other)
+        if other and decide(again).type is not ErrorType.UNKNOWN:
+            value, evidence, verdict = other, again, decide(again)
+    facts = facts_of(value) if record and isinstance(value, dict) else None
+    return Case(
+        form=reading.form,
+        value=value,
+        evidence=evidence,
+        verdict=verdict,
+        facts=facts,
+        of_others=_is_others(value, verdict),
+    )
+
+
+def _is_others(value: object, verdict: Verdict) -> bool:
+    """Return whether `lastword run` would take this text on stderr for another program's."""
+    if not isinstance(value, str) or verdict.type not in MODEL_CALL_ERRORS:
+        return False
+    return all(is_others(record) for record in records(value))
+
+
+def _agent_report(value: object) -> Verdict | None:
+    """Return a failure that an agent reports in its own way, in an update or a result."""
+    if not isinstance(value, dict):
+        return None
+    params = value.get("params")
+    sign = read_update(params.get("update") if isinstance(params, dict) else None)
+    sign = sign or read_result(value.get("result"))
+    return sign.verdict if sign else None
+
+
+def case_of_response(status: int | None, headers: dict[str, str], body: str | None) -> Case:
+    """Return the case of an HTTP response, given piece by piece."""
+    decoded = parse_json(body.strip()) if body else None
+    value = {
+        "http_status": status,
+        "headers": headers,
+        "body": body if decoded is None else decoded,
+    }
+    evidence = gather.from_record(value)
+    return Case(form="an HTTP response", value=value, evidence=evidence, verdict=decide(evidence))
+
+
+def case_of_exit(code: int | None, signal: int | None, tail: str) -> Case:
+    """Return the case of a process that exited, with the end of its output."""
+    verdict = classifier.classify_exit(exit_code=code, exit_signal=signal, stderr_tail=tail)
+    parts = {"exit_code": code, "exit_signal": signal, "stderr": clip(tail).strip()}
+    value = {name: part for name, part in parts.items() if part not in (None, "")}
+    process = ProcessEvidence(exit_code=code, exit_signal=signal, stderr_tail=clip(tail))
+    evidence = Evidence(text=clip(tail).strip(), process=process)
+    return Case(form="the end of a process", value=value, evidence=evidence, verdict=verdict)
+
+
+def facts_of(record: dict[Any, Any]) -> TurnFacts | None:
+    """Return what had happened, judging by the transport's state; `None` if unknown."""
+    phase = record.get("phase")
+    if record.get("in_stream"):
+        return None
+    if phase in _NOT_SENT:
+        return TurnFacts(request_sent=False)
+    return TurnFacts() if phase == "headers" else None
+
+
+MAX_PARTS = 800
+MAX_DEPTH = 16
+_AROUND = 48
+
+RULES = {
+    "process": "how the process ended",
+    "phase": "where the transport stood",
+    "spawn": "the system's refusal to start it",
+    "rpc": "the JSON-RPC code",
+    "header": "a response header",
+    "transport": "how the connection failed",
+    "quota": "the window that the quota's name gives",
+    "token": "a machine-readable word, which goes before sentences and the status",
+    "message": "a sentence, which goes before the status",
+    "word": "a machine-readable word inside the text",
+    "part": "a part of a machine-readable word, which goes before the status",
+    "weak": "a machine-readable word that says little, for want of a better one",
+    "class": "the exception's class",
+    "status": "the HTTP status, as nothing more telling came with it",
+    "text": "the wording alone, the weakest evidence there is",
+    "concept": "two words close together, for want of anything better",
+    "guess": "what the words of the text weigh together, for want of anything better",
+    "agent": "a name or a sentence that is one agent's own",
+    "air": "the category that the agent gave",
+    "codex": "the state that the agent gave",
+    own_rows.KIND: "a rule of your configuration file",
+}
+"""What decided, by the first part of the rule's name."""
+
+_PLAIN_PARTS = {
+    "http_status": "HTTP status",
+    "exception_class": "exception class",
+    "exit_code": "exit code",
+    "exit_signal": "signal",
+    "rpc_code": "code",
+}
+
+
+class Proof(msgspec.Struct, frozen=True, rename={"text": "said"}):
+    """One field of the error: its place, its text (`said` in JSON), and what that means."""
+
+    where: str
+    text: str
+    means: str
+
+
+def basis_of(rule: str) -> str:
+    """Return what decided, as a sentence without a full stop."""
+    kind = rule.partition(":")[0]
+    if kind == "unmatched":
+        return "Nothing in it is known, and what is not known is not retried"
+    if kind == "type":
+        return "Nothing but the type is known, so nothing was decided by what an error said"
+    if kind == "record":
+        return "Decided when it happened"
+    return f"Decided by {RULES.get(kind, 'a rule of its own')}"
+
+
+def proofs_of(case: Case, redact: Callable[[str], str]) -> list[Proof]:
+    """Return the fields that decided the type, the wait and the reset, redacted."""
+    matched = []
+    deciding = _deciding(case)
+    if deciding is not None:
+        matched.append((*deciding, case.verdict.type.value))
+    waits = read_waits(case.evidence)
+    if waits.wait_from is not None:
+        wait = f"wait {waits.retry_after_seconds} s"
+        matched.append((*_carrier(case, waits.wait_from), "", wait))
+    if waits.reset_from is not None:
+        matched.append((*_carrier(case, waits.reset_from), "", "the reset"))
+    # Cut once it is redacted: half a secret looks like none.
+    return [
+        Proof(redact(where), _around(redact(text), row), means)
+        for where, text, row, means in matched
+    ]
+
+
+def _deciding(case: Case) -> tuple[str, str, str] | None:
+    """Return the field's place, its text, and the part of a longer text that matched."""
+    kind, _, row = case.verdict.rule.partition(":")
+    if kind == own_rows.KIND:
+        row = own_rows.match_of(row, case.evidence) or ""
+    whole = _whole(case, kind, row)
+    if whole is not None:
+        return (*whole, "")
+    if not row or kind in {"process", "rpc"}:
+        return None
+    matched = _in_text(case, row)
+    if matched is None and kind != "status":
+        # A word or a part of one, in another spelling.
+        row = normalise(row)
+        matched = _in_text(case, row, squeeze=True)
+    return (*matched, row) if matched else None
+
+
+def _whole(case: Case, kind: str, row: str) -> tuple[str, str] | None:
+    """Return the part of the error that is the row, and no more."""
+    if kind == "process":
+        return _ending(case.value)
+    if kind == "header":
+        name = row if row in case.evidence.headers else "anthropic-ratelimit-unified-status"
+        return f"header {name}", case.evidence.headers.get(name, "")
+    if not row:
+        return None
+    if kind in {"status", "rpc"}:
+        return _first(case.value, lambda part: as_text(part) == row)
+    bare = normalise(row)
+    return _first(case.value, lambda part: normalise(as_text(part).rpartition(".")[2]) == bare)
+
+
+def _ending(value: Any) -> tuple[str, str] | None:
+    if not isinstance(value, dict):
+        return None
+    process = value.get("process")
+    parts = process if isinstance(process, dict) else value
+    for name in ("exit_signal", "signal", "exit_code", "returncode"):
+        if parts.get(name) is not None:
+            return _PLAIN_PARTS.get(name, name), as_text(parts[name])
+    return None
+
+
+def _carrier(case: Case, carrier: str) -> tuple[str, str]:
+    kind, _, name = carrier.partition(" ")
+    if kind == "header":
+        return carrier, case.evidence.headers.get(name, "")
+    if kind == "field":
+        matched = _first_named(case.value, name)
+        return matched or (name, as_text(case.evidence.fields.get(name)))
+    return carrier, ""
+
+
+def _in_text(case: Case, row: str, *, squeeze: bool = False) -> tuple[str, str] | None:
+    """Return the first text in the error that holds the row."""
+
+    def holds(part: object) -> bool:
+        text = as_text(part)
+        if squeeze:
+            return row in normalise_all(text)
+        return phrase_in(fold(text), (row,)) is not None
+
+    return _first(case.value, holds)
+
+
+def normalise_all(text: str) -> str:
+    """Return the whole text in lower case, with alphanumerics only."""
+    return "".join(filter(str.isalnum, text[:8192])).lower()
+
+
+def _around(text: str, row: str) -> str:
+    """Return the part of a text around the row; without a row, all of it."""
+    if not row:
+        return text
+    plain = " ".join(text.split())
+    at = plain.lower().find(row.partition(GAP)[0])
+    start, end = max(0, at - _AROUND), max(0, at) + len(row) + _AROUND * 2
+    return ("..." if start else "") + plain[start:end] + ("..." if end < len(plain) else "")
+
+
+def _first(value: Any, holds: Callable[[object], bool]) -> tuple[str, str] | None:
+    for path, part in _parts(value):
+        if holds(part):
+            return path, as_text(part)
+    return None
+
+
+def _first_named(value: Any, name: str) -> tuple[str, str] | None:
+    for path, part in _parts(value):
+        if normalise_all(path.rpartition(".")[2]) == name:
+            return path, as_text(part)
+    return None
+
+
+def _parts(value: Any) -> Iterator[tuple[str, object]]:
+    """Yield the scalars of a value with their paths, each level before the next."""
+    level: list[tuple[str, Any]] = [("", value)]
+    given = 0
+    for _ in range(MAX_DEPTH):
+        below: list[tuple[str, Any]] = []
+        for path, part in level:
+            given += 1
+            if given > MAX_PARTS:
+                return
+            if isinstance(part, dict):
+                below += [(_join(path, key), child) for key, child in list(part.items())[:200]]
+            elif isinstance(part, (list, tuple)):
+                below += [(f"{path}[{n}]", child) for n, child in enumerate(part[:200])]
+            elif part is not None:
+                yield path or "text", part
+        level = below
+
+
+def _join(path: str, key: object) -> str:
+    name = _PLAIN_PARTS.get(as_text(key), as_text(key))[:64]
+    return f"{path}.{name}" if path else name
+
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+_ID = re.compile(r'^\{\s{0,8}"id"\s{0,8}:\s{0,8}"([^"\\]{0,200})"')
+
+
+def explain_lines(lines: BinaryIO, out: TextIO) -> int:
+    """Answer every line; return 1 if one of them was not a JSON object, else 0."""
+    status = 0
+    for number, line in enumerate(_bounded(lines), 1):
+        if line is not None and not line.strip():
+            continue
+        answer = _answer(line, number)
+        if "error" in answer:
+            status = 1
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+    return status
+
+
+def _bounded(lines: BinaryIO) -> Iterator[bytes | None]:
+    """Yield line by line, and `None` for a line that is too long, whose rest is discarded."""
+    while line := lines.readline(MAX_LINE_BYTES):
+        if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = lines.readline(MAX_LINE_BYTES)
+        yield None
+
+
+def _answer(line: bytes | None, number: int) -> dict[str, Any]:
+    if line is None:
+        return _refusal(number, f"is longer than {MAX_LINE_BYTES // 1024 // 1024} MiB")
+    text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    sample = parse_json(text)
+    if sample is None and text.startswith("{") and text.endswith("}") and text.count("{") > 400:  # noqa: PLR2004
+        # Nested too deeply for any decoder: use the text itself.
+        named = _ID.match(text)
+        sample = {"id": named.group(1) if named else None, "message": text}
+    if not isinstance(sample, dict):
+        return _refusal(number, "is not a JSON object")
+    name = sample.get("id")
+    verdict = decide(gather.from_record(sample))
+    return {
+        "id": name if isinstance(name, (str, int)) else None,
+        "type": verdict.type.value,
+        "retryable": verdict.retryable,
+        "retry_after_seconds": verdict.retry_after_seconds,
+        "reset_at_epoch_ms": verdict.reset_at_epoch_ms,
+        "retry_safety": safety_of(facts_of(sample), retryable=verdict.retryable).value,
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+    }
+
+
+def _refusal(number: int, why: str) -> dict[str, Any]:
+    return {"id": None, "line": number, "error": f"Line {number} {why}."}
+
 
 MAX_QUOTED_CHARS = 600
 MAX_COLUMNS = 80

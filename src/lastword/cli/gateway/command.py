@@ -16,9 +16,9 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
-from lastword.cli.gateway.parsers import (
+from lastword.cli.gateway.options import (
     WORDS,
     parser,
     reload_parser,

@@ -1,23 +1,21 @@
 """`lastword log`: show recorded sessions as a list, as a timeline, or live.
 
-Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 for invalid
-arguments.
+Owns the command line, the polling of `--follow`, four times a second, and the exit status: 0; 1 if
+the record cannot be read; 2 for invalid arguments.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+import tempfile
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
-from lastword.cli.log.buffered_output import buffer_output
-from lastword.cli.log.follow import follow
-from lastword.cli.log.page import (
-    mark_of,
-    show_legend,
-    show_parts,
-)
-from lastword.cli.page import Page
+from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS, mark_of, show_legend, show_parts
+from lastword.cli.page import Page, local, visibly_cut
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import (
     UnusableError,
@@ -25,6 +23,8 @@ from lastword.cli.record_access import (
     add_session,
     add_since_option,
     answer,
+    chosen_session,
+    has_frames,
     path_of,
     port,
     whole_number,
@@ -32,20 +32,189 @@ from lastword.cli.record_access import (
 from lastword.core.failure.phrases import counted
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.history import waits_that_passed
+from lastword.errors import StoreError
+from lastword.platform.pipes import close
+from lastword.platform.terminal import wait_for_readers_end
 from lastword.record import listing, reader
 from lastword.record.costs import total
 from lastword.record.present import documents
-from lastword.record.present.sections import (
-    ShownPart,
-    ShownTurn,
-)
+from lastword.record.present.sections import ShownPart, ShownTurn
+from lastword.record.present.words import words
+from lastword.record.store import file_of
 
 if TYPE_CHECKING:
     import argparse
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from lastword.record.reader import Part, RecordedTurn
+    from lastword.record.reader import Part, RecordedEntry, RecordedTurn
+    from lastword.record.store import File
+
+
+SPOOL_BYTES = 1024 * 1024
+"""How much output is buffered in memory; the rest is in a temporary file."""
+
+
+@contextlib.contextmanager
+def buffer_output() -> Iterator[None]:
+    """Buffer what is written to a pipe until the writer has closed the record.
+
+    An open pager reads no more than its first page, and a record that is being read grows beyond
+    its limits meanwhile: SQLite keeps everything that was written since the reader began.
+    """
+    out = sys.stdout
+    if out.isatty():
+        yield
+        return
+    with tempfile.SpooledTemporaryFile(
+        SPOOL_BYTES, "w+", encoding=out.encoding, errors="backslashreplace", newline=""
+    ) as buffer:
+        try:
+            with contextlib.redirect_stdout(buffer):
+                yield
+        finally:
+            buffer.seek(0)
+            out.writelines(buffer)
+
+
+EVERY_SECONDS = 0.25
+_COLUMNS = (
+    "lastword log: each line has the time, the session and its turn (- outside any session), and "
+    "what happened\n"
+)
+_PATIENCE = 8
+"""How often in a row the store may be unreadable."""
+
+
+def follow(options: argparse.Namespace, path: str) -> int:
+    """Show entries until the user stops it.
+
+    Raises:
+        UnusableError: The named session does not exist.
+        StoreError: The store cannot be read.
+    """
+    part = _part(options, path)
+    place = _Place(path)
+    if not place.is_there():
+        sys.stderr.write(f"lastword log: there is no record at {path} yet; waiting for it\n")
+    else:
+        sys.stderr.write("lastword log: following; press Ctrl-C to stop\n")
+    if not options.json:
+        sys.stderr.write(_COLUMNS)
+    sys.stderr.flush()
+    try:
+        _until_enough(options, place, part)
+    except KeyboardInterrupt:
+        return 0  # the way to end it
+    return 0
+
+
+def _until_enough(options: argparse.Namespace, place: _Place, part: Part | None) -> None:
+    page = Page()
+    runs = {part.run} if part else set()
+    while True:
+        for recorded in place.news():
+            if part is not None and not _concerns(recorded, part.session_id, runs):
+                continue
+            if not options.errors or recorded.level == "error":
+                _show(page, recorded, as_json=options.json)
+        sys.stdout.flush()
+        if wait_for_readers_end(sys.stdout.fileno(), EVERY_SECONDS):
+            return
+
+
+def _concerns(recorded: RecordedEntry, session_id: str, runs: set[int]) -> bool:
+    """Return whether an entry belongs to this session or to a run with it; remember such runs."""
+    if recorded.entry.session_id == session_id:
+        runs.add(recorded.run)
+    return recorded.entry.session_id == session_id or (
+        recorded.entry.session_id is None and recorded.run in runs
+    )
+
+
+def _part(options: argparse.Namespace, path: str) -> Part | None:
+    if options.session is None and not options.last:
+        return None
+    with reader.reading(path) as record:
+        return chosen_session(record, options)
+
+
+class _Place:
+    """The position up to which a store has been read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file: File | None = None
+        self._path_fd: int | None = None
+        self._last_id = self._newest()
+        self._begin(file_of(path))
+        self._refusals = 0
+
+    def is_there(self) -> bool:
+        return self._file is not None or self._last_id > 0
+
+    def news(self) -> list[RecordedEntry]:
+        """Return the entries written since the last poll.
+
+        Raises:
+            StoreError: The store has not been readable for two seconds.
+        """
+        try:
+            entries = self._look()
+        except StoreError:
+            # A reader may be about to create it, or to set it aside.
+            self._refusals += file_of(self._path) is not None
+            if self._refusals > _PATIENCE:
+                raise
+            return []
+        self._refusals = 0
+        return entries
+
+    def _look(self) -> list[RecordedEntry]:
+        now = file_of(self._path)
+        with reader.reading(self._path) as record:
+            now = now or file_of(self._path)  # reading may have created it
+            if now != self._file:
+                self._begin(now)
+                self._last_id = 0
+            newest = reader.last_id(record)
+            # After a clearing the numbers begin again lower.
+            self._last_id = min(self._last_id, newest)
+            entries = reader.entries_after(record, self._last_id)
+        if entries:
+            self._last_id = entries[-1].id
+        return entries
+
+    def _begin(self, file: File | None) -> None:
+        """Keep this file open, so that a file that replaces it cannot get its inode."""
+        self._file = file
+        if self._path_fd is not None:
+            close(self._path_fd)
+            self._path_fd = None
+        if sys.platform == "linux":
+            with suppress(OSError):
+                # As a path only: closing a file releases each lock that SQLite has on it here.
+                self._path_fd = os.open(self._path, os.O_PATH | os.O_CLOEXEC)
+
+    def _newest(self) -> int:
+        try:
+            with reader.reading(self._path) as record:
+                return reader.last_id(record)
+        except StoreError:
+            return 0  # reported by a later poll if it stays unreadable
+
+
+def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:
+    if as_json:
+        envelope.write(documents.entry(recorded), indent=0)
+        return
+    entry = recorded.entry
+    where = visibly_cut(entry.session_id or "-", SHOWN_ID_CHARS)
+    where += f" {entry.turn}" if entry.turn else ""
+    start = f"{local(recorded.at_epoch_ms):%H:%M:%S}  "
+    page.row(start, f"{where}  {words(entry)}", LEVEL_STYLES.get(recorded.level, ""))
+    sys.stdout.write(page.drain())
+
 
 DEFAULT_SESSIONS, DEFAULT_FAILURES, DEFAULT_TURNS = 10, 20, 20
 ALL = 2**31
@@ -180,8 +349,6 @@ def _web(options: argparse.Namespace, path: str) -> int:
     if options.frames:
         if options.session is not None or options.last:
             raise UnusableError("--frames shows a file, not a session; leave the session out")
-        from lastword.cli.web.frames import has_frames  # noqa: PLC0415
-
         try:
             if not has_frames(options.frames):
                 raise UnusableError(
@@ -190,7 +357,7 @@ def _web(options: argparse.Namespace, path: str) -> int:
         except OSError as error:
             reason = (error.strerror or "cannot be read").lower()
             raise UnusableError(f"--frames cannot be {options.frames}: {reason}") from error
-    from lastword.cli.web.command import serve  # noqa: PLC0415
+    from lastword.cli.web import serve  # noqa: PLC0415
 
     return serve(options, path)
 

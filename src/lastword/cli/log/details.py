@@ -144,7 +144,6 @@ def _sections(
 
 
 def _show_failures(page: Page, failures: Iterable[ShownFailure]) -> None:
-    """Show failures in sentences, one below the other."""
     for shown in failures:
         failed = shown.of
         if isinstance(failed, RecordedTurn):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from lastword.cli.config.discovery import NOWHERE, find
+from lastword.cli.config.discovery import NOWHERE, ConfigError, find
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 
 TYPE_CHECKING = False
@@ -168,7 +168,6 @@ def _check_notifications(values: Mapping[str, float | str]) -> None:
 
 def _files(places: Places) -> FileSettings:
     # Loaded where there is a file; TOML's reader alone takes 4 ms.
-    from lastword.cli.config.errors import ConfigError  # noqa: PLC0415
     from lastword.cli.config.settings import load  # noqa: PLC0415
 
     try:

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.discovery import ConfigError
 from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import LinkOptions

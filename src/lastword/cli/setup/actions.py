@@ -1,28 +1,178 @@
 """The actions of `lastword setup` on an editor's settings: show, write, remove, wrap.
 
-Owns the decisions, and the messages for refusals. Changes of the text are in `settings_text`,
-access to the file is in `settings_file`.
+Owns the forms of an entry, as JSON or as code, the decisions, and the messages for refusals.
+`quirks.setup` says which editor uses which form, with the evidence; the settings file is changed
+in `settings`.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.setup import entries, locations, programs, remote, settings_text
-from lastword.cli.setup.jsonc import as_json
-from lastword.cli.setup.settings_file import load, save
-from lastword.cli.setup.settings_text import AgentSettings, SettingsError
+from lastword.cli.setup import programs, remote
+from lastword.cli.setup.settings import (
+    AgentSettings,
+    SettingsError,
+    as_json,
+    load,
+    put,
+    read,
+    remove_entry,
+    render,
+    rewrite,
+    save,
+)
 from lastword.platform.terminal import arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lastword.cli.setup.remote import Remote
-    from lastword.cli.setup.settings_file import SettingsFile
-    from lastword.quirks.agent_commands import AgentCommand
-    from lastword.quirks.editors import Editor
+    from lastword.cli.setup.settings import SettingsFile
+    from lastword.quirks.setup import AgentCommand, Editor
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Text for an editor's configuration, and its language."""
+
+    text: str
+    language: str
+
+
+def entry_of(form: str, words: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
+    """Return an agent's entry in a form that is JSON."""
+    if form == "argv":
+        return {"argv": list(words)}
+    kind = {"type": "custom"} if form == "custom" else {}
+    command = {"command": words[0], "args": list(words[1:])}
+    return kind | command | ({"env": dict(env)} if env else {})
+
+
+def words_of(value: Any) -> list[str]:
+    """Return the command that an entry runs; nothing if its form is unknown."""
+    if not isinstance(value, dict):
+        return []
+    if "argv" not in value and "args" not in value and isinstance(value.get("command"), str):
+        return _split(value["command"])
+    words = value.get("argv") or [value.get("command"), *(value.get("args") or [])]
+    return words if all(isinstance(word, str) for word in words) else []
+
+
+def changed_words(value: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
+    """Return the changes to an entry that is to run another command."""
+    if "argv" in value:
+        return {"argv": list(words)}
+    if "args" not in value and len(_split(value["command"])) > 1:
+        return {"command": shlex.join(words)}
+    return {"command": words[0], "args": list(words[1:])}
+
+
+def _split(command: str) -> list[str]:
+    """Return a command's words: acpx puts several in one string, others a path with spaces."""
+    if os.path.exists(command):
+        return [command]
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return [command]
+
+
+def snippet_of(
+    editor: Editor,
+    name: str,
+    words: Sequence[str],
+    agent: AgentCommand | None,
+    env: Mapping[str, str],
+) -> Snippet:
+    """Return what a user adds to the editor's configuration by hand."""
+    if editor.is_json:
+        whole = {editor.section: {name: entry_of(editor.form, words, env)}}
+        return Snippet(render(whole, "", "  ", "\n"), "json")
+    if editor.form == "codecompanion":
+        return Snippet(_codecompanion(name, words, agent), "lua")
+    if editor.form == "avante":
+        return Snippet(_avante(name, words, agent), "lua")
+    if editor.form == "agent-shell":
+        return Snippet(_agent_shell(name, words, agent), "elisp")
+    return Snippet(shlex.join(["toad", "acp", shlex.join(words), "--title", name]), "sh")
+
+
+def _codecompanion(name: str, words: Sequence[str], agent: AgentCommand | None) -> str:
+    # opencode's preset asks for no key and no login, so it suits any agent.
+    preset = (agent.codecompanion if agent else "") or "opencode"
+    return f"""\
+require("codecompanion").setup({{
+  adapters = {{
+    acp = {{
+      [{_lua(name)}] = function()
+        return require("codecompanion.adapters").extend({_lua(preset)}, {{
+          name = {_lua(name)},
+          formatted_name = {_lua(name)},
+          commands = {{
+            default = {{ {", ".join(map(_lua, words))} }},
+          }},
+        }})
+      end,
+    }},
+  }},
+}})"""
+
+
+def _avante(name: str, words: Sequence[str], agent: AgentCommand | None) -> str:
+    keys = ("HOME", *(agent.keys if agent else ()))
+    env = ", ".join(f'{key} = os.getenv("{key}")' for key in keys)
+    return f"""\
+require("avante").setup({{
+  provider = {_lua(name)},
+  acp_providers = {{
+    [{_lua(name)}] = {{
+      command = {_lua(words[0])},
+      args = {{ {", ".join(map(_lua, words[1:]))} }},
+      env = {{ {env} }},
+    }},
+  }},
+}})"""
+
+
+def _agent_shell(name: str, words: Sequence[str], agent: AgentCommand | None) -> str:
+    if agent and agent.agent_shell:
+        command = " ".join(map(_elisp, words))
+        return f"""\
+(with-eval-after-load 'agent-shell
+  (setq {agent.agent_shell}
+        '({command})))"""
+    return f"""\
+(with-eval-after-load 'agent-shell
+  (add-to-list
+   'agent-shell-agent-configs
+   (lambda ()
+     (agent-shell-make-agent-config
+      :identifier (intern {_elisp(name)})
+      :mode-line-name {_elisp(name)}
+      :buffer-name {_elisp(name)}
+      :shell-prompt {_elisp(name + "> ")}
+      :shell-prompt-regexp (regexp-quote {_elisp(name + "> ")})
+      :client-maker
+      (lambda (buffer)
+        (agent-shell--make-acp-client
+         :command {_elisp(words[0])}
+         :command-params '({" ".join(map(_elisp, words[1:]))})
+         :context-buffer buffer))))
+   t))"""
+
+
+def _lua(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'.replace("\r", "\\r").replace("\0", "\\0")
+
+
+def _elisp(text: str) -> str:
+    """Return an Emacs Lisp string, which may continue on the next line."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +211,17 @@ class SetupRequest:
         """The settings file."""
         if self.file:
             return os.path.abspath(os.path.expanduser(self.file))
-        return locations.settings_paths(self.editor, self.environment)[0]
+        return programs.settings_paths(self.editor, self.environment)[0]
 
     @property
     def entry_name(self) -> str:
         """Return the entry's name; empty if neither a name nor an agent was given."""
         name = self.name
-        suffix = self.remote.suffix if self.remote else locations.SUFFIX
+        suffix = self.remote.suffix if self.remote else programs.SUFFIX
         if not name and self.agent:
             name = self.agent.name + suffix
         elif not name and self.command:
-            name = locations.default_name(self.command).removesuffix(locations.SUFFIX) + suffix
+            name = programs.default_name(self.command).removesuffix(programs.SUFFIX) + suffix
         # acpx knows no capital letters.
         return name.strip().lower() if self.editor.form == "argv" else name
 
@@ -94,7 +244,7 @@ class SetupOutcome:
     action: str
     name: str
     path: str
-    snippet: entries.Snippet | None = None
+    snippet: Snippet | None = None
     backup: str = ""
     notes: list[str] = field(default_factory=list[str])
     entry: dict[str, Any] | None = None
@@ -104,10 +254,10 @@ def show(request: SetupRequest) -> SetupOutcome:
     """Return what to put into the editor's configuration, and change nothing."""
     words, notes = _words(request)
     env = _env(request, words)
-    snippet = entries.snippet(request.editor, request.entry_name, words, request.agent, env)
+    snippet = snippet_of(request.editor, request.entry_name, words, request.agent, env)
     if not request.editor.is_json:
         return SetupOutcome("print", _called(request), "", snippet, notes=notes)
-    entry = entries.entry(request.editor.form, words, env)
+    entry = entry_of(request.editor.form, words, env)
     notes += _other_places(request)
     return SetupOutcome(
         "print", request.entry_name, request.path, snippet, notes=notes, entry=entry
@@ -154,7 +304,7 @@ def _prepared(request: SetupRequest) -> tuple[SetupOutcome, SettingsFile, str]:
     if old is not None and not request.force:
         _may_be_replaced(outcome.name, old.plain, new)
     outcome.action = "written" if old is None else "replaced"
-    return outcome, file, settings_text.put(settings, outcome.name, new)
+    return outcome, file, put(settings, outcome.name, new)
 
 
 def remove(request: SetupRequest) -> SetupOutcome:
@@ -169,11 +319,11 @@ def remove(request: SetupRequest) -> SetupOutcome:
     old = settings.entry(name) if name else None
     if old is None:
         return outcome
-    if not request.force and not programs.is_ours(entries.words_of(old.plain)):
+    if not request.force and not programs.is_ours(words_of(old.plain)):
         raise SettingsError(f"its entry {name!r} does not run lastword; --force removes it")
-    outcome.backup = save(file, settings_text.remove_entry(settings, name))
+    outcome.backup = save(file, remove_entry(settings, name))
     outcome.action = "removed"
-    outcome.notes += remote.forgotten(entries.words_of(old.plain), request.environment)
+    outcome.notes += remote.forgotten(words_of(old.plain), request.environment)
     return outcome
 
 
@@ -207,7 +357,6 @@ def unwrap(request: SetupRequest, name: str) -> SetupOutcome:
 
 
 def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
-    """Return the whole command line, and notes about it."""
     whole = programs.uses_whole_paths(request.editor)
     own = programs.own_command(request.environment, whole=whole)
     if request.connect_words:
@@ -230,8 +379,8 @@ def _env(request: SetupRequest, words: list[str]) -> dict[str, str]:
 def _other_places(request: SetupRequest) -> list[str]:
     if request.file:
         return []
-    paths = locations.settings_paths(request.editor, request.environment)[1:]
-    others = [locations.shown(path, request.environment) for path in paths]
+    paths = programs.settings_paths(request.editor, request.environment)[1:]
+    others = [programs.shown(path, request.environment) for path in paths]
     return [f"There is also {' and '.join(others)}; --file PATH chooses."] if others else []
 
 
@@ -244,7 +393,7 @@ def _called(request: SetupRequest) -> str:
 
 def _open(request: SetupRequest) -> tuple[SettingsFile, AgentSettings]:
     file = load(request.path)
-    return file, settings_text.read(file.text, request.editor.section)
+    return file, read(file.text, request.editor.section)
 
 
 def _with_variables(plain: Any, new: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -257,7 +406,7 @@ def _with_variables(plain: Any, new: dict[str, Any]) -> tuple[dict[str, Any], li
 
 
 def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
-    if not programs.is_ours(entries.words_of(plain)):
+    if not programs.is_ours(words_of(plain)):
         raise SettingsError(
             f"it has an entry {name!r} that does not run lastword: choose another --name, put "
             f"lastword in front of it with --wrap {arguments([name])}, or replace it with "
@@ -282,7 +431,7 @@ def _only_one(settings: AgentSettings, machine: Remote | None) -> str:
         SettingsError: There are several, or the entry may predate lastword.
     """
     members = settings.agents.members or () if settings.agents else ()
-    commands = {member.key: entries.words_of(member.value.plain) for member in members}
+    commands = {member.key: words_of(member.value.plain) for member in members}
     names = [name for name, words in commands.items() if programs.is_ours(words)]
     if machine is not None:
         names = [name for name in names if remote.host_of(commands[name]) == machine.host]
@@ -290,7 +439,7 @@ def _only_one(settings: AgentSettings, machine: Remote | None) -> str:
         raise SettingsError(
             f"several of its entries run lastword ({', '.join(names)}): say which, with --name"
         )
-    if names and "--" in commands[names[0]] and not names[0].endswith(locations.SUFFIX):
+    if names and "--" in commands[names[0]] and not names[0].endswith(programs.SUFFIX):
         named = arguments([names[0]])
         raise SettingsError(
             f"its entry {names[0]!r} runs lastword: --wrap {named} --remove leaves the agent "
@@ -306,7 +455,7 @@ def _existing(request: SetupRequest, name: str) -> tuple[SettingsFile, AgentSett
         names = [member.key for member in settings.agents.members or ()] if settings.agents else []
         there = f"it has {', '.join(names)}" if names else "it has none"
         raise SettingsError(f"there is no entry {name!r} in it ({there})")
-    words = entries.words_of(old.plain)
+    words = words_of(old.plain)
     if not words:
         raise SettingsError(
             f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
@@ -324,12 +473,12 @@ def _rewritten(
 ) -> SetupOutcome:
     old = settings.entry(outcome.name)
     plain = old.plain if old else {}
-    changes = entries.changed_words(plain, words)
-    text = settings_text.rewrite(settings, outcome.name, changes)
-    after = settings_text.read(text, settings.section)
+    changes = changed_words(plain, words)
+    text = rewrite(settings, outcome.name, changes)
+    after = read(text, settings.section)
     entry = after.entry(outcome.name)
     shown = _dedented(text[entry.start : entry.end]) if entry else ""
-    outcome.snippet = entries.Snippet(shown, "json")
+    outcome.snippet = Snippet(shown, "json")
     outcome.entry = as_json(entry.plain) if entry else None
     outcome.action = action
     if action != "print":

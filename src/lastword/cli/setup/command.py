@@ -1,35 +1,221 @@
 """`lastword setup`: put lastword in front of an agent, in an editor's own settings.
 
-Owns the command line and the exit status: 0; 1 if the settings cannot be read or changed; 2 for
-invalid arguments.
+Owns the command line, the output as text or as one JSON document, and the exit status: 0; 1 if the
+settings cannot be read or changed; 2 for invalid arguments.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from lastword.cli import envelope
+from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import port
 from lastword.cli.run.options import UsageError, parse
-from lastword.cli.setup import actions, locations, overnight, remote, report
+from lastword.cli.setup import actions, remote
 from lastword.cli.setup.actions import SetupRequest
-from lastword.cli.setup.overnight import OVERNIGHT
-from lastword.cli.setup.settings_text import SettingsError
+from lastword.cli.setup.programs import config_folder, settings_paths, shown, typed_command, unknown
+from lastword.cli.setup.settings import SettingsError
 from lastword.cli.words import meant_words
-from lastword.core.link.option_table import OPTIONS
+from lastword.core.link.option_table import BY_KEY, OPTIONS
 from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.elsewhere import FOLDER_EXPECTS, FolderMap
-from lastword.quirks.agent_commands import AGENTS
-from lastword.quirks.editors import BY_ALIAS, EDITORS, INSTEAD
+from lastword.platform.terminal import command_line
+from lastword.quirks.setup import AGENTS, BY_ALIAS, COMMANDS, EDITORS, INSTEAD, READ_ON
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from lastword.quirks.editors import Editor
+    from lastword.cli.setup.actions import SetupOutcome
+    from lastword.quirks.setup import Editor
+
+
+OVERNIGHT = {
+    "retry": "2",
+    "continue_at_reset": "12h",
+    "ask_reminder": "5m",
+    "ask_timeout": "30m=reject",
+}
+"""Two further tries where nothing had happened; twelve hours outlast a night and the five-hour
+windows of plans; a question waits half an hour, and is then answered with no."""
+
+USERS_OWN = {
+    "fallback_model": "MODEL",
+    "spend_limit": "20USD/day",
+    "notify": "URL",
+}
+"""Options for the same that need a word of the user's, each with an example."""
+
+
+def notes(given: Collection[str]) -> list[str]:
+    """Return what the user can add, in sentences.
+
+    Args:
+        given: The keys of the options that the user gave.
+    """
+    rest = [f"--{BY_KEY[key].name} {word}" for key, word in USERS_OWN.items() if key not in given]
+    if not rest:
+        return []
+    return [f"Only you can choose these, so they are not set: {', '.join(rest)}."]
+
+
+VERSION = 1
+"""Of the JSON documents: a key may come, none goes or changes its meaning."""
+
+_NAME_COLUMNS = 20
+
+
+def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
+    """List the known editors and agents."""
+    if as_json:
+        envelope.write(_list_document(environment))
+        return
+    page = Page(keeps_words=True)
+    page.line("editors, and where each one's agents are set up:", "bold")
+    for editor in EDITORS.values():
+        lead = f"  {editor.name:{_NAME_COLUMNS}}"
+        if editor.is_json:
+            path = shown(settings_paths(editor, environment)[0], environment)
+            page.row(lead, f"{editor.title}: {path}; --write edits it")
+        else:
+            page.row(lead, f"{editor.title}: {editor.places[0]}; by hand")
+    page.line()
+    page.line("agents:", "bold")
+    for agent in COMMANDS:
+        page.row(f"  {agent.name:{_NAME_COLUMNS}}", command_line(agent.command))
+    page.line()
+    page.line("For any other agent give its command: lastword setup zed -- CMD ARGS")
+    sys.stdout.write(page.drain())
+
+
+def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool) -> None:
+    """Print what was done, or what to do."""
+    if as_json:
+        envelope.write(_document(request, outcome))
+        return
+    page = Page(keeps_words=True)
+    path = shown(outcome.path, request.environment)
+    page.line(_headline(request, outcome, path))
+    if outcome.snippet and outcome.action in {"print", "written", "replaced", "wrapped"}:
+        page.line()
+        for line in outcome.snippet.text.splitlines():
+            page.verbatim((line, ""))
+    page.line()
+    for note in outcome.notes:
+        page.row("Note:   ", note)
+    if outcome.backup:
+        page.verbatim(("Backup: ", "dim"), (shown(outcome.backup, request.environment), ""))
+    page.row("Next:   ", next_step(request, outcome))
+    if request.command and outcome.action not in {"removed", "absent"}:
+        page.verbatim(("Check:  ", "dim"), (_check(request), ""))
+    if outcome.action in {"written", "replaced", "wrapped"}:
+        page.verbatim(("Undo:   ", "dim"), (_undo(request, outcome), ""))
+    sys.stdout.write(page.drain())
+
+
+def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
+    """Return what the user does next, as a sentence."""
+    if outcome.action == "removed":
+        return f"{request.editor.title} no longer offers it. A session that is open goes on."
+    if outcome.action == "absent":
+        return "If the entry has another name, give it as --name NAME."
+    return request.editor.next_step.replace("NAME", outcome.name)
+
+
+def _check(request: SetupRequest) -> str:
+    """Return the command that checks whether the agent can start here."""
+    if request.remote:
+        return shlex.join(["ssh", request.remote.host, request.remote.command("status")])
+    return command_line([*typed_command(request.environment), "doctor", "--", *request.command])
+
+
+def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
+    words = [*typed_command(request.environment), "setup", request.editor.name]
+    if request.remote:
+        words += ["--remove", "--name", outcome.name]
+    elif request.agent and not request.name and outcome.action != "wrapped":
+        words += [request.agent.name, "--remove"]
+    else:
+        words += ["--remove", "--wrap" if outcome.action == "wrapped" else "--name", outcome.name]
+    return command_line(words + (["--file", outcome.path] if request.file else []))
+
+
+def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:
+    editor, name = request.editor, outcome.name
+    if outcome.action == "print" and not request.command:
+        return f"With lastword in front, {name} would look like this in {path}; --write changes it:"
+    if outcome.action == "print" and not editor.is_json:
+        if editor.form == "toad":
+            return f"{editor.title} takes an agent on its command line:"
+        return f"For {editor.title}, add this to {editor.places[0]}:"
+    if outcome.action == "print":
+        return f"For {editor.title}, add this to {path}; --write does it for you:"
+    return {
+        "written": f"{path} now has {name}:",
+        "replaced": f"{path} had {name} already; it is now:",
+        "unchanged": f"{path} needs no change: {name} is already set up like this.",
+        "wrapped": f"{path} now has lastword in front of {name}:",
+        "unwrapped": f"{path} has {name} without lastword again.",
+        "removed": f"{name} is no longer in {path}.",
+        "absent": f"{path} has no {name or 'entry with lastword'}: there is nothing to remove.",
+    }[outcome.action]
+
+
+def _document(request: SetupRequest, outcome: SetupOutcome) -> dict[str, Any]:
+    snippet = outcome.snippet
+    return {
+        "version": VERSION,
+        "editor": request.editor.name,
+        "agent": request.agent.name if request.agent else None,
+        "action": outcome.action,
+        "name": outcome.name,
+        "file": outcome.path or None,
+        "section": request.editor.section or None,
+        "entry": outcome.entry,
+        "snippet": snippet.text if snippet else None,
+        "language": snippet.language if snippet else None,
+        "backup": outcome.backup or None,
+        "notes": outcome.notes,
+        "next": next_step(request, outcome),
+        "check": _check(request) if request.command else None,
+    }
+
+
+def _list_document(environment: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "editors": [
+            {
+                "name": row.name,
+                "title": row.title,
+                "file": settings_paths(row, environment)[0] if row.is_json else None,
+                "can_write": row.is_json,
+                "evidence": row.evidence,
+                "evidence_version": row.version,
+                "read_on": READ_ON,
+            }
+            for row in EDITORS.values()
+        ],
+        "agents": [
+            {
+                "name": row.name,
+                "title": row.title,
+                "command": list(row.command),
+                "install": row.install,
+                "evidence": row.evidence,
+                "evidence_version": row.version,
+                "read_on": READ_ON,
+            }
+            for row in COMMANDS
+        ],
+    }
+
 
 DESCRIPTION = """\
 Puts lastword in front of an agent in an editor's settings. Without --write,
@@ -70,7 +256,7 @@ def main(arguments: Sequence[str]) -> int:
     made.refuse_unknown(own)
     options = made.parse_intermixed_args(own)
     if options.list:
-        report.write_list(os.environ, as_json=options.json)
+        write_list(os.environ, as_json=options.json)
         return 0
     try:
         request = _request(options, command)
@@ -83,12 +269,12 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"lastword setup: {error}\n")
         return 1
     except SettingsError as error:
-        path = locations.shown(request.path, os.environ)
+        path = shown(request.path, os.environ)
         sys.stderr.write(f"lastword setup: {path} was not changed: {error}\n")
         return 1
     if options.overnight:
-        outcome.notes += overnight.notes(_given(options))
-    report.write_outcome(request, outcome, as_json=options.json)
+        outcome.notes += notes(_given(options))
+    write_outcome(request, outcome, as_json=options.json)
     return 0
 
 
@@ -148,7 +334,7 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
             raise UsageError(f"give {options.agent} or a command after --, not both")
         agent = AGENTS.get(options.agent.lower())
         if agent is None:
-            problem = locations.unknown("agent", options.agent, AGENTS)
+            problem = unknown("agent", options.agent, AGENTS)
             raise UsageError(f"{problem}; for any other: lastword setup {editor.name} -- CMD ARGS")
         command = list(agent.command)
     if command is not None and not (command and command[0]):
@@ -217,12 +403,12 @@ def _editor(name: str | None, agent: str | None) -> Editor:
         why, forms = INSTEAD[key]
         lines = " or ".join(
             f"`lastword setup {line.replace('AGENT', agent or 'AGENT')}`"
-            for line in (form.replace("{CONFIG}", locations.config_folder()) for form in forms)
+            for line in (form.replace("{CONFIG}", config_folder()) for form in forms)
         )
         raise UsageError(f"{why}: {lines}")
     if key in AGENTS:
         raise UsageError(f"say which editor {key} is for: lastword setup EDITOR {key}")
-    raise UsageError(locations.unknown("editor", name, [*EDITORS, *INSTEAD]))
+    raise UsageError(unknown("editor", name, [*EDITORS, *INSTEAD]))
 
 
 def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:

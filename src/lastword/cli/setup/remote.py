@@ -19,14 +19,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lastword._installation import command_for, lasting_commands
-from lastword.cli.setup.locations import home_of
+from lastword.cli.setup.programs import home_of
 from lastword.gateway.connecting import ssh
 from lastword.record.paths import state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lastword.quirks.agent_commands import AgentCommand
+    from lastword.quirks.setup import AgentCommand
 
 DEFAULT_PORT = 7780
 OLDEST = (0, 2)
@@ -212,7 +212,7 @@ def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home
     """
     words = [
         *(remote.program, "gateway", "--listen", f"127.0.0.1:{remote.port}"),
-        *("--root", _root(remote.folder, home), *run_words, "--", *command),
+        *("--root", remote.folder.rpartition("=")[2] or home, *run_words, "--", *command),
     ]
     answers = _run(remote, _START, line=shlex.join(words))
     if not answers["pid"]:
@@ -269,7 +269,6 @@ def forgotten(words: Sequence[str], environment: Mapping[str, str]) -> list[str]
 
 
 def _value(words: Sequence[str], option: str) -> str:
-    """Return what stands behind an option."""
     return next((after for word, after in pairwise(words) if word == option), "")
 
 
@@ -385,13 +384,7 @@ def _answers(remote: Remote, text: str, way: str) -> dict[str, str]:
     return answers
 
 
-def _root(folder: str, home: str) -> str:
-    """Return the folder below which sessions work there."""
-    return folder.rpartition("=")[2] or home
-
-
 def _absent(host: str, python: str) -> str:
-    """Return the sentence for a machine without lastword."""
     if _numbers(python) < (3, 11):
         has = f"only Python {python}" if python else "no Python"
         return (

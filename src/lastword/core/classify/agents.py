@@ -2,7 +2,7 @@
 
 Generic signs are read elsewhere (an HTTP status as the JSON-RPC code, `errorKind`,
 `codexErrorInfo`). This module recognises what an agent hides in an update, in a result that claims
-success, or in prose. What each agent does is a row of `quirks.wire` or `quirks.prose`.
+success, or in prose. What each agent does is a row of `quirks.wire`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.redact.truncate import clip
-from lastword.quirks import prose, wire
+from lastword.quirks import wire
 from lastword.quirks.agents import agent_key
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def _error_member(meta: dict[Any, Any]) -> Sign | None:
 
 def read_prose(text: str, *, agent: str | None) -> Verdict | None:
     """Return the verdict on a turn's whole text if, from this agent, it is nothing but an error."""
-    openings = prose.OPENINGS.get(agent_key(agent) or "", ())
+    openings = wire.OPENINGS.get(agent_key(agent) or "", ())
     if len(text) > MAX_PROSE_CHARS or not openings:
         return None
     folded = flattened(text)

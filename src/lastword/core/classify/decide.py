@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.classify import own_rows, rules
-from lastword.core.classify.classes import BUGS
+from lastword.core.classify import messages, own_rows, rules
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
-from lastword.core.classify.reasons import UNREADABLE, read_reason
-from lastword.core.classify.sources import read_request_id, read_source
 from lastword.core.classify.text import MAX_TOKEN_CHARS, normalise
+from lastword.core.classify.tokens import BUGS
 from lastword.core.classify.waits import read_waits
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
@@ -83,7 +81,7 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     code = evidence.raw_code
     if code is None and evidence.rpc_code not in {None, *acp.JSONRPC_CODES}:
         code = str(evidence.rpc_code)
-    reason = finding.reason or read_reason(finding.type, evidence)
+    reason = finding.reason or _read_reason(finding.type, evidence)
     origin = Origin.PROVIDER if reason == UNREADABLE else defaults.origin
     verdict = Verdict(
         type=finding.type,
@@ -96,8 +94,8 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
         reset_at_epoch_ms=waits.reset_at_epoch_ms,
         http_status=evidence.status,
         provider_code=code[:MAX_TOKEN_CHARS] if code else None,
-        source=read_source(evidence),
-        request_id=read_request_id(evidence),
+        source=_read_source(evidence),
+        request_id=_read_request_id(evidence),
         exit_code=ending.exit_code if ending else None,
         exit_signal=ending.signal if ending else None,
         detail=_detail(finding, evidence) or None,
@@ -134,3 +132,79 @@ def _retry_refused(evidence: Evidence) -> bool:
         or evidence.headers.get("x-llm-error-retryable", "").lower() == "false"
         or evidence.fields.get("isretryable") == "false"
     )
+
+
+# --- the reason: a further word about a failure, from an open but small set -----------------------
+
+UNREADABLE = "not_http"
+"""The reason where the provider's answer could not be read, or had nothing in it.
+
+What an agent's words call so is the provider's: a message of the agent's own that cannot be read
+has no words.
+"""
+
+
+def _read_reason(kind: ErrorType, evidence: Evidence) -> str | None:
+    """Return a reason for a failure of this type, if its text shows one."""
+    for name, signs in messages.REASONS.items():
+        of_type, _, reason = name.partition(" ")
+        if of_type == kind and any(sign in evidence.folded for sign in signs):
+            return reason
+    return UNREADABLE if kind is ErrorType.PROTOCOL_ERROR else None
+
+
+# --- the provider that failed, and its request id, if the evidence states them plainly ------------
+
+_MODULES = {
+    "anthropic": "anthropic",
+    "botocore": "bedrock",
+    "cerebras": "cerebras",
+    "cohere": "cohere",
+    "dashscope": "dashscope",
+    "google": "google",
+    "groq": "groq",
+    "mistralai": "mistral",
+    "ollama": "ollama",
+    "together": "together",
+}
+"""First component of an exception's module; `openai` is left out, as every gateway speaks it."""
+
+_ID_HEADERS = (
+    "request-id",
+    "x-request-id",
+    "x-amzn-requestid",
+    "apim-request-id",
+    "x-goog-request-id",
+)
+_ID_FIELDS = ("requestid", "awsrequestid")
+_MAX_NAME = 64
+_MAX_ID = 128
+
+
+def _read_source(evidence: Evidence) -> str | None:
+    """Return the provider's name, in lower case."""
+    stated = evidence.fields.get("providername")
+    if isinstance(stated, str) and stated.strip() and len(stated) <= _MAX_NAME:
+        return stated.strip().lower()
+    for module in evidence.modules:
+        name = _MODULES.get(module.partition(".")[0])
+        if name is not None:
+            return name
+    if any(name.startswith("anthropic-ratelimit-") for name in evidence.headers):
+        return "anthropic"
+    for name, signs in messages.SOURCES.items():
+        if any(sign in evidence.folded for sign in signs):
+            return name
+    return None
+
+
+def _read_request_id(evidence: Evidence) -> str | None:
+    """Return the provider's id of the failed request, for its support staff."""
+    for name in _ID_HEADERS:
+        if evidence.headers.get(name):
+            return evidence.headers[name][:_MAX_ID]
+    for key in _ID_FIELDS:
+        stated = evidence.fields.get(key)
+        if isinstance(stated, str) and stated:
+            return stated[:_MAX_ID]
+    return None

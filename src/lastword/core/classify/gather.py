@@ -3,19 +3,29 @@
 Shapes: an exception, an HTTP response object, a JSON-RPC error, a decoded body, a JSON record that
 describes a failure, a string. No provider package is imported (one of them downloads a price list
 on import), no method that could do I/O is called, and no exception from an attribute escapes.
+
+Owns the bounds: how many values, how deep, how much text. Knows which keys of a body hold a
+machine-readable word, a message, a status, headers or a wait; does not know what any word means.
+Every pattern is linear, and runs on clipped text only.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import re
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
 
-from lastword.core.classify.classes import PROVIDER_PACKAGES
-from lastword.core.classify.collect import Collector
 from lastword.core.classify.evidence import Evidence, ProcessEvidence
-from lastword.core.classify.moments import parse_wait
 from lastword.core.classify.process import SIGNALS
-from lastword.core.classify.text import as_int
+from lastword.core.classify.text import MAX_TOKEN_CHARS, as_int, as_text, fold, normalise
+from lastword.core.classify.tokens import PROVIDER_PACKAGES
+from lastword.core.classify.waits import parse_wait
 from lastword.core.redact.truncate import clip
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_CHAIN = 8
 MAX_FRAMES = 256
@@ -262,3 +272,399 @@ def _add_process_attributes(collector: Collector, error: BaseException) -> None:
                 exit_code=code, stderr_tail=clip(tail) if isinstance(tail, str) else ""
             )
             return
+
+
+# --- the pieces: decoded bodies, nested JSON strings and prose ------------------------------------
+
+MAX_VALUES = 600
+MAX_DEPTH = 12
+MAX_NESTED_JSON = 4
+MAX_JSON_CHARS = 65_536
+MAX_TEXTS = 24
+MAX_TOKENS = 96
+MAX_HEADERS = 128
+MIN_STATUS, MAX_STATUS = 400, 599
+
+
+def _keys(block: str) -> frozenset[str]:
+    return frozenset(block.split())
+
+
+TOKEN_KEYS = _keys("""
+    code type status reason kind category subtype errorkind errorcode errortype errorinfo
+    codexerrorinfo innercode quotaid blockreason promptblockreason finishreason stopreason
+    limitsource ratelimittype terminalreason errno syscall providererrorcode""")
+"""Keys, lower-case alphanumerics, whose value is a word made for machines."""
+
+CODE_KEYS = frozenset({"code", "errorcode"})
+"""Those of them whose word names the failure best."""
+
+TEXT_KEYS = _keys("""
+    message msg error errors detail details description errordescription errormessage title text
+    result raw statusmsg statusmessage reasonphrase explanation cause data body responsebody
+    externalmodelerror additionaldetails stderr remedyhint
+    summary info hint failure errormsg errmsg reasontext fault faultstring errortext errordetail
+    errordetails errorreason usermessage displaymessage localizedmessage developermessage
+    internalmessage exceptionmessage exception statustext failurereason failuremessage problem
+    remediation retmsg respmsg resultmsg innererror innermessage note warning alert notice""")
+"""Keys whose string value is prose about the failure."""
+
+ECHO_KEYS = _keys("""
+    prompt input inputs content contents messages request requestbody flaggedinput instructions
+    system tools arguments completion output choices url uri path model""")
+"""Keys whose value is the request's own, or the model's: never evidence, whatever its text."""
+
+CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
+"""Keys whose value is an exception's class name."""
+
+STATUS_KEYS = _keys("""
+    status statuscode httpstatus httpstatuscode httpcode code errorcode apierrorstatus
+    responsestatus upstreamstatus errorstatus""")
+"""Keys whose value may be an HTTP status."""
+
+_NAMESPACES = frozenset({"api", "llm", "model", "provider"})
+"""Before the dot in a code whose last word is the failure: `provider.connection_error`."""
+
+_SPOKEN_HEADERS = ("x-amzn-errortype", "x-amzn-error-type")
+"""Headers that name the failure, where a body does not."""
+
+_MEANINGFUL_NULLS = frozenset({"errorstatus"})
+"""Keys whose null is evidence (`quirks.agents` gives its meaning, as `key: null`)."""
+
+HEADER_KEYS = frozenset({"headers", "responseheaders", "httpheaders"})
+
+_decoder = json.JSONDecoder()
+
+
+def plain_key(key: object) -> str:
+    """Return a key regardless of spelling, without the class-name suffixes `normalise` drops."""
+    text = as_text(key)[:MAX_TOKEN_CHARS].lower()
+    return text if text.isalnum() else "".join(filter(str.isalnum, text))
+
+
+class Collector:
+    """Collects the pieces of one failure and freezes them into an `Evidence`."""
+
+    def __init__(self) -> None:
+        self.classes: list[str] = []
+        self.modules: list[str] = []
+        self.tokens: dict[str, None] = {}
+        self.codes: list[str] = []
+        self.named_codes: list[str] = []
+        self.statuses: list[int] = []
+        self.headers: dict[str, str] = {}
+        self.fields: dict[str, str | float] = {}
+        self.wait_seconds: float | None = None
+        self.sdk_phase: str | None = None
+        self.rpc_code: int | None = None
+        self.process: ProcessEvidence | None = None
+        self.raiser: str | None = None
+        self._texts: dict[str, None] = {}
+        self._other_texts: list[str] = []
+        self._values_left = MAX_VALUES
+
+    def add_class(self, name: str) -> None:
+        """Add an exception's (dotted) class name."""
+        if len(self.classes) < MAX_TEXTS and name:
+            module, _, last = name[:256].rpartition(".")
+            self.classes.append(last)
+            self.modules.append(module)
+
+    def add_status(self, value: object) -> None:
+        """Add a number if it is an HTTP error status; only the first one counts."""
+        status = as_int(value)
+        if status is not None and MIN_STATUS <= status <= MAX_STATUS:
+            self.statuses.append(status)
+
+    def add_token(self, value: object) -> None:
+        """Add a machine-readable word."""
+        text = as_text(value).strip()
+        if "#" in text or ":http" in text:
+            text = _aws_name(text)
+        if not text or len(text) > MAX_TOKEN_CHARS or len(self.tokens) >= MAX_TOKENS:
+            return
+        self.tokens.setdefault(normalise(text))
+        namespace, _, name = text.rpartition(".")
+        if namespace.lower() in _NAMESPACES:
+            self.tokens.setdefault(normalise(name))
+        if not text.isdigit():
+            self.codes.append(text)
+
+    def add_headers(self, headers: object) -> None:
+        """Add response headers from any mapping; only the first of each name counts."""
+        try:
+            if isinstance(headers, (list, tuple)):
+                items = [pair for entry in headers[:MAX_HEADERS] if (pair := _header_pair(entry))]
+            else:
+                items = list(islice(cast("Mapping[Any, Any]", headers).items(), MAX_HEADERS))
+        except BaseException:  # noqa: BLE001 - not a mapping, or one whose methods raise anything
+            return
+        for name, value in items:
+            text = value.decode("latin-1") if isinstance(value, bytes) else as_text(value)
+            key = name.decode("latin-1") if isinstance(name, bytes) else as_text(name)
+            self.headers.setdefault(key[:MAX_TOKEN_CHARS].lower(), text[:512].strip())
+
+    def add_text(self, text: str, *, depth: int = 0, nested: int = 0) -> None:
+        """Add prose, with any JSON or `key: value` pairs in it."""
+        if not text or len(self._texts) >= MAX_TEXTS:
+            return
+        clipped = clip(readable(text))
+        if not clipped or clipped in self._texts:
+            return
+        self._texts[clipped] = None
+        start = text.find("{") if len(text) <= MAX_JSON_CHARS else -1
+        if start >= 0 and nested < MAX_NESTED_JSON and self._add_json(text, start, depth, nested):
+            return
+        self.add_class(traceback_class(clipped))
+        self._add_pairs(clipped)
+
+    def _add_json(self, text: str, start: int, depth: int, nested: int) -> bool:
+        try:
+            value, _ = _decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            return False
+        self.walk(value, depth=depth + 1, nested=nested + 1)
+        return isinstance(value, dict) and bool(value)
+
+    def _add_pairs(self, text: str) -> None:
+        for name, value in pairs(text):
+            self._add_scalar(plain_key(name), value, in_prose=True)
+
+    def walk(self, value: Any, *, depth: int = 0, nested: int = 0, key: str = "") -> None:
+        """Add a decoded JSON value: words, messages, statuses, headers and scalar fields."""
+        self._values_left -= 1
+        if self._values_left < 0 or depth > MAX_DEPTH:
+            return
+        if isinstance(value, dict):
+            for name, child in value.items():
+                if self._values_left < 0:
+                    return
+                plain = plain_key(name)
+                if plain in HEADER_KEYS:
+                    self.add_headers(child)
+                    continue
+                if key == "codexerrorinfo":
+                    self.add_token(name)
+                self.walk(child, depth=depth + 1, nested=nested, key=plain)
+        elif isinstance(value, (list, tuple)):
+            for child in value:
+                if self._values_left < 0:
+                    return
+                self.walk(child, depth=depth + 1, nested=nested, key=key)
+        elif isinstance(value, bytes):
+            self._add_string(key, clip_bytes(value), depth, nested)
+        elif isinstance(value, str):
+            self._add_string(key, value, depth, nested)
+        else:
+            self._add_scalar(key, value)
+
+    def _add_string(self, key: str, value: str, depth: int, nested: int) -> None:
+        is_prose = len(value) > MAX_TOKEN_CHARS or " " in value
+        if not is_prose or key in TOKEN_KEYS:
+            self._add_scalar(key, value)
+        if not key or key in TEXT_KEYS or value[:1] in {"{", "["}:
+            if key and not is_prose:
+                self.add_token(value)
+            self.add_text(value, depth=depth, nested=nested)
+        elif is_prose and key not in ECHO_KEYS and len(self._other_texts) < MAX_TEXTS:
+            self._other_texts.append(value)
+
+    def _add_scalar(self, key: str, value: object, *, in_prose: bool = False) -> None:
+        if value is None and key in _MEANINGFUL_NULLS:
+            self.tokens.setdefault(f"{key}null")
+        if key in STATUS_KEYS and not in_prose:
+            self.add_status(value)
+        if key in CLASS_KEYS:
+            self.add_class(as_text(value))
+        elif key in TOKEN_KEYS:
+            self.add_token(value)
+            if key in CODE_KEYS and len(code := as_text(value).strip()) <= MAX_TOKEN_CHARS:
+                # A longer one is not a code, and may be a secret, which must not be cut.
+                self.named_codes.append(code)
+        if key not in self.fields and len(self.fields) < MAX_HEADERS:
+            if isinstance(value, bool):
+                self.fields[key] = str(value).lower()
+            elif isinstance(value, (int, float)) and as_text(value):
+                self.fields[key] = float(value)
+            elif isinstance(value, str):
+                self.fields[key] = value[:256]
+
+    def _add_spoken_headers(self) -> None:
+        """Add what a header says about the failure, as a word like any other."""
+        for name in _SPOKEN_HEADERS:
+            if name in self.headers:
+                self.add_token(_aws_name(self.headers[name]))
+
+    def freeze(self, agent: str | None = None) -> Evidence:
+        """Return the pieces as one immutable value."""
+        self._add_spoken_headers()
+        if not self._texts:  # no message under a known name: any prose is better than none
+            for other in self._other_texts:
+                self.add_text(other)
+        text = clip("\n".join(self._texts))
+        stated = self.statuses[0] if self.statuses else None
+        return Evidence(
+            classes=tuple(self.classes),
+            modules=tuple(self.modules),
+            text=text,
+            folded=fold(text),
+            tokens=tuple(self.tokens),
+            words=identifiers(text),
+            raw_code=self._informative_code(),
+            status=stated if stated is not None else status_in(text),
+            status_stated=stated is not None,
+            rpc_code=self.rpc_code,
+            headers=self.headers,
+            fields=self.fields,
+            wait_seconds=self.wait_seconds,
+            sdk_phase=self.sdk_phase,
+            process=self.process,
+            raiser=self.raiser,
+            agent=agent,
+        )
+
+    def _informative_code(self) -> str | None:
+        generic = {"error", "none", "unknown", "invalidrequest", "apierror", "result"}
+        for code in (*self.named_codes, *self.codes):
+            is_word = code and " " not in code and not code.lstrip("+-").isdigit()
+            if is_word and normalise(code) not in generic:
+                return code
+        return None
+
+
+def _aws_name(text: str) -> str:
+    """Return the name of the error in `com.amazon.x#ValidationException:http://...`."""
+    return text[:512].rpartition("#")[2].partition(":")[0].strip()
+
+
+def _header_pair(entry: object) -> tuple[Any, Any] | None:
+    """Return a list's header, `["name", "value"]` or (as in HAR) `{"name": ..., "value": ...}`."""
+    if isinstance(entry, dict):
+        return entry.get("name"), entry.get("value")
+    if isinstance(entry, (list, tuple)) and len(entry) == 2:  # noqa: PLR2004
+        return entry[0], entry[1]
+    return None
+
+
+def clip_bytes(value: bytes) -> str:
+    """Return bytes as text, cut before decoding; invalid UTF-8 is marked."""
+    return clip(value[:MAX_JSON_CHARS].decode("utf-8", "replace"))
+
+
+# --- found in prose without understanding it: a status, names, `key: value` pairs -----------------
+
+MAX_WORDS = 96
+_TRACEBACK = "Traceback (most recent call last)"
+
+_STATUS = re.compile(
+    r"""
+    (?:status(?:[ _]?code)?|error[ _]?code|code|http(?:/\d(?:\.\d)?)?|api[ ]error|error|response
+       |exception|returned|failed) \W{1,4} (?:\w{2,8}\W{1,2})?? ([45]\d\d) (?!\w|[.,]\d)
+    | \b request: [ ] ([45]\d\d) (?=[ ][A-Za-z])
+    | ^\W{0,3} ([45]\d\d) (?=[ ]?[-:<{("'|] | ,[ ]message= | [ ][A-Za-z]{2} | \W*$)
+    | [\[(] ([45]\d\d) [\])]
+    | [ ]\|[ ] ([45]\d\d) :[ ]
+    | \b ([45]\d\d) [ ]\W?(?:status|too[ ]many[ ]requests|bad[ ]request|unauthorized
+        |forbidden|not[ ]found|internal[ ]server|bad[ ]gateway|service[ ]unavailable|gateway[ ]time)
+    """,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE | re.ASCII,
+)
+_PAIR = re.compile(
+    r"\b([A-Za-z_][\w-]{1,40})[\"'\\]{0,6}\s{0,3}[:=]\s{0,8}[\"'\\]{0,6}([A-Za-z0-9_.+-]{1,80}+)(?![\w+-])",
+    re.ASCII,
+)
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,79}")
+_LAST_LINE = r"^([A-Za-z_][\w.]{2,120}(?:Error|Exception|Exit|Interrupt|Timeout))(?::|$)"
+"""Compiled when first needed: few failures hold a traceback."""
+
+
+def status_in(text: str) -> int | None:
+    """Return the first HTTP error status in prose, in any of the ways in which SDKs write it."""
+    match = _STATUS.search(text)
+    return int(next(group for group in match.groups() if group)) if match else None
+
+
+def identifiers(text: str) -> tuple[str, ...]:
+    """Return the identifiers in prose: snake_case, CamelCase and CAPITALS words, normalised."""
+    words: dict[str, None] = {}
+    for name in _IDENTIFIER.findall(text):
+        if name[1:].lower() != name[1:] or "_" in name or "-" in name.rstrip("-"):
+            words.setdefault(normalise(name))
+            if len(words) >= MAX_WORDS:
+                break
+    return tuple(words)
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Return `key: value`, `"key": "value"` and `key=value` pairs, as in broken JSON and reprs."""
+    return _PAIR.findall(text) if ":" in text or "=" in text else []
+
+
+def traceback_class(text: str) -> str:
+    """Return the exception's class at the end of a Python traceback, or an empty string."""
+    if _TRACEBACK not in text:
+        return ""
+    for line in reversed(text.splitlines()[-40:]):
+        match = re.match(_LAST_LINE, line)
+        if match:
+            name = match.group(1)
+            return name if "." in name else f"builtins.{name}"
+    return ""
+
+
+# --- markup: what a reader sees of a page, which gateways and firewalls answer with ---------------
+
+MAX_PAGE_CHARS = 65_536
+_TAIL_CHARS = 4_096
+
+_PAGE = r"<!doctype html|<(?:html|head|title|meta|body|h1|center|script|style|hr)\b[^<>]{0,500}>"
+_TAG = r"<(?:!--|!\[|[!/]?[a-z])[^<>]*>"
+_CUT_TAG = r"<[!/]?[a-z][^<>]*$"
+_UNSEEN = ("script", "style", "svg")
+_ENTITIES = {
+    "&nbsp;": " ",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&quot;": '"',
+    "&#39;": "'",
+    "&#x27;": "'",
+    "&amp;": "&",
+}
+
+
+def readable(text: str) -> str:
+    """Return the text of a page, one line for each element; any other text unchanged.
+
+    `<meta http-equiv="Content-Type">` names no error, so only the text that a reader would see, and
+    the title, count as evidence.
+    """
+    if "<" not in text or not _pattern(_PAGE).search(text[:MAX_PAGE_CHARS]):
+        return text
+    page = clip(text, MAX_PAGE_CHARS, _TAIL_CHARS)
+    for name in _UNSEEN:
+        page = _without(page, name)
+    page = _pattern(_CUT_TAG).sub("", _pattern(_TAG).sub("\n", page))
+    for entity, char in _ENTITIES.items():
+        page = page.replace(entity, char)
+    lines = (" ".join(line.split()) for line in page.replace("\\n", "\n").splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """Compile on first use: few failures hold a page."""
+    return re.compile(source, re.IGNORECASE)
+
+
+def _without(page: str, name: str) -> str:
+    """Return the page without these elements; an unclosed one extends to the end."""
+    lower, pieces, at = page.lower(), [], 0
+    if len(lower) != len(page):  # a letter whose lower case is two characters
+        return page
+    while (start := lower.find(f"<{name}", at)) >= 0:
+        pieces.append(page[at:start])
+        end = lower.find(f"</{name}", start)
+        if end < 0:
+            return "".join(pieces)
+        at = end
+    return "".join((*pieces, page[at:]))

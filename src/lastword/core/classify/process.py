@@ -2,13 +2,15 @@
 
 Shells report a death by signal N as 128+N, Python as -N, Windows as an NTSTATUS; all three are
 read. Only signals, exhausted memory and an exit with 0 during a turn are worth a retry; what the
-program itself raised, or could not start, would only happen again.
+program itself raised, or could not start, would only happen again. The words by which that is known
+are in `data/process.txt`.
 """
 
 from __future__ import annotations
 
 import re
 
+from lastword.core.classify.data import read_tables
 from lastword.core.classify.evidence import ProcessEnding
 from lastword.core.classify.text import phrase_in
 from lastword.core.failure.phrases import CTRL_C, WINDOWS_STATUSES, WOULD_HAPPEN_AGAIN
@@ -32,45 +34,25 @@ _SIGNAL_REASONS = {
 
 _NOT_FOUND = 127
 
-_MEMORY_SIGNS = (
-    "heap out of memory",
-    "out of memory",
-    "outofmemoryerror",
-    "memoryerror",
-    "memory allocation of",
-    "cannot allocate memory",
-    "std::bad_alloc",
-    "oom-kill",
-    "allocation failed",
-)
-_SPAWN_SIGNS = (
-    "no such file or directory",
-    "command not found",
-    "not found",
-    "permission denied",
-    "exec format error",
-    "cannot execute",
-    "not recognized as an internal or external command",
-)
-_CRASH_SIGNS = (
-    ("panicked at", "panic", False),
-    ("panicked with", "panic", False),
-    ("goroutine .. [running]", "panic", False),
-    ("illegal instruction", "native_crash", True),
-    ("core dumped", "native_crash", True),
-    ("bun has crashed", "native_crash", True),
-    ("java.lang.outofmemoryerror", "oom", True),
-    ("javascript heap out of memory", "oom", True),
-    ("eperm .. spawn", "spawn_failed", False),
-    ("eacces .. spawn", "spawn_failed", False),
-    ("spawn .. eperm", "spawn_failed", False),
-    ("spawn .. eacces", "spawn_failed", False),
-    ("is not recognized as an internal or external command", "spawn_failed", False),
-    ("is not recognized as the name of a cmdlet", "spawn_failed", False),
-    ("\u4e0d\u662f\u5185\u90e8\u6216\u5916\u90e8\u547d\u4ee4", "spawn_failed", False),
-    ("failed to start container", "spawn_failed", False),
-)
-"""What a process, a runtime or a shell prints as it fails, its reason, and whether to retry."""
+_TABLES = read_tables("process")
+
+
+def _signs(kind: str) -> list[tuple[str, list[str]]]:
+    """Return the signs of one kind, each with the words that follow the kind in its heading."""
+    return [
+        (sign, words[1:])
+        for heading, rows in _TABLES
+        if (words := heading.split())[0] == kind
+        for sign in rows
+    ]
+
+
+_MEMORY_SIGNS = tuple(sign for sign, _ in _signs("memory"))
+_SPAWN_SIGNS = tuple(sign for sign, _ in _signs("spawn"))
+_NATIVE_SIGNS = tuple(sign for sign, _ in _signs("native"))
+_CRASH_SIGNS = _signs("crash")
+_EXCEPTION_SIGNS = tuple((sign, reason) for sign, (reason,) in _signs("exception"))
+_START_SIGNS = tuple((sign, reason) for sign, (reason,) in _signs("start"))
 
 _JOB_REPORT = (
     r"[:\uff1a] ?[^\d:\uff1a\n]{0,16}\d{1,6}[^\d:\uff1a\n]{0,12}[:\uff1a] ?"
@@ -82,56 +64,10 @@ _JOB_REPORT = (
 In any language: the number of a line, of a process, words, and the command in a column of its own.
 """
 
-_NATIVE_SIGNS = (
-    "segmentation fault",
-    "bus error",
-    "illegal instruction",
-    "stack overflow",
-    "overflowed its stack",
-    "core dumped",
-    "fatal python error",
-)
-_EXCEPTION_SIGNS = (
-    ("traceback (most recent call last)", "uncaught_exception"),
-    ("panicked at", "panic"),
-    ("goroutine ", "panic"),
-    ("panic:", "panic"),
-    ("exception in thread", "uncaught_exception"),
-    ("unhandled exception", "uncaught_exception"),
-    ("unhandledpromiserejection", "uncaught_exception"),
-    ("uncaught", "uncaught_exception"),
-    ("    at ", "uncaught_exception"),
-    ("throw ", "uncaught_exception"),
-    ("usage:", "bad_arguments"),
-    ("unrecognized arguments", "bad_arguments"),
-    ("unknown option", "bad_arguments"),
-    ("unexpected argument", "bad_arguments"),
-)
-
-
-_START_SIGNS = (
-    ("missing_library", (
-        *("glibc_", "glibcxx_", "cxxabi_", "error while loading shared libraries", "libc.so.6"),
-        *("cannot open shared object file", "library not loaded", "vcruntime140", "msvcp140"),
-    )),
-    ("runtime_version", (
-        *("err_unknown_builtin_module", "does not provide an export named", "unsupported engine"),
-        *("requires node", "requires python", "unsupported node", "node.js version", "modulejob"),
-        *("loader.modulestrategy", "internal/modules/esm/translators"),
-    )),
-    ("file_not_found", (
-        *("cannot find module", "err_module_not_found", "cannot find the file specified"),
-        *("can't open file", "cannot find the path specified"),
-    )),
-)  # fmt: skip
-"""Reasons why a program cannot run until its installation is repaired."""
-
 
 def read_start_failure(words: str) -> str | None:
     """Return why a program cannot run on this system, if its last (lower-case) words say so."""
-    return next(
-        (reason for reason, signs in _START_SIGNS if any(sign in words for sign in signs)), None
-    )
+    return next((reason for sign, reason in _START_SIGNS if sign in words), None)
 
 
 def read_crash(text: str, folded: str) -> tuple[str, ProcessEnding] | None:
@@ -139,9 +75,9 @@ def read_crash(text: str, folded: str) -> tuple[str, ProcessEnding] | None:
     if "  " in text and re.search(_JOB_REPORT, text):
         native = any(sign in folded for sign in _NATIVE_SIGNS)
         return "job", ProcessEnding("native_crash" if native else "killed", retryable=True)
-    for sign, reason, retryable in _CRASH_SIGNS:
+    for sign, (reason, retry) in _CRASH_SIGNS:
         if phrase_in(folded, (sign,)):
-            return sign, ProcessEnding(reason, retryable)
+            return sign, ProcessEnding(reason, retryable=retry == "retryable")
     return None
 
 

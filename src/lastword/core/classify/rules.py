@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from lastword.core.classify import classes, messages, tokens, transport
-from lastword.core.classify.concepts import BLAMED, SPELLED, read_concept
+from lastword.core.classify import messages, tokens, transport
+from lastword.core.classify.concepts import (
+    BLAMED,
+    SPELLED,
+    read_concept,
+    read_latin,
+    read_other_alphabet,
+)
 from lastword.core.classify.evidence import Conclusion, Evidence
-from lastword.core.classify.messages.weak import MENTIONED, WEAK
 from lastword.core.classify.process import (
     exit_code_in,
     is_spawn_text,
@@ -20,7 +25,14 @@ from lastword.core.classify.process import (
     read_ending,
     read_start_failure,
 )
-from lastword.core.classify.statuses import (
+from lastword.core.classify.text import (
+    normalise,
+    phrase_in,
+    spelled_out,
+    without_advice,
+    without_rpc_words,
+)
+from lastword.core.classify.tokens import (
     AGENT_RPC_TYPES,
     AGENT_SENTENCES,
     AGENT_WORDS,
@@ -31,13 +43,6 @@ from lastword.core.classify.statuses import (
     RPC_TYPES,
     TOO_MANY_REQUESTS,
     type_of_status,
-)
-from lastword.core.classify.text import (
-    normalise,
-    phrase_in,
-    spelled_out,
-    without_advice,
-    without_rpc_words,
 )
 from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
@@ -94,7 +99,7 @@ def process_class(evidence: Evidence) -> Conclusion | None:
     if not evidence.classes:
         return None
     top = normalise(evidence.classes[0])
-    named = classes.PROCESS.get(top)
+    named = tokens.PROCESS.get(top)
     return Conclusion(ErrorType.AGENT_CRASH, f"class:{top}", *named) if named else None
 
 
@@ -102,7 +107,7 @@ def cancelled(evidence: Evidence) -> Conclusion | None:
     """A cancel by the user or the client."""
     if evidence.rpc_code == acp.REQUEST_CANCELLED:
         return Conclusion(ErrorType.CANCELLED, f"rpc:{acp.REQUEST_CANCELLED}")
-    if not evidence.classes or normalise(evidence.classes[0]) not in classes.CANCELLED:
+    if not evidence.classes or normalise(evidence.classes[0]) not in tokens.CANCELLED:
         return None
     if "timeout" in evidence.folded or "timed out" in evidence.folded:
         return None
@@ -126,7 +131,7 @@ def certificate(evidence: Evidence) -> Conclusion | None:
 def bug(evidence: Evidence) -> Conclusion | None:
     """A bug in the agent: `KeyError: 'rate_limit'` is not a rate limit."""
     if evidence.classes and evidence.modules[0] == "lastword.errors":
-        own = normalise(evidence.classes[0]) in classes.OWN_BUGS
+        own = normalise(evidence.classes[0]) in tokens.OWN_BUGS
         rule = f"class:{evidence.classes[0]}"
         return Conclusion(ErrorType.INTERNAL, rule, "uncaught_exception") if own else None
     if evidence.status is not None or evidence.process:
@@ -137,7 +142,7 @@ def bug(evidence: Evidence) -> Conclusion | None:
     if len(evidence.classes) != 1 or evidence.raiser == "provider":
         return None
     name = normalise(evidence.classes[0])
-    if evidence.modules[0] in {"builtins", "java.lang"} and name in classes.BUGS:
+    if evidence.modules[0] in {"builtins", "java.lang"} and name in tokens.BUGS:
         return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
     return None
 
@@ -150,7 +155,7 @@ def _is_handlers_own(evidence: Evidence) -> bool:
     """
     own = evidence.raiser == "agent" and bool(evidence.classes)
     chain = zip(evidence.modules, evidence.classes, strict=True)
-    if not own or not all(m == "builtins" and classes.is_builtin(m, c) for m, c in chain):
+    if not own or not all(m == "builtins" and tokens.is_builtin(m, c) for m, c in chain):
         return False
     return evidence.sdk_phase is None and transport_failure(evidence) is None
 
@@ -401,10 +406,10 @@ def weak_words(evidence: Evidence) -> Conclusion | None:
 def class_name(evidence: Evidence) -> Conclusion | None:
     """Classes that stand for a status, if the status itself is missing."""
     for name in map(normalise, evidence.classes):
-        if name in classes.MISUSE:
+        if name in tokens.MISUSE:
             return Conclusion(ErrorType.INTERNAL, f"class:{name}", "uncaught_exception")
         if evidence.status is None:
-            kind = classes.BY_STATUS.get(name) or tokens.weak_type(name)
+            kind = tokens.BY_STATUS.get(name) or tokens.weak_type(name)
             if kind is not None:
                 return Conclusion(kind, f"class:{name}")
     return None
@@ -419,7 +424,7 @@ def status(evidence: Evidence) -> Conclusion | None:
 
 def weak_message(evidence: Evidence) -> Conclusion | None:
     """What prose may mean, if nothing else is left."""
-    for kind, parts in WEAK.items():
+    for kind, parts in messages.WEAK.items():
         part = phrase_in(evidence.folded, parts)
         if part is not None:
             return (
@@ -428,15 +433,15 @@ def weak_message(evidence: Evidence) -> Conclusion | None:
                 else Conclusion(kind, f"text:{part}")
             )
     for name in evidence.words:
-        if name in classes.BY_STATUS:
-            return Conclusion(classes.BY_STATUS[name], f"word:{name}")
+        if name in tokens.BY_STATUS:
+            return Conclusion(tokens.BY_STATUS[name], f"word:{name}")
     return None
 
 
 def mentioned(evidence: Evidence) -> Conclusion | None:
     """What prose only mentions, if no two words of it belong together."""
     folded, spelled = map(without_advice, (evidence.folded, spelled_out(evidence.text)))
-    for kind, parts in MENTIONED.items():
+    for kind, parts in messages.MENTIONED.items():
         part = phrase_in(folded, parts) or phrase_in(spelled, parts)
         if part is not None:
             return Conclusion(kind, f"text:{part}")
@@ -480,10 +485,7 @@ def process_words(evidence: Evidence) -> Conclusion | None:
 def _in_other_language(
     folded: str, kinds: frozenset[ErrorType] | None = None, *, least: int = 1
 ) -> tuple[ErrorType, str] | None:
-    from lastword.core.classify import languages  # noqa: PLC0415 - 1 ms of 60; most are English
-
-    match = languages.read_other_alphabet(folded, kinds)
-    return match or languages.read_latin(folded, kinds, least=least)
+    return read_other_alphabet(folded, kinds) or read_latin(folded, kinds, least=least)
 
 
 def other_language(evidence: Evidence) -> Conclusion | None:
@@ -500,7 +502,7 @@ def concept(evidence: Evidence) -> Conclusion | None:
 
 
 def _of_pair(evidence: Evidence, match: tuple[ErrorType, str] | None) -> Conclusion | None:
-    if match is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
+    if match is None or (evidence.classes and tokens.is_builtin(*_top(evidence))):
         return None
     kind, rule = match[0], f"concept:{match[1]}"
     return _crash_text(evidence, rule) if kind is ErrorType.AGENT_CRASH else Conclusion(kind, rule)
@@ -512,7 +514,7 @@ def _top(evidence: Evidence) -> tuple[str, str]:
 
 def builtin(evidence: Evidence) -> Conclusion | None:
     """A language's own exception, or an internal error that says no more than that."""
-    if evidence.classes and classes.is_builtin(evidence.modules[0], evidence.classes[0]):
+    if evidence.classes and tokens.is_builtin(evidence.modules[0], evidence.classes[0]):
         return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
     # Most agents send every failure with this code.
     is_empty = evidence.rpc_code == acp.INTERNAL_ERROR and not evidence.folded

@@ -143,11 +143,6 @@ def names(block: str) -> frozenset[str]:
     return frozenset(normalise(name) for name in block.split())
 
 
-def rows(block: str) -> tuple[str, ...]:
-    """Return the lines of a table, one row per line."""
-    return tuple(line.strip() for line in block.splitlines() if line.strip())
-
-
 GAP = " .. "
 MAX_GAP_CHARS = 100
 _MAX_STARTS = 64

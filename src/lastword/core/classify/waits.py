@@ -1,21 +1,134 @@
 """Waits: the pause and the moment of a reset, from headers, body, exception and prose.
 
 A server's value is a minimum. The order is fixed: headers come before the body, the body before the
-exception, and prose comes last. A value that makes no sense is skipped, not replaced.
+exception, and prose comes last. A value that makes no sense is skipped, not replaced: one that is
+negative, infinite, not a number, without a zone, or absurd (over ten years). Reads no clock: a
+moment becomes a wait only relative to the server's own `Date`, and a time of day in prose is read
+by the time that the caller gives.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.classify.moments import UNIT, parse_moment, parse_wait
+from lastword.core.failure.signs import stated_reset
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import tzinfo
+
     from lastword.core.classify.evidence import Evidence
+
+
+# --- waits and moments as servers write them, in seconds and epoch milliseconds -------------------
+
+MAX_WAIT_SECONDS = 10 * 366 * 86_400
+MAX_EPOCH_MS = 4_102_444_800_000  # the year 2100: anything later is not a moment
+MIN_EPOCH_SECONDS = 100_000_000  # 1973: anything smaller is a wait, not a moment
+_EPOCH_MS_FROM = 1_000_000_000_000  # numbers from here on count milliseconds
+_MAX_TEXT = 64
+
+_UNIT_SECONDS = {
+    "ms": 0.001, "msec": 0.001, "msecs": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
+    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
+    "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+    "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600,
+    "d": 86_400, "day": 86_400, "days": 86_400,
+    "w": 604_800, "week": 604_800, "weeks": 604_800,
+}  # fmt: skip
+
+UNIT = r"(?:milliseconds?|msecs?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|[smhdw])"
+"""A pattern for one unit of time, lower case."""
+
+_WHOLE = re.compile(rf"(?:\d{{1,12}}(?:\.\d{{1,12}})?\s?{UNIT} ?){{1,6}}", re.ASCII)
+_PIECE = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,12}})?)\s?({UNIT})", re.ASCII)
+_CLOCK = re.compile(r"(?:(\d{1,4})[.:])?(\d{1,3}):(\d\d):(\d\d)(?:\.\d{1,9})?", re.ASCII)
+_NUMBER = re.compile(r"\+?\d{1,15}(?:\.\d{1,15})?(?:e[+-]?\d{1,2})?", re.ASCII)
+
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_HTTP_DATE = re.compile(
+    r"(?:[A-Z][a-z]{2,8}, )?(\d{1,2})[ -]([A-Z][a-z]{2})[ -](\d{4})"
+    r" (\d\d):(\d\d):(\d\d) (?:GMT|UTC|[+-]0000)",
+    re.ASCII,
+)
+
+
+def sane_wait(seconds: float) -> float | None:
+    """Return the wait, or None if no person or server can have meant it."""
+    return seconds if math.isfinite(seconds) and 0 <= seconds <= MAX_WAIT_SECONDS else None
+
+
+def parse_wait(value: object) -> float | None:
+    """Return seconds, given a number (seconds) or a duration (`6m0s`, `34.07s`, `58 hours`)."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return sane_wait(float(value)) if abs(value) <= MAX_WAIT_SECONDS else None
+    if not isinstance(value, str) or len(value) > _MAX_TEXT:
+        return None
+    text = value.strip().lower()
+    if _NUMBER.fullmatch(text):
+        return sane_wait(float(text))
+    clock = _CLOCK.fullmatch(text)  # .NET writes 1.02:03:04
+    if clock is not None:
+        days, hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+        return sane_wait(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+    if not _WHOLE.fullmatch(text):
+        return None
+    total = math.fsum(float(n) * _UNIT_SECONDS[unit] for n, unit in _PIECE.findall(text))
+    return sane_wait(total)
+
+
+def parse_moment(value: object) -> int | None:
+    """Return epoch milliseconds, given epoch seconds or milliseconds or a date with a zone."""
+    number = _epoch_number(value)
+    if number is not None:
+        milliseconds = number if number >= _EPOCH_MS_FROM else number * 1000
+        in_range = MIN_EPOCH_SECONDS * 1000 <= milliseconds <= MAX_EPOCH_MS
+        return int(milliseconds) if in_range else None
+    if not isinstance(value, str) or not 8 < len(value) <= _MAX_TEXT:  # noqa: PLR2004
+        return None
+    return _parse_date(value.strip())
+
+
+def _epoch_number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        if len(value) > _MAX_TEXT or not _NUMBER.fullmatch(value.strip()):
+            return None
+        value = float(value)
+    if isinstance(value, (int, float)) and 0 < value <= MAX_EPOCH_MS:
+        return float(value)
+    return None
+
+
+def _parse_date(text: str) -> int | None:
+    try:
+        moment = _http_date(text) or datetime.fromisoformat(text)
+        milliseconds = round(moment.timestamp() * 1000) if moment.tzinfo is not None else 0
+    except (ValueError, OverflowError):
+        return None
+    return milliseconds if 0 < milliseconds <= MAX_EPOCH_MS else None
+
+
+def _http_date(text: str) -> datetime | None:
+    """Parse `Fri, 31 Dec 1999 23:59:59 GMT`; importing `email.utils` would cost 20 ms."""
+    match = _HTTP_DATE.fullmatch(text)
+    if match is None:
+        return None
+    day, month, *rest = match.groups()
+    year, hour, minute, second = map(int, rest)
+    month_number = _MONTHS.index(month) // 3 + 1
+    return datetime(year, month_number, int(day), hour, minute, min(second, 59), tzinfo=UTC)
+
+
+# --- the wait and the reset in a failure -------------------------------------------------------
 
 _BODY_WAIT_KEYS = (
     "retrydelay",
@@ -249,3 +362,82 @@ def _empty_bucket_moment(headers: dict[str, str]) -> int | None:
     if headers.get("x-ratelimit-remaining", "0") == "0":
         moments.append(parse_moment(headers.get("x-ratelimit-reset")))
     return max((moment for moment in moments if moment is not None), default=None)
+
+
+# --- clock times in prose, which need a clock: `12:28am (UTC)`, `Nov 26th, 2026 12:28 AM` ---------
+
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_UTC_NAMES = frozenset({"utc", "gmt", "z"})
+_MINUTE = timedelta(minutes=1)
+
+_STATED = r"""(?xia)
+    (?: (?P<month>[a-z]{3})[a-z]{0,6}\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?
+            (?:,?\s(?P<year>\d{4}))?,?\s(?:at\s)?
+      | (?P<date>\d{4}-\d\d-\d\d)[T\s]
+    )?
+    (?P<hour>\d{1,2})(?: :(?P<minute>\d\d)(?: :(?P<second>\d\d))? )?
+    (?: \s?(?P<half>[ap])m )?
+    (?: \s?\((?P<zone>[\w+/-]{1,64})\) | \s?(?P<utc>utc|z) )?
+"""
+
+
+def reset_in(
+    text: str, now: datetime, zone_of: Callable[[str], tzinfo | None] | None = None
+) -> int | None:
+    """Return the moment at which a text says that a limit resets, in milliseconds since 1970 UTC.
+
+    A time of day is the next one, and the minute in which it is ends with the minute: what states
+    it leaves out the seconds.
+
+    Args:
+        text: The failure's own words.
+        now: The local time, with its zone, which a text without a zone is read in.
+        zone_of: Returns the zone of this name (`Europe/Berlin`), or `None` if it is not known.
+    """
+    match = re.fullmatch(_STATED, stated_reset(text))
+    if match is None:
+        return None
+    zone = now.tzinfo
+    name = (match["zone"] or match["utc"] or "").lower()
+    if name in _UTC_NAMES:
+        zone = UTC
+    elif name:
+        zone = zone_of(match["zone"]) if zone_of is not None else None
+    if zone is None:
+        return None
+    try:
+        moment = _next_moment(match, now.astimezone(zone))
+    except (ValueError, OverflowError):
+        return None
+    return round(moment.timestamp() * 1000)
+
+
+def _next_moment(match: re.Match[str], now: datetime) -> datetime:
+    """Return the stated moment; only one with its day and year may be over."""
+    day = now
+    if match["date"]:
+        date = datetime.fromisoformat(match["date"])
+        day = now.replace(year=date.year, month=date.month, day=date.day)
+    elif match["month"]:
+        month = _MONTH_NAMES.index(match["month"].lower()) + 1
+        year = int(match["year"] or now.year)
+        day = now.replace(year=year, month=month, day=int(match["day"]))
+    hour, minute = _clock(match)
+    at = day.replace(hour=hour, minute=minute, second=int(match["second"] or 0), microsecond=0)
+    if at <= now < at + _MINUTE and not match["second"]:
+        return at + _MINUTE
+    if at < now and day is now:
+        return at + timedelta(days=1)
+    if at < now and match["month"] and not match["year"]:
+        return at.replace(year=now.year + 1)
+    return at
+
+
+def _clock(match: re.Match[str]) -> tuple[int, int]:
+    """Return the time of day, on a clock of 24 hours; raises `ValueError` if it is none."""
+    hour, half = int(match["hour"]), (match["half"] or "").lower()
+    if half:
+        if not 1 <= hour <= 12:  # noqa: PLR2004 - the hours of such a clock
+            raise ValueError
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return hour, int(match["minute"] or 0)

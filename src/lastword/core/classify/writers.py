@@ -2,9 +2,13 @@
 
 Owns the one gate over such text: its form, the program that wrote it and the hosts that it names.
 An agent's stderr and logs also have the output of tools, of MCP servers and of update checks, and a
-`429` there says nothing about the model. The patterns are in `writer_forms`. Where and when a line
-was written is not considered here (`core.link.stderr`, `sidecar.own_logs`); what each level may do
-is in `core.failure.taxonomy`.
+`429` there says nothing about the model. Where and when a line was written is not considered here
+(`core.link.stderr`, `sidecar.own_logs`); what each level may do is in `core.failure.taxonomy`.
+
+The patterns are below the functions, and the names in them in `data/writers.txt`. The foreign
+writers are the programs that a coding agent commonly starts, and the services beside its model; the
+forms are those of the SDKs and providers, as their documentation has them and as they were
+recorded. Each pattern is linear or runs on a few thousand characters.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lastword.core.classify import read_lines
-from lastword.core.classify import writer_forms as forms
+from lastword.core.classify.data import read_tables
 from lastword.core.classify.prose import is_of_call
 from lastword.core.failure.taxonomy import Attribution
 from lastword.core.redact.truncate import informative_lines, looks_like_error
@@ -65,33 +69,33 @@ def is_others(record: str) -> bool:
     An unknown host may be the user's own gateway.
     """
     first = record[:_HEAD_CHARS].split("\n", 1)[0]
-    if forms.PROGRAM_PREFIX.match(first) or forms.SERVICE_PREFIX.match(first):
+    if PROGRAM_PREFIX.match(first) or SERVICE_PREFIX.match(first):
         return True
-    if forms.TEST_REPORT.match(record):
+    if TEST_REPORT.match(record):
         return True
-    if forms.SERVED.search(first) or forms.OTHER_CALL.search(record):
+    if SERVED.search(first) or OTHER_CALL.search(record):
         return True
     if first[:1] == "{":
-        matches = (*forms.LOGGER.finditer(first), *forms.LOGGED.finditer(first))
+        matches = (*LOGGER.finditer(first), *LOGGED.finditer(first))
         about = " ".join(filter(None, (part for match in matches for part in match.groups())))
     else:
         # What a body or a URL holds is somebody's own text, as is what a provider's failure says.
-        about = forms.DETAIL.split(first, maxsplit=1)[0]
+        about = DETAIL.split(first, maxsplit=1)[0]
     named = " ".join([about, *(host.rpartition(".")[0] for host in _hosts(record))])
-    return forms.BESIDE.search(re.sub(r"[._/]", " ", named)) is not None
+    return BESIDE.search(re.sub(r"[._/]", " ", named)) is not None
 
 
 def _hosts(record: str) -> list[str]:
-    return [next(filter(None, match.groups())) for match in forms.HOST.finditer(record)]
+    return [next(filter(None, match.groups())) for match in HOST.finditer(record)]
 
 
 def _names_other_host(record: str) -> bool:
     """Return whether a record names hosts, none of which is a model's."""
-    if forms.MODEL_PATH.search(record) or _names_sdk_error(record):
+    if MODEL_PATH.search(record) or _names_sdk_error(record):
         return False
     hosts = _hosts(record)
-    others = [host for host in hosts if not forms.LOOPBACK.match(host)]
-    return bool(others) and not any(forms.MODEL_HOST.match(host) for host in others)
+    others = [host for host in hosts if not LOOPBACK.match(host)]
+    return bool(others) and not any(MODEL_HOST.match(host) for host in others)
 
 
 def _names_sdk_error(record: str) -> bool:
@@ -99,10 +103,10 @@ def _names_sdk_error(record: str) -> bool:
 
     Another package may have an error of the same name: `stripe.error.APIConnectionError`.
     """
-    for match in forms.SDK_ERROR.finditer(record):
+    for match in SDK_ERROR.finditer(record):
         before = record[max(match.start() - _MODULE_CHARS, 0) : match.start()]
         module = re.split(r"[^\w.]", before)[-1]
-        if not forms.BESIDE.search(module.replace(".", " ")):
+        if not BESIDE.search(module.replace(".", " ")):
             return True
     return False
 
@@ -112,7 +116,7 @@ def quotes_program(words: str) -> bool:
 
     An agent may raise what its tool has printed, and may have run another agent.
     """
-    match = forms.COMMAND_FAILED.search(words[:_RECORD_CHARS])
+    match = COMMAND_FAILED.search(words[:_RECORD_CHARS])
     if match is None:
         return False
     printed = words[match.end() : _RECORD_CHARS].lstrip(" :\n")
@@ -126,23 +130,23 @@ def has_form(record: str) -> bool:
     a model's host or path, a writer whose name says that it calls the model, or a sentence that
     says that the failure is the model call's.
     """
-    if forms.CRASH.search(record):
+    if CRASH.search(record):
         return False
-    if _names_sdk_error(record) or forms.BODY.search(record):
+    if _names_sdk_error(record) or BODY.search(record):
         return True
-    if forms.GOOGLE_STATUS.search(record) and forms.GOOGLE_MODEL.search(record):
+    if GOOGLE_STATUS.search(record) and GOOGLE_MODEL.search(record):
         return True
-    if forms.FAILED.search(record) is None:
+    if FAILED.search(record) is None:
         return False
-    if forms.MODEL_PATH.search(record) or forms.OWN_SENTENCES.search(record):
+    if MODEL_PATH.search(record) or OWN_SENTENCES.search(record):
         return True
     hosts = _hosts(record)
-    if any(forms.MODEL_HOST.match(host) and not forms.BESIDE_HOST.match(host) for host in hosts):
+    if any(MODEL_HOST.match(host) and not BESIDE_HOST.match(host) for host in hosts):
         return True
     head = record[:_HEAD_CHARS]
-    if forms.MODEL_WRITER.search(head) or forms.MODEL_FRAME.search(record):
+    if MODEL_WRITER.search(head) or MODEL_FRAME.search(record):
         return True
-    return forms.MODEL_CALL.search(head) is not None or forms.API_CALL.search(head) is not None
+    return MODEL_CALL.search(head) is not None or API_CALL.search(head) is not None
 
 
 def _is_agents(record: str, agent: str) -> bool:
@@ -150,15 +154,15 @@ def _is_agents(record: str, agent: str) -> bool:
 
     A call of the agent's own is its model's if it names no server and nothing else that it uses.
     """
-    names = _words_of(agent.rpartition("/")[2]) - forms.ANY_AGENTS
+    names = _words_of(agent.rpartition("/")[2]) - ANY_AGENTS
     head = record[:_HEAD_CHARS]
-    if not names or forms.CALL_FAILED.search(head) is None or forms.CRASH.search(record):
+    if not names or CALL_FAILED.search(head) is None or CRASH.search(record):
         return False
-    frames = forms.PACKAGE.findall(record)
+    frames = PACKAGE.findall(record)
     within = re.sub(r"[./_-]", " ", " ".join(path for _, path in frames))
-    if forms.COMMAND_FAILED.search(head) or forms.BESIDE.search(within) or _hosts(record):
+    if COMMAND_FAILED.search(head) or BESIDE.search(within) or _hosts(record):
         return False
-    writer = (forms.LOGGER.search if head[:1] == "{" else forms.WRITER.match)(head)
+    writer = (LOGGER.search if head[:1] == "{" else WRITER.match)(head)
     own = [name for name, _ in frames]
     if writer is not None:
         own.append(re.split("[.:/]", writer[1], maxsplit=1)[0])
@@ -216,7 +220,7 @@ def read_own(text: str, *, source: str, folder: str = "", agent: str = "") -> Ve
 
 def may_go_on(record: str) -> bool:
     """Return whether a record calls its failure a warning, or says that the call is tried again."""
-    return forms.MAY_GO_ON.search(record[:_HEAD_CHARS]) is not None
+    return MAY_GO_ON.search(record[:_HEAD_CHARS]) is not None
 
 
 def names_call(verdict: Verdict) -> bool:
@@ -251,10 +255,10 @@ def records(text: str) -> Iterator[str]:
     last: list[str] = []
     in_traceback = False
     before = ""
-    for line in forms.COLOUR.sub("", text[-MAX_TEXT_CHARS:]).splitlines():
-        continues = not line.strip() or forms.CONTINUES.match(line) is not None
-        continues = continues or forms.HEADS.match(before) is not None
-        begins_traceback = forms.TRACEBACK in line
+    for line in COLOUR.sub("", text[-MAX_TEXT_CHARS:]).splitlines():
+        continues = not line.strip() or CONTINUES.match(line) is not None
+        continues = continues or HEADS.match(before) is not None
+        begins_traceback = TRACEBACK in line
         wrapped = bool(record and record[-1].strip()) and _is_wrapped(before, line)
         before = line if line.strip() else before
         if wrapped and not in_traceback:
@@ -275,10 +279,291 @@ def records(text: str) -> Iterator[str]:
 
 def _is_wrapped(before: str, line: str) -> bool:
     """Return whether a line goes on in mid-sentence: its word had no room in the one before."""
-    word = forms.MID_SENTENCE.match(line)
+    word = MID_SENTENCE.match(line)
     width = len(before.rstrip())
-    return word is not None and forms.LINE_WIDTH - len(word[1]) <= width <= forms.LINE_WIDTH
+    return word is not None and LINE_WIDTH - len(word[1]) <= width <= LINE_WIDTH
 
 
 def _chained(record: list[str]) -> bool:
-    return any(line.startswith(forms.CHAINS) for line in record)
+    return any(line.startswith(CHAINS) for line in record)
+
+
+_TABLES = dict(read_tables("writers"))
+
+
+def _any(name: str) -> str:
+    """Return the entries of a table as the alternatives of a pattern."""
+    return "|".join(re.split(r"(?<!\[)\s+", " ".join(_TABLES[name]))).replace("[ ]", " ")
+
+
+# --- other programs ------------------------------------------------------------------------------
+
+_PROGRAMS = _any("programs")
+PROGRAM_PREFIX = re.compile(
+    rf"^\W{{0,4}}(?:(?i:error|warn(?:ing)?|fatal|info|err!?)\W{{1,3}})?(?:\w+/)*"
+    rf"(?:{_PROGRAMS})(?:\.(?:exe|cmd|sh))?(?:\[\d+\]|\(\d+\))?"
+    r"(?::|\s+(?i:error|err!|warn(?:ing)?|fatal|failed|http|notice)\b|>\s|\]\s?)"
+)
+"""A line that begins with the name of a program: `npm error 404`, `curl: (22)`."""
+
+_SERVICES = "web|www|api|app|server|service|backend|frontend|worker|ui|site|db"
+SERVICE_PREFIX = re.compile(
+    r"(?:\d?\d:\d\d:\d\d (?:[AP]M )?)?(?:\d{1,3}\|)?"
+    r"(?!(?:error|err|warn(?:ing)?|info|debug|fatal|critical|trace|notice)\b)"
+    r"[a-z][\w-]{0,60}(?:\.\d{1,4})*(?:\.\w+@[\w.-]+)?\s*\| "
+    r"|(?:@[\w-]+/)?[\w./-]{1,60}[: ](?:dev|start|serve|build|test): "
+    r"|\[(?:\d{1,2}|(?:[\w-]{1,60}:)?(?:dev|start|serve|build|watch)(?::[\w:-]{1,60})?"
+    rf"|(?:(?!acp|agent|ai|llm|model|provider)[\w-]{{1,40}}-)?(?:{_SERVICES})"
+    r"(?:[-_.]?\d{1,3})?) *\] "
+    r"|\S{10,40} app\[[\w.-]{1,60}\]: |\[?pods?/",
+    re.IGNORECASE,
+)
+"""A line that a runner of several programs passes on: `web-1  | ...`, `web:dev: ...`, `[0] ...`."""
+
+CRASH = re.compile(
+    r"^(?:\S{8,10} \S{8,15} )?(?:http: )?panic(?: serving [\w.:\[\]]{1,60})?: "
+    r"|^thread '[^'\n]{1,60}'(?: \(\d+\))? panicked at |^Exception in thread \""
+    r"|^Uncaught |^Unhandled exception[.:] |^PHP Fatal error: |^\*\* \(\w"
+    r"|^[^\s:]{1,200}\.rb:\d+:in "
+    r"|^[ \t]+File \"[^\"\n]{1,300}\", line \d+, in <module>|^[ \t]*\^+\n[ \t]*$",
+    re.MULTILINE,
+)
+"""A program's last words, such as a stack that nothing in it has caught: no agent goes on then."""
+
+_BESIDE = _any("beside")
+BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
+"""Words of a line's beginning about something other than the turn's model call."""
+
+DETAIL = re.compile(r"[{<]|https?://|(?<=\bprovider )(?:failure|error):", re.IGNORECASE)
+"""Where the beginning of a line ends that says what the line is about."""
+
+MAY_GO_ON = re.compile(
+    r"\b(?:warn(?:ing)?|re-?trying|will retry|retry(?: attempt)? #?\d|reconnecting|trying again)\b",
+    re.IGNORECASE,
+)
+"""Words of a line about a failure that the agent may get over."""
+
+COMMAND_FAILED = re.compile(
+    r"\b(?:command|script|hook)\b[^\n]{0,80}?"
+    r"\b(?:fail(?:ed|ure)|exited|returned|non-?zero)\b"
+    r"(?: with)?(?: (?:exit )?(?:code|status) \d{1,3}\b)?"
+    r"|\b(?:exit|return)(?:ed with)? (?:code|status) \d{1,3}[:\n]",
+    re.IGNORECASE,
+)
+"""The beginning of an error that repeats what a command has printed."""
+
+LOGGER = re.compile(
+    r"[\"'](?:name|logger|target|module|scope|component|service|source|category|server)[\"']\s*:\s*"
+    r"[\"']([^\"']{1,80})[\"']"
+)
+"""The writer that a JSON log line names."""
+
+LOGGED = re.compile(
+    r"[\"'](?:msg|message|event|text|error|err)[\"']\s*:\s*"
+    r"(?:\"((?:[^\"{<\\]|\\.){1,200})|'([^'{<]{1,200}))"
+)
+"""What a JSON log line says."""
+
+TEST_REPORT = re.compile(
+    r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL"
+    r"|std(?:err|out) \||Expected|Received|AssertionError|panicked at tests|thread '\w*test)"
+)
+
+SERVED = re.compile(
+    r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /\S{0,200}"
+    r"(?: HTTP/\d(?:\.\d)?\\?[\"'] \d{3}\b| [1-5]\d\d\b[^\n]{0,40}?\b\d+(?:\.\d+)? ?ms\b)"
+)
+"""The line of a server about a request that it has answered, such as a test's mock provider."""
+
+WRITER = re.compile(
+    r"\s*(?:[\[(]?(?:\d[\d:.,TZ/+-]{3,40}|[A-Z]\d{4}|[a-z]{3} \d\d?|err(?:or?)?|warn(?:ing)?|info"
+    r"|fatal|critical)[\])]?[\s|:-]{1,8}|\w{1,40}\{[^}\n]{0,120}\}:? ?){0,5}"
+    r"[\[(]?(?:@[\w.-]{1,40}/)?([\w-]{1,60})(?:[./:][\w./:@-]{0,60})?"
+    r"(?:[:\])|]|\s[-|]\s|\s(?:error|warn))",
+    re.IGNORECASE,
+)
+"""What stands where a line names its writer: `ERROR codex_core::client: ...`, `[kimi/api] ...`."""
+
+PACKAGE = re.compile(
+    r"^[ \t]+(?:at |File \")[^\n]{0,200}?/(?:node_modules|(?:site|dist)-packages)/"
+    r"(?:@[\w.-]{1,40}/)?([\w.-]{1,60})/([^\n]{0,200})",
+    re.MULTILINE,
+)
+"""A frame of a stack in an installed package: its name, and where in it."""
+
+CALL_FAILED = re.compile(
+    r"(?<![\w.:/-])[45]\d\d(?![\w-]|\.\d)|\b(?:rate.?limit\w*|too many requests|overloaded"
+    r"|unauthori[sz]ed|(?:invalid|missing|expired) api key|quota exceeded|bad gateway"
+    r"|service unavailable)\b",
+    re.IGNORECASE,
+)
+"""What a call over HTTP fails with."""
+
+ANY_AGENTS = frozenset({
+    *("acp", "agent", "agents", "ai", "api", "app", "assistant", "bot", "bridge", "cli", "client"),
+    *("code", "coding", "core", "dev", "kit", "llm", "my", "new", "node", "oh", "open"),
+    *("our", "python", "server", "the", "tool", "tools", "web"),
+})  # fmt: skip
+"""Words of an agent's name that are other programs' as well."""
+
+OTHER_CALL = re.compile(r"\btext-embedding-\w|/embeddings\b|/rerank\b|/images/generations\b")
+"""What names a model call outside any turn: one for an index."""
+
+# --- the form of a failed model call -------------------------------------------------------------
+
+_SDKS = _any("sdks")
+_AI_SDK_ERRORS = _any("ai_sdk_errors")
+_OF_MODELS = _any("of_models")
+_WITH_STATUS = _any("with_status")
+SDK_ERROR = re.compile(
+    rf"\b(?:{_SDKS})(?:\.|::)(?:\w{{1,40}}(?:\.|::)){{0,6}}\w{{0,60}}?"
+    r"(?:Error|Exception|Exhausted|Timeout)\b"
+    rf"|\bAI_(?:{_AI_SDK_ERRORS})\b|\b(?:{_OF_MODELS})Error\b"
+    rf"|\b(?:{_WITH_STATUS})Error[\"']?: (?:Error code: )?[45]\d\d\b"
+    r"|\bError code: \d{3} - [{\[\"'<]"
+    r"|/node_modules/(?:openai|ai|@anthropic-ai|@google/gen\w*|@ai-sdk|@mistralai|groq-sdk|ollama)/"
+    r"|/(?:site|dist)-packages/(?:openai|anthropic|litellm|groq|mistralai|google/genai|ollama)/"
+)
+"""The name of a model SDK's error, or a frame of its stack."""
+
+_BODY_TYPES = _any("body_types")
+BODY = re.compile(
+    rf"[\"']type[\"']\s*:\s*[\"']error[\"']\s*,\s*[\"']error[\"']\s*:\s*\{{"
+    rf"|[\"']error[\"']\s*:\s*\{{(?=[^{{}}]{{0,2000}}?[\"']message[\"'])"
+    rf"(?=[^{{}}]{{0,2000}}?[\"'](?:type|code)[\"']\s*:\s*[\"'](?:{_BODY_TYPES})[\"'])"
+    r"|[\"']stopReason[\"']\s*:\s*[\"']error[\"']"
+    rf"|\\\"error\\\"\s*:\s*\{{[^{{}}]{{0,2000}}?\\\"(?:type|code)\\\"\s*:\s*\\\"(?:{_BODY_TYPES})"
+)
+"""The body of a model provider's error, also within a string; or an answer that ended with one."""
+
+GOOGLE_STATUS = re.compile(
+    r"\b(?:RESOURCE_EXHAUSTED|UNAVAILABLE|UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT"
+    r"|DEADLINE_EXCEEDED|API_KEY_INVALID|NOT_FOUND|ResourceExhausted|ServiceUnavailable"
+    r"|DeadlineExceeded|Unauthenticated|PermissionDenied|InvalidArgument)\b"
+)
+GOOGLE_MODEL = re.compile(
+    r"generativelanguage|aiplatform|\bmodels?/|\bgemini|generate_?content", re.IGNORECASE
+)
+"""What makes it a model's: every service of Google's has the same statuses."""
+
+HOST = re.compile(
+    r"https?://(?:[^\s/@\"']{1,200}@)?([\w.-]{1,200}|\[[\da-fA-F:]+\])(?::\d+)?"
+    r"|\bhost=[\"']([\w.-]+)[\"']"
+    r"|\b(?:ENOTFOUND|EAI_AGAIN|lookup|resolve host:?|resolve) ([\w-]+(?:\.[\w-]+)+)"
+)
+_MODEL_HOSTS = _any("model_hosts")
+BESIDE_HOST = re.compile(
+    r"^(?:docs?|status|help|support|blog|community|cdn|assets|cookbook|learn)\.", re.IGNORECASE
+)
+"""Hosts of a provider's that serve no model: an error may name one of them, and so may a tool."""
+
+MODEL_HOST = re.compile(rf"^(?:.*\.)?(?:{_MODEL_HOSTS})$", re.IGNORECASE)
+LOOPBACK = re.compile(
+    r"^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal)$"
+)
+MODEL_PATH = re.compile(
+    r"/chat/completions\b|/v\d+(?:beta)?/(?:messages|responses|completions|models/[\w.:-]+)\b"
+    r"|/openai/deployments/|:(?:stream)?[gG]enerateContent\b|/api/(?:chat|generate)\b"
+    r"|/model/[\w.:%-]+/(?:converse|invoke)|/backend-api/(?:codex|conversation)|/anthropic/v1\b"
+    r"|calling the (?:InvokeModel|Converse)\w* operation"
+)
+FAILED = re.compile(
+    r"\b(?:4\d\d|5\d\d)\b|\b(?:error|fail(?:ed|ure|s)?|retry\w*|refused|timed? ?out|timeout|reset"
+    r"|terminated|exceeded|exhausted|unauthori[sz]ed|overloaded|unavailable|disconnected|invalid"
+    r"|denied|missing|not set|ECONN\w+|ETIMEDOUT|ENOTFOUND)\b",
+    re.IGNORECASE,
+)
+
+_BRANDS = (
+    "openai|anthropic|claude|gemini|mistral|deepseek|groq|bedrock|openrouter|ollama|azure openai"
+    "|vertex(?: ai)?|moonshot|kimi|qwen|glm|zhipu|grok|copilot|codex|cohere|fireworks|cerebras|xai"
+)
+_CALLS = (
+    "providers?|requests?|calls?|api|errors?|failures?|stream(?:ing|s)?|responses?|completions?"
+)
+_BEFORE = (
+    r"(?:^|[^\w\s]\s*|\b(?:the|a|an|your|this|to|of|from|by|with|calling|retrying|failed|during"
+    r"|in|for|ai|llm|language|chat|agent|warn|warning|error|info|debug|fatal|trace)\s+)"
+)
+"""What stands before a model or a provider that needs no name: not "DNS" and not "User"."""
+
+MODEL_CALL = re.compile(
+    rf"{_BEFORE}(?:models? (?:{_CALLS}|inference|endpoint|turns?|returned|backend|is overloaded"
+    rf"|overloaded|invocation)"
+    rf"|(?:provider|inference) (?:api )?(?:{_CALLS}|returned|responded|rate[ -]limit(?:ed)?"
+    r"|overloaded|unavailable|timed? ?out|failed))\b"
+    rf"|\b(?:(?:llm|language model|chat model|ai)(?: api| model)? (?:{_CALLS}|turns?|query|returned"
+    r"|failed|backend|endpoint)"
+    r"|sampling requests?|(?:chat|text|message)[ -]completions?"
+    r"|completions? (?:request|call|api|failed|error|stream)"
+    r"|generate[_ ]?content|model_?error|model_?provider|provider_?error|llm_?error|api_?error"
+    rf"|(?:{_BRANDS}) (?:{_CALLS}|model|messages|returned|failed|rate|quota|usage|overloaded|is)"
+    r"|(?:call(?:ing| to)|contacting|reaching|querying|connecting to|request to|response from"
+    r"|error from|access(?: to)?) (?:the |your )?"
+    rf"(?:llm|language model|model|provider|ai provider|ai model|{_BRANDS}))\b",
+    re.IGNORECASE,
+)
+"""Words that make a failure the model call's."""
+
+_NAME = r"[\w-]{1,40}"
+_OF_CALL = (
+    rf"(?:llms?|llm[_-]\w{{1,30}}|model[_-]?(?:client|provider|api)"
+    rf"|providers?(?:::{_NAME}|[./:](?:{_BRANDS})\w{{0,20}}))"
+)
+MODEL_WRITER = re.compile(
+    rf"(?<![\w./:@-])(?:(?:{_NAME}(?:::|\.)){{1,6}}{_OF_CALL}|{_OF_CALL}(?:::|\.){_NAME})"
+    rf"(?:(?:::|\.){_NAME}){{0,4}}(?![\w/(-])"
+    rf"|[\[(](?:{_OF_CALL}|model|provider)(?::{_NAME})?[\])]"
+    r"|\b(?:service|component|logger|module|scope|target|name)[\"']?\s?[=:]\s?[\"']?"
+    r"(?:llm|model|provider)s?(?![\w-])"
+    rf"|\bprovider(?:_?id|_?name)?[\"']?\s?[=:]\s?[\"']?(?:{_BRANDS})",
+    re.IGNORECASE,
+)
+"""A logger, a module or a key whose name says that its code calls the model."""
+
+MODEL_FRAME = re.compile(
+    rf"^[ \t]+(?:at |File \")[^\n]{{0,300}}[/\\](?:llms?|providers?(?=[/\\](?:{_BRANDS})))[/\\]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A frame of a stack in such a module."""
+
+API_CALL = re.compile(
+    r"(?:^|[\]:|\-\u2013(\[])\s*(?:the )?api (?:error(?: \(|: | \d)|status: ?\d"
+    r"|(?:call|request|connection)s? (?:failed|error|lost|timed out)[ :,(]{1,3}"
+    r"(?:attempt|after|retry|status|with status)|retry)",
+    re.IGNORECASE,
+)
+"""`API Error: ...` where a message begins: an agent has one API that needs no name."""
+
+OWN_SENTENCES = re.compile(
+    r"context (?:window|length)|maximum context|prompt is too long|\btokens? per (?:min|day)"
+    r"|\b[RT]P[MD]\b|credit balance is too low|exceeded your current quota|invalid x-api-key"
+    r"|incorrect api key provided|usage limit reached|hit your (?:usage )?limit|insufficient_quota"
+    r"|model [`'\"][\w./:@-]+[`'\"] (?:does not exist|not found|is not)|model_not_found"
+    r"|overloaded_error|stream disconnected before completion"
+    r"|\bResponse(?:Stream(?:Disconnected|ConnectionFailed)|TooManyFailedAttempts)\b"
+    rf"|\b(?:{_BRANDS})_(?:api_key|auth_token)\b[^\n]{{0,60}}\b(?:not|missing|invalid|required)\b"
+    rf"|\b(?:missing|invalid)\b[^\n]{{0,40}}\b(?:{_BRANDS})_(?:api_key|auth_token)\b",
+    re.IGNORECASE,
+)
+"""Sentences that only a model provider writes, or its client where a key is missing or a stream
+breaks."""
+
+# --- lines that belong together ------------------------------------------------------------------
+
+COLOUR = re.compile(r"\x1b\[[\d;]{0,32}m")
+
+CONTINUES = re.compile(
+    r"[ \t}\])]|Caused by\b|\[cause\]|The above exception|During handling|\.\.\. \d+ more|\+-|\|"
+)
+LINE_WIDTH = 80
+MID_SENTENCE = re.compile(r"(?: {12,40})?([a-z][a-z'-]*)(?=[ ,.;)]|$)")
+"""How a line begins where a longer one was wrapped at that width."""
+
+HEADS = re.compile(
+    r"\s*(?:stderr|stdout) \||thread '[^'\n]{1,60}'(?: \(\d+\))? panicked at |[ \t]*\^+\s*$"
+)
+"""A line that says whose words follow: those of a test runner, or of a program that crashed."""
+
+TRACEBACK = "Traceback (most recent call last)"
+CHAINS = ("The above exception", "During handling")

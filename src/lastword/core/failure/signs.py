@@ -1,7 +1,7 @@
 """Signs of failure: prose that begins like an error, a member beside the protocol's, a payload.
 
 Owns the checks that are cheap enough for every turn that ends well: may it hide a failure?
-`quirks.prose` and `quirks.wire` know what such signs look like; `core.classify` (`prose`, `agents`)
+`quirks.wire` knows what such signs look like; `core.classify` (`prose`, `agents`)
 or `core.failure.payload` decides what the failure is. Also owns which part of a failure's own text
 is quoted: the innermost message rather than the JSON around it, no advice that contradicts the
 verdict, and a reset time if the text states one. Does not redact, and does not build sentences
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lastword.quirks import prose, wire
+from lastword.quirks import wire
 from lastword.quirks.agents import agent_key
 
 MAX_PROSE_CHARS = 4096
@@ -119,7 +119,7 @@ def may_be_error(text: str) -> bool:
     """Return whether this message begins like some agent's error."""
     if len(text) > MAX_PROSE_CHARS:
         return False
-    return flattened(text[:_OPENING_CHARS]).startswith(prose.ALL_OPENINGS)
+    return flattened(text[:_OPENING_CHARS]).startswith(wire.ALL_OPENINGS)
 
 
 def may_be_error_by_form(text: str) -> bool:
@@ -180,7 +180,7 @@ def payload_in(carrier: object) -> dict[str, Any] | None:
 
 def has_air_report(line: bytes) -> bool:
     """Return whether this frame reports something by JetBrains AIR's convention."""
-    return wire.AIR.mark in line
+    return wire.AIR_MARK in line
 
 
 def may_report_retry(line: bytes) -> bool:

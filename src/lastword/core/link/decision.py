@@ -18,7 +18,7 @@ from lastword.core.link import late
 from lastword.core.link.evidence import SILENT, FailureSign, HintSource, TurnEvidence, certainty
 from lastword.core.link.facts import Facts, content_text
 from lastword.core.link.stderr import StderrRecord
-from lastword.quirks.prose import LAST_LINES
+from lastword.quirks.wire import LAST_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

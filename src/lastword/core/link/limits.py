@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.classify.clock_times import reset_in
 from lastword.core.classify.decide import DAY_SECONDS, of_plan_window
-from lastword.core.classify.moments import parse_moment
+from lastword.core.classify.waits import parse_moment, reset_in
 from lastword.core.failure import phrases, retry_policy
 from lastword.core.failure.taxonomy import LIMITS, PLAN_WINDOW
 from lastword.core.protocol.tolerant import object_of

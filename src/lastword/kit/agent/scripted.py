@@ -1,30 +1,352 @@
 """The scripted agent: a complete ACP agent on stdin and stdout that plays a script.
 
-Owns the assignment of turns, and the process's restarts; `kit.agent.plain` does what every agent
-does. It has no model, no key and no network, and nothing of lastword guards it: its faults reach
-its reader. It uses threads, not an event loop, since a turn may block for ever while the rest
-continues, or the other way round.
+Owns its frames, in the protocol version that the client speaks; the effect of each step on the wire
+and the process; how a cancel ends a turn; the assignment of turns, and the process's restarts.
+`kit.agent.plain` does what every agent does. It has no model, no key and no network, and nothing of
+lastword guards it: what a script says is sent unchanged, and its faults reach its reader. It uses
+threads, not an event loop, since a turn may block for ever while the rest continues, or the other
+way round.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import re
+import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword._version import __version__
+from lastword.core.classify.gather import signal_number
 from lastword.core.protocol import acp
-from lastword.kit.agent.plain import STDOUT, PlainAgent, session_of, text_of
-from lastword.kit.agent.player import Answers, PlayedTurn
+from lastword.kit.agent.plain import (
+    FOR_EVER_SECONDS,
+    STDERR,
+    STDIN,
+    STDOUT,
+    Output,
+    PlainAgent,
+    die,
+    hang,
+    session_of,
+    start_child,
+    text_of,
+    write_all,
+)
 from lastword.kit.agent.scenarios import SCENARIOS, unknown
 from lastword.kit.agent.script import Fail, Script, Step
-from lastword.kit.agent.wire import Wire
 from lastword.platform.files import read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from lastword.kit.agent.script import RetryStep, Steps, Tool
+
+
+INFO = {"name": "lastword-agent", "version": __version__}
+LOGIN = {"id": "login", "name": "Log in", "description": "Any login will do."}
+PERMISSION_OPTIONS = (
+    {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+)
+FAILED = "Internal error"
+"""As most agents say it: what failed stands in `data`, where no client shows it."""
+
+
+class Wire(Output):
+    """stdout, and which dialect is spoken there."""
+
+    def __init__(self, fd: int) -> None:
+        super().__init__(fd)
+        self.dialect: acp.Dialect = acp.V1
+
+    def chunk(self, session_id: str, kind: str, text: str, message_id: str) -> None:
+        """Write a piece of text or of reasoning."""
+        update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
+        # Version 2 needs to know which message it is a piece of.
+        own = {"messageId": message_id} if self.dialect.turn_ends_by_state else {}
+        self.update(session_id, update | own)
+
+    def tool(self, session_id: str, tool: Tool) -> None:
+        """Write a tool call; version 2 has one kind of update for both of its ends."""
+        is_new = bool(tool.title)
+        first = is_new and not self.dialect.turn_ends_by_state
+        update = {
+            "sessionUpdate": "tool_call" if first else "tool_call_update",
+            "toolCallId": tool.id,
+            "status": tool.status,
+        }
+        data = {"title": tool.title, "kind": tool.kind} if is_new else {}
+        self.update(session_id, update | data)
+
+    def permission(self, session_id: str, title: str, call_id: str = "asked_1") -> int:
+        """Ask the user; gives the request's id."""
+        call = {"toolCallId": call_id, "title": title, "kind": "execute", "status": "pending"}
+        options = list(PERMISSION_OPTIONS)
+        if self.dialect.turn_ends_by_state:
+            params: dict[str, Any] = {"title": title, "options": options}
+        else:
+            params = {"toolCall": call, "options": options}
+        return self.request(session_id, acp.PERMISSION, params)
+
+    def retry(self, session_id: str, retry: RetryStep) -> None:
+        """Announce that the model call is retried, as opencode does."""
+        data = {"attempt": retry.attempt, "message": retry.message, "statusCode": retry.http}
+        if retry.wait:
+            data |= {"responseHeaders": {"retry-after": str(round(retry.wait))}}
+        meta = {"opencode/retry": data}
+        self.update(session_id, {"sessionUpdate": "session_info_update", "_meta": meta})
+
+    def accept(self, prompt: object, session_id: str, message_id: str) -> None:
+        """Accept a prompt: version 2 answers it at once, and announces that work has begun."""
+        if self.dialect.turn_ends_by_state:
+            self.frame(id=prompt, result={"messageId": message_id})
+            self.update(session_id, {"sessionUpdate": acp.STATE_UPDATE, "state": "running"})
+
+    def end(self, prompt: object, session_id: str, result: dict[str, Any]) -> None:
+        """End a turn that went well."""
+        if self.dialect.turn_ends_by_state:
+            idle = {"sessionUpdate": acp.STATE_UPDATE, "state": acp.IDLE}
+            self.update(session_id, idle | result)
+        else:
+            self.frame(id=prompt, result=result)
+
+    def fail(self, prompt: object, session_id: str, fail: Fail) -> None:
+        """End a turn that failed."""
+        error = error_of(fail)
+        if fail.agent_error is not None:
+            kind, data = self.dialect.error_kind, fail.agent_error
+            typed = {"sessionUpdate": kind, "stopReason": acp.STOP_ERROR, "error": data}
+            self.update(session_id, typed)
+        if self.dialect.turn_ends_by_state and not fail.refused:
+            self.end(prompt, session_id, {"stopReason": acp.STOP_ERROR, "error": error})
+        else:
+            self.frame(id=prompt, error=error)
+
+    def greeting(self, script: Script, *, typed: bool) -> dict[str, Any]:
+        """Return the result of `initialize`."""
+        meta = {"_meta": {"agent_error": {"version": 1, "types": []}}} if typed else {}
+        login = {"authMethods": [LOGIN]} if script.login else {}
+        if self.dialect.turn_ends_by_state:
+            own: dict[str, Any] = {"session": {}, **meta}
+        else:
+            resumes: dict[str, Any] = {}
+            if script.sessions == "resume":
+                resumes = {"sessionCapabilities": {"resume": {}}}
+            own = {"loadSession": script.sessions == "load", **resumes, **meta}
+        dialect = self.dialect
+        return {
+            "protocolVersion": dialect.version,
+            dialect.agent_capabilities: own,
+            dialect.agent_info: INFO,
+            **login,
+        }
+
+
+def error_of(fail: Fail) -> Any:
+    """Return the JSON-RPC error object of a failure, as an agent without lastword sends it."""
+    if fail.agent_error is not None:
+        payload = fail.agent_error | {"stopReason": acp.STOP_ERROR}
+        message = fail.agent_error["message"]
+        data = {"details": message, "errorKind": fail.agent_error["type"], "agent_error": payload}
+        return {"code": acp.INTERNAL_ERROR, "message": message, "data": data}
+    if fail.exception is not None:
+        data = {"details": fail.exception}
+        return {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": data}
+    if fail.http is None:
+        return fail.error
+    body = {"message": fail.message, **({"code": fail.code} if fail.code else {})}
+    data = {"statusCode": fail.http, "error": body}
+    if fail.headers:
+        data["responseHeaders"] = dict(fail.headers)
+    return {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": data}
+
+
+class Cancelled(Exception):  # noqa: N818  (the user's choice, not an error)
+    """The user cancelled the turn."""
+
+
+class Answers:
+    """The client's answers to the agent's requests, by the number of the request."""
+
+    def __init__(self) -> None:
+        self._came: dict[object, Any] = {}
+        self._changed = threading.Condition()
+
+    def put(self, number: object, result: object) -> None:
+        """Note that an answer came."""
+        with self._changed:
+            self._came.setdefault(number, result)
+            self._changed.notify_all()
+
+    def wait(self, number: int, is_over: Callable[[], bool]) -> None:
+        """Wait for one, or until the turn is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: number in self._came or is_over())
+
+    def outcome_of(self, number: int) -> str:
+        """Return how the user answered a permission dialog: the option's id, or a word."""
+        with self._changed:
+            result = self._came.get(number)
+        outcome = result.get("outcome") if isinstance(result, dict) else None
+        members = outcome if isinstance(outcome, dict) else {}
+        return str(members.get("optionId") or members.get("outcome") or "unknown")
+
+    def wake(self) -> None:
+        """Let those who wait look again whether their turn is over."""
+        with self._changed:
+            self._changed.notify_all()
+
+
+class PlayedTurn:
+    """A prompt, or a start of the process, while its steps are carried out.
+
+    Attributes:
+        wire: stdout.
+        answers: The client's answers.
+        session_id: The prompt's session.
+        prompt: The prompt's id.
+        message_id: The id of the agent's message, in version 2.
+        cancelled: Set once the user cancelled it, unless it ignores that.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        answers: Answers,
+        *,
+        session_id: str = "",
+        prompt: object = None,
+        message_id: str = "",
+    ) -> None:
+        self.wire = wire
+        self.answers = answers
+        self.session_id = session_id
+        self.prompt = prompt
+        self.message_id = message_id
+        self.cancelled: threading.Event = threading.Event()
+
+    def cancel(self) -> None:
+        """Note that the user cancels it."""
+        self.cancelled.set()
+        self.answers.wake()
+
+    def pause(self, seconds: float) -> None:
+        """Wait.
+
+        Raises:
+            Cancelled: The user cancelled the turn meanwhile.
+        """
+        if self.cancelled.wait(seconds):
+            raise Cancelled
+
+    def play(self, steps: Steps, on_cancel: Steps | None = None) -> None:
+        """Carry the steps out; a cancel goes on with other steps, or is confirmed."""
+        try:
+            _all(self, steps)
+        except Cancelled:
+            self.cancelled.clear()
+            if on_cancel is None:
+                self.wire.end(self.prompt, self.session_id, {"stopReason": acp.CANCELLED})
+            else:
+                self.play(on_cancel)
+
+
+def _all(turn: PlayedTurn, steps: Steps) -> None:
+    for step in steps:
+        turn.pause(0)
+        _do(turn, *step.action)
+
+
+def _do(turn: PlayedTurn, step: str, value: Any) -> None:  # noqa: C901, PLR0912 - one case a step
+    wire, session = turn.wire, turn.session_id
+    match step:
+        case "say":
+            wire.chunk(session, "agent_message_chunk", value, turn.message_id)
+        case "think":
+            wire.chunk(session, "agent_thought_chunk", value, f"{turn.message_id}-thought")
+        case "tool":
+            wire.tool(session, value)
+        case "update":
+            wire.update(session, value)
+        case "ask":
+            number = wire.request(session, value.method, value.params)
+            if value.wait:
+                turn.answers.wait(number, turn.cancelled.is_set)
+        case "ask_permission":
+            turn.answers.wait(wire.permission(session, value), turn.cancelled.is_set)
+        case "ask_permissions":
+            _request_permissions(turn, value)
+        case "wait":
+            turn.pause(value)
+        case "silence":
+            turn.pause(FOR_EVER_SECONDS)
+        case "retry":
+            wire.retry(session, value)
+            turn.pause(value.wait)
+        case "repeat":
+            for _ in range(value.times) if value.times else itertools.repeat(None):
+                _all(turn, value.steps)
+        case "fail":
+            wire.fail(turn.prompt, session, value)
+        case "result":
+            whole = {"stopReason": value} if isinstance(value, str) else value
+            wire.end(turn.prompt, session, whole)
+        case "raw":
+            _write_raw(turn, value)
+        case "bytes":
+            wire.write(bytes.fromhex(value))
+        case "fill":
+            wire.chunk(session, "agent_message_chunk", "x" * value, turn.message_id)
+        case _:
+            _do_to_process(turn, step, value)
+
+
+def _do_to_process(turn: PlayedTurn, step: str, value: Any) -> None:
+    match step:
+        case "stderr":
+            write_all(STDERR, value.encode("utf-8", "surrogatepass") + b"\n")
+        case "exit":
+            os._exit(value)
+        case "kill":
+            own = signal.Signals.__members__.get(value)  # Windows has few of them
+            die(own if own is not None else signal_number(value) or 0)
+        case "hang":
+            turn.wire.freeze()
+            hang()
+        case "child":
+            start_child(value, apart=True)  # as a real agent's: it outlives the agent and its group
+        case "close":
+            os.close(STDIN if value == "stdin" else STDOUT)
+
+
+def _request_permissions(turn: PlayedTurn, titles: tuple[str, ...]) -> None:
+    numbers = [
+        turn.wire.permission(turn.session_id, title, f"asked_{at}")
+        for at, title in enumerate(titles, 1)
+    ]
+    for number in numbers:
+        turn.answers.wait(number, turn.cancelled.is_set)
+    turn.pause(0)
+    for title, number in zip(titles, numbers, strict=True):
+        _do(turn, "say", f"{title}: {turn.answers.outcome_of(number)}. ")
+
+
+def _write_raw(turn: PlayedTurn, line: object) -> None:
+    own = json.dumps(turn.prompt)
+    # In JSON a placeholder is a text, quotes and all; in a text it stands for itself.
+    text = (
+        line.replace("$id", own)
+        if isinstance(line, str)
+        else json.dumps(line).replace('"$id"', own)
+    )
+    text = text.replace("$session", turn.session_id)
+    turn.wire.write(text.encode("utf-8", "surrogatepass") + b"\n")
+
 
 LIST = "session/list"
 
@@ -195,7 +517,6 @@ class ScriptedAgent(PlainAgent):
         return {"configOptions": [option]}
 
     def _choose(self, request_id: object, params: dict[str, Any]) -> None:
-        """Do with the choice of a model what the script says."""
         model = str(params.get("value"))
         what = self._script.models.get(model, "refuse")
         if what == "crash":

@@ -13,9 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lastword.kit.peer import MARK
-from lastword.kit.provider.server import ProviderScenario
-from lastword.kit.provider.target import API_KEY, Target, isolated, point
-from lastword.quirks.recipes import PRESETS
+from lastword.kit.provider.server import API_KEY, ProviderScenario, Target, isolated, point
+from lastword.quirks.setup import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

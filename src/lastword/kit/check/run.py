@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from lastword.kit.check.checks import CHECKS, Check, CheckVerdict, Finding
 from lastword.kit.check.checks.model import shown
 from lastword.kit.check.probes import ACTS, Played, play
-from lastword.kit.check.transcript import WaitLimits
+from lastword.kit.check.stage import WaitLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,7 +85,6 @@ def chosen(words: Iterable[str]) -> list[Check]:
 
 
 def _unknown(word: str) -> str:
-    """Return the sentence for an unknown check."""
     choices = {
         name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)
     }
@@ -112,12 +111,9 @@ class CheckRun:
         self._slots = {waits: Semaphore(places) for waits, places in PLACES.items()}
         self._seconds: dict[str, float] = {}
         self._replays: dict[str, list[Played]] = {}
-        self._needed = {act for row in checks for act in row.acts}
-        self._acts: dict[str, Future[Played]] = {
-            name: self._pools[_waits(name)].submit(self._play, name)
-            for name in ACTS
-            if name in self._needed
-        }
+        needed = {act for row in checks for act in row.acts}
+        self._order = [name for name in ACTS if name in needed]
+        self._acts: dict[str, Future[Played]] = {}
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -125,13 +121,24 @@ class CheckRun:
         return self._settings.command
 
     def __enter__(self) -> Self:
+        """Begin the acts; an interrupt meanwhile ends the agents that already run."""
+        try:
+            for name in self._order:
+                self._acts[name] = self._pools[_waits(name)].submit(self._play, name)
+        except BaseException as error:
+            self.__exit__(type(error))
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self._give_up()
-        for pool in self._pools.values():
-            pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            for pool in self._pools.values():
+                pool.shutdown(wait=True, cancel_futures=True)
+        except BaseException:  # the user does not wait for what is left
+            self._give_up()
+            raise
 
     def _give_up(self) -> None:
         """End the agents that run, so that their acts end at once."""
@@ -152,7 +159,7 @@ class CheckRun:
         seconds = dict(self._seconds)  # other threads add to it
         longest = 0.0
         for waits, places in PLACES.items():
-            names = [name for name in self._needed if _waits(name) is waits]
+            names = [name for name in self._order if _waits(name) is waits]
             over = [seconds[name] for name in names if name in seconds]
             if names and not over:
                 return None
@@ -162,7 +169,7 @@ class CheckRun:
 
     def in_order(self, checks: Iterable[Check]) -> list[Check]:
         """Return checks in the order in which their last acts begin, those that wait last."""
-        begins = sorted(self._acts, key=_waits)
+        begins = sorted(self._order, key=_waits)
         return sorted(checks, key=lambda row: max(map(begins.index, row.acts), default=0))
 
     def finding(self, check: Check) -> Finding:

@@ -1,7 +1,8 @@
 """The examination of the agent's command before it is run: whether it can be started.
 
-Owns the search on the PATH, as the system does it, and the reasons why a file cannot be run: it
-is a directory, is not executable, lacks its interpreter, or is for another kind of machine.
+Owns the search on the PATH, as the system does it, and the reasons why a file cannot be run: it is
+a directory, is not executable, lacks its interpreter, or is for another kind of machine; and those
+of Windows, which goes by a file's suffix and reads no #! line.
 """
 
 from __future__ import annotations
@@ -12,12 +13,78 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from lastword.kit.doctor import windows_programs
-from lastword.kit.doctor.findings import Observation, note, ok, problem
+from lastword.kit.doctor import Observation, note, ok, problem
 from lastword.platform.program_folders import is_beyond_the_dock, located_off_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+WINDOWS_HEAD_BYTES = 4096
+WINDOWS_MACHINES = {0x14C: "x86", 0x8664: "amd64", 0xAA64: "arm64"}
+"""Of a program's header (winnt.h, `IMAGE_FILE_MACHINE_*`)."""
+
+_WINDOWS_RUNS_TOO = {"amd64": {"x86"}, "arm64": {"x86", "amd64"}}
+_STORE = os.path.join("microsoft", "windowsapps")
+
+
+def examine_on_windows(path: str, _environment: Mapping[str, str]) -> list[Observation]:
+    """Return what keeps Windows from running a file that is there, or may."""
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix == ".ps1":
+        sentence = f"{path} is a script of PowerShell, which no editor starts by itself."
+        do = f"Start it with PowerShell: powershell -NoProfile -File {path}"
+        return [problem(STEP, sentence, do)]
+    if _STORE in path.lower().replace("/", os.sep) and os.path.basename(path).lower().startswith(
+        "python"
+    ):
+        sentence = f"{path} is the Microsoft Store's alias, which may only open the Store."
+        do = (
+            "If the agent does not start, give the full path of python.exe, or turn the alias off "
+            "in Settings > Apps > Advanced app settings > App execution aliases"
+        )
+        return [note(STEP, sentence, do)]
+    if suffix in {".cmd", ".bat"}:
+        return []
+    try:
+        with open(path, "rb") as file:
+            head = file.read(WINDOWS_HEAD_BYTES)
+    except OSError:
+        return []  # a program may be executable and not readable
+    return windows_format_of(path, head)
+
+
+def windows_format_of(path: str, head: bytes) -> list[Observation]:
+    """Return what is wrong with a program that begins with these bytes."""
+    if head.startswith(WINDOWS):
+        return _windows_architecture(path, head)
+    if head.startswith((ELF, *MACH_O)):
+        system = "Linux" if head.startswith(ELF) else "macOS"
+        sentence = f"{path} is a program for {system}."
+        return [problem(STEP, sentence, "Install the one for Windows")]
+    if head.startswith(b"#!"):
+        sentence = f"{path} is a script, and Windows reads no #! line."
+        do = "Give its interpreter in front of it, as in: python my-agent.py"
+        return [problem(STEP, sentence, do)]
+    if not head:
+        return [problem(STEP, f"{path} is empty.", "Install it again")]
+    sentence = f"{path} is not a program of Windows."
+    return [problem(STEP, sentence, "Give the .exe or .cmd of the agent")]
+
+
+def _windows_architecture(path: str, head: bytes) -> list[Observation]:
+    at = int.from_bytes(head[0x3C:0x40], "little")
+    if head[at : at + 4] != b"PE\0\0":
+        return []
+    number = int.from_bytes(head[at + 4 : at + 6], "little")
+    own = platform.machine().lower()
+    built_for = WINDOWS_MACHINES.get(number, f"machine {number:#x}")
+    runs = {own, *_WINDOWS_RUNS_TOO.get(own, ())}
+    if own not in WINDOWS_MACHINES.values() or built_for in runs:
+        return []
+    sentence = f"{path} is built for {built_for}, and this machine is {own}."
+    return [problem(STEP, sentence, f"Install the one for {own}", built_for=built_for)]
+
 
 STEP = "command"
 HEAD_BYTES = 512
@@ -46,7 +113,7 @@ def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
     sentence = f"Found as {os.path.abspath(path)}."
     if is_beyond_the_dock(path):
         sentence += " An editor from the Dock has another PATH; `lastword setup` writes this path."
-    examined = windows_programs.examine if sys.platform == "win32" else _format
+    examined = examine_on_windows if sys.platform == "win32" else _format
     return [
         ok(STEP, sentence, path=os.path.abspath(path)),
         *examined(path, environment),

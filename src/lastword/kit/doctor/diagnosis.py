@@ -1,7 +1,12 @@
-"""The diagnosis: what a conversation shows about an agent, step by step."""
+"""The diagnosis: what a conversation shows about an agent, step by step.
+
+And what each of the agent's sources beside its pipes tells about a failure, which the caller knows
+who starts the agent; and what of a session that is left alone this agent and this client can do.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.classify import classify_exit, classify_rpc_error, classify_spawn_failure
@@ -11,12 +16,16 @@ from lastword.core.link.choices import Models
 from lastword.core.link.handshake import AgentProfile, read_agent
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
+from lastword.kit.doctor import Observation, note, ok, problem
 from lastword.kit.doctor.conversation import LEAVE_SECONDS
-from lastword.kit.doctor.findings import Observation, note, ok, problem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lastword.core.classify import Verdict
+    from lastword.kit.doctor.clients import ClientRow
     from lastword.kit.doctor.conversation import ConversationResult
+
 
 MAX_TAIL_CHARS = 600
 MAX_MODELS = 20
@@ -209,7 +218,6 @@ def _left(result: ConversationResult) -> list[Observation]:
 
 
 def _tail(result: ConversationResult) -> dict[str, Any]:
-    """Return the end of stderr, without secrets."""
     text = redact_text(_text(result.stderr).strip())[-MAX_TAIL_CHARS:]
     return {"stderr": text} if text else {}
 
@@ -221,3 +229,118 @@ def _text(data: bytes) -> str:
 def _object(members: dict[str, Any], key: str) -> dict[str, Any]:
     value = members.get(key)
     return value if isinstance(value, dict) else {}
+
+
+SOURCES = "sources"
+IN_TIME = "the user learns of a failed model call while the agent tries again"
+AT_THE_END = "the user learns what failed once the agent has given up"
+
+
+def agent_name(result: ConversationResult) -> str | None:
+    """Return what the agent called itself, if it answered."""
+    return read_agent((result.hello or {}).get("result")).name
+
+
+def journal_source(place: str, *, in_time: bool) -> Observation:
+    """Describe a file that the agent always writes."""
+    shown = _from_home(place)
+    when = IN_TIME if in_time else AT_THE_END
+    if os.access(place, os.R_OK):
+        return ok(SOURCES, f"Its journal {shown} can be read: {when}.", path=shown)
+    if os.path.lexists(place):
+        sentence = f"Its journal {shown} cannot be read."
+        return note(
+            SOURCES, sentence, "Let this user read it, to learn of retries early", path=shown
+        )
+    return note(
+        SOURCES, f"Its journal {shown} does not exist yet. Once it does, {when}.", path=shown
+    )
+
+
+def events_source(*, has_port: bool) -> Observation:
+    """Describe a stream of events that the agent serves."""
+    if has_port:
+        return ok(SOURCES, f"lastword gives it a port on this machine for its events: {IN_TIME}.")
+    return note(
+        SOURCES,
+        "lastword does not give it a port for its events: this system cannot say who owns a port.",
+    )
+
+
+def no_source() -> Observation:
+    """Report that there is no source."""
+    when = "in its messages, its stderr, and logs that carry its name."
+    return ok(SOURCES, f"lastword knows no log of this agent. It looks for causes {when}")
+
+
+def costs(limit: str) -> Observation:
+    """Report what a spending limit depends on, which no conversation without a prompt shows."""
+    return note(
+        "spending",
+        f"--spend-limit is {limit}. It acts on the costs that the agent states. If the first turn "
+        "ends without one, the client is notified that the limit has no effect.",
+        limit=limit,
+    )
+
+
+def silences(*, why_not: str | None) -> Observation:
+    """Report whether the cause of a silence can be seen: the agent's own connections."""
+    if why_not is None:
+        return ok(SOURCES, "lastword sees the agent's own connections, and so why it is silent.")
+    return note(SOURCES, f"The agent's connections cannot be seen here ({why_not}).")
+
+
+def no_sources_read() -> Observation:
+    """Report that no source is read."""
+    sentence = "LASTWORD_EVIDENCE is set: lastword reads nothing but the agent's pipes."
+    return note(SOURCES, sentence, "Unset it to learn of retries early")
+
+
+def _from_home(place: str) -> str:
+    home = os.path.expanduser("~")
+    inside = place.startswith(home + os.sep)
+    return "~" + place[len(home) :] if inside else place
+
+
+OVERNIGHT = "overnight"
+STATE_LIMITS = ("claude", "codex")
+"""Agents that state when a limit of their plan ends (`core.link.limits`)."""
+
+
+def overnight(result: ConversationResult, command: Sequence[str]) -> Observation:
+    """Report which of the options of `lastword setup --overnight`, and of its own, can act."""
+    members = (result.hello or {}).get("result")
+    agent = read_agent(members)
+    words = f"{agent.name or ''} {' '.join(command)}".lower()
+    states_limits = any(name in words for name in STATE_LIMITS)
+    answer = (result.session or {}).get("result")
+    others = max(len(Models(answer).offered) - 1, 0)
+    comes_back = agent.can_load or agent.can_resume
+    limits = "its own notices and its errors" if states_limits else "its errors"
+    sentences = [
+        f"When a limit ends is read from {limits}.",
+        f"{_counted(others)} can stand in (--fallback-model)."
+        if others
+        else "It offers no other model, so --fallback-model cannot act.",
+        "Its sessions come back after a crash, so that a wait goes on."
+        if comes_back
+        else "Its sessions do not come back after a crash, which ends a wait.",
+        "--spend-limit acts if the first turn states a cost.",
+    ]
+    facts = {"states_limits": states_limits, "other_models": others, "comes_back": comes_back}
+    report = ok if comes_back else note
+    return report(OVERNIGHT, " ".join(sentences), **facts)
+
+
+def shown_by(row: ClientRow) -> Observation:
+    """Report how one client shows waits and reminders."""
+    how = {
+        "retry": "as retries of its own",
+        "notice": "as notices",
+        "thought": "as the agent's thoughts, in the conversation",
+    }[row.waits]
+    return ok(OVERNIGHT, f"{row.client} shows waits and reminders {how}.", shows=row.waits)
+
+
+def _counted(models: int) -> str:
+    return "One other model" if models == 1 else f"{models} other models"

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lastword._version import __version__
-from lastword.kit.doctor.findings import Observation, note, ok, problem
+from lastword.kit.doctor import Observation, note, ok, problem
 from lastword.platform.program_folders import is_beyond_the_dock
 from lastword.platform.terminal import allows_long_paths, code_page
 

@@ -31,7 +31,7 @@ class ProviderDialect(StrEnum):
 
 
 class _OpenAI:
-    """Chat completion chunks."""
+    """Chat completion chunks; the classes of the other dialects have the same methods."""
 
     def text(self, model: str) -> Iterator[bytes]:
         """Yield the text, in pieces, without an end."""
@@ -46,16 +46,12 @@ class _OpenAI:
 
     def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
         """Yield a whole answer that asks for one shell command."""
-        function = {"name": tool, "arguments": json.dumps(_tool_input(tool, command))}
-        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
-        yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
+        yield self._call(model, tool, json.dumps(_tool_input(tool, command)))
         yield from self.end(model, "tool_calls")
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
         """Yield the beginning of such an answer: the command is not whole."""
-        function = {"name": tool, "arguments": json.dumps(_tool_input(tool, TOOL_COMMAND))[:8]}
-        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
-        yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
+        yield self._call(model, tool, json.dumps(_tool_input(tool, TOOL_COMMAND))[:8])
 
     def whole(self, model: str) -> Json:
         """Return the text as one answer without a stream."""
@@ -68,6 +64,11 @@ class _OpenAI:
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": _OPENAI_USAGE,
         }
+
+    def _call(self, model: str, tool: str, arguments: str) -> bytes:
+        function = {"name": tool, "arguments": arguments}
+        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
+        return self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
 
     def _chunk(self, model: str, delta: Json, reason: str | None = None) -> bytes:
         chunk: Json = {
@@ -86,37 +87,30 @@ class _Anthropic:
     """Message stream events."""
 
     def text(self, model: str) -> Iterator[bytes]:
-        """Yield the text, in pieces, without an end."""
         yield self._start(model)
         yield self._block({"type": "text", "text": ""})
         for piece in TEXT:
             yield self._delta({"type": "text_delta", "text": piece})
 
     def end(self, _model: str, reason: str = "end_turn") -> Iterator[bytes]:
-        """Yield what closes a stream."""
         yield self._event("content_block_stop", {"index": 0})
         delta = {"stop_reason": reason, "stop_sequence": None}
         yield self._event("message_delta", {"delta": delta, "usage": {"output_tokens": 9}})
         yield self._event("message_stop", {})
 
     def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
-        """Yield a whole answer that asks for one shell command."""
-        yield self._start(model)
-        yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
-        yield self._delta(
-            {"type": "input_json_delta", "partial_json": json.dumps(_tool_input(tool, command))}
-        )
+        yield from self._call(model, tool, json.dumps(_tool_input(tool, command)))
         yield from self.end(model, "tool_use")
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
-        """Yield the beginning of such an answer: the command is not whole."""
+        yield from self._call(model, tool, json.dumps(_tool_input(tool, TOOL_COMMAND))[:8])
+
+    def _call(self, model: str, tool: str, arguments: str) -> Iterator[bytes]:
         yield self._start(model)
         yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
-        begun = json.dumps(_tool_input(tool, TOOL_COMMAND))[:8]
-        yield self._delta({"type": "input_json_delta", "partial_json": begun})
+        yield self._delta({"type": "input_json_delta", "partial_json": arguments})
 
     def whole(self, model: str) -> Json:
-        """Return the text as one answer without a stream."""
         block = {"type": "text", "text": "".join(TEXT)}
         return {**self._message(model), "content": [block], "stop_reason": "end_turn"}
 
@@ -150,7 +144,6 @@ class _Responses:
     """Events of OpenAI's responses, of which one output item is open at a time."""
 
     def text(self, model: str) -> Iterator[bytes]:
-        """Yield the text, in pieces, without an end."""
         yield self._event("response.created", {"response": self._response(model, [])})
         added = {**self._message(""), "content": [], "status": "in_progress"}
         yield self._event("response.output_item.added", {"output_index": 0, "item": added})
@@ -160,12 +153,10 @@ class _Responses:
             yield self._event("response.output_text.delta", {**self._place(), "delta": piece})
 
     def end(self, model: str, _reason: str = "stop") -> Iterator[bytes]:
-        """Yield what closes a stream."""
         message = self._message("".join(TEXT))
         yield from self._done(model, message)
 
     def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
-        """Yield a whole answer that asks for one shell command."""
         yield from self.half_tool_call(model, tool)
         given = _tool_input(tool, command)
         if tool == "shell":
@@ -173,13 +164,11 @@ class _Responses:
         yield from self._done(model, self._call(tool, json.dumps(given)))
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
-        """Yield the beginning of such an answer: the command is not whole."""
         yield self._event("response.created", {"response": self._response(model, [])})
         added = {"output_index": 0, "item": self._call(tool, "")}
         yield self._event("response.output_item.added", added)
 
     def whole(self, model: str) -> Json:
-        """Return the text as one answer without a stream."""
         return self._response(model, [self._message("".join(TEXT))])
 
     def _done(self, model: str, item: Json) -> Iterator[bytes]:
@@ -212,25 +201,21 @@ class _Gemini:
     """Pieces of generated content. The end is not an event: the last piece has a finish reason."""
 
     def text(self, model: str) -> Iterator[bytes]:
-        """Yield the text, in pieces, without an end."""
         for piece in TEXT:
             yield self._event(self._response(model, [{"text": piece}]))
 
     def end(self, model: str, reason: str = "STOP") -> Iterator[bytes]:
-        """Yield what closes a stream."""
         yield self._event(self._response(model, [{"text": ""}], reason))
 
     def tool_call(self, model: str, tool: str, command: str) -> Iterator[bytes]:
-        """Yield a whole answer that asks for one shell command."""
         call = {"functionCall": {"name": tool, "args": _tool_input(tool, command)}}
         yield self._event(self._response(model, [call], "STOP"))
 
     def half_tool_call(self, model: str, _tool: str) -> Iterator[bytes]:
-        """Yield what comes before such an answer: a call is one event, never half of one."""
+        # A call is one event, never half of one: this is what comes before it.
         yield self._event(self._response(model, [{"text": ""}]))
 
     def whole(self, model: str) -> Json:
-        """Return the text as one answer without a stream."""
         return self._response(model, [{"text": "".join(TEXT)}], "STOP")
 
     def _response(self, model: str, parts: list[Json], reason: str | None = None) -> Json:

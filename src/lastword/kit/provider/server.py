@@ -1,9 +1,10 @@
-"""A model provider on loopback that fails on purpose.
+"""A model provider on loopback that fails on purpose, and an agent that is made to call it.
 
 Owns one HTTP server that speaks OpenAI's chat completions and responses, Anthropic's messages and
 Gemini's contents well enough for unmodified agents, a closed list of ways in which it can fail,
-and the times at which it did. It does not own the responses in each dialect (`dialects`,
-`failures`), or anything about agents and ACP.
+their error responses, and the times at which it failed; the key that is sent, and the home and
+environment in which nothing else can be called. What each agent needs for that is in
+`quirks.setup`. It does not own the healthy responses in each dialect (`dialects`).
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import struct
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from lastword.kit.provider.dialects import (
     ENCODERS,
+    MODEL,
     TOOL_COMMAND,
     Json,
     ProviderDialect,
@@ -30,10 +33,129 @@ from lastword.kit.provider.dialects import (
     offered_tools,
     shell_tool,
 )
-from lastword.kit.provider.failures import FAILURES, Circumstances, ProviderFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from lastword.quirks.setup import Recipe
+
+
+API_KEY = "sk-lastword-interop-4f9c1e7ab2d84c60-DoNotLeak"
+"""The secret that every agent is given, and that no frame may contain."""
+
+DEAD_END = "http://127.0.0.1:9"
+"""Where an agent's way to the outside ends: nothing listens there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the model calls shall go.
+
+    Attributes:
+        root_url: The provider's root, which the Anthropic dialect lives under.
+        openai_url: What an OpenAI-compatible client takes as its base URL.
+        key: The key that it shall send.
+    """
+
+    root_url: str
+    openai_url: str
+    key: str = API_KEY
+
+    def filled(self, template: str) -> str:
+        """Return a text with this target in the places that are named in it."""
+        places = {
+            "openai": self.openai_url,
+            "anthropic": self.root_url,
+            "root": self.root_url,
+            "key": self.key,
+            "model": MODEL,
+        }
+        for name, value in places.items():
+            template = template.replace(f"{{{name}}}", value)
+        return template
+
+
+def point(recipe: Recipe, target: Target, home: Path) -> dict[str, str]:
+    """Write an agent's files into its home; gives the variables that it needs beside them."""
+    for path, text in recipe.files.items():
+        file = home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(target.filled(text))
+    return {
+        name: target.filled(text).replace("{home}", str(home))
+        for name, text in recipe.environment.items()
+    }
+
+
+def isolated(home: Path) -> dict[str, str]:
+    """Return the variables that keep an agent within a home and away from the network."""
+    env = {"HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
+    env |= {"CI": "1", "NO_COLOR": "1"}
+    env |= {f"XDG_{name}_HOME": str(home / folder) for name, folder in _XDG.items()}
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        env[name] = env[name.upper()] = DEAD_END
+    env["no_proxy"] = env["NO_PROXY"] = "127.0.0.1,localhost"
+    return env
+
+
+_XDG = {
+    "CONFIG": ".config",
+    "DATA": ".local/share",
+    "CACHE": ".cache",
+    "STATE": ".local/state",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFailure:
+    """A whole HTTP error response."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+FAILURES: dict[str, dict[str, Json]] = json.loads(
+    Path(__file__).with_name("failures.json").read_bytes()
+)
+"""Whole HTTP error responses, by scenario and dialect; that of a gateway in front is in one."""
+
+_MASKED_CHARACTERS = 16
+
+
+def refusal(
+    scenario: str, dialect: ProviderDialect, *, key: str, echo_key: bool, retry_after_seconds: int
+) -> ProviderFailure:
+    """Return the error response of a scenario.
+
+    Args:
+        scenario: One of `FAILURES`.
+        dialect: The call's.
+        key: The key that the caller sent.
+        echo_key: Whether a 401 repeats it whole, as some providers do.
+        retry_after_seconds: The wait that a 429 and a 502 ask for.
+    """
+    rows = FAILURES[scenario]
+    row = rows.get(dialect) or rows[ProviderDialect.OPENAI]
+    masked = f"{key[:8]}{'*' * 12}{key[-4:]}" if len(key) > _MASKED_CHARACTERS else "*" * 12
+    places = {
+        "{key}": key if echo_key else masked,
+        "{: key}": f": {key}" if echo_key else "",
+        "{seconds}": str(retry_after_seconds),
+        "{model}": MODEL,
+    }
+
+    def filled(text: str) -> str:
+        for place, value in places.items():
+            text = text.replace(place, json.dumps(value)[1:-1])
+        return text
+
+    headers = json.loads(filled(json.dumps(row.get("headers", {}))))
+    body = row["text"] if "text" in row else filled(json.dumps(row["body"]))
+    kind = row.get("content_type", "application/json")
+    return ProviderFailure(row["status"], body.encode(), kind, headers)
+
 
 HANG_FUSE_SECONDS = 900.0
 SLOW_SECONDS = 15.0
@@ -291,7 +413,16 @@ class _Handler(BaseHTTPRequestHandler):
             name = ProviderScenario.RATE_LIMITED_UNTIMED
         if call.scenario is ProviderScenario.RECOVERS and not self._provider.has_recovered(call):
             name = ProviderScenario.RATE_LIMITED
-        return FAILURES[name](call.dialect, self._circumstances()) if name in FAILURES else None
+        if name not in FAILURES:
+            return None
+        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        return refusal(
+            name,
+            call.dialect,
+            key=self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer,
+            echo_key=self._provider.echo_key,
+            retry_after_seconds=self._provider.retry_after_seconds,
+        )
 
     def _stream(self, call: Call, body: Json) -> None:
         encoder = ENCODERS[call.dialect]
@@ -415,12 +546,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
-
-    def _circumstances(self) -> Circumstances:
-        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        key = self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer
-        provider = self._provider
-        return Circumstances(key, provider.echo_key, provider.retry_after_seconds)
 
 
 def _length(messages: object) -> int:

@@ -1,22 +1,35 @@
-"""Checks of `initialize`, and of what an agent does with unknown or malformed input."""
+"""Checks of a connection: `initialize`, odd input, every line and its schema, and the process.
+
+What an agent does with unknown or malformed input; what it writes, in any act; how it exits, what
+it leaves behind, and its stderr.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp
-from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
+from lastword.kit.check.checks.model import (
+    Finding,
+    failed,
+    judges,
+    passed,
+    payload_in_answer,
+    warned,
+)
 from lastword.kit.check.probes import JUNK, NO_METHOD, PLAIN_ID, TEXT_ID
-from lastword.kit.check.stage import FUTURE_VERSION
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.schema import Departure, Weight, official
+from lastword.kit.check.stage import FUTURE_VERSION, UnreachedError
+from lastword.kit.peer import read
+from lastword.kit.provider.server import API_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.schema import OfficialSchema
+    from lastword.kit.check.stage import Transcript
     from lastword.kit.peer import PeerEvent
-
-IN_FRONT = "`lastword run --` in front corrects it"
 
 
 def _version(act: Transcript) -> object:
@@ -27,14 +40,7 @@ def _is_version(version: object, limit: int) -> bool:
     return type(version) is int and 0 <= version <= limit
 
 
-@check(
-    "initialize",
-    "AGT-1",
-    "initialize is answered with a version that the client asked for, or an older one",
-    acts=("healthy",),
-    partial=True,
-    mend="No client can connect: answer initialize with an integer protocolVersion.",
-)
+@judges("initialize")
 def initialize(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     answer = act.notes.get("initialized")
@@ -46,14 +52,7 @@ def initialize(acts: Sequence[Transcript]) -> Finding:
     return passed(f"protocolVersion {_version(act)}")
 
 
-@check(
-    "future-version",
-    "AGT-2",
-    "a client with an unknown version gets the agent's own latest version",
-    acts=("future",),
-    partial=True,
-    mend="A newer client cannot connect: answer with the latest version that the agent supports.",
-)
+@judges("future-version")
 def future_version(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     answer = act.notes.get("initialized")
@@ -64,14 +63,7 @@ def future_version(acts: Sequence[Transcript]) -> Finding:
     return passed(f"asked for {FUTURE_VERSION}, got {_version(act)}")
 
 
-@check(
-    "before-initialize",
-    "AGT-3",
-    "a request before initialize is answered, and initialize still works afterwards",
-    acts=("early", "healthy"),
-    partial=True,
-    mend="An early client hangs or loses the agent: answer with an error, and keep running.",
-)
+@judges("before-initialize")
 def before_initialize(acts: Sequence[Transcript]) -> Finding:
     act, usual = acts
     if not usual.welcome:
@@ -84,15 +76,7 @@ def before_initialize(acts: Sequence[Transcript]) -> Finding:
     return passed("answered with " + ("an error" if "error" in early.frame else "a result"))
 
 
-@check(
-    "ids",
-    "AGT-4",
-    "an answer carries the request's id, value and type: a text, 0",
-    acts=EVERY_ACT,
-    partial=True,
-    mend="A client waits for ever for an answer with its own id.",
-    in_front=IN_FRONT,
-)
+@judges("ids")
 def ids(acts: Sequence[Transcript]) -> Finding:
     count = 0
     for act in acts:
@@ -114,13 +98,7 @@ def ids(acts: Sequence[Transcript]) -> Finding:
     return passed(f"{count} answers")
 
 
-@check(
-    "unknown-method",
-    "AGT-5",
-    "a request for an unknown method is answered with -32601",
-    acts=("strangers",),
-    mend="A client that tries a newer method hangs or misreads the answer: answer -32601.",
-)
+@judges("unknown-method")
 def unknown_method(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     answers = act.answers(PLAIN_ID)
@@ -133,13 +111,7 @@ def unknown_method(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "unknown-notification",
-    "AGT-6",
-    "an unknown notification is ignored",
-    acts=("strangers",),
-    mend="A client gets unexpected answers, or loses the agent: ignore messages without an id.",
-)
+@judges("unknown-notification")
 def unknown_notification(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     life = act.notes.get("life")
@@ -151,13 +123,7 @@ def unknown_notification(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "bad-params",
-    "AGT-7",
-    "a request with bad params is answered with an error, and the agent keeps running",
-    acts=("params",),
-    mend="A client's mistake becomes a hang: validate params, and answer -32602.",
-)
+@judges("bad-params")
 def bad_params(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     answers: dict[str, PeerEvent | None] = act.notes.get("bad_params", {})
@@ -172,13 +138,7 @@ def bad_params(acts: Sequence[Transcript]) -> Finding:
     return passed(f"{len(answers)} mistakes, each answered with an error")
 
 
-@check(
-    "framing",
-    "AGT-8",
-    "lines are read however they arrive: in pieces, two at once, with CR LF, of 1 MiB",
-    acts=("framing",),
-    mend="Requests get lost in the pipe: split the input at line feeds, not at reads.",
-)
+@judges("framing")
 def framing(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     for what, answered in act.notes.get("answered", {}).items():
@@ -209,11 +169,231 @@ _JUNK_WORDS = {
 }
 
 for _kind in JUNK:
-    check(
-        f"junk-{_kind}",
-        "AGT-9",
-        f"{_JUNK_WORDS[_kind]} on stdin does not stop the agent",
-        acts=(f"junk:{_kind}",),
-        mend="One bad line ends the connection for good: skip what is not a message.",
-        in_front=IN_FRONT,
-    )(_judge_junk(_JUNK_WORDS[_kind]))
+    judges(f"junk-{_kind}")(_judge_junk(_JUNK_WORDS[_kind]))
+
+
+def _counted(count: int, what: str) -> Finding:
+    if not count:
+        raise UnreachedError(f"no {what} was observed")
+    return passed(f"{count} {what}s")
+
+
+def _received(acts: Sequence[Transcript]) -> Iterator[tuple[Transcript, PeerEvent]]:
+    for act in acts:
+        for event in act.events:
+            if not event.sent:
+                yield act, event
+
+
+@judges("stdout")
+def stdout(acts: Sequence[Transcript]) -> Finding:
+    count = 0
+    for act, event in _received(acts):
+        count += 1
+        if event.problem and not _answers_an_array(act, event):
+            return failed(f"a line on stdout: {event.problem} (act {act.name})", event)
+    return _counted(count, "line")
+
+
+def _answers_an_array(act: Transcript, event: PeerEvent) -> bool:
+    """Return whether it is a batch of errors, the answer to an array without a message."""
+    sent_array = any(e.sent and e.raw.startswith(b"[") and e.at <= event.at for e in act.events)
+    if not sent_array or not event.raw.lstrip().startswith(b"["):
+        return False
+    try:
+        members = json.loads(event.raw)
+    except ValueError:
+        return False
+    return bool(members) and all(_refuses_nobody(member) for member in members)
+
+
+def _refuses_nobody(member: object) -> bool:
+    """Return whether it is the answer to a request without a readable id."""
+    error, problem = read(json.dumps(member).encode())
+    return not problem and error is not None and error.get("id", ...) is None and "error" in error
+
+
+@judges("error-shape")
+def error_shape(acts: Sequence[Transcript]) -> Finding:
+    count = 0
+    for act, event in _received(acts):
+        if not event.is_answer or event.frame is None or "error" not in event.frame:
+            continue
+        count += 1
+        wrong = _wrong_with(event.frame["error"], to_nobody=event.frame.get("id") is None)
+        if wrong:
+            return failed(f"an error's {wrong} (act {act.name})", event)
+    return _counted(count, "error")
+
+
+def _wrong_with(error: object, *, to_nobody: bool) -> str:
+    """Return what is wrong with an error; `data` may be null where no request waits for it."""
+    if not isinstance(error, dict):
+        return "value is not an object"
+    if type(error.get("code")) is not int:
+        return f"code is {error.get('code')!r}"
+    if not isinstance(error.get("message"), str) or not error["message"].strip():
+        return f"message is {error.get('message')!r}"
+    if "data" in error and error["data"] is None and not to_nobody:
+        return "data is null"
+    return ""
+
+
+@judges("one-answer")
+def one_answer(acts: Sequence[Transcript]) -> Finding:
+    count = 0
+    for act in acts:
+        for event in act.events:
+            if not event.sent or event.frame is None or "method" not in event.frame:
+                continue
+            if "id" not in event.frame:
+                continue
+            answers = act.answers(event.frame["id"])
+            count += bool(answers)
+            if len(answers) > 1:
+                what = f"{event.frame['method']} was answered {len(answers)} times"
+                return failed(f"{what} (act {act.name})", *answers[:3])
+        unanswered = [t for t in act.turns if t.answer is None and act.name in _MUST_ANSWER]
+        if unanswered:
+            return failed(f"session/prompt was not answered (act {act.name})")
+    return _counted(count, "answered request")
+
+
+_MUST_ANSWER = {"healthy", "sessions", "tool"}
+"""Acts in which nothing stands in the way of an answer; the others have checks of their own."""
+
+
+@judges("secrets")
+def secrets(acts: Sequence[Transcript]) -> Finding:
+    key = API_KEY.encode()
+    for act in acts:
+        for event in act.events:
+            if not event.sent and key in event.raw:
+                return failed(f"the key is in a frame (act {act.name})", event)
+        if key in act.stderr_tail:
+            return failed(f"the key is on stderr (act {act.name})")
+    return passed()
+
+
+_OWN = acp.AGENT_ERROR_KINDS | acp.AGENT_RETRY_KINDS
+
+
+@judges("schema")
+def keeps_schema(acts: Sequence[Transcript]) -> Finding:
+    count = 0
+    slight: tuple[Departure, Transcript, PeerEvent] | None = None
+    source = ""
+    for act in acts:
+        if act.name == "optional":
+            continue  # what was not advertised has a check of its own
+        version = act.welcome.get("protocolVersion", acp.V1.version)
+        if version not in {acp.V1.version, acp.V2.version}:
+            continue  # no schema has it, and that it was said is another check's
+        schema = official(version)
+        for event, name, value in _validated(act, schema):
+            count += 1
+            wrong = _worst(schema.departures(name, value))
+            if wrong is None:
+                continue
+            source = schema.source
+            if wrong.weight is Weight.WRONG:
+                return failed(f"{wrong} ({name}; {source}; act {act.name})", event)
+            if slight is None or wrong.weight > slight[0].weight:
+                slight = wrong, act, event
+    if slight is not None:
+        wrong, act, event = slight
+        return warned(f"{wrong} ({source}; act {act.name})", event)
+    if not count:
+        raise UnreachedError("no message that the schema knows was seen")
+    return passed(f"{count} messages")
+
+
+def _validated(act: Transcript, schema: OfficialSchema) -> Iterator[tuple[PeerEvent, str, object]]:
+    """Yield what the schema has a definition for: the line, the definition, the value."""
+    methods: dict[str, object] = {}
+    for event in act.events:
+        frame = event.frame or {}
+        method = frame.get("method")
+        if event.sent:
+            if "id" in frame and method:
+                methods[repr(frame["id"])] = method
+        elif isinstance(method, str):
+            update = event.kind in _OWN or event.kind in schema.unstable_updates
+            if method in schema.calls and not update:
+                yield event, schema.calls[method], frame.get("params")
+        elif "result" in frame:
+            name = schema.answers.get(str(methods.get(repr(frame.get("id")))))
+            if name is not None and not _is_excepted(event, name):
+                yield event, name, frame["result"]
+
+
+def _is_excepted(event: PeerEvent, name: str) -> bool:
+    """Return whether the extension, or the specification's text, allows it."""
+    result = (event.frame or {}).get("result")
+    if result is None and name == "LoadSessionResponse":
+        return True  # as the specification's own example has it
+    return payload_in_answer(event) is not None
+
+
+def worst(schema: OfficialSchema, method: str, result: object) -> Departure | None:
+    """Return the gravest departure of a method's result, if there is any."""
+    name = schema.answers.get(method)
+    return _worst(schema.departures(name, result)) if name else None
+
+
+def _worst(departures: Sequence[Departure]) -> Departure | None:
+    return max(departures, key=lambda departure: departure.weight, default=None)
+
+
+MUCH_STDERR_BYTES = 1 << 20
+_UNSEEN = "it was not seen to exit by itself"
+
+
+@judges("exit", "exit-in-turn")
+def exits(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    if "left" not in act.notes:
+        raise UnreachedError(str(act.notes.get("unreached", "its stdin was not closed")))
+    if act.exit_seconds is None:
+        return failed("it ran on after its stdin had ended")
+    return passed(f"after {act.exit_seconds:.1f} s")
+
+
+@judges("exit-status")
+def exit_status(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    if act.exit_seconds is None:
+        raise UnreachedError(_UNSEEN)
+    return passed() if act.exit_code == 0 else warned(f"exit status {act.exit_code}")
+
+
+@judges("nothing-left")
+def nothing_left(acts: Sequence[Transcript]) -> Finding:
+    gone = [act for act in acts if act.exit_seconds is not None]
+    if not gone:
+        raise UnreachedError(_UNSEEN)
+    for act in gone:
+        if act.leftovers:
+            return failed(f"left behind (act {act.name}): {act.leftovers[0][:120]}")
+    return passed()
+
+
+@judges("unread-stderr")
+def unread_stderr(acts: Sequence[Transcript]) -> Finding:
+    read, act = acts
+    reason = str(read.notes.get("unreached", ""))
+    if reason or any(turn.answer is None for turn in read.turns):
+        raise UnreachedError(reason or "its turns do not end where stderr is read either")
+    reason = str(act.notes.get("unreached", ""))
+    if not act.notes.get("alive"):
+        return failed(reason or "session/new was not answered while stderr was full")
+    if any(turn.answer is None for turn in act.turns):
+        return failed("a turn did not end while stderr was full")
+    return passed(f"{len(act.turns)} turns")
+
+
+@judges("stderr-amount")
+def stderr_amount(acts: Sequence[Transcript]) -> Finding:
+    most = max(acts, key=lambda act: act.stderr_bytes)
+    evidence = f"at most {most.stderr_bytes} bytes (act {most.name})"
+    return warned(evidence) if most.stderr_bytes > MUCH_STDERR_BYTES else passed(evidence)

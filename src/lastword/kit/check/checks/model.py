@@ -1,26 +1,29 @@
-"""A check, and its finding.
+"""Checks, and their findings.
 
-Owns the table of checks, which the modules beside this one fill, and how a check reaches its
-verdict. It defines no check itself.
+Owns how a check reaches its verdict, and what several checks read from a failing turn, without
+correcting anything. The checks are the rows of `checks.json`, in the order in which they are shown;
+the modules beside this one have what judges them.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from lastword.core.protocol import acp
 from lastword.core.redact.redactor import Redactor
 from lastword.kit.check.probes import ACTS, Played
-from lastword.kit.check.sdk import blame
-from lastword.kit.check.transcript import NotApplicableError, UnreachedError
-from lastword.kit.provider.target import API_KEY
+from lastword.kit.check.stage import NotApplicableError, UnreachedError, blame
+from lastword.kit.provider.server import API_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.check.stage import ObservedTurn, Transcript
     from lastword.kit.peer import PeerEvent
 
     Judge = Callable[[Sequence[Transcript]], "Finding"]
@@ -119,31 +122,32 @@ class Check:
         )
 
 
-TABLE: dict[str, Check] = {}
-"""Every check, in the order in which the modules are loaded."""
+JUDGES: dict[str, Judge] = {}
+"""What judges each check, by its name."""
 
-EVERY_ACT = tuple(ACTS)
-FAILING = tuple(name for name in ACTS if name.startswith("fail:"))
+_ACTS = {
+    "every": tuple(ACTS),
+    "failing": tuple(name for name in ACTS if name.startswith("fail:")),
+}
+"""What single words among the acts in `checks.json` stand for."""
 
 
-def check(  # noqa: PLR0913  (a row of the table)
-    name: str,
-    requirement: str,
-    title: str,
-    *,
-    acts: tuple[str, ...],
-    mend: str,
-    partial: bool = False,
-    in_front: str = "",
-) -> Callable[[Judge], Judge]:
-    """Enter a function into the table."""
+def judges(*names: str) -> Callable[[Judge], Judge]:
+    """Have a function judge the checks of these names."""
 
     def enter(judge: Judge) -> Judge:
-        assert name not in TABLE, name  # noqa: S101  (a mistake in this package)
-        TABLE[name] = Check(name, requirement, title, mend, acts, judge, partial, in_front)
+        JUDGES.update(dict.fromkeys(names, judge))
         return judge
 
     return enter
+
+
+def read_checks() -> dict[str, Check]:
+    """Return the rows of `checks.json` by name, once the modules beside this one are loaded."""
+    rows = json.loads(Path(__file__).with_name("checks.json").read_bytes())
+    for row in rows:
+        row["acts"] = tuple(act for word in row["acts"] for act in _ACTS.get(word, (word,)))
+    return {row["name"]: Check(judge=JUDGES[row["name"]], **row) for row in rows}
 
 
 def passed(evidence: str = "") -> Finding:
@@ -203,3 +207,104 @@ def quoted(raw: bytes, characters: int = SHOWN_CHARACTERS) -> str:
     """Return a line, redacted and cut."""
     text = _redact(raw.decode("utf-8", "backslashreplace"))
     return text if len(text) <= characters else text[: characters - 1] + "…"
+
+
+# --- what checks read from a turn
+
+Payload = dict[str, Any]
+
+
+def stop_reason(answer: PeerEvent | None) -> str | None:
+    """Return the stop reason in a prompt's answer, `None` where there is none."""
+    result = (answer.frame or {}).get("result") if answer else None
+    if answer is not None and answer.kind == acp.STATE_UPDATE:
+        result = answer.update
+    reason = result.get("stopReason") if isinstance(result, dict) else None
+    return reason if isinstance(reason, str | None) else repr(reason)
+
+
+def missing_answer(act: Transcript, turn: ObservedTurn, since: str = "") -> str:
+    """Return the sentence for a turn without an answer, with the time or the agent's exit."""
+    if act.exit_code is not None:
+        return f"no answer: the agent exited with status {act.exit_code}"
+    return f"no answer within {turn.seconds:.0f} s" + (f" of {since}" if since else "")
+
+
+def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
+    """Return the updates of a turn that a user sees."""
+    return [e for e in act.of(turn) if e.kind in acp.SHOWN_KINDS]
+
+
+def error_in(answer: PeerEvent | None) -> Payload:
+    """Return the error object of an answer, empty where there is none."""
+    error = (answer.update or answer.frame or {}).get("error") if answer else None
+    return error if isinstance(error, dict) else {}
+
+
+def payload_in_answer(answer: PeerEvent | None) -> Payload | None:
+    """Return the payload in a prompt's answer, error or result."""
+    data = error_in(answer).get("data")
+    result = (answer.frame or {}).get("result") if answer else None
+    meta = result.get("_meta") if isinstance(result, dict) else None
+    for carrier in (data, meta):
+        payload = carrier.get("agent_error") if isinstance(carrier, dict) else None
+        if isinstance(payload, dict):
+            return payload
+    return None
+
+
+def payload_in_update(event: PeerEvent) -> Payload | None:
+    """Return the payload in an update, of whatever rung."""
+    update = event.update
+    if event.kind in acp.AGENT_ERROR_KINDS:
+        error = update.get("error")
+        return error if isinstance(error, dict) else {}
+    meta = update.get("_meta")
+    payload = meta.get("agent_error") if isinstance(meta, dict) else None
+    return payload if isinstance(payload, dict) else None
+
+
+def is_typed_update(event: PeerEvent) -> bool:
+    """Return whether it is an `agent_error` update."""
+    return event.kind in acp.AGENT_ERROR_KINDS
+
+
+def reports_failure(turn: ObservedTurn) -> bool:
+    """Return whether a turn's answer says that it failed."""
+    return (
+        (turn.answer is not None and bool("error" in (turn.answer.frame or {})))
+        or stop_reason(turn.answer) == acp.STOP_ERROR
+        or payload_in_answer(turn.answer) is not None
+        or _has_session_failure(turn.answer)
+    )
+
+
+def _has_session_failure(answer: PeerEvent | None) -> bool:
+    result = (answer.frame or {}).get("result") if answer else None
+    text = str(result.get("_meta")) if isinstance(result, dict) else ""
+    return "sessionFailure" in text
+
+
+def failed_turns(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedTurn]]:
+    """Return the failing turns of speakers that ended as such; others have checks of their own.
+
+    Raises:
+        NotApplicableError: The agent does not speak the extension.
+    """
+    speaking = [act for act in acts if act.speaks]
+    if not speaking:
+        raise NotApplicableError("it does not say that it speaks agent_error")
+    # Only the first turn of each of these acts fails.
+    return [(act, act.turns[0]) for act in speaking if act.turns and reports_failure(act.turns[0])]
+
+
+def payloads(acts: Sequence[Transcript]) -> Iterator[tuple[Payload, PeerEvent, bool]]:
+    """Yield every payload that speakers sent, its frame, and whether that is a typed update."""
+    for act, turn in failed_turns(acts):
+        for event in act.of(turn):
+            payload = payload_in_update(event)
+            if payload is not None:
+                yield payload, event, is_typed_update(event)
+        payload = payload_in_answer(turn.answer)
+        if payload is not None and turn.answer is not None:
+            yield payload, turn.answer, False

@@ -1,52 +1,34 @@
-"""Checks of turns without failures: their ends, simultaneous sessions, cancels."""
+"""Checks of turns without failures, and of methods: ends, sessions at once and later, cancels."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lastword.core.failure.phrases import counted
 from lastword.core.protocol import acp
-from lastword.kit.check.checks.connection import IN_FRONT
-from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.checks.connection import worst
+from lastword.kit.check.checks.model import (
+    Finding,
+    failed,
+    judges,
+    missing_answer,
+    passed,
+    shows,
+    stop_reason,
+    warned,
+)
+from lastword.kit.check.probes import LARGE_IDS, LIST, OPTIONAL
+from lastword.kit.check.schema import Weight, official
+from lastword.kit.check.stage import NotApplicableError, UnreachedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.check.transcript import ObservedTurn, Transcript
+    from lastword.kit.check.stage import ObservedTurn, Transcript
     from lastword.kit.peer import PeerEvent
 
-ENDS_CANCELLED = "`lastword run --` in front ends a turn that does not answer"
 
-
-def stop_reason(answer: PeerEvent | None) -> str | None:
-    """Return the stop reason in a prompt's answer, `None` where there is none."""
-    result = (answer.frame or {}).get("result") if answer else None
-    if answer is not None and answer.kind == acp.STATE_UPDATE:
-        result = answer.update
-    reason = result.get("stopReason") if isinstance(result, dict) else None
-    return reason if isinstance(reason, str | None) else repr(reason)
-
-
-def missing_answer(act: Transcript, turn: ObservedTurn, since: str = "") -> str:
-    """Return the sentence for a turn without an answer, with the time or the agent's exit."""
-    if act.exit_code is not None:
-        return f"no answer: the agent exited with status {act.exit_code}"
-    return f"no answer within {turn.seconds:.0f} s" + (f" of {since}" if since else "")
-
-
-def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
-    """Return the updates of a turn that a user sees."""
-    return [e for e in act.of(turn) if e.kind in acp.SHOWN_KINDS]
-
-
-@check(
-    "opens-session",
-    "AGT-35",
-    "session/new opens a session, or says that a login is needed first",
-    acts=("healthy",),
-    partial=True,
-    mend="No client can continue: open a session for an existing folder, without MCP servers.",
-)
+@judges("opens-session")
 def opens_session(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     why = str(act.notes.get("unreached", ""))
@@ -65,14 +47,7 @@ def opens_session(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "healthy-turn",
-    "AGT-18",
-    "a turn that goes well shows something and ends with a stop reason of ACP's",
-    acts=("healthy",),
-    mend="Clients throw on an unknown stop reason, or show an empty reply.",
-    in_front="`lastword run --` in front ends it as an error that says so",
-)
+@judges("healthy-turn")
 def healthy_turn(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     turn = act.turns[0]
@@ -86,13 +61,7 @@ def healthy_turn(acts: Sequence[Transcript]) -> Finding:
     return passed(f"{reason} after {turn.seconds:.1f} s")
 
 
-@check(
-    "sessions",
-    "AGT-19",
-    "two sessions at once: two ids, both answered, every update in a session that exists",
-    acts=("sessions",),
-    mend="Text appears in the wrong chat, or a second window hangs: keep sessions apart.",
-)
+@judges("sessions")
 def sessions(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     ids = act.notes.get("sessions", ())
@@ -111,14 +80,7 @@ def sessions(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "two-questions",
-    "AGT-36",
-    "two permissions requested at once: each answer reaches its own request, and both turns end",
-    acts=("two_questions",),
-    mend="The user allows one thing and another is done, or a turn hangs: keep each open request "
-    "under its own id.",
-)
+@judges("two-questions")
 def two_questions(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     requests = [next((e for e in act.of(t) if e.is_permission_request), None) for t in act.turns]
@@ -142,13 +104,7 @@ def two_questions(acts: Sequence[Transcript]) -> Finding:
     return passed("answered in reverse order")
 
 
-@check(
-    "late-content",
-    "AGT-20",
-    "a turn's content comes before its answer",
-    acts=EVERY_ACT,
-    mend="Clients show what follows the answer in the wrong place, or as an error: answer last.",
-)
+@judges("late-content")
 def late_content(acts: Sequence[Transcript]) -> Finding:
     for act in acts:
         for turn in act.turns:
@@ -159,14 +115,7 @@ def late_content(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-@check(
-    "cancel",
-    "CAN-1",
-    "a cancelled turn ends, with the stop reason cancelled",
-    acts=("cancel",),
-    mend="The user presses Stop, and the spinner goes on, or an error appears.",
-    in_front=ENDS_CANCELLED,
-)
+@judges("cancel", "cancel-while-silent", "cancel-in-question")
 def cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     turn = act.cancelled_turn()
@@ -178,38 +127,7 @@ def cancel(acts: Sequence[Transcript]) -> Finding:
     return passed(f"after {turn.seconds:.1f} s")
 
 
-@check(
-    "cancel-while-silent",
-    "CAN-1",
-    "a cancel also ends a turn whose provider does not answer at all",
-    acts=("cancel_silent",),
-    mend="The user cannot stop a turn that hangs: abandon the model call.",
-    in_front=ENDS_CANCELLED,
-)
-def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
-    return cancel(acts)
-
-
-@check(
-    "cancel-in-question",
-    "CAN-1",
-    "a turn that is cancelled while it asks for a permission ends with the stop reason cancelled",
-    acts=("cancel_in_question",),
-    mend="The user presses Stop at a dialog, and reads that the work is done: end a turn whose "
-    "dialog was cancelled as cancelled.",
-    in_front=IN_FRONT,
-)
-def cancel_in_question(acts: Sequence[Transcript]) -> Finding:
-    return cancel(acts)
-
-
-@check(
-    "prompt-after-cancel",
-    "AGT-21",
-    "after a cancel, the next prompt of the session works",
-    acts=("cancel",),
-    mend="Pressing Stop loses the session: keep it, and take the next prompt.",
-)
+@judges("prompt-after-cancel")
 def prompt_after_cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     later = act.turns[act.turns.index(act.cancelled_turn()) + 1 :]
@@ -218,13 +136,7 @@ def prompt_after_cancel(acts: Sequence[Transcript]) -> Finding:
     return _went_well(act, later[0])
 
 
-@check(
-    "idle-cancel",
-    "AGT-22",
-    "a cancel without a turn changes nothing",
-    acts=("healthy",),
-    mend="A late press on Stop breaks the next turn: ignore a cancel when no turn is running.",
-)
+@judges("idle-cancel")
 def idle_cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     return _went_well(act, act.turns[1])
@@ -240,15 +152,7 @@ def _went_well(act: Transcript, turn: ObservedTurn) -> Finding:
     return passed()
 
 
-@check(
-    "open-tools",
-    "CLOSE-1",
-    "no tool call is left open when its turn ends",
-    acts=EVERY_ACT,
-    partial=True,
-    mend="A tool spins for ever in the client: end each call as completed or failed.",
-    in_front="`lastword run --` in front does it where the turn fails",
-)
+@judges("open-tools")
 def open_tools(acts: Sequence[Transcript]) -> Finding:
     calls = 0
     stopped: Finding | None = None
@@ -276,3 +180,188 @@ def open_tools(acts: Sequence[Transcript]) -> Finding:
 
 
 _DONE = tuple(acp.TOOL_ENDS)
+
+
+NEEDS = {
+    "fs/read_text_file": "fs.readTextFile",
+    "fs/write_text_file": "fs.writeTextFile",
+    "elicitation/create": "elicitation",
+    **{f"terminal/{word}": "terminal" for word in
+       ("create", "output", "release", "wait_for_exit", "kill")},
+}  # fmt: skip
+"""Methods of a client, and what it says where it has them; our client has none."""
+
+
+@judges("agent-info")
+def agent_info(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    if not act.welcome:
+        raise UnreachedError("initialize was not answered")
+    member = acp.dialect(act.welcome.get("protocolVersion")).agent_info
+    info = act.welcome.get(member)
+    answer = act.notes.get("initialized")
+    if info is None:
+        return warned(f"{member} is missing", answer)
+    words = [info.get(key) for key in ("name", "version")] if isinstance(info, dict) else []
+    named = [word for word in words if isinstance(word, str) and word.strip()]
+    if len(named) < 2:  # noqa: PLR2004  (both)
+        return warned(f"{member} has no name or no version", answer)
+    return passed(" ".join(named)[:60])
+
+
+@judges("unadvertised-method")
+def unadvertised_method(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    tried = [method for method in OPTIONAL if method in act.notes]
+    if not tried:
+        raise NotApplicableError("it advertises every optional method")
+    for method in tried:
+        if act.notes[method] is None:
+            return failed(f"no answer to {method}, which is not advertised")
+    results = [m for m in tried if "result" in (act.notes[m].frame or {})]
+    for method in results:
+        if act.notes[method].frame["result"] is None:
+            return failed(f"{method}, which is not advertised, got null", act.notes[method])
+    for method in results:
+        wrong = worst(official(_version(act)), method, act.notes[method].frame["result"])
+        if wrong is not None and wrong.weight is Weight.WRONG:
+            return failed(f"{method}, which is not advertised: {wrong}", act.notes[method])
+    for method in results:
+        return warned(f"{method} works, and is not advertised", act.notes[method])
+    return passed(f"{len(tried)} methods")
+
+
+def _version(act: Transcript) -> int:
+    return acp.dialect(act.welcome.get("protocolVersion")).version
+
+
+@judges("unoffered-calls")
+def unoffered_calls(acts: Sequence[Transcript]) -> Finding:
+    turns = 0
+    for act in acts:
+        turns += len(act.turns)
+        for event in act.events:
+            method = (event.frame or {}).get("method") if not event.sent else None
+            if isinstance(method, str) and method in NEEDS:
+                what = f"{method}, to a client that did not offer {NEEDS[method]}"
+                return failed(f"{what} (act {act.name})", event)
+    if not turns:
+        raise UnreachedError("no turn was observed")
+    return passed(f"none in {turns} turns")
+
+
+@judges("large-ids")
+def large_ids(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    for request_id in LARGE_IDS:
+        if not act.answers(request_id):
+            requests = [e for e in act.events if e.sent and (e.frame or {}).get("id") == request_id]
+            after = act.events[act.events.index(requests[0]) :] if requests else []
+            other = next((e for e in after if e.is_answer), None)
+            what = "was answered under another" if other else "was not answered"
+            return failed(f"a request with the id {request_id} {what}", *requests[:1], other)
+    return passed(f"{len(LARGE_IDS)} ids")
+
+
+@judges("session-burst")
+def session_burst(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    answers: list[PeerEvent | None] = act.notes["burst"]
+    opened: list[str] = act.notes["opened"]
+    if len(opened) < len(answers):
+        bad = next((a for a in answers if a is None or "result" not in (a.frame or {})), None)
+        return failed(f"of {len(answers)} sessions opened at once, {len(opened)} opened", bad)
+    if len(set(opened)) < len(opened):
+        return failed(
+            f"{len(opened)} sessions, but only {counted(len(set(opened)), 'different id')}",
+            *answers,
+        )
+    for number, turn in enumerate(act.turns):
+        if turn.answer is None:
+            return failed(f"a prompt in session {number + 1} was not answered")
+        if turn.failed and any(not other.failed for other in act.turns):
+            return failed(f"a prompt in session {number + 1} failed", turn.answer)
+    if all(turn.failed for turn in act.turns):
+        return passed(f"{len(opened)} ids; without a model, nothing more can be checked")
+    return passed(f"{len(opened)} sessions")
+
+
+@judges("session-list")
+def session_list(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    answer = _result_of(act, LIST)
+    if answer is not None:
+        return answer
+    if "listed" not in act.notes:
+        return failed("the result has no list of sessions", act.notes[LIST])
+    listed, session = act.notes["listed"], act.notes["session"]
+    if session not in listed and not act.turns[0].failed:
+        return warned(f"{len(listed)} sessions, and not the one just used", act.notes[LIST])
+    return passed(f"{len(listed)} sessions")
+
+
+def _result_of(act: Transcript, method: str) -> Finding | None:
+    """Return what is wrong where a method was not answered with a result."""
+    answer = act.notes.get(method)
+    if answer is None:
+        return failed(f"no answer to {method}, which is advertised")
+    if "error" in (answer.frame or {}):
+        return failed(f"{method} is advertised, and fails", answer)
+    return None
+
+
+@judges("session-load")
+def session_load(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    back = _came_back(act, acp.LOAD)
+    if back is not None:
+        return back
+    if act.notes["shown"] and not act.notes["replayed"]:
+        late = act.notes["replayed_late"]
+        what = "the history came after the answer" if late else "nothing of it was replayed"
+        return failed(f"the session is loaded, and {what}", act.notes[acp.LOAD], *late[:1])
+    return _goes_on(act, acp.LOAD, f"{len(act.notes['replayed'])} updates replayed")
+
+
+@judges("session-resume")
+def session_resume(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    back = _came_back(act, acp.RESUME)
+    if back is not None:
+        return back
+    if act.notes["replayed"]:
+        return failed("the history was replayed", act.notes["replayed"][0], act.notes[acp.RESUME])
+    return _goes_on(act, acp.RESUME, "")
+
+
+def _came_back(act: Transcript, method: str) -> Finding | None:
+    answer = act.notes.get(method)
+    if answer is None:
+        return failed(f"after a restart {method}, which is advertised, was not answered")
+    if "error" in (answer.frame or {}):
+        # ACP does not say that sessions outlive the process; every client relies on it.
+        return warned(f"after a restart the session is lost to {method}", answer)
+    return None
+
+
+def _goes_on(act: Transcript, method: str, evidence: str) -> Finding:
+    if not act.notes["shown"]:
+        return passed("the session is back; without a model, nothing more can be checked")
+    turn = act.turns[-1]
+    if turn.answer is None or turn.failed or not shows(act, turn):
+        return failed(f"after {method} the next prompt did not work", turn.answer)
+    return passed(evidence)
+
+
+@judges("session-close")
+def session_close(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    bad = _result_of(act, acp.CLOSE)
+    if bad is not None:
+        return bad
+    turn = act.notes.get("closed_turn")
+    if turn is not None and turn.answer is None:
+        return failed("the open turn of the closed session was not answered", act.notes[acp.CLOSE])
+    if act.notes.get("again") is None:
+        return failed("afterwards session/new was not answered")
+    return passed("with a turn open" if turn else "without a turn open")

@@ -1,0 +1,313 @@
+"""`lastword agent`: an agent that fails on purpose, for authors of clients."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.cli import envelope
+from lastword.cli.config.discovery import OFF_VARIABLE, VARIABLE
+from lastword.cli.page import Page
+from lastword.cli.parser import CommandParser
+from lastword.cli.run.options import UsageError, parse
+from lastword.core.failure.ladder import AUTO, Rung
+from lastword.core.failure.option_values import RUNG_ALIASES
+from lastword.core.link.option_table import OPTIONS
+from lastword.core.protocol import acp
+from lastword.kit.agent import rungs as ladder
+from lastword.kit.agent.scenarios import GROUPS, SCENARIOS, unknown
+from lastword.kit.agent.script import YAML_SUFFIXES, ScriptError, load
+from lastword.platform.files import name_for_child
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.kit.agent.scenarios import Scenario
+    from lastword.kit.agent.script import Script
+
+
+INDENT = 4
+
+FOOT = (
+    (
+        "[type] is the error that a client gets with lastword in front, which is the default; "
+        '--bare leaves it out. "sees" is what the client receives with lastword; in the last '
+        "group, what it receives without."
+    ),
+    "~ needs its own process; every other scenario can be requested in a prompt: /scenario NAME",
+    (
+        "--fallback RUNG plays a scenario as another kind of client would see it, and --rungs "
+        "shows how one failure looks on each rung."
+    ),
+)
+
+
+def scenarios(chosen: argparse.Namespace) -> str:
+    """Return the list of scenarios."""
+    if chosen.json:
+        entries = [
+            {"group": group, **scenario.listed()}
+            for group, members in GROUPS.items()
+            for scenario in members
+        ]
+        return envelope.document({"scenarios": entries})
+    page = Page(colours=False, keeps_words=True)
+    for group, members in GROUPS.items():
+        page.verbatim((group.upper(), ""))
+        page.line()
+        for scenario in members:
+            _show(page, scenario)
+            page.line()
+    for line in FOOT:
+        page.line(line)
+    return page.drain()
+
+
+def _show(page: Page, scenario: Scenario) -> None:
+    mark = "" if scenario.per_turn else "~"
+    kind = f"  [{scenario.error_type.value}]" if scenario.error_type else ""
+    page.verbatim((f"{scenario.name}{mark}{kind}", ""))
+    page.line(f"sees    {scenario.sees}", indent=INDENT, hang=8)
+    page.line(f"client  {scenario.advice}", indent=INDENT, hang=8)
+    second = scenario.failure_in(acp.V2.version)
+    if second != scenario.failure:
+        ends = second.type.value if second else "ends well"
+        page.line(f"in version 2  [{ends}]", indent=INDENT)
+
+
+def rungs(chosen: argparse.Namespace) -> str:
+    """Return one failure as it is sent on each rung."""
+    entries = ladder.listed()
+    if chosen.json:
+        return envelope.document({"rungs": entries})
+    page = Page(colours=False, keeps_words=True)
+    for number, entry in enumerate(entries):
+        if number:
+            page.line()
+        page.line(f"{entry['rung']}: {entry['when']}".removesuffix(": "))
+        for frame in entry["frames"]:
+            page.line(json.dumps(frame), indent=INDENT, hang=2)
+    return page.drain()
+
+
+DESCRIPTION = """\
+Runs an ACP agent on stdin and stdout that fails on purpose. A scenario decides
+how: there is one for every type of failure, for every stage of a turn, and for
+crashes and hangs of the process. The agent needs no model, key or network. It
+speaks protocol version 1, and version 2 to a client that asks for it.
+
+The agent itself knows nothing about lastword, which runs in front of it as
+`lastword run` does. So a client sees what it would see of any agent behind
+lastword; with --bare, what it would see without lastword.
+
+A prompt that contains "/scenario NAME" plays that scenario for its turn. (Write
+something before it for silent_success: a prompt that begins with a command may
+end without output.)
+"""
+
+EPILOG = """\
+examples, in a client's settings:
+  command: lastword    arguments: agent rate_limit
+  command: lastword    arguments: agent --fallback text crash_after_text
+  command: lastword    arguments: agent --bare id_null
+  command: lastword    arguments: agent ./mine.json
+
+A scenario file is JSON, or YAML (with the extra `yaml`). Its turns are played
+in order, one for each prompt, and the last one repeats. `lastword agent
+after_tool --script` prints one to start from:
+  {"turns": [[{"say": "Let me look. "},
+              {"tool": {"title": "Edit a.py", "kind": "edit"}},
+              {"fail": {"http": 529, "message": "Overloaded"}}],
+             [{"say": "Better now."}, {"result": "end_turn"}]]}
+A step is one of
+  say, think TEXT    tool {title, kind, status, id}    update {as on the wire}
+  ask_permission TITLE    ask_permissions TITLES    ask {method, params, wait}
+  wait SECONDS    silence true    repeat {steps, times; 0: for ever}
+  retry {attempt, http, message, wait}
+  fail {http, message, code, headers}, {exception}, {error} or {agent_error};
+       with refused true, version 2 rejects the prompt itself
+  result STOP_REASON    raw LINE ($id, $session)    bytes HEX    fill COUNT
+  stderr TEXT    exit STATUS    kill SIGNAL    hang true
+  child SECONDS (holds stdout open)    close stdout or stdin
+Besides turns, a file may have
+  on_cancel   confirm, ignore, or steps
+  starts      steps for the first start of the process, the second, and so on
+  sessions    resume, load or lost: what happens to a session after a restart
+  login       true: the agent offers a login
+  models      the models of a session, and what choosing one does: switch,
+              refuse, hang or crash; {"big": "switch", "small": "refuse"}
+  run         options for `lastword run`, {"idle-timeout": 5}
+
+A turn whose last step is neither fail nor result stays open.
+
+exit status: 0 when the client closes stdin, the agent's own if a scenario ends
+it, 2 for invalid arguments.
+"""
+
+AT_A_TERMINAL = (
+    "lastword agent: reading ACP messages from stdin, one JSON object per line. A client normally "
+    "starts this command. Press Ctrl-D to stop it.\n"
+)
+
+QUICK: dict[str, float | str] = {
+    "first-update-timeout": 2.0,
+    "idle-timeout": 2.0,
+    "tool-timeout": 3.0,
+    "cancel-grace": 1.0,
+    "no-record": 1,
+}
+"""Limits for a scenario that sets none: short, so that nobody has to wait. Failures on purpose are
+not recorded, unless `LASTWORD_NO_RECORD=0` asks for it."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the scripted agent, or list its scenarios."""
+    chosen = parser().read(arguments)
+    if chosen.list or chosen.rungs:
+        sys.stdout.write(rungs(chosen) if chosen.rungs else scenarios(chosen))
+        return 0
+    if chosen.json:
+        return _refused("--json needs --list or --rungs")
+    try:
+        script = _script(chosen)
+        command = _in_front(chosen, script)
+    except (ScriptError, UsageError) as error:
+        is_file = chosen.file or _is_path(chosen.scenario or "")
+        return _refused(str(error), "--help" if is_file else "--list")
+    if chosen.script:
+        sys.stdout.write(json.dumps(msgspec.to_builtins(script), indent=2) + "\n")
+        return 0
+    if chosen.bare or os.isatty(0):
+        return _play(script, chosen.lives)
+    played = ["--file", chosen.file] if chosen.file else [chosen.scenario]
+    return _behind_lastword(command, played)
+
+
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("agent", usage="[options] SCENARIO", about=DESCRIPTION, ends=EPILOG)
+    add = made.add_argument
+    add(
+        "scenario",
+        metavar="SCENARIO",
+        nargs="?",
+        help="the scenario: a name from --list, or a scenario file",
+    )
+    add(
+        "--file",
+        metavar="FILE",
+        help="a scenario file with any name, instead of SCENARIO (default: none)",
+    )
+    rungs = (AUTO, *(rung.value for rung in Rung))
+    add(
+        "--fallback",
+        type=_todays_name,
+        choices=rungs,
+        help=f"how failures reach the client ({', '.join(rungs)}; default: {AUTO}, which depends "
+        "on what the client says it supports)",
+    )
+    add("--bare", action="store_true", help="run without lastword, to see what a client gets then")
+    add("--lives", help=argparse.SUPPRESS)
+    show = made.add_argument_group("listing").add_argument
+    show("--list", action="store_true", help="list the scenarios, and what a client does with each")
+    show("--rungs", action="store_true", help="show the messages of one failure on each rung")
+    show("--script", action="store_true", help="print the scenario as a scenario file, to edit")
+    show("--json", action="store_true", help="with --list or --rungs: print JSON")
+    return made
+
+
+def _todays_name(rung: str) -> str:
+    return RUNG_ALIASES.get(rung, rung)
+
+
+def _refused(problem: str, see: str = "--list") -> int:
+    sys.stderr.write(f"lastword agent: {problem}; see `lastword agent {see}`\n")
+    return 2
+
+
+def _script(chosen: argparse.Namespace) -> Script:
+    """Return the requested script.
+
+    Raises:
+        ScriptError: There is no such script.
+    """
+    name: str = chosen.scenario or ""
+    if chosen.file and name:
+        raise ScriptError(f"give either --file {chosen.file} or the scenario {name}, not both")
+    if not chosen.file and not name:
+        raise ScriptError("a scenario is missing")
+    if chosen.file or _is_path(name):
+        return load(chosen.file or name)
+    if name not in SCENARIOS:
+        raise ScriptError(unknown(name))
+    return SCENARIOS[name].script
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or name.endswith((".json", *YAML_SUFFIXES))
+
+
+def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
+    """Return the arguments of `lastword run`, up to the agent's command.
+
+    Raises:
+        UsageError: The script asks for options that do not exist, or with values they do not take.
+    """
+    if chosen.bare and chosen.fallback:
+        raise UsageError("--fallback is an option of lastword, which --bare leaves out")
+    options = QUICK | script.run
+    by_name = {option.name: option for option in OPTIONS}
+    if chosen.fallback:
+        options["fallback"] = chosen.fallback
+    own = [
+        f"--{name}={value}"
+        for name, value in options.items()
+        # The user's environment takes precedence over a scenario's options.
+        if name == "fallback" or name not in by_name or not os.environ.get(by_name[name].variable)
+    ]
+    parse([*own, "--", "agent"], {})
+    return own
+
+
+def _behind_lastword(options: list[str], played: list[str]) -> int:
+    """Become `lastword run`, with the agent that plays this script behind it."""
+    # A list of scenarios does not need it.
+    from lastword.cli.run.command import main as run  # noqa: PLC0415
+
+    # Failures on purpose must not appear on a dashboard.
+    os.environ.setdefault("OTEL_SDK_DISABLED", "true")
+    # A scenario is the same for everybody, unless the user names a configuration file.
+    if not os.environ.get(VARIABLE):
+        os.environ[OFF_VARIABLE] = "1"
+    fd, path = tempfile.mkstemp()
+    try:
+        # -P: no module in the client's working directory may replace one of ours.
+        agent = [sys.executable, "-P", "-m", "lastword", "agent", "--bare"]
+        lives = f"--lives={name_for_child(fd, path)}"
+        return run([*options, "--", *agent, lives, *played])
+    finally:
+        os.close(fd)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _play(script: Script, lives: str | None) -> int:
+    from lastword.kit.agent.scripted import Lives, ScriptedAgent  # noqa: PLC0415
+
+    if os.isatty(0):
+        sys.stderr.write(AT_A_TERMINAL)
+    try:
+        # Not `sys.stdin`, which is None if the client closed it before the start.
+        with open(0, "rb", closefd=False) as lines:
+            ScriptedAgent(script, Lives(lives), lines).run()
+    except (KeyboardInterrupt, BrokenPipeError):
+        # Ctrl-C at a terminal, or a client that closes stdout before stdin.
+        os._exit(0)
+    return 0

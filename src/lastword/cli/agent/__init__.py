@@ -1,1 +1,0 @@
-"""`lastword agent`: the scripted agent, and the list of its scenarios."""

@@ -1,1 +1,0 @@
-"""`lastword check`: the command, and its findings as text."""

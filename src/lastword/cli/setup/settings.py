@@ -1,0 +1,632 @@
+"""An editor's settings file: JSON with comments, with one entry added, replaced or removed.
+
+Owns the position of the change and the proof that the result has the old settings, the change, and
+nothing else; and that nothing is lost: the file is replaced in one step, with a copy of the old one
+beside it, a link is followed and stays a link, mode and owner stay, and a file that was changed in
+the meantime is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lastword.platform.settings_files import copy_rights, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+DEEPEST = 100
+"""How deep values may stand in one another."""
+
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r\n]++)"
+    r"|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
+    r'|(?P<string>"(?:[^"\\\x00-\x1f]|\\[^\r\n])*+")'
+    r"|(?P<scalar>[-+.0-9A-Za-z]++)"
+    r"|(?P<mark>[{}\[\],:])"
+)
+_NUMBER = re.compile(r"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+")
+_WORDS = {"true": True, "false": False, "null": None}
+
+
+class JsoncError(Exception):
+    """The text is not JSON, even with comments; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A comment, a string, a scalar or a mark, and where it stands."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Where the next character stands."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonMember:
+    """A key of an object and its value.
+
+    Attributes:
+        key: the key.
+        start: where the key begins.
+        value: the value.
+        comma: where the comma after it is, if there is one.
+    """
+
+    key: str
+    start: int
+    value: Value
+    comma: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value and its position.
+
+    Attributes:
+        start: where it begins.
+        end: where it ends.
+        plain: what it means, with each number as a tuple of its text.
+        members: an object's members in order; `None` for any other value.
+    """
+
+    start: int
+    end: int
+    plain: Any
+    members: tuple[JsonMember, ...] | None = None
+
+    def named(self, key: str) -> list[JsonMember]:
+        """Return the members with this key; a text may repeat a key."""
+        return [member for member in self.members or () if member.key == key]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonText:
+    """A text and its meaning.
+
+    Attributes:
+        text: the text.
+        root: its value; `None` if there is nothing but space and comments.
+        tokens: everything except space, comments included.
+    """
+
+    text: str
+    root: Value | None
+    tokens: tuple[Token, ...]
+
+    @property
+    def comments(self) -> list[Token]:
+        """Return its comments."""
+        return [token for token in self.tokens if token.kind == "comment"]
+
+    def end_before(self, place: int) -> int:
+        """Return where the last token before a position ends, or 0."""
+        return max((token.end for token in self.tokens if token.end <= place), default=0)
+
+
+def parse(text: str) -> JsonText:
+    """Read a text.
+
+    Raises:
+        JsoncError: it is not JSON, also with comments and trailing commas.
+    """
+    tokens = tuple(_tokens(text))
+    reader = _Reader(text, [token for token in tokens if token.kind != "comment"])
+    root = None
+    if reader.peek():
+        root = reader.value(0)
+        if reader.peek():
+            raise reader.error("there is more after the end")
+    return JsonText(text, root, tokens)
+
+
+def as_json(plain: Any) -> Any:
+    """Return a plain value with its numbers as numbers."""
+    if isinstance(plain, dict):
+        return {key: as_json(value) for key, value in plain.items()}
+    if isinstance(plain, list):
+        return [as_json(value) for value in plain]
+    return json.loads(plain[0]) if isinstance(plain, tuple) else plain
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise JsoncError(f"{place(text, at)}: {text[at]!r} cannot stand there")
+        if match.lastgroup != "space":
+            yield Token(match.lastgroup or "", match[0], at)
+        at = match.end()
+
+
+def place(text: str, at: int) -> str:
+    """Return a position in words: `line 3, column 5`."""
+    before = text[:at]
+    return f"line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))}"
+
+
+class _Reader:
+    """Tokens without comments, read one by one."""
+
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._at = 0
+
+    def peek(self) -> str:
+        """Return the next token's text; empty at the end."""
+        return self._tokens[self._at].text if self._at < len(self._tokens) else ""
+
+    def next_token(self) -> Token:
+        """Consume and return the next token."""
+        if self._at == len(self._tokens):
+            raise self.error("it ends too early")
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def error(self, problem: str) -> JsoncError:
+        """Return an error at the next token."""
+        more = self._at < len(self._tokens)
+        at = self._tokens[self._at].start if more else len(self._text)
+        return JsoncError(f"{place(self._text, at)}: {problem}")
+
+    def value(self, depth: int) -> Value:
+        """Read the value that begins here."""
+        if depth > DEEPEST:
+            raise self.error("it is nested too deeply")
+        if self.peek() == "{":
+            return self._object(depth)
+        if self.peek() == "[":
+            return self._array(depth)
+        if self.peek() in {"}", "]", ",", ":"}:
+            raise self.error(f"a value is missing before {self.peek()!r}")
+        token = self.next_token()
+        plain = self._string(token) if token.kind == "string" else self._scalar(token)
+        return Value(token.start, token.end, plain)
+
+    def _string(self, token: Token) -> str:
+        try:
+            text: str = json.loads(token.text)
+        except ValueError:
+            self._at -= 1
+            raise self.error("there is a bad escape in this string") from None
+        return text
+
+    def _scalar(self, token: Token) -> Any:
+        if token.text in _WORDS:
+            return _WORDS[token.text]
+        if _NUMBER.fullmatch(token.text):
+            return (token.text,)
+        self._at -= 1
+        raise self.error(f"{token.text!r} is not a value")
+
+    def _object(self, depth: int) -> Value:
+        start = self.next_token().start
+        members: list[JsonMember] = []
+        while self.peek() != "}":
+            if members and members[-1].comma is None:
+                raise self.error("a comma is missing" if self.peek() else "it ends too early")
+            key = self.next_token()
+            if key.kind != "string":
+                self._at -= 1
+                raise self.error("a key in quotes is missing")
+            name = self._string(key)
+            if self.peek() != ":":
+                raise self.error("a colon is missing")
+            self.next_token()
+            value = self.value(depth + 1)
+            members.append(JsonMember(name, key.start, value, self._comma()))
+        plain = {member.key: member.value.plain for member in members}
+        return Value(start, self.next_token().end, plain, tuple(members))
+
+    def _array(self, depth: int) -> Value:
+        start = self.next_token().start
+        plain: list[Any] = []
+        comma: int | None = start
+        while self.peek() != "]":
+            if comma is None:
+                raise self.error("a comma is missing" if self.peek() else "it ends too early")
+            plain.append(self.value(depth + 1).plain)
+            comma = self._comma()
+        return Value(start, self.next_token().end, plain)
+
+    def _comma(self) -> int | None:
+        return self.next_token().start if self.peek() == "," else None
+
+
+_INDENT = re.compile(r"[ \t]*+")
+
+
+class SettingsError(Exception):
+    """The settings cannot be changed; the message says why and calls the file "it"."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """The part of an editor's settings that lists agents.
+
+    Attributes:
+        document: the whole text.
+        section: the key of the object that holds the agents.
+        agents: that object, if it exists.
+    """
+
+    document: JsonText
+    section: str
+    agents: Value | None
+
+    def entry(self, name: str) -> Value | None:
+        """Return the entry with this name.
+
+        Raises:
+            SettingsError: The name occurs twice.
+        """
+        matches = self.agents.named(name) if self.agents else []
+        if len(matches) > 1:
+            raise SettingsError(f"it has {name!r} twice in {self.section!r}: remove one of them")
+        return matches[0].value if matches else None
+
+
+def read(text: str, section: str) -> AgentSettings:
+    """Read a text.
+
+    Raises:
+        SettingsError: it is not JSON with comments, or has no room for agents.
+    """
+    try:
+        document = parse(text)
+    except JsoncError as error:
+        raise SettingsError(f"it is not valid JSON ({error})") from None
+    root = document.root
+    if root is None:
+        return AgentSettings(document, section, None)
+    if root.members is None:
+        raise SettingsError("it does not contain a JSON object")
+    matches = root.named(section)
+    if len(matches) > 1:
+        raise SettingsError(f"it has the key {section!r} twice: merge them")
+    if matches and matches[0].value.members is None:
+        raise SettingsError(f"its {section!r} is not an object")
+    return AgentSettings(document, section, matches[0].value if matches else None)
+
+
+def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
+    """Return the text with an entry added, or replaced if the name exists."""
+    document, text = settings.document, settings.document.text
+    old, newline = settings.entry(name), _newline(settings.document.text)
+    if old is not None and old.plain == _as_read(entry):
+        return text
+    expected = _expected(settings)
+    expected.setdefault(settings.section, {})
+    expected[settings.section] = expected[settings.section] | {name: _as_read(entry)}
+    if document.root is None:
+        gap = newline if document.tokens and not text.endswith(("\n", "\r")) else ""
+        whole = render({settings.section: {name: entry}}, "", "  ", newline)
+        return _proved(f"{text}{gap}{whole}{newline}", expected)
+    unit = _unit(document)
+    if old is not None:
+        shown = render(entry, _line_indent(text, old.start), unit, newline)
+        return _proved(text[: old.start] + shown + text[old.end :], expected)
+    if settings.agents is None:
+        return _proved(
+            _inserted(document, document.root, settings.section, {name: entry}), expected
+        )
+    return _proved(_inserted(document, settings.agents, name, entry), expected)
+
+
+def remove_entry(settings: AgentSettings, name: str) -> str:
+    """Return the text without an entry, and without the section if that is then empty."""
+    document, text = settings.document, settings.document.text
+    expected = _expected(settings)
+    if settings.agents is None or document.root is None or settings.entry(name) is None:
+        return text
+    del expected[settings.section][name]
+    agents = settings.agents
+    others = len(agents.members or ()) > 1
+    noted = any(agents.start < comment.start < agents.end for comment in document.comments)
+    if others or noted:
+        return _proved(_removed(document, agents, name), expected)
+    del expected[settings.section]
+    return _proved(_removed(document, document.root, settings.section), expected)
+
+
+def rewrite(settings: AgentSettings, name: str, changes: dict[str, Any]) -> str:
+    """Return the text with other values in an entry, and the rest of the entry unchanged."""
+    expected = _expected(settings)
+    expected[settings.section][name] = expected[settings.section][name] | _as_read(changes)
+    now = settings
+    for key, value in changes.items():
+        entry = now.entry(name)
+        if entry is not None:
+            now = read(_with_value(now.document, entry, key, value), settings.section)
+    return _proved(now.document.text, expected)
+
+
+def _with_value(document: JsonText, entry: Value, key: str, value: Any) -> str:
+    matches, text = entry.named(key), document.text
+    if not matches:
+        return _inserted(document, entry, key, value)
+    old = matches[-1].value
+    indent = _line_indent(text, old.start)
+    shown = render(value, indent, _unit(document), _newline(text))
+    return text[: old.start] + shown + text[old.end :]
+
+
+def render(value: Any, indent: str, unit: str, newline: str) -> str:
+    """Return a value as JSON: an object on several lines, anything else on one."""
+    if not isinstance(value, dict) or not value:
+        return _quoted(value)
+    inner = indent + unit
+    lines = [
+        f"{inner}{_quoted(key)}: {render(member, inner, unit, newline)}"
+        for key, member in value.items()
+    ]
+    return "{" + newline + f",{newline}".join(lines) + newline + indent + "}"
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _expected(settings: AgentSettings) -> dict[str, Any]:
+    root = settings.document.root
+    plain: dict[str, Any] = dict(root.plain) if root else {}
+    if settings.agents:
+        plain[settings.section] = dict(settings.agents.plain)
+    return plain
+
+
+def _as_read(entry: Any) -> Any:
+    root = parse(json.dumps(entry)).root
+    return root.plain if root else None
+
+
+def _proved(text: str, expected: dict[str, Any]) -> str:
+    """Return the text if it has the intended meaning.
+
+    Raises:
+        SettingsError: It does not; this should never happen.
+    """
+    try:
+        root = parse(text).root
+    except JsoncError:
+        root = None
+    if root is None or root.plain != expected:
+        raise SettingsError("it cannot be edited safely; change it by hand")
+    return text
+
+
+def _inserted(document: JsonText, place: Value, key: str, value: Any) -> str:
+    """Return the text with one more member at the end of an object."""
+    text, newline, unit = document.text, _newline(document.text), _unit(document)
+    members = place.members or ()
+    at = document.end_before(place.end - 1)
+    on_one_line = bool(members) and not {"\n", "\r"} & set(text[place.start : place.end])
+    last = members[-1] if members else None
+    if on_one_line and last:
+        comma = "" if last.comma is not None else ","
+        trailing = "," if last.comma is not None else ""
+        return f"{text[:at]}{comma} {_quoted(key)}: {_quoted(value)}{trailing}{text[at:]}"
+    outer = _line_indent(text, place.start)
+    inner = _line_indent(text, last.start) if last else outer + unit
+    member = f"{_quoted(key)}: {render(value, inner, unit, newline)}"
+    rest = text[at:]
+    if last is None:
+        gap = rest[: rest.index("}")]
+        close = "" if "\n" in gap else newline + outer
+        return (
+            f"{text[:at]}{newline}{inner}{member}{close}{rest.removeprefix(gap) if close else rest}"
+        )
+    if last.comma is not None:
+        return f"{text[:at]}{newline}{inner}{member},{rest}"
+    ends = last.value.end
+    return f"{text[:ends]},{text[ends:at]}{newline}{inner}{member}{rest}"
+
+
+def _removed(document: JsonText, place: Value, key: str) -> str:
+    """Return the text without a member of an object, and without the comma that it needed."""
+    text, members = document.text, list(place.members or ())
+    index = next(i for i, member in enumerate(members) if member.key == key)
+    member = members[index]
+    start = document.end_before(member.start)
+    end = member.value.end if member.comma is None else member.comma + 1
+    if len(members) == 1:
+        inner = (
+            text[place.start + 1 : start] + _glue(document, start, end) + text[end : place.end - 1]
+        )
+        return text[: place.start + 1] + (inner if inner.strip() else "") + text[place.end - 1 :]
+    before: JsonMember | None = members[index - 1] if index else None
+    if index == len(members) - 1 and member.comma is None and before and before.comma is not None:
+        # It was the last, and has no comma: neither has the one that is the last now.
+        head = text[: before.comma] + text[before.comma + 1 : start]
+    else:
+        head = text[:start]
+    return head + _glue(document, start, end) + text[end:]
+
+
+def _glue(document: JsonText, start: int, end: int) -> str:
+    """Return what must replace a removed stretch of text: a comment must end its line."""
+    ends_line = any(token.end == start and token.text.startswith("//") for token in document.tokens)
+    after = document.text[end:]
+    gap = after[: len(after) - len(after.lstrip())]
+    return _newline(document.text) if ends_line and "\n" not in gap else ""
+
+
+def _newline(text: str) -> str:
+    at = text.find("\n")
+    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
+
+
+def _unit(document: JsonText) -> str:
+    """Return the indentation of one level: that of the first key, or two spaces."""
+    members = document.root.members if document.root else None
+    if not members or document.root is None:
+        return "  "
+    first = members[0].start
+    if "\n" not in document.text[document.root.start : first]:
+        return "  "
+    own = _line_indent(document.text, document.root.start)
+    return _line_indent(document.text, first).removeprefix(own) or "  "
+
+
+def _line_indent(text: str, at: int) -> str:
+    start = text.rfind("\n", 0, at) + 1
+    match = _INDENT.match(text, start, at)
+    return match[0] if match else ""
+
+
+BIGGEST_BYTES = 8 * 1024 * 1024
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A file as it was read.
+
+    Attributes:
+        path: what the user calls it.
+        target: the file itself, if `path` is a link.
+        text: its text, without a byte order mark.
+        mark: the byte order mark, if there is one.
+        status: its `stat` result; `None` if it does not exist yet.
+    """
+
+    path: str
+    target: str
+    text: str
+    mark: str
+    status: os.stat_result | None
+
+
+def load(path: str) -> SettingsFile:
+    """Read a file; a missing one is empty.
+
+    Raises:
+        SettingsError: It cannot be read, or is not text.
+    """
+    target = os.path.realpath(path)
+    try:
+        status = os.stat(target)
+        if not stat.S_ISREG(status.st_mode):
+            raise SettingsError("it is not a regular file")
+        if status.st_size > BIGGEST_BYTES:
+            raise SettingsError("it is larger than 8 MiB")
+        with open(target, "rb") as file:
+            data = file.read()
+        text = data.decode()
+    except FileNotFoundError:
+        return SettingsFile(path, target, "", "", None)
+    except OSError as error:
+        raise SettingsError(f"it cannot be read: {_reason(error)}") from None
+    except UnicodeDecodeError:
+        raise SettingsError("it is not UTF-8") from None
+    mark = _BOM if text.startswith(_BOM) else ""
+    return SettingsFile(path, target, text.removeprefix(_BOM), mark, status)
+
+
+def save(file: SettingsFile, text: str, *, may_create: bool = False) -> str:
+    """Replace the file's text; return the path of the old one's copy, empty for a new file.
+
+    Args:
+        file: The file as it was read.
+        text: Its new text.
+        may_create: Whether to create the folder that it is in.
+
+    Raises:
+        SettingsError: It cannot be written, and is unchanged.
+    """
+    status = file.status
+    if status and status.st_nlink > 1:
+        raise SettingsError("it has a second name (a hard link), which a change would cut off")
+    folder = os.path.dirname(file.target)
+    new = os.path.join(folder, f".{os.path.basename(file.target)}.lastword-{os.getpid()}")
+    leftovers = [new]
+    try:
+        if may_create:
+            os.makedirs(folder, exist_ok=True)
+        if not os.path.isdir(folder):
+            raise SettingsError(
+                f"there is no folder {folder} (is the editor installed?); --create makes it"
+            )
+        _check_unchanged(file)
+        if status and not os.access(file.target, os.W_OK):
+            raise SettingsError(f"{_named(file)} is read-only")
+        _write(new, (file.mark + text).encode(), status)
+        backup = _copied(file) if status else ""
+        leftovers.append(backup)
+        _check_unchanged(file)
+        replace(new, file.target)
+        leftovers = []
+    except UnicodeEncodeError:
+        raise SettingsError("the agent's command has bytes that JSON cannot represent") from None
+    except OSError as error:
+        raise SettingsError(f"{_named(file)} cannot be written: {_reason(error)}") from None
+    finally:
+        for path in leftovers:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    return backup
+
+
+def _copied(file: SettingsFile) -> str:
+    """Write the old text beside the file, under an unused name; return its path."""
+    base = f"{file.target}.lastword-backup-{time.strftime('%Y%m%d-%H%M%S')}"
+    for number in range(100):
+        path = f"{base}-{number}" if number else base
+        with contextlib.suppress(FileExistsError):
+            _write(path, (file.mark + file.text).encode(), file.status)
+            return path
+    raise SettingsError("there are too many backups beside it")
+
+
+def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
+    """Write a new file with another file's mode and owner, and sync it to the disk."""
+    mode = 0o600 if like else 0o666
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with open(handle, "wb", closefd=False) as file:
+            file.write(data)
+        if like:
+            copy_rights(handle, like)
+        os.fsync(handle)
+    except BaseException:
+        os.close(handle)  # before: Windows deletes no open file
+        os.unlink(path)
+        raise
+    os.close(handle)
+
+
+def _check_unchanged(file: SettingsFile) -> None:
+    then = file.status
+    now = os.stat(file.target) if os.path.exists(file.target) else None
+    if _marks(now) != _marks(then):
+        raise SettingsError("it was changed by another program just now; try again")
+
+
+def _marks(status: os.stat_result | None) -> tuple[int, ...]:
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else ()
+
+
+def _named(file: SettingsFile) -> str:
+    """Name what cannot be written: the file, or the target of its link."""
+    return (
+        "it" if file.target == os.path.abspath(file.path) else f"it leads to {file.target}, which"
+    )
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or "it failed").lower()

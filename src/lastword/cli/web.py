@@ -1,0 +1,429 @@
+"""`lastword log --web`: the record in a browser on this machine, served by the standard library.
+
+Owns access (a printed link that works once, the cookie that it sets, and the accepted host names: a
+foreign name that resolves to this machine, DNS rebinding, is not), the requests with their queries
+and limits, the limit of simultaneous connections, the messages on the terminal, whether a browser
+is opened, and the end: Ctrl-C, or half an hour without a request.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import socketserver
+import sys
+import threading
+import time
+import webbrowser
+from heapq import merge
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import msgspec
+
+from lastword.cli.record_access import UnusableError, chosen_session, frame_lines
+from lastword.errors import StoreError
+from lastword.record import listing, reader
+from lastword.record.costs import total
+from lastword.record.present import documents
+from lastword.record.present.events import event
+from lastword.record.present.sections import ShownPart, ShownTurn
+from lastword.web.files import SAFE, TYPES, record_files
+
+if TYPE_CHECKING:
+    import argparse
+    import sqlite3
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lastword.record.reader import Part, RecordedEntry
+
+
+_SECRET_BYTES = 24
+
+
+class Door:
+    """Admits those who followed a link."""
+
+    def __init__(self, port: int) -> None:
+        """Begin with a new link, for a port of this machine."""
+        self._cookie = f"lastword_log_{port}"  # cookies are shared by all ports of a host
+        self._port = port
+        self._code = secrets.token_urlsafe(_SECRET_BYTES)
+        self._token = secrets.token_urlsafe(_SECRET_BYTES)
+        self._is_used = False
+        self._lock = threading.Lock()
+
+    def link(self, place: str = "") -> str:
+        """Return the link to a place in the page."""
+        return f"http://127.0.0.1:{self._port}/?code={self._code}{place}"
+
+    def knows(self, host: str | None) -> bool:
+        """Return whether a host name is one of this server's."""
+        return host in {f"127.0.0.1:{self._port}", f"localhost:{self._port}"}
+
+    def follow(self, code: str) -> str | None:
+        """Follow the link; return the cookie to set, or nothing if the link is not valid."""
+        with self._lock:
+            if self._is_used or not _same(code, self._code):
+                return None
+            self._is_used = True
+        return f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+
+    def admits(self, cookies: str | None) -> bool:
+        """Return whether the sender of these cookies was admitted."""
+        for each in (cookies or "").split(";"):
+            name, _, value = each.strip().partition("=")
+            if name == self._cookie and _same(value, self._token):
+                return True
+        return False
+
+
+def _same(given: str, expected: str) -> bool:
+    return secrets.compare_digest(given.encode(errors="replace"), expected.encode())
+
+
+LISTED_SESSIONS = 200
+MAX_ENTRIES = 20_000
+"""The latest of a session; a browser has to hold them all."""
+
+ENTRIES_AT_ONCE = 5000
+"""A megabyte, about, which takes 50 ms to read."""
+
+
+def sessions(path: str) -> dict[str, Any]:
+    """Return the latest sessions, each with its last turn.
+
+    Raises:
+        StoreError: The record cannot be read.
+    """
+    with reader.reading(path) as record:
+        parts, more = reader.latest_parts(record, LISTED_SESSIONS)
+        return {"sessions": [_listed(record, part) for part in parts], "more": more}
+
+
+def _listed(record: sqlite3.Connection, part: Part) -> dict[str, Any]:
+    turns = tuple(ShownTurn(turn) for turn in reader.turns_of(record, part, limit=1))
+    failures = () if turns else tuple(reader.failures_of(record, part))
+    run = reader.run_of(record, part.run)
+    failed = reader.last_failed(record, part)
+    count = reader.count_turns(record, part)
+    costs = total(listing.costs_of(record, part).values())
+    shown = ShownPart(part, run, turns, (), count, failures, last_failed=failed, costs=costs)
+    return documents.part(shown) | {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
+
+
+def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
+    """Return a session's entries after a given one, or its latest; nothing if unknown.
+
+    Raises:
+        StoreError: The record cannot be read.
+    """
+    with reader.reading(path) as record:
+        matches = [part for part in reader.find(record, name) if part.name == name]
+        if not matches:
+            return None
+        parts = reader.with_earlier_parts(record, matches[0])
+        left_out = 0
+        if after is None:
+            after, left_out = _start(record, parts)
+        entries = _entries(record, parts, after)
+        return {
+            "run": documents.run(reader.run_of(record, matches[0].run)),
+            "events": [
+                event(recorded, number)
+                for number, recorded in sorted(entries, key=lambda one: reader.in_time(one[1]))
+            ],
+            "next": entries[-1][1].id if entries else after,  # as written: none is passed over
+            "more": len(entries) == ENTRIES_AT_ONCE,
+            "left_out": left_out,
+        }
+
+
+def _start(record: sqlite3.Connection, parts: Sequence[Part]) -> tuple[int, int]:
+    """Return the entry after which the latest begin, and how many are left out before it."""
+    after = left_out = 0
+    room = MAX_ENTRIES
+    for part in reversed(parts):
+        count, older, last = reader.older_entries(record, part, room)
+        after, left_out, room = max(after, last), left_out + older, room - count + older
+    return after, left_out
+
+
+def _entries(
+    record: sqlite3.Connection, parts: Sequence[Part], after: int
+) -> list[tuple[int, RecordedEntry]]:
+    """Return entries in the order in which they were written, with their run's number from 1."""
+    each = [_numbered(record, part, number, after) for number, part in enumerate(parts, 1)]
+    return list(islice(merge(*each, key=lambda one: one[1].id), ENTRIES_AT_ONCE))
+
+
+def _numbered(
+    record: sqlite3.Connection, part: Part, number: int, after: int
+) -> Iterator[tuple[int, RecordedEntry]]:
+    for recorded in reader.entries_since(record, part, after):
+        yield number, recorded
+
+
+HOST = "127.0.0.1"
+MAX_CONNECTIONS = 32
+_LOOK_SECONDS = 0.5
+_MAX_ID = 2**62
+_TEXT = "text/plain; charset=utf-8"
+
+
+class LogServer(ThreadingHTTPServer):
+    """Serves one record to the browser that followed its link."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, path: str, port: int, frames: str | None = None) -> None:
+        """Listen; port 0 is any free one. `frames` is a file of `lastword run --frames`.
+
+        Raises:
+            OSError: The port is not available.
+        """
+        super().__init__((HOST, port), _Request)
+        self.path = path
+        self.frames = frames
+        self.door: Door = Door(self.server_address[1])
+        self.timeout: float | None = _LOOK_SECONDS
+        self.requested_at: float = time.monotonic()
+        self._room = threading.BoundedSemaphore(MAX_CONNECTIONS)
+
+    def server_bind(self) -> None:
+        """Bind the port without asking a name server for our name."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name: str = HOST
+        self.server_port: int = self.server_address[1]
+
+    def serve_until_idle(self, idle_seconds: float) -> None:
+        """Serve until there has been no request for this long."""
+        while time.monotonic() - self.requested_at < idle_seconds:
+            self.handle_request()
+
+    def note_request(self) -> None:
+        """Note a request of an admitted browser."""
+        self.requested_at = time.monotonic()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in its own thread, if there is room for one more."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve a connection, then make room for another."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a broken connection."""
+
+
+class _Request(BaseHTTPRequestHandler):
+    """One connection and its requests."""
+
+    server: LogServer  # pyright: ignore[reportIncompatibleVariableOverride]
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    server_version = "lastword"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        if "content-length" in self.headers or "transfer-encoding" in self.headers:
+            self.close_connection = True  # a body that nobody reads
+        url = urlsplit(self.path)
+        query = parse_qs(url.query, keep_blank_values=True)
+        if not self.server.door.knows(self.headers.get("host")):
+            self._say(HTTPStatus.FORBIDDEN, "This machine is not known by that name.")
+        elif url.path == "/" and "code" in query:
+            self._follow(query["code"][0])
+        elif url.path.startswith("/page/"):
+            self._file(url.path.removeprefix("/page/"))
+        elif not self.server.door.admits(self.headers.get("cookie")):
+            self._say(HTTPStatus.UNAUTHORIZED, _NO_COOKIE)
+        else:
+            self.server.note_request()
+            self._answer(url.path, {name: values[0] for name, values in query.items()})
+
+    do_HEAD = do_GET  # noqa: N815 - the name that the library looks for
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer with one line when the library refuses a request."""
+        del message, explain
+        self.close_connection = True
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            sentence = "This takes GET and HEAD alone."
+            self._say(HTTPStatus.METHOD_NOT_ALLOWED, sentence, {"allow": "GET, HEAD"})
+        else:
+            self._say(code, f"{HTTPStatus(code).phrase}.")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+        """Write nothing: the terminal shows the link."""
+
+    def _follow(self, code: str) -> None:
+        if self.command == "HEAD":  # whoever only looks where a link leads has not followed it
+            self._send(HTTPStatus.OK, _TEXT, b"")
+            return
+        cookie = self.server.door.follow(code)
+        if cookie is None and not self.server.door.admits(self.headers.get("cookie")):
+            self._say(HTTPStatus.UNAUTHORIZED, _NO_COOKIE)
+            return
+        self.server.note_request()
+        headers = {"location": "/"} | ({"set-cookie": cookie} if cookie else {})
+        self._send(HTTPStatus.SEE_OTHER, _TEXT, b"", headers)
+
+    def _file(self, name: str) -> None:
+        file = record_files().get(name)
+        suffix = PurePath(name).suffix
+        if file is None or suffix not in TYPES:
+            self._say(HTTPStatus.NOT_FOUND, "There is no such file.")
+        else:
+            self._send(HTTPStatus.OK, TYPES[suffix], file.body)
+
+    def _answer(self, path: str, query: Mapping[str, str]) -> None:
+        if path == "/":
+            page = record_files()["record.html"].body
+            self._send(HTTPStatus.OK, "text/html; charset=utf-8", page)
+            return
+        try:
+            answer = self._read(path, query)
+        except StoreError as error:
+            self._send_json({"error": f"{error}."}, HTTPStatus.SERVICE_UNAVAILABLE)
+            return
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            self._send_json(
+                {"error": f"The file of frames cannot be read: {reason}."},
+                HTTPStatus.SERVICE_UNAVAILABLE,
+            )
+            return
+        if answer is None:
+            missing = "There is no such session in the record; it may have been cleared."
+            self._send_json({"error": missing}, HTTPStatus.NOT_FOUND)
+        else:
+            self._send_json(answer, HTTPStatus.OK)
+
+    def _read(self, path: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+        if path == "/record/sessions":
+            return sessions(self.server.path)
+        if path == "/record/session":
+            after = _number(query.get("after"))
+            return session(self.server.path, query.get("name", ""), after)
+        if path == "/record/frames" and self.server.frames is not None:
+            return frame_lines(self.server.frames, _number(query.get("after")))
+        return None
+
+    def _send_json(self, answer: dict[str, Any], status: int) -> None:
+        self._send(status, "application/json", msgspec.json.encode(answer))
+
+    def _say(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
+        self._send(status, _TEXT, f"{text}\n".encode(), headers or {})
+
+    def _send(
+        self, status: int, kind: str, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.send_response(status)
+        sent = {"content-type": kind, "content-length": str(len(body))}
+        sent |= SAFE | {"cache-control": "no-store"} | dict(headers or {})
+        for name, value in sent.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+_NO_COOKIE = (
+    "This link has been followed already, or is of another `lastword log --web`.\n"
+    "Type `lastword log --web` again for a new one."
+)
+
+
+def _number(text: str | None) -> int | None:
+    """Return an entry's number; `None` if it is not one."""
+    if not text or not text.isascii() or not text.isdigit():
+        return None
+    return min(int(text[:20]), _MAX_ID)
+
+
+IDLE_SECONDS = 30 * 60
+"""A page that is looked at asks each second."""
+
+
+def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_SECONDS) -> int:
+    """Serve the record until the user stops it; return the exit status.
+
+    Raises:
+        UnusableError: The session does not exist, or the port is not available.
+        StoreError: The record cannot be read.
+    """
+    place = "#/frames" if options.frames else _place(options, path)
+    try:
+        server = LogServer(path, options.port or 0, options.frames)
+    except OSError as error:
+        raise UnusableError(_no_port(error, options.port)) from None
+    with server:
+        try:
+            _announce(server.door.link(place), opened=options.open)
+            server.serve_until_idle(idle_seconds)
+        except KeyboardInterrupt:
+            _say("ended")
+        else:
+            _say(f"ended: no request for {idle_seconds / 60:.0f} minutes")
+    return 0
+
+
+def _announce(link: str, *, opened: bool) -> None:
+    sys.stdout.write(f"{link}\n")
+    sys.stdout.flush()
+    _say("serving the record; the link works once; press Ctrl-C to stop")
+    if opened:
+        # Some browsers' commands run as long as their windows.
+        threading.Thread(target=_open, args=(link,), daemon=True).start()
+
+
+def _place(options: argparse.Namespace, path: str) -> str:
+    """Return where in the page to begin."""
+    with reader.reading(path) as record:
+        if options.session is None and not options.last:
+            reader.latest_parts(record, 1)  # report a damaged record now
+            return ""
+        name = chosen_session(record, options).name
+        named = options.session or ""
+        is_incident = bool(named) and not name.startswith(named) and f"/{named}" not in name
+    incident = f"?incident={quote(named, safe='')}" if is_incident else ""
+    return f"#/session/{quote(name, safe='')}{incident}"
+
+
+def _no_port(error: OSError, port: int | None) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is in use; leave --port out for one that is free"
+    return f"cannot listen on port {port or 'any'}: {(error.strerror or 'failed').lower()}"
+
+
+def _open(link: str) -> None:
+    if not (_has_screen() and webbrowser.open(link)):
+        _say("no browser could be opened; open the link in one on this machine")
+
+
+def _has_screen() -> bool:
+    """Return whether a browser could open a window. A text browser might take over the terminal."""
+    names = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in names)
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"lastword log: {message}\n")
+    sys.stderr.flush()

@@ -1,1 +1,0 @@
-"""The timeline of a session as a web page: in one file, or served on this machine."""

@@ -1,0 +1,302 @@
+"""Checks of an agent whose provider fails, and of the error that it then sends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.client import read_error
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.protocol import acp
+from lastword.kit.check.checks.model import (
+    Finding,
+    error_in,
+    failed,
+    failed_turns,
+    is_typed_update,
+    judges,
+    missing_answer,
+    passed,
+    payload_in_answer,
+    payload_in_update,
+    quoted,
+    reports_failure,
+    shows,
+    stop_reason,
+    warned,
+)
+from lastword.kit.check.stage import UnreachedError
+from lastword.kit.provider.server import ProviderScenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lastword.kit.check.checks.model import Payload
+    from lastword.kit.check.stage import ObservedTurn, Transcript
+    from lastword.kit.peer import PeerEvent
+
+
+MISLEADING_CODES = {
+    acp.RESOURCE_NOT_FOUND,
+    acp.INVALID_PARAMS,
+    acp.PARSE_ERROR,
+    acp.REQUEST_CANCELLED,
+}
+"""Codes that mean something else to some client."""
+
+_T = ErrorType
+
+EXPECTED = {
+    ProviderScenario.UNAUTHORIZED: {_T.AUTH},
+    ProviderScenario.RATE_LIMITED: {_T.RATE_LIMIT},
+    ProviderScenario.BAD_GATEWAY: {_T.PROVIDER_UNAVAILABLE},
+    ProviderScenario.CONTEXT_OVERFLOW: {_T.CONTEXT_OVERFLOW},
+    # An agent that is driven by words fails with a 429 after some text instead.
+    ProviderScenario.CUT: {_T.NETWORK, _T.PROVIDER_UNAVAILABLE, _T.RATE_LIMIT},
+    ProviderScenario.CUT_IN_TOOL: {_T.NETWORK, _T.PROVIDER_UNAVAILABLE},
+}
+"""What each failure may be called. An empty stream has no name that all agree on."""
+
+_WITH_TEXT = {ProviderScenario.CUT, ProviderScenario.CUT_IN_TOOL}
+"""Failures before which the model itself had said something."""
+
+
+def _ended(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedTurn]]:
+    ended = [(act, act.turns[0]) for act in acts if act.turns and act.turns[0].answer]
+    if not ended:
+        raise UnreachedError("no failing turn ended")
+    return ended
+
+
+def _names(turns: Sequence[tuple[Transcript, ObservedTurn]]) -> str:
+    return ", ".join(turn.scenario for _, turn in turns)
+
+
+@judges("failing-turn-ends")
+def failing_turn_ends(acts: Sequence[Transcript]) -> Finding:
+    hanging = [(act, act.turns[0]) for act in acts if act.turns and not act.turns[0].answer]
+    if hanging:
+        act, turn = hanging[0]
+        evidence = f"{missing_answer(act, turn)}: {_names(hanging)}"
+        return failed(evidence, *act.events[-1:])
+    slowest = max((act.turns[0] for act in acts if act.turns), key=lambda turn: turn.seconds)
+    return passed(f"the slowest took {slowest.seconds:.0f} s ({slowest.scenario})")
+
+
+@judges("failing-turn-told")
+def failing_turn_reported(acts: Sequence[Transcript]) -> Finding:
+    silent = [
+        (act, turn)
+        for act, turn in _ended(acts)
+        if not reports_failure(turn) and not shows(act, turn)
+    ]
+    if silent:
+        return failed(
+            f"reported as a success with nothing shown: {_names(silent)}", silent[0][1].answer
+        )
+    return passed()
+
+
+@judges("failing-turn-no-prose")
+def failing_turn_no_prose(acts: Sequence[Transcript]) -> Finding:
+    prose = [
+        (act, turn) for act, turn in _ended(acts) if not reports_failure(turn) and shows(act, turn)
+    ]
+    if not prose:
+        return passed()
+    act, turn = prose[0]
+    cut = "a partial answer is reported as a complete one"
+    what = cut if turn.scenario in _WITH_TEXT else "the failure is reported as text"
+    return failed(f"{what}: {_names(prose)}", shows(act, turn)[-1], turn.answer)
+
+
+@judges("failing-turn-typed")
+def failing_turn_typed(acts: Sequence[Transcript]) -> Finding:
+    reported = [(act, turn) for act, turn in _ended(acts) if reports_failure(turn)]
+    if not reported:
+        raise UnreachedError("no failing turn was answered with an error")
+    untyped = [(act, turn) for act, turn in reported if payload_in_answer(turn.answer) is None]
+    if untyped:
+        answer = untyped[0][1].answer
+        read = read_error(answer.frame) if answer else None
+        guess = f"; lastword takes it for {read.type}" if read else ""
+        return warned(f"no agent_error: {_names(untyped)}{guess}", answer)
+    for act, turn in reported:
+        word = str((payload_in_answer(turn.answer) or {}).get("type"))
+        expected = EXPECTED.get(turn.scenario)
+        if expected is not None and word not in expected:
+            return warned(f"{turn.scenario} is typed {word} (act {act.name})", turn.answer)
+    return passed(", ".join(sorted({str((payload_in_answer(t.answer) or {}).get("type"))
+                                    for _, t in reported})))  # fmt: skip
+
+
+@judges("failing-turn-code")
+def failing_turn_code(acts: Sequence[Transcript]) -> Finding:
+    for _, turn in _ended(acts):
+        code = error_in(turn.answer).get("code")
+        if type(code) is int and code in MISLEADING_CODES:
+            return failed(f"code {code}: {turn.scenario}", turn.answer)
+    return passed()
+
+
+@judges("no-refusal")
+def no_refusal(acts: Sequence[Transcript]) -> Finding:
+    refused = [(act, turn) for act, turn in _ended(acts) if stop_reason(turn.answer) == "refusal"]
+    if refused:
+        return failed(f"refusal: {_names(refused)}", refused[0][1].answer)
+    return passed()
+
+
+@judges("session-goes-on")
+def session_goes_on(acts: Sequence[Transcript]) -> Finding:
+    later = [(act, act.turns[1]) for act in acts if len(act.turns) > 1]
+    if not later:
+        raise UnreachedError("no failing turn ended")
+    for act, turn in later:
+        if turn.answer is None or stop_reason(turn.answer) not in acp.STOP_REASONS:
+            outcome = quoted(turn.answer.raw) if turn.answer else missing_answer(act, turn)
+            return failed(f"the next prompt got {outcome} (act {act.name})", turn.answer)
+    return passed(f"in {len(later)} sessions" if len(later) > 1 else "in 1 session")
+
+
+MAX_FRAME_BYTES = 60 * 1024
+AGENTS_OWN_CODES = {
+    acp.AUTH_REQUIRED,
+    -32001,
+    acp.RESOURCE_NOT_FOUND,
+    acp.METHOD_NOT_FOUND,
+    acp.INVALID_PARAMS,
+}
+"""Codes of an agent that an intermediary must not change."""
+
+MISLEADING_WORDS = (
+    "session not found",
+    "unknown session",
+    "user aborted",
+    "this operation was aborted",
+    "empty response text",
+)
+
+
+def _errors(acts: Sequence[Transcript]) -> Iterator[tuple[Transcript, ObservedTurn, Payload]]:
+    """Yield the errors by which speakers ended turns."""
+    count = 0
+    for act, turn in failed_turns(acts):
+        error = error_in(turn.answer)
+        if error:
+            count += 1
+            yield act, turn, error
+    if not count:
+        raise UnreachedError("no turn ended with an error")
+
+
+@judges("error-data")
+def error_data(acts: Sequence[Transcript]) -> Finding:
+    for act, turn, error in _errors(acts):
+        if not isinstance(error.get("data"), dict):
+            return failed(f"data is {error.get('data')!r:.40} (act {act.name})", turn.answer)
+    return passed()
+
+
+@judges("error-members")
+def error_members(acts: Sequence[Transcript]) -> Finding:
+    for act, turn, error in _errors(acts):
+        data = error.get("data")
+        data = data if isinstance(data, dict) else {}
+        payload = data.get("agent_error")
+        if not isinstance(payload, dict) or not data.get("details") or not data.get("errorKind"):
+            given = ", ".join(data) or "nothing"
+            return failed(f"data has {given} (act {act.name})", turn.answer)
+    return passed()
+
+
+@judges("login-code")
+def login_code(acts: Sequence[Transcript]) -> Finding:
+    for act, turn, error in _errors(acts):
+        if error.get("code") != acp.AUTH_REQUIRED:
+            continue
+        word = (payload_in_answer(turn.answer) or {}).get("type")
+        # An intermediary has to leave an agent's own, so what was shown before cannot be judged.
+        if word != ErrorType.AUTH:
+            return failed(f"-32000 for {word} (act {act.name})", turn.answer)
+    return passed()
+
+
+@judges("resend-code")
+def resend_code(acts: Sequence[Transcript]) -> Finding:
+    for act, turn, error in _errors(acts):
+        payload = payload_in_answer(turn.answer) or {}
+        code = error.get("code")
+        if type(code) is int and code in AGENTS_OWN_CODES:
+            continue
+        final = (
+            payload.get("retryable") is False
+            and payload.get("type") != ErrorType.AUTH
+            and not _has_output(act, turn)
+        )
+        expected = acp.DO_NOT_RESEND if final else acp.INTERNAL_ERROR
+        if code != expected:
+            return failed(f"code {code} instead of {expected} (act {act.name})", turn.answer)
+    return passed()
+
+
+def _has_output(act: Transcript, turn: ObservedTurn) -> bool:
+    kinds = acp.TEXT_KINDS | acp.TOOL_KINDS
+    return any(event.kind in kinds for event in shows(act, turn))
+
+
+def _own(acts: Sequence[Transcript]) -> Iterator[PeerEvent]:
+    """Yield every frame that reports a failure."""
+    for act, turn in failed_turns(acts):
+        yield from (e for e in act.of(turn) if payload_in_update(e) is not None)
+        if turn.answer is not None and payload_in_answer(turn.answer) is not None:
+            yield turn.answer
+
+
+@judges("frame-size")
+def frame_size(acts: Sequence[Transcript]) -> Finding:
+    sizes = []
+    for event in _own(acts):
+        sizes.append(len(event.raw))
+        if sizes[-1] >= MAX_FRAME_BYTES:
+            return failed(f"{sizes[-1]} bytes", event)
+    return passed(f"at most {max(sizes, default=0)} bytes")
+
+
+@judges("taken-words")
+def misleading_words(acts: Sequence[Transcript]) -> Finding:
+    for event in _own(acts):
+        payload = payload_in_update(event) or payload_in_answer(event) or {}
+        message = str(payload.get("message")).lower()
+        for words in MISLEADING_WORDS:
+            if words in message:
+                return failed(f"it says {words!r}", event)
+    return passed()
+
+
+@judges("standard-updates")
+def standard_updates(acts: Sequence[Transcript]) -> Finding:
+    for act, _ in failed_turns(acts):
+        for event in act.events:
+            strange = {"stopReason", "error", "agent_error"} & set(event.update)
+            if strange and not is_typed_update(event) and not _is_state(event):
+                return failed(f"{', '.join(sorted(strange))} (act {act.name})", event)
+    return passed()
+
+
+def _is_state(event: PeerEvent) -> bool:
+    kinds = {acp.STATE_UPDATE, *acp.AGENT_RETRY_KINDS}
+    return event.kind in kinds
+
+
+@judges("agent-killed")
+def agent_killed(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    turn = act.turns[0]
+    if turn.answer is None:
+        return failed(missing_answer(act, turn, "the kill"))
+    word = (payload_in_answer(turn.answer) or {}).get("type")
+    if word != ErrorType.AGENT_CRASH:
+        return failed(f"reported as {word!r}", turn.answer)
+    if act.notes.get("again") is None:
+        return failed("afterwards session/new was not answered", turn.answer)
+    return passed(f"after {turn.seconds:.1f} s")
