@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Self
 
 from lastword.kit.provider.dialects import ENCODERS, ProviderDialect
-from lastword.kit.provider.server import FAILURES, Circumstances, QuietServer
+from lastword.kit.provider.server import FAILURES, QuietServer, refusal
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -148,13 +148,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, json.dumps(ENCODERS[dialect].whole(model)).encode(), {})
 
     def _refuse(self, dialect: ProviderDialect, step: Step) -> None:
-        wait = step.retry_after_seconds
-        refusal = FAILURES[step.kind](
-            dialect, Circumstances(KEY, echo_key=False, retry_after_seconds=wait or 0)
-        )
-        headers = {name.lower(): value for name, value in refusal.headers.items()}
-        headers |= {"content-type": refusal.content_type, **step.headers}
-        self._send(refusal.status, refusal.body, {k: v for k, v in headers.items() if v})
+        wait = step.retry_after_seconds or 0
+        refused = refusal(step.kind, dialect, key=KEY, echo_key=False, retry_after_seconds=wait)
+        headers = {name.lower(): value for name, value in refused.headers.items()}
+        headers |= {"content-type": refused.content_type, **step.headers}
+        self._send(refused.status, refused.body, {k: v for k, v in headers.items() if v})
 
     def _stream(self, dialect: ProviderDialect, model: str, step: Step) -> None:
         self.send_response(200)
