@@ -51,6 +51,7 @@ class SignalInbox:
     __slots__ = ("_numbers", "_write_end", "fd")
 
     def __init__(self) -> None:
+        self.fd: int
         self.fd, self._write_end = os.pipe()
         self._numbers: list[int] = []
         for fd in (self.fd, self._write_end):

@@ -38,7 +38,9 @@ class Concept(msgspec.Struct, frozen=True):
     unless: str
 
 
-def _read_pairs(name: str) -> tuple[Concept, ...]:
+@cache
+def language_pairs(name: str) -> tuple[Concept, ...]:
+    """Return a language's pairs; its file is read when a failure first needs it."""
     pairs = []
     for heading, rows in read_tables(name):
         words: dict[str, list[str]] = {"": [], "+": [], "-": []}
@@ -49,10 +51,7 @@ def _read_pairs(name: str) -> tuple[Concept, ...]:
     return tuple(pairs)
 
 
-language_pairs = cache(_read_pairs)
-"""Return a language's pairs; its file is read when a failure first needs it."""
-
-CONCEPTS = _read_pairs("concepts")
+CONCEPTS = language_pairs("concepts")
 """First match wins: what a retry cannot help stands before what it can."""
 
 
