@@ -533,7 +533,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--frames", type=int, default=60_000)
     parser.add_argument("--crowd", action="store_true", help="a thousand viewers instead")
-    parser.add_argument("--idle", action="store_true", help="sessions that nobody looks at instead")
+    parser.add_argument("--idle", action="store_true", help="sessions without a viewer instead")
     parser.add_argument("--sessions", type=int, default=IDLE_SESSIONS, help="for --idle")
     parser.add_argument("--seconds", type=float, default=10.0, help="for --idle")
     options = parser.parse_args()
