@@ -172,7 +172,8 @@ def until_recorder_runs(client: SidecarClient) -> None:
     folder = Path(f"/proc/{client.pid}/fd")
 
     def is_open() -> bool:
-        return any(os.readlink(each).endswith(".jsonl") for each in folder.iterdir())
+        # One that is closed meanwhile is its own name.
+        return any(os.path.realpath(each).endswith(".jsonl") for each in folder.iterdir())
 
     client.read_until_true(is_open, "the recorder")
 
