@@ -65,7 +65,8 @@ ROOMS = {
     "gateway": {"_version", "client", "core", "errors", "notify", "otel", "outbox", "platform"}
     | {"record", "web"},
     "client": {"core", "errors", "quirks"},
-    "sidecar": {"core", "platform", "quirks"},
+    "observer": {"core"},
+    "sidecar": {"core", "observer", "platform", "quirks"},
     "inprocess": {"core", "errors", "otel", "outbox", "platform", "quirks"} | {"record"},
     "testing": {"_version", "client", "core", "errors", "inprocess", "platform"},
     "kit": {"_installation", "_version", "client", "core", "platform", "quirks"},

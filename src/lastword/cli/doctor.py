@@ -251,9 +251,10 @@ def _option(key: str) -> str:
 
 def _sources(agent: list[str], result: ConversationResult) -> list[Observation]:
     """Check the sources that `lastword run` would read besides this agent's pipes."""
-    if _option("evidence") != "auto":
+    evidence = _option("evidence")
+    if evidence == "wire":
         return [diagnosis.no_sources_read()]
-    start = AgentStart(agent, watched=True)
+    start = AgentStart(agent, evidence)
     observations = []
     for rows in journals.by_file(
         journals.rows_of(diagnosis.agent_name(result), _own_journals(), agent)

@@ -19,7 +19,7 @@ from lastword.platform.pipes import close, widen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
 SHELL = "/bin/sh"
@@ -123,14 +123,15 @@ def _reaped(pid: int) -> Exit | None:
 def spawn(
     command: Sequence[str],
     *,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | Callable[[int, int], Mapping[str, str]] | None = None,
     apart: bool = False,
 ) -> Agent:
     """Start the agent in its own process group and this working directory.
 
     Args:
         command: The agent's command; looked up on this process' PATH.
-        environment: The agent's whole environment, if it is not this process'.
+        environment: The agent's whole environment, if it is not this process'; or what returns it
+            for the descriptors that become the agent's stdin and stdout.
         apart: It inherits nothing: it gets a session of its own and so no terminal, no open
             descriptors, and pipes of the default size.
 
@@ -148,7 +149,11 @@ def spawn(
             os.set_blocking(fd, False)
         pid = _spawned(
             list(command),
-            os.environ if environment is None else environment,
+            environment(stdin_read, stdout_write)
+            if callable(environment)
+            else os.environ
+            if environment is None
+            else environment,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, stdin_read, 0),
                 (os.POSIX_SPAWN_DUP2, stdout_write, 1),

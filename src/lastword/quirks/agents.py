@@ -23,6 +23,8 @@ class AgentRow(Quirk, frozen=True, kw_only=True):
             or of a member that is null.
         sentences: the same by parts of a sentence of its own, all of which must occur: lower case,
             single spaces. Each with what it means.
+        observed: the runtime in which its requests were seen by the observer, with its version;
+            empty where that was not tried, or shows nothing.
     """
 
     part: str
@@ -30,6 +32,7 @@ class AgentRow(Quirk, frozen=True, kw_only=True):
     codes: tuple[tuple[int, tuple[str, str | None, str | None]], ...] = ()
     words: dict[str, tuple[str, str | None]] = {}  # noqa: RUF012 - msgspec copies it
     sentences: tuple[tuple[tuple[str, ...], tuple[str, str | None]], ...] = ()
+    observed: str = ""
 
 
 ROWS = rows("agents", AgentRow)
@@ -43,6 +46,11 @@ def agent_key(name: str | None) -> str | None:
     lower = name[:MAX_NAME_CHARS].lower()
     bare = "".join(char for char in lower if char.isascii() and char.isalnum())
     return next((row.name for row in ROWS if row.part in bare), None)
+
+
+def is_observed(key: str) -> bool:
+    """Return whether the observer was tried with this agent, and saw its requests."""
+    return any(row.observed for row in ROWS if row.name == key)
 
 
 _PROGRAMS = {program: row.name for row in ROWS for program in row.programs}

@@ -89,7 +89,7 @@ class PollLoop:
         self.stderr: StderrWriter = console.stderr
         self.relay: Relay = Relay(connection, self.to_client, self.to_agent, note)
         self.beside: Sources | None = None
-        """A source with a descriptor of its own besides the pipes."""
+        """Sources with descriptors of their own besides the pipes."""
         self.before_client: Callable[[float], object] | None = None
         """Called with the time before the client's bytes are taken in."""
         self.client_open: bool = True
@@ -200,6 +200,8 @@ class PollLoop:
             interest[self.stderr.fd] = POLLOUT
         if self.beside is not None and self.beside.fd >= 0:
             interest[self.beside.fd] = self.beside.poll_events
+        if self.beside is not None and self.beside.observer_fd >= 0:
+            interest[self.beside.observer_fd] = POLLIN
         if self.to_client.broken or self.to_client.closed:
             del interest[self.to_client.fd]
         if interest != self._interest:
@@ -227,6 +229,9 @@ class PollLoop:
 
     def _dispatch(self, fd: int, events: int, now: float) -> None:
         if fd == self._agent_fd and self.agent_open:
+            if self.beside is not None and self.beside.observer_fd >= 0:
+                # What its runtime has reported before explains an answer.
+                self.beside.read_observer(now, at_once=True)
             self.read_agent(now)
         elif fd == self._client_fd and self.client_open:
             self._read_client(now)
@@ -243,6 +248,8 @@ class PollLoop:
             self.stderr.flush()
         elif self.beside is not None and fd == self.beside.fd:
             self.beside.ready(now)
+        elif self.beside is not None and fd == self.beside.observer_fd:
+            self.beside.read_observer(now)
 
     def _stand_still(self, seconds: float) -> None:
         """Move the clocks by the time that this process, and so the agent, stood still.

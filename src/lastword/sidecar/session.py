@@ -102,7 +102,7 @@ class Sidecar:
             self._loop,
             settings.start,
             self._console,
-            enabled=options.evidence == "auto",
+            enabled=options.evidence != "wire",
             own_journals=settings.own_journals,
         )
         self._loop.beside = self._sources
@@ -232,6 +232,7 @@ class Sidecar:
         for child in (self._child, *self._past):
             child.stop.finish()
             child.dismiss_guardian()
+        self._sources.close()
         self._release_client()
         self._close_ledger(LEDGER_SECONDS)
         if self._recorder is not None:

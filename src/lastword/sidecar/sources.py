@@ -1,4 +1,4 @@
-"""The sources beside the pipes: an agent's journals and events, and when to look at them.
+"""The sources beside the pipes: an agent's journals, events and runtime, and when to look at them.
 
 Owns the schedule: each second while an open turn has been silent for a second or more, and before
 one of the core's timers takes effect; and what a look may cost. A look at all sessions is made in
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lastword.core.link.effects import Effect
     from lastword.core.link.evidence import Hint, SilentTurn
     from lastword.core.link.failopen import FailOpen
+    from lastword.observer.requests import ModelRequests
     from lastword.quirks.journals import JournalRow
     from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.console import Console
@@ -113,6 +114,7 @@ class Sources:
         "_loop",
         "_marked",
         "_own_journals",
+        "_requests",
         "_searched_at",
         "_silences",
         "_start",
@@ -139,6 +141,8 @@ class Sources:
         self._agent: str | None = None
         """The name of the agent that the journals belong to."""
         self._events: EventStream | None = None
+        self._requests: ModelRequests | None = None
+        """What the agent's runtime has reported, once it has."""
         self._silences: SilenceLooks | None = None
         self._failures = late_modules.LateModules(late_modules.FAILURE)
         self._connections: dict[int, int] = {}
@@ -160,8 +164,12 @@ class Sources:
 
     def note(self, kind: Kind, now: float) -> None:
         """Note that an agent is ready, or that a turn begins."""
+        if kind is Kind.AGENT_STARTED:
+            self._requests = None
         if self._start is None or kind not in _BEGINNINGS:
             return
+        if kind is Kind.AGENT_READY:
+            self._start.note_ready()
         if kind is Kind.AGENT_READY or (self._start.port is not None and self.fd < 0):
             # As soon as the current frame has been passed on.
             self.due = now
@@ -269,6 +277,7 @@ class Sources:
     def _look(self, now: float, seconds: float, *, for_timer: bool = False) -> bool:
         """Go on with a look, or begin one, for a slice of time; return whether it is over."""
         self._look_at_events(now)
+        self._look_at_requests(now, at_once=False)
         if self._looking is None:
             self._looking = self._steps(now, seconds)
         if self._go_on(self._looking, now):
@@ -288,6 +297,7 @@ class Sources:
                 self._failures.loaded()
         else:
             self.due = None
+        self._wake_for_requests()
         return self._looking is None
 
     def _steps(self, now: float, seconds: float) -> Generator[Hint | None]:
@@ -324,6 +334,11 @@ class Sources:
         silent = self._connection.silent_turns(now, seconds)
         if not silent:
             return
+        inside = self._requests if len(silent) == 1 else None
+        began_at = silent[0].began_at
+        if inside is not None and (cause := inside.silence(began_at, now)) is not None:
+            self._connection.receive_silence(cause, now)
+            return
         if self._silences is None:
             if not late_modules.LateModules(late_modules.SILENCE).loaded():
                 return
@@ -335,6 +350,8 @@ class Sources:
         is_due = self._silences.is_due(now, for_timer=for_timer)
         if start is not None and start.group and is_due:
             cause = self._silences.look(start.group, silent, now, port=start.port)
+            if cause is None and inside is not None:
+                cause = inside.idleness(began_at, now)
             self._connection.receive_silence(cause, now)
 
     def _apply(self, hints: Sequence[Hint], now: float) -> None:
@@ -362,9 +379,51 @@ class Sources:
             self._without(error)
 
     def close(self) -> None:
-        """Close the stream: an agent may wait for its end before it exits."""
+        """Close the stream and the pipe: an agent may wait for its end before it exits."""
         if self._events is not None:
             self._events.close()
+        if self._start is not None and self._start.observer is not None:
+            self._start.observer.close()
+
+    # --- the agent's runtime
+
+    @property
+    def observer_fd(self) -> int:
+        """Return the descriptor of what the runtime reports, -1 if there is none."""
+        observer = None if self._start is None else self._start.observer
+        return -1 if observer is None else observer.fd
+
+    def read_observer(self, now: float, *, at_once: bool = False) -> None:
+        """Read what the runtime has reported; nothing of it waits for more if `at_once`."""
+        try:
+            observer = None if self._start is None else self._start.observer
+            lines = observer.read() if observer is not None else []
+            if lines and self._requests is None:
+                # Loaded for an agent that is observed: it has just started.
+                from lastword.observer.requests import ModelRequests  # noqa: PLC0415
+
+                self._requests = ModelRequests()
+            if self._requests is not None:
+                began_at = self._last_prompt_at(now)
+                for line in lines:
+                    self._apply(self._requests.receive(line, now, began_at), now)
+                self._look_at_requests(now, at_once=at_once)
+                self._wake_for_requests()
+        except Exception as error:  # noqa: BLE001 - as in `look`
+            self._without(error)
+
+    def _look_at_requests(self, now: float, *, at_once: bool) -> None:
+        if self._requests is not None:
+            self._apply(self._requests.look(now, at_once=at_once), now)
+
+    def _wake_for_requests(self) -> None:
+        due = None if self._requests is None else self._requests.due
+        if due is not None and (self.due is None or due < self.due):
+            self.due = due
+
+    def _last_prompt_at(self, now: float) -> float:
+        turns = self._connection.silent_turns(now, 0.0)
+        return max((turn.began_at for turn in turns), default=0.0)
 
     def _look_at_events(self, now: float) -> None:
         if self._events is not None:

@@ -152,20 +152,20 @@ def test_a_stream_of_a_strangers_changes_nothing(opencode: Callable[..., Sidecar
 
 
 @every(
-    ("command", "watched", "may"),
+    ("command", "evidence", "may"),
     [
-        (["opencode", "acp"], True, True),
-        (["opencode", "acp", "--port", "0"], True, False),
-        (["opencode", "acp", "--port=0"], True, False),
-        (["opencode", "serve"], True, False),
-        (["opencode", "acp"], False, False),
-        (["another-agent", "acp"], True, False),
+        (["opencode", "acp"], "auto", True),
+        (["opencode", "acp", "--port", "0"], "auto", False),
+        (["opencode", "acp", "--port=0"], "auto", False),
+        (["opencode", "serve"], "auto", False),
+        (["opencode", "acp"], "wire", False),
+        (["another-agent", "acp"], "auto", False),
     ],
 )
 def test_a_port_is_added_where_none_is_given_and_one_is_wanted(
-    command: list[str], watched: bool, may: bool
+    command: list[str], evidence: str, may: bool
 ) -> None:
-    assert AgentStart(command, watched=watched).may_have_port is may
+    assert AgentStart(command, evidence).may_have_port is may
 
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"

@@ -24,6 +24,7 @@ def cause(of: Cause = Cause.PROVIDER, **members: Any) -> SilenceCause:
     ("of", "type_", "reason"),
     [
         (Cause.PROVIDER, "timeout", "provider_silent"),
+        (Cause.STREAM, "timeout", "provider_silent"),
         (Cause.UNREACHABLE, "network", "provider_unreachable"),
         (Cause.TRIES, "agent_stalled", "first_update_timeout"),
         (Cause.BUSY, "agent_stalled", "first_update_timeout"),
@@ -105,6 +106,11 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
     ("of", "words"),
     [
         (cause(), "The model provider has not answered for 48 s."),
+        (
+            cause(Cause.STREAM),
+            "The model provider's answer has stopped: nothing more has come for 48 s",
+        ),
+        (cause(Cause.IDLE), "The agent has not asked the model provider for 48 s."),
         (cause(Cause.TRIES, tries=4), "The agent has sent its request 4 times and keeps trying."),
         (cause(Cause.UNREACHABLE), "The agent has been trying to connect to the model provider"),
         (cause(Cause.TOOL, program="npm test"), '"npm test" has been running for 48 s.'),
@@ -118,6 +124,35 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
 )
 def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:
     assert sentence_of_silence(of, 48.0).startswith(words)
+
+
+def test_what_the_runtime_itself_says_of_the_provider_is_reported_after_20_seconds() -> None:
+    wire = linked({"session": {"notices": {}}})
+    began = wire.now
+    wire.core.receive_silence(cause(since=began + 5, is_certain=True), began)
+    wire.time(began + 24)
+    assert notices(wire) == []
+    wire.time(began + 25)
+    assert notices(wire) == ["The model provider has not answered for 20 s."]
+
+
+@every(("is_certain", "after"), [(False, 40), (True, 10)])
+def test_a_silence_is_reported_when_the_user_wants_it(is_certain: bool, after: int) -> None:
+    wire = linked({"session": {"notices": {}}}, warn_after_seconds=after)
+    began = wire.now
+    wire.core.receive_silence(cause(since=began, is_certain=is_certain), began)
+    wire.time(began + after - 1)
+    assert notices(wire) == []
+    wire.time(began + after)
+    assert notices(wire) == [f"The model provider has not answered for {after} s."]
+
+
+def test_an_agent_with_a_tool_at_work_is_not_idle() -> None:
+    wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
+    wire.agent(tool_call("in_progress"))
+    wire.core.receive_silence(cause(Cause.IDLE, since=wire.now), wire.now)
+    wire.time(wire.now + 60)
+    assert notices(wire) == ['The tool "Build" has been running for 30 s.']
 
 
 def test_each_cause_counts_as_somebodys() -> None:

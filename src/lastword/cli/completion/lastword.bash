@@ -58,7 +58,7 @@ _lastword_value() {
     'run --silent-success') kind=words words='error pass' ;;
     'run --warn-after') kind=nothing ;;
     'run --show-retries') kind=words words='auto off' ;;
-    'run --evidence') kind=words words='auto wire' ;;
+    'run --evidence') kind=words words='auto inside beside wire' ;;
     'run --restart') kind=words words='on-crash never' ;;
     'run --retry') kind=nothing ;;
     'run --retry-wait-limit') kind=nothing ;;
@@ -154,7 +154,7 @@ _lastword_value() {
     'gateway --silent-success') kind=words words='error pass' ;;
     'gateway --warn-after') kind=nothing ;;
     'gateway --show-retries') kind=words words='auto off' ;;
-    'gateway --evidence') kind=words words='auto wire' ;;
+    'gateway --evidence') kind=words words='auto inside beside wire' ;;
     'gateway --restart') kind=words words='on-crash never' ;;
     'gateway --retry') kind=nothing ;;
     'gateway --retry-wait-limit') kind=nothing ;;

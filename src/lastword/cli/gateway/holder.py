@@ -85,7 +85,7 @@ class LinkedAgent:
         """Start the agent; where that fails, its link answers in its place."""
         options = self._options
         agent = failure = None
-        start = AgentStart(options.command, watched=options.values["evidence"] == "auto")
+        start = AgentStart(options.command, str(options.values["evidence"]))
         try:
             agent = start.spawn()
         except OSError as error:

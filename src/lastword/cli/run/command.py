@@ -82,7 +82,7 @@ def _relay(options: RunOptions) -> int:
     agent: Agent | None = None
     guardian: Guardian | None = None
     failure: OSError | None = None
-    start = AgentStart(options.command, watched=options.values["evidence"] == "auto")
+    start = AgentStart(options.command, str(options.values["evidence"]))
     try:
         agent = start.spawn()
     except OSError as error:

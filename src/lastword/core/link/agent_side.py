@@ -469,7 +469,7 @@ def _error_passes(
 def event_for(link: Link) -> wire.OptInEvent | None:
     """Return what this agent can be asked for."""
     options = link.options
-    if options.evidence != "auto" or options.in_process or link.events_refused:
+    if options.evidence == "wire" or options.in_process or link.events_refused:
         return None
     key = agent_key(link.agent.name)
     return next((row for row in wire.OPT_IN_EVENTS if row.agent == key), None)

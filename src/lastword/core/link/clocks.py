@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link, OpenRequest
 
+PROVIDER_SECONDS = 20.0
+"""How long a request to the model provider may be open without a byte before that is reported."""
+
 DONE_SECONDS = 60.0
 """How long after its last words and its usage an agent's answer is late."""
 
@@ -331,7 +334,7 @@ def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
         and reason in decision.WATCHDOG
         and cause.since - began <= now - cause.since
     ):
-        if cause.cause is Cause.PROVIDER:
+        if cause.cause in {Cause.PROVIDER, Cause.STREAM}:
             return failures.own_failure(ErrorType.TIMEOUT, decision.PROVIDER_SILENT)
         if cause.cause is Cause.UNREACHABLE:
             return failures.own_failure(ErrorType.NETWORK, decision.PROVIDER_UNREACHABLE)
@@ -343,6 +346,8 @@ def note_silence(link: Link, cause: SilenceCause | None) -> None:
     turns = link.open_turns()
     for turn in turns:
         turn_cause = cause if len(turns) == 1 else None
+        if turn_cause is not None and turn_cause.cause is Cause.IDLE and turn.session.tools:
+            turn_cause = None
         # A tool that the agent has announced is timed by its own entries.
         counts = turn_cause is not None and not _tool_running(turn.session)
         wait = FACTS_OF_SILENCE[turn_cause.cause] if turn_cause and counts else None
@@ -366,6 +371,9 @@ def _warning(link: Link, session: Session) -> float | None:
         reported = all(turn.done_reported for turn in session.turns)
         return None if reported else session.progress_at + DONE_SECONDS
     if any(turn.state in AT_WORK and not turn.warned for turn in session.turns):
+        cause = _silence_of(session)
+        if cause is not None and cause.is_certain:
+            after = min(after, max(cause.since - session.progress_at, 0.0) + PROVIDER_SECONDS)
         return session.progress_at + after
     return None
 

@@ -55,6 +55,8 @@ class HintSource(IntEnum):
     """A stream of events that the agent serves."""
     JOURNAL = 5
     """A file that the agent writes: it has the provider's own words."""
+    OBSERVER = 6
+    """The agent's own runtime, which has sent the request."""
 
 
 class Hint(msgspec.Struct, frozen=True, kw_only=True):

@@ -464,6 +464,10 @@ class Cause(StrEnum):
     """The agent's process is stopped, as by a debugger or Ctrl-Z."""
     DISK = "disk"
     """The agent's process waits for a disk."""
+    STREAM = "stream"
+    """The model provider has begun its answer, and no more of it comes."""
+    IDLE = "idle"
+    """The agent's runtime has no request to a model provider open, and no tool runs."""
     DONE = "done"
     """Its last words and its usage have come, and its answer has not."""
 
@@ -472,11 +476,13 @@ FACTS_OF_SILENCE: dict[Cause, str] = {
     Cause.PROVIDER: "provider_seconds",
     Cause.TRIES: "provider_seconds",
     Cause.UNREACHABLE: "provider_seconds",
+    Cause.STREAM: "provider_seconds",
     Cause.TOOL: "tool_seconds",
     Cause.MCP_SERVER: "tool_seconds",
     Cause.BUSY: "agent_seconds",
     Cause.STOPPED: "agent_seconds",
     Cause.DISK: "agent_seconds",
+    Cause.IDLE: "agent_seconds",
     Cause.DONE: "agent_seconds",
 }
 """The fact of a turn's end that counts each cause's time."""
@@ -490,12 +496,14 @@ class SilenceCause(msgspec.Struct, frozen=True, kw_only=True):
         since: when that began, by the clock of `now`.
         program: the program's name, of a tool.
         tries: how many requests were sent, of silent tries.
+        is_certain: whether the agent's runtime itself says so.
     """
 
     cause: Cause
     since: float
     program: str | None = None
     tries: int | None = None
+    is_certain: bool = False
 
 
 def sentence_of_silence(cause: SilenceCause, now: float) -> str:
@@ -508,6 +516,10 @@ def sentence_of_silence(cause: SilenceCause, now: float) -> str:
             return f"The agent has sent its request {cause.tries} times and keeps trying."
         case Cause.UNREACHABLE:
             return f"The agent has been trying to connect to the model provider for {span}."
+        case Cause.STREAM:
+            return f"The model provider's answer has stopped: nothing more has come for {span}."
+        case Cause.IDLE:
+            return f"The agent has not asked the model provider for {span}."
         case Cause.TOOL:
             program = plain_program(cause.program)
             name = f'"{program}"' if program else "A program"

@@ -229,9 +229,10 @@ fallback auto|RUNGS =auto
 silent-success error|pass =error
     what to do with a turn that ends as a success without output: make it an error, or let it
     pass
-evidence auto|wire =auto
-    where to look for the cause of a failure: auto also reads the agent's logs and events, wire
-    only its output
+evidence auto|inside|beside|wire =auto
+    where to look for the cause of a failure: wire is the agent's output alone, beside also its
+    logs and events, inside also its runtime's requests to the model provider (Node, Bun, Python);
+    auto is inside for agents with which it was tried, and beside for others
 show-retries auto|off =auto project-safe
     show a line in the conversation while the agent retries; auto does so for clients that
     cannot show retries otherwise

@@ -65,8 +65,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             goes on that failed of its model or its provider. Only for `lastword run`.
         fallback_stays: the following turns keep that model.
         silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
-        evidence: `auto` also looks for the cause of a failure outside the pipes; `wire` does not.
-            Only for `lastword run`.
+        evidence: `wire` looks for the cause of a failure in the agent's output alone, `beside` also
+            in its logs and events, `inside` also in its runtime; `auto` chooses by the agent. Only
+            for `lastword run`.
         show_retries: `auto` reports retries as a thought in the conversation to a client that
             shows them in no other way; `off` does not.
         record: `False` keeps no record; a text keeps it in that folder. Only for agents in process.

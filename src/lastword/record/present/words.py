@@ -286,6 +286,8 @@ _CAUSES = {
     "provider": "the model provider has not answered",
     "tries": "the request was sent {tries} times",
     "unreachable": "no connection to the model provider",
+    "stream": "the model provider's answer has stopped",
+    "idle": "the agent has not asked the model provider",
     "tool": "{program} has been running",
     "mcp_server": "a server on this machine has not answered",
     "busy": "the agent itself is busy",

@@ -1,0 +1,253 @@
+"""The requests that an agent has sent to a model provider, and what is known by them.
+
+Owns the meaning of the observer's reports: which failed, why, whether one is a retry, and what a
+silent agent waits for. Takes reports and a time, and gives back hints and causes; no I/O. A request
+that the agent ends itself has not failed, unless the provider had not answered for a long time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.classify import Verdict, classify, own_failure
+from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType
+from lastword.core.link.decision import PROVIDER_SILENT
+from lastword.core.link.evidence import Hint, HintSource
+from lastword.core.link.facts import Cause, SilenceCause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_OPEN = 256
+"""Requests remembered as open; the oldest goes for a new one."""
+
+REFUSED_STATUS = 400
+BODY_SECONDS = 0.3
+"""How long a refusal waits for its body, which says more than its status."""
+
+SILENT_SECONDS = 2.0
+"""An open request is why an agent is silent if nothing has come for this long."""
+
+IDLE_SECONDS = 20.0
+"""An agent that has asked nothing for this long is not between two requests."""
+
+GIVEN_UP_SECONDS = 10.0
+"""An agent that ends an unanswered request after this long has waited in vain."""
+
+MAX_ATTEMPT = 10_000
+_ENDED_BY_AGENT = frozenset({"AbortError", "CancelledError", "GeneratorExit", "KeyboardInterrupt"})
+
+
+class ProviderRequest(msgspec.Struct):
+    """A request to a model.
+
+    Attributes:
+        host: where it was sent, with a port that is not the usual one.
+        path: its path, without a query.
+        began_at: when it was sent.
+        attempt: its number; the first was 1.
+        status: the answer's, once it has come.
+        status_at: when that was.
+        headers: what the answer says of waits and limits.
+        last_at: when something last came, or it was sent.
+        body: how a refusal begins, `None` if it has not come.
+    """
+
+    host: str
+    path: str
+    began_at: float
+    attempt: int
+    status: int | None = None
+    status_at: float = 0.0
+    headers: dict[str, str] = {}
+    last_at: float = 0.0
+    body: str | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Return whether its answer is a failure."""
+        return self.status is not None and self.status >= REFUSED_STATUS
+
+
+class ModelRequests:
+    """An agent's requests to its model provider, as its runtime reports them."""
+
+    __slots__ = ("_attempt", "_began_at", "_ended_at", "_failed", "_open", "_refused", "runtimes")
+
+    def __init__(self) -> None:
+        self.runtimes: dict[int, str] = {}
+        """The runtime of each process that has loaded the observer."""
+        self._open: dict[tuple[int, int], ProviderRequest] = {}
+        self._refused: dict[tuple[int, int], ProviderRequest] = {}
+        """Those whose refusal may still get a body."""
+        self._failed: ProviderRequest | None = None
+        """The last that failed, until another one succeeds."""
+        self._began_at = 0.0
+        """When the turn began in which it was."""
+        self._ended_at: float | None = None
+        """When the last one ended, `None` if there was none."""
+
+    @property
+    def due(self) -> float | None:
+        """When a refusal is reported without its body."""
+        return min((each.status_at + BODY_SECONDS for each in self._refused.values()), default=None)
+
+    def receive(self, line: bytes, now: float, turn_began_at: float) -> list[Hint]:
+        """Take in a report; return what it says of failed requests.
+
+        Args:
+            line: The report.
+            now: When it came.
+            turn_began_at: When the last turn began: its requests are counted from 1.
+        """
+        try:
+            report = msgspec.json.decode(line)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return []
+        if not isinstance(report, dict):
+            return []
+        event, pid, number = (report.get(name) for name in ("event", "pid", "id"))
+        if not isinstance(pid, int):
+            return []
+        if event == "start":
+            self.runtimes[pid] = f"{report.get('runtime')} {report.get('version')}"
+            return []
+        if not isinstance(number, int):
+            return []
+        if event == "request":
+            return list(self._begin((pid, number), report, now, turn_began_at))
+        key = (pid, number)
+        if key in self._refused and event in {"body", "end", "error"}:
+            request = self._refused.pop(key)
+            request.body = _text(report.get("text")) or request.body
+            return self._fail(request, _verdict_of(request), request.status_at)
+        opened = self._open.get(key)
+        return [] if opened is None else self._note(key, opened, report, now)
+
+    def _begin(
+        self, key: tuple[int, int], report: dict[str, Any], now: float, turn_began_at: float
+    ) -> Iterator[Hint]:
+        if report.get("model") is not True:
+            return
+        for each in list(self._refused):
+            refused = self._refused.pop(each)
+            yield from self._fail(refused, _verdict_of(refused), refused.status_at)
+        failed = self._failed
+        if failed is not None and failed.began_at < turn_began_at:
+            failed = self._failed = None
+        path = _text(report.get("path")) or ""
+        again = failed is not None and failed.path == path
+        attempt = failed.attempt + 1 if failed is not None and again else 1
+        if len(self._open) >= MAX_OPEN:
+            del self._open[next(iter(self._open))]
+        self._open[key] = ProviderRequest(
+            host=_text(report.get("host")) or "",
+            path=path,
+            began_at=now,
+            attempt=min(attempt, MAX_ATTEMPT),
+            last_at=now,
+        )
+
+    def _note(
+        self, key: tuple[int, int], request: ProviderRequest, report: dict[str, Any], now: float
+    ) -> list[Hint]:
+        event, status = report.get("event"), report.get("status")
+        request.last_at = now
+        if event == "status" and isinstance(status, int):
+            headers = report.get("headers")
+            request.status, request.status_at = status, now
+            request.headers = headers if isinstance(headers, dict) else {}
+            if request.is_refused:
+                self._refused[key] = self._open.pop(key)
+        elif event == "end":
+            del self._open[key]
+            self._ended_at, self._failed = now, None
+        elif event == "error":
+            del self._open[key]
+            verdict = _verdict_of_end(request, report, now)
+            if verdict is not None:
+                return self._fail(request, verdict, now)
+            self._ended_at = now
+        return []
+
+    def look(self, now: float, *, at_once: bool = False) -> list[Hint]:
+        """Return the refusals whose bodies have not come in time, or all of them `at_once`."""
+        late = [
+            key
+            for key, each in self._refused.items()
+            if at_once or each.status_at + BODY_SECONDS <= now
+        ]
+        hints: list[Hint] = []
+        for key in late:
+            request = self._refused.pop(key)
+            hints += self._fail(request, _verdict_of(request), request.status_at)
+        return hints
+
+    def silence(self, turn_began_at: float, now: float) -> SilenceCause | None:
+        """Return why an agent is silent that has a request open; `None` if it has none."""
+        waits = [each for each in self._open.values() if each.began_at >= turn_began_at]
+        if not waits:
+            return None
+        last = max(waits, key=lambda each: each.last_at)
+        if now - last.last_at < SILENT_SECONDS:
+            return None
+        cause = Cause.PROVIDER if last.status is None else Cause.STREAM
+        return SilenceCause(cause=cause, since=last.last_at, is_certain=True)
+
+    def idleness(self, turn_began_at: float, now: float) -> SilenceCause | None:
+        """Return that a silent agent has had no request open for long in a turn that had one."""
+        ended_at = self._ended_at
+        if self._open or self._refused or ended_at is None or ended_at < turn_began_at:
+            return None
+        if now - ended_at < IDLE_SECONDS:
+            return None
+        return SilenceCause(cause=Cause.IDLE, since=ended_at)
+
+    def _fail(self, request: ProviderRequest, verdict: Verdict, at: float) -> list[Hint]:
+        self._ended_at = at
+        if any(each.status is not None for each in self._open.values()):
+            # The turn's own answer is on its way: this was a title's or a summary's.
+            return []
+        self._failed = request
+        return [
+            Hint(
+                source=HintSource.OBSERVER,
+                verdict=verdict,
+                attribution=Attribution.PROVEN,
+                at_seconds=at,
+                attempt=request.attempt + 1,
+                # Nothing is known of what the agent does next, but by what it has done.
+                goes_on=None if verdict.retryable or request.attempt > 1 else False,
+                may_go_on=verdict.retryable,
+            )
+        ]
+
+
+def _verdict_of(request: ProviderRequest) -> Verdict:
+    body: Any = request.body
+    with contextlib.suppress(ValueError, RecursionError):  # it is a page, or cut short
+        body = json.loads(body) if body else None
+    return classify(
+        {"http_status": request.status, "headers": request.headers, "body": body, "message": None}
+    )
+
+
+def _verdict_of_end(request: ProviderRequest, report: dict[str, Any], now: float) -> Verdict | None:
+    """Return why a request ended without a whole answer, `None` if the agent wanted it to."""
+    name, code = _text(report.get("name")), _text(report.get("code"))
+    if name in _ENDED_BY_AGENT:
+        in_vain = request.status is None and now - request.began_at >= GIVEN_UP_SECONDS
+        return own_failure(ErrorType.TIMEOUT, PROVIDER_SILENT) if in_vain else None
+    phase = "connect" if request.status is None else "stream"
+    verdict = classify({"exception_class": name or "", "code": code, "phase": phase})
+    if verdict.type in UNDECIDED:
+        return own_failure(ErrorType.NETWORK, "connection_lost")
+    return verdict
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

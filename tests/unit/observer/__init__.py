@@ -1,0 +1,1 @@
+"""What an agent's runtime reports of its requests to a model provider."""

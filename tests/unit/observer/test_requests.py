@@ -1,0 +1,277 @@
+"""The requests that an agent's runtime reports: what failed, what is a retry, what is awaited."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.failure.taxonomy import Attribution, ErrorType
+from lastword.core.link.evidence import Hint, HintSource
+from lastword.core.link.facts import Cause
+from lastword.observer.requests import MAX_OPEN, ModelRequests
+from tests.kit.rows import every
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CHAT = "/v1/chat/completions"
+TURN = 100.0
+
+
+class Runtime:
+    """The reports of one process, and what was made of them."""
+
+    def __init__(self) -> None:
+        self.requests = ModelRequests()
+        self.hints: list[Hint] = []
+        self.now = TURN
+        self.began_at = TURN
+
+    def report(self, event: str, number: int = 1, **members: Any) -> None:
+        report = {"pid": 7, "event": event, "id": number, **members}
+        self.line(json.dumps(report).encode())
+
+    def line(self, line: bytes) -> None:
+        self.hints += self.requests.receive(line, self.now, self.began_at)
+
+    def request(self, number: int = 1, path: str = CHAT, **members: Any) -> None:
+        members = {
+            "method": "POST",
+            "host": "api.example.com",
+            "path": path,
+            "model": True,
+        } | members
+        self.report("request", number, **members)
+
+    def refuse(self, number: int, status: int, body: str = "", **headers: str) -> None:
+        self.request(number)
+        self.report("status", number, status=status, headers=headers)
+        self.report("body", number, text=body)
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self.hints += self.requests.look(self.now)
+
+    @property
+    def types(self) -> list[ErrorType]:
+        return [hint.verdict.type for hint in self.hints]
+
+
+@every(
+    ("status", "body", "type_"),
+    [
+        (429, '{"error": {"type": "rate_limit_error", "message": "Slow down"}}', "rate_limit"),
+        (429, '{"error": {"code": "insufficient_quota", "message": "no more"}}', "budget"),
+        (502, "<html><h1>Bad gateway</h1></html>", "provider_unavailable"),
+        (401, "", "auth"),
+        (400, '{"error": {"code": "context_length_exceeded"}}', "context_overflow"),
+        (529, '{"error": {"type": "overloaded_error"', "provider_unavailable"),
+    ],
+)
+def test_a_refusal_is_typed_by_its_status_and_its_body(status: int, body: str, type_: str) -> None:
+    runtime = Runtime()
+    runtime.refuse(1, status, body)
+    (hint,) = runtime.hints
+    assert (hint.verdict.type, hint.verdict.http_status) == (type_, status)
+    assert (hint.source, hint.attribution) == (HintSource.OBSERVER, Attribution.PROVEN)
+    assert (hint.attempt, hint.at_seconds, hint.session_id) == (2, TURN, None)
+
+
+@every(
+    ("name", "code", "type_"),
+    [
+        ("TypeError", "ECONNREFUSED", "network"),
+        ("TypeError", "UND_ERR_HEADERS_TIMEOUT", "timeout"),
+        ("ReadTimeout", None, "timeout"),
+        ("SomethingElse", None, "network"),
+    ],
+)
+def test_a_request_that_fails_without_an_answer_is_typed_by_its_error(
+    name: str, code: str | None, type_: str
+) -> None:
+    runtime = Runtime()
+    runtime.request()
+    runtime.report("error", name=name, code=code)
+    assert runtime.types == [type_]
+
+
+def test_the_header_with_the_wait_is_read() -> None:
+    runtime = Runtime()
+    runtime.refuse(1, 429, **{"retry-after": "17"})
+    assert runtime.hints[0].verdict.retry_after_seconds == 17
+
+
+def test_a_refusal_waits_a_moment_for_its_body() -> None:
+    runtime = Runtime()
+    runtime.request()
+    runtime.report("status", status=503)
+    runtime.wait(0.29)
+    assert runtime.hints == []
+    assert runtime.requests.due is not None
+    runtime.wait(0.02)
+    assert runtime.types == ["provider_unavailable"]
+    assert runtime.hints[0].at_seconds == TURN
+    assert runtime.requests.due is None
+    runtime.report("body", text='{"error": {"code": "insufficient_quota"}}')
+    assert len(runtime.hints) == 1
+
+
+def test_a_refusal_without_a_body_is_reported_before_the_agent_says_anything() -> None:
+    runtime = Runtime()
+    runtime.request()
+    runtime.report("status", status=503)
+    assert len(runtime.requests.look(runtime.now, at_once=True)) == 1
+
+
+def test_tries_are_counted_until_one_succeeds() -> None:
+    runtime = Runtime()
+    runtime.refuse(1, 503)
+    runtime.refuse(2, 503)
+    runtime.request(3)
+    runtime.report("status", 3, status=200)
+    runtime.report("end", 3)
+    runtime.refuse(4, 503)
+    assert [hint.attempt for hint in runtime.hints] == [2, 3, 2]
+
+
+def test_a_turn_counts_its_own_tries() -> None:
+    runtime = Runtime()
+    runtime.refuse(1, 503)
+    runtime.now = runtime.began_at = TURN + 60
+    runtime.refuse(2, 503)
+    assert [hint.attempt for hint in runtime.hints] == [2, 2]
+
+
+def test_another_request_after_a_failure_is_not_a_retry_of_it() -> None:
+    runtime = Runtime()
+    runtime.request(1, "/v1/responses")
+    runtime.report("status", 1, status=404)
+    runtime.report("end", 1)
+    runtime.request(2)
+    runtime.report("status", 2, status=503)
+    runtime.report("end", 2)
+    assert [hint.attempt for hint in runtime.hints] == [2, 2]
+
+
+@every(
+    ("statuses", "goes_on"),
+    [
+        ([503], [None]),
+        # Nobody expects it to be tried again, until it is.
+        ([401], [False]),
+        ([401, 401], [False, None]),
+    ],
+)
+def test_what_the_agent_does_next_is_not_known(
+    statuses: list[int], goes_on: list[bool | None]
+) -> None:
+    runtime = Runtime()
+    for number, status in enumerate(statuses):
+        runtime.refuse(number, status)
+    assert [hint.goes_on for hint in runtime.hints] == goes_on
+
+
+def test_a_failure_beside_an_answer_that_comes_says_nothing_of_the_turn() -> None:
+    runtime = Runtime()
+    runtime.request(1)
+    runtime.report("status", 1, status=200)
+    runtime.refuse(2, 429)
+    assert runtime.hints == []
+
+
+def test_a_request_that_the_agent_ends_has_not_failed_unless_it_had_waited_in_vain() -> None:
+    runtime = Runtime()
+    runtime.request(1)
+    runtime.now += 9
+    runtime.report("error", 1, name="AbortError")
+    assert runtime.hints == []
+    runtime.request(2)
+    runtime.now += 60
+    runtime.report("error", 2, name="AbortError")
+    (hint,) = runtime.hints
+    assert (hint.verdict.type, hint.verdict.reason) == ("timeout", "provider_silent")
+
+
+def test_a_request_to_something_else_proves_nothing() -> None:
+    runtime = Runtime()
+    runtime.request(1, "/telemetry", model=None)
+    runtime.report("status", 1, status=503)
+    runtime.report("body", 1, text="down")
+    runtime.wait(60)
+    assert runtime.hints == []
+    assert runtime.requests.silence(TURN, runtime.now) is None
+
+
+def test_an_open_request_is_why_the_agent_is_silent() -> None:
+    runtime = Runtime()
+    runtime.request()
+    assert runtime.requests.silence(TURN, TURN + 1) is None
+    cause = runtime.requests.silence(TURN, TURN + 30)
+    assert cause is not None
+    assert (cause.cause, cause.since, cause.is_certain) == (Cause.PROVIDER, TURN, True)
+
+
+def test_an_answer_that_stops_is_why_the_agent_is_silent() -> None:
+    runtime = Runtime()
+    runtime.request()
+    runtime.report("status", status=200)
+    runtime.now += 5
+    runtime.report("progress")
+    cause = runtime.requests.silence(TURN, TURN + 30)
+    assert cause is not None
+    assert (cause.cause, cause.since) == (Cause.STREAM, TURN + 5)
+
+
+def test_a_request_of_an_earlier_turn_is_not_why_this_one_is_silent() -> None:
+    runtime = Runtime()
+    runtime.request()
+    assert runtime.requests.silence(TURN + 1, TURN + 30) is None
+
+
+def test_an_agent_that_asks_nothing_for_long_is_idle() -> None:
+    runtime = Runtime()
+    assert runtime.requests.idleness(TURN, TURN + 60) is None
+    runtime.request()
+    assert runtime.requests.idleness(TURN, TURN + 60) is None
+    runtime.now += 5
+    runtime.report("status", status=200)
+    runtime.report("end")
+    assert runtime.requests.idleness(TURN, TURN + 24) is None
+    cause = runtime.requests.idleness(TURN, TURN + 25)
+    assert cause is not None
+    assert (cause.cause, cause.since) == (Cause.IDLE, TURN + 5)
+    assert runtime.requests.idleness(TURN + 6, TURN + 60) is None
+
+
+def test_the_runtime_of_each_process_is_known() -> None:
+    runtime = Runtime()
+    runtime.report("start", runtime="node", version="22.1.0", script="cli.js")
+    assert runtime.requests.runtimes == {7: "node 22.1.0"}
+
+
+def garbage() -> Iterable[bytes]:
+    whole: dict[str, Any] = {"pid": 7, "event": "status", "id": 1, "status": 503, "headers": {}}
+    yield from (b"", b"{", b"[]", b"null", b"\xff", b"[" * 4000)
+    for name in whole:
+        for value in (None, [], {}, "x", 1e300, True):
+            yield json.dumps(whole | {name: value}).encode()
+        yield json.dumps({key: each for key, each in whole.items() if key != name}).encode()
+
+
+def test_a_report_that_is_malformed_is_dropped() -> None:
+    for line in garbage():
+        runtime = Runtime()
+        runtime.request()
+        runtime.line(line)
+        runtime.wait(1)
+        assert len(runtime.hints) <= 1
+
+
+def test_requests_that_never_end_are_bounded() -> None:
+    runtime = Runtime()
+    for number in range(MAX_OPEN + 50):
+        runtime.request(number)
+    runtime.report("error", 1, name="TypeError", code="ECONNRESET")
+    assert runtime.hints == []
+    runtime.report("error", MAX_OPEN, name="TypeError", code="ECONNRESET")
+    assert len(runtime.hints) == 1
