@@ -130,6 +130,7 @@ def _show(page: Page, days: int, now: Period, before: Period) -> None:
     _by_day(table, now)
     _latency(table, now, before)
     _waits(table, now, before)
+    _providers(table, now)
     _costs(table, now, before)
     if now.gateway is not None:
         _gateway(table, now.gateway, before.gateway)
@@ -274,6 +275,22 @@ def _waits(table: _Table, now: Period, before: Period) -> None:
         if theirs:
             text += f" ({duration(theirs)} before)"
         table.page.row(table.label(label), text)
+
+
+def _providers(table: _Table, now: Period) -> None:
+    if not now.providers:
+        return
+    table.page.line()
+    table.page.line("Requests to model providers", "bold")
+    table.page.line(
+        "As the agents' own runtimes reported them; durations as above, of all requests.", "dim"
+    )
+    for host, sent in list(now.providers.items())[:MAX_ROWS]:
+        statuses = ", ".join(f"{count:,} {status}" for status, count in sent.statuses.items())
+        table.page.line(f"{host}: {counted(sent.requests, 'request')} ({statuses})")
+        for label, spread in (("to the first byte", sent.first_byte), ("whole", sent.whole)):
+            if spread.count:
+                table.page.row(table.label(f"  {label}", _SPREAD_COLUMNS), _spread(spread))
 
 
 def _costs(table: _Table, now: Period, before: Period) -> None:

@@ -18,9 +18,13 @@ from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType
 from lastword.core.link.decision import PROVIDER_SILENT
 from lastword.core.link.evidence import Hint, HintSource
 from lastword.core.link.facts import Cause, SilenceCause
+from lastword.core.redact.printable import one_line
+from lastword.core.timeline.entry import Entry, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from lastword.core.link.evidence import SilentTurn
 
 MAX_OPEN = 256
 """Requests remembered as open; the oldest goes for a new one."""
@@ -39,6 +43,7 @@ GIVEN_UP_SECONDS = 10.0
 """An agent that ends an unanswered request after this long has waited in vain."""
 
 MAX_ATTEMPT = 10_000
+MAX_HOST_CHARS = 128
 _ENDED_BY_AGENT = frozenset({"AbortError", "CancelledError", "GeneratorExit", "KeyboardInterrupt"})
 
 
@@ -72,11 +77,16 @@ class ProviderRequest(msgspec.Struct):
         """Return whether its answer is a failure."""
         return self.status is not None and self.status >= REFUSED_STATUS
 
+    @property
+    def first_byte_seconds(self) -> float | None:
+        """Return how long it took until the answer began, `None` if it did not."""
+        return None if self.status is None else round(self.status_at - self.began_at, 3)
+
 
 class ModelRequests:
     """An agent's requests to its model provider, as its runtime reports them."""
 
-    __slots__ = ("_attempt", "_began_at", "_ended_at", "_failed", "_open", "_refused", "runtimes")
+    __slots__ = ("_ended_at", "_failed", "_open", "_over", "_refused", "runtimes")
 
     def __init__(self) -> None:
         self.runtimes: dict[int, str] = {}
@@ -86,8 +96,8 @@ class ModelRequests:
         """Those whose refusal may still get a body."""
         self._failed: ProviderRequest | None = None
         """The last that failed, until another one succeeds."""
-        self._began_at = 0.0
-        """When the turn began in which it was."""
+        self._over: list[tuple[ProviderRequest, float, Verdict | None]] = []
+        """Those that have ended and are not yet recorded, when they did, and why they failed."""
         self._ended_at: float | None = None
         """When the last one ended, `None` if there was none."""
 
@@ -166,13 +176,48 @@ class ModelRequests:
         elif event == "end":
             del self._open[key]
             self._ended_at, self._failed = now, None
+            self._over.append((request, now, None))
         elif event == "error":
             del self._open[key]
             verdict = _verdict_of_end(request, report, now)
             if verdict is not None:
                 return self._fail(request, verdict, now)
             self._ended_at = now
+            self._over.append((request, now, None))
         return []
+
+    def entries(self, turns: Sequence[SilentTurn]) -> list[Entry]:
+        """Return an entry for each request that has ended since the last call.
+
+        Args:
+            turns: The open turns. Of several, nobody can tell whose a request was.
+        """
+        over, self._over = self._over, []
+        turn = turns[0] if len(turns) == 1 else None
+        entries = [
+            Entry(
+                kind=Kind.MODEL_REQUEST,
+                at_seconds=at,
+                session_id=None if turn is None else turn.session_id,
+                turn=None if turn is None else turn.number,
+                facts={
+                    "host": one_line(request.host)[:MAX_HOST_CHARS],
+                    "status": request.status,
+                    "type": None if verdict is None else verdict.type.value,
+                    "attempt": request.attempt,
+                    "first_byte_seconds": request.first_byte_seconds,
+                    "total_seconds": round(at - request.began_at, 3),
+                },
+            )
+            for request, at, verdict in over
+        ]
+        return [
+            msgspec.structs.replace(
+                entry,
+                facts={name: value for name, value in entry.facts.items() if value is not None},
+            )
+            for entry in entries
+        ]
 
     def look(self, now: float, *, at_once: bool = False) -> list[Hint]:
         """Return the refusals whose bodies have not come in time, or all of them `at_once`."""
@@ -209,6 +254,7 @@ class ModelRequests:
 
     def _fail(self, request: ProviderRequest, verdict: Verdict, at: float) -> list[Hint]:
         self._ended_at = at
+        self._over.append((request, at, verdict))
         if any(each.status is not None for each in self._open.values()):
             # The turn's own answer is on its way: this was a title's or a summary's.
             return []

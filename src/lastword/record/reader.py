@@ -349,6 +349,13 @@ def cost_entries(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Iter
     return _of_kinds(record, frozenset({Kind.COST}), start_ms, end_ms)
 
 
+def model_entries(
+    record: sqlite3.Connection, start_ms: int, end_ms: int
+) -> Iterator[RecordedEntry]:
+    """Return the entries of a period about requests to model providers."""
+    return _of_kinds(record, frozenset({Kind.MODEL_REQUEST}), start_ms, end_ms)
+
+
 def _of_kinds(
     record: sqlite3.Connection, of: frozenset[Kind], start_ms: int, end_ms: int
 ) -> Iterator[RecordedEntry]:

@@ -100,6 +100,7 @@ def _input_between(
         alive=frozenset(run.id for run in runs.values() if reader.is_alive(run)),
         costs=costs,
         waits=waits_of(reader.wait_entries(record, start, end)),
+        models=list(reader.model_entries(record, start, end)),
         gateway=list(reader.gateway_entries(record, start, end)),
     )
 

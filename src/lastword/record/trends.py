@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -31,6 +31,22 @@ class Spread(msgspec.Struct, frozen=True):
     p50: float | None = None
     p90: float | None = None
     p99: float | None = None
+
+
+class ProviderTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """The requests to one model provider, as agents' runtimes reported them.
+
+    Attributes:
+        requests: how many there were.
+        statuses: how many were answered with each HTTP status; `none` if no answer came.
+        first_byte: from a request to the beginning of its answer.
+        whole: from a request to the end of its answer, of those that did not fail.
+    """
+
+    requests: int
+    statuses: dict[str, int]
+    first_byte: Spread
+    whole: Spread
 
 
 class Period(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +76,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
         first_output: from the prompt to the first text, tool call or question to the user.
         whole_turn: from the prompt to the end, for turns that ended well.
         waits: who made the turns wait.
+        providers: requests to model providers, by host.
         costs: what turns have cost, by day, agent, model and currency.
         gateway: the totals of sessions behind gateways; `None` if there were none.
     """
@@ -85,6 +102,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     first_output: Spread
     whole_turn: Spread
     waits: WaitTotals = WaitTotals()
+    providers: dict[str, ProviderTotal] = {}
     costs: tuple[CostTotal, ...] = ()
     gateway: GatewayPeriod | None = None
 
@@ -100,6 +118,7 @@ class PeriodInput(msgspec.Struct, frozen=True, kw_only=True):
         alive: the rows of runs that are alive.
         gateway: events of sessions behind gateways in it.
         waits: who made its turns wait.
+        models: requests to model providers in it.
         costs: what its turns have cost.
     """
 
@@ -110,6 +129,7 @@ class PeriodInput(msgspec.Struct, frozen=True, kw_only=True):
     alive: frozenset[int]
     gateway: Sequence[RecordedEntry] = ()
     waits: WaitTotals = WaitTotals()
+    models: Sequence[RecordedEntry] = ()
     costs: Sequence[RecordedEntry] = ()
 
 
@@ -146,9 +166,28 @@ def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:
         first_output=spread(turn.output_after_seconds for turn in recorded.turns),
         whole_turn=spread(turn.duration_seconds for turn in recorded.turns if turn.outcome == OK),
         waits=recorded.waits,
+        providers=_providers(recorded.models),
         costs=totals_of(recorded.costs, lambda run: _agent(recorded.runs.get(run)), day_of),
         gateway=gateway_period(recorded.gateway),
     )
+
+
+def _providers(requests: Iterable[RecordedEntry]) -> dict[str, ProviderTotal]:
+    """Return the totals of each host, the one with the most requests first."""
+    by_host: dict[str, list[Mapping[str, Any]]] = {}
+    for each in requests:
+        facts = each.entry.facts
+        by_host.setdefault(str(facts.get("host") or "unknown"), []).append(facts)
+    ordered = sorted(by_host.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {
+        host: ProviderTotal(
+            requests=len(each),
+            statuses=_ordered(str(facts.get("status") or "none") for facts in each),
+            first_byte=spread(facts.get("first_byte_seconds") for facts in each),
+            whole=spread(facts.get("total_seconds") for facts in each if "type" not in facts),
+        )
+        for host, each in ordered
+    }
 
 
 def spread(durations: Iterable[float | None]) -> Spread:

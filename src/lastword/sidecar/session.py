@@ -102,6 +102,7 @@ class Sidecar:
             self._loop,
             settings.start,
             self._console,
+            self._note,
             enabled=options.evidence != "wire",
             own_journals=settings.own_journals,
         )

@@ -17,11 +17,12 @@ from lastword.core.timeline.entry import Kind
 from lastword.sidecar import late_modules
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from lastword.core.link.effects import Effect
     from lastword.core.link.evidence import Hint, SilentTurn
     from lastword.core.link.failopen import FailOpen
+    from lastword.core.timeline.entry import Entry
     from lastword.observer.requests import ModelRequests
     from lastword.quirks.journals import JournalRow
     from lastword.sidecar.agent_start import AgentStart
@@ -113,6 +114,7 @@ class Sources:
         "_looking",
         "_loop",
         "_marked",
+        "_note_entry",
         "_own_journals",
         "_requests",
         "_searched_at",
@@ -128,6 +130,7 @@ class Sources:
         loop: PollLoop,
         start: AgentStart,
         console: Console,
+        note: Callable[[Entry], None],
         *,
         enabled: bool,
         own_journals: Sequence[JournalRow] = (),
@@ -136,6 +139,7 @@ class Sources:
         self._connection = connection
         self._loop = loop
         self._console = console
+        self._note_entry = note
         self._start: AgentStart | None = start if enabled else None
         self._journals: Journals | OwnLogs | None = None
         self._agent: str | None = None
@@ -404,7 +408,8 @@ class Sources:
 
                 self._requests = ModelRequests()
             if self._requests is not None:
-                began_at = self._last_prompt_at(now)
+                turns = self._connection.silent_turns(now, 0.0)
+                began_at = max((turn.began_at for turn in turns), default=0.0)
                 for line in lines:
                     self._apply(self._requests.receive(line, now, began_at), now)
                 self._look_at_requests(now, at_once=at_once)
@@ -413,17 +418,16 @@ class Sources:
             self._without(error)
 
     def _look_at_requests(self, now: float, *, at_once: bool) -> None:
-        if self._requests is not None:
-            self._apply(self._requests.look(now, at_once=at_once), now)
+        if self._requests is None:
+            return
+        self._apply(self._requests.look(now, at_once=at_once), now)
+        for entry in self._requests.entries(self._connection.silent_turns(now, 0.0)):
+            self._note_entry(entry)
 
     def _wake_for_requests(self) -> None:
         due = None if self._requests is None else self._requests.due
         if due is not None and (self.due is None or due < self.due):
             self.due = due
-
-    def _last_prompt_at(self, now: float) -> float:
-        turns = self._connection.silent_turns(now, 0.0)
-        return max((turn.began_at for turn in turns), default=0.0)
 
     def _look_at_events(self, now: float) -> None:
         if self._events is not None:

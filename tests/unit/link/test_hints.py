@@ -558,7 +558,7 @@ def test_the_turns_that_show_nothing_are_named_with_their_times() -> None:
     wire = begun(sessions=("s", "other"))
     wire.now = 2.0
     wire.agent(chunk("at work", "other"))
-    assert wire.core.silent_turns(2.5, 1.0) == [SilentTurn("s", 0.0, 0.0)]
+    assert wire.core.silent_turns(2.5, 1.0) == [SilentTurn("s", 0.0, 0.0, number=1)]
 
 
 def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:

@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.taxonomy import Attribution, ErrorType
-from lastword.core.link.evidence import Hint, HintSource
+from lastword.core.link.evidence import Hint, HintSource, SilentTurn
 from lastword.core.link.facts import Cause
+from lastword.core.timeline.session_events import problems_of
 from lastword.observer.requests import MAX_OPEN, ModelRequests
 from tests.kit.rows import every
 
@@ -226,6 +227,36 @@ def test_a_request_of_an_earlier_turn_is_not_why_this_one_is_silent() -> None:
     runtime = Runtime()
     runtime.request()
     assert runtime.requests.silence(TURN + 1, TURN + 30) is None
+
+
+def test_each_request_that_is_over_has_an_entry() -> None:
+    runtime = Runtime()
+    turn = SilentTurn("s", TURN, TURN, number=3)
+    runtime.refuse(1, 429)
+    runtime.request(2, host="api.example.com\u202e")
+    runtime.now += 2
+    runtime.report("status", 2, status=200)
+    runtime.now += 3
+    runtime.report("end", 2)
+    runtime.request(3)
+    runtime.report("error", 3, name="TypeError", code="ECONNREFUSED")
+    entries = runtime.requests.entries([turn])
+    assert [(entry.session_id, entry.turn) for entry in entries] == [("s", 3)] * 3
+    assert [problem for entry in entries for problem in problems_of(entry)] == []
+    refused, answered, failed = (entry.facts for entry in entries)
+    assert (refused["status"], refused["type"], refused["total_seconds"]) == (429, "rate_limit", 0)
+    assert (answered["attempt"], answered["first_byte_seconds"]) == (2, 2)
+    assert (answered["total_seconds"], "type" in answered) == (5, False)
+    assert "\u202e" not in answered["host"]
+    assert (failed["type"], "status" in failed) == ("network", False)
+    assert runtime.requests.entries([turn]) == []
+
+
+def test_of_several_open_turns_none_has_the_request() -> None:
+    runtime = Runtime()
+    runtime.refuse(1, 429)
+    (entry,) = runtime.requests.entries([SilentTurn(name, TURN, TURN) for name in "st"])
+    assert (entry.session_id, entry.turn) == (None, None)
 
 
 def test_an_agent_that_asks_nothing_for_long_is_idle() -> None:

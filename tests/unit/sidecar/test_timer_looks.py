@@ -23,7 +23,8 @@ class Steps(Sources):
     def __init__(self, connection: Any, cpu: Any, cost: float, steps: int) -> None:
         start: Any = SimpleNamespace(port=None, group=0)
         console: Any = SimpleNamespace()
-        super().__init__(connection, SimpleNamespace(), start, console, enabled=True)  # type: ignore[arg-type]
+        loop: Any = SimpleNamespace()
+        super().__init__(connection, loop, start, console, lambda _: None, enabled=True)
         self.finished = 0
         self.loads: list[object] = []
         self._cpu, self._cost, self._count = cpu, cost, steps

@@ -99,6 +99,7 @@ class SilentTurn(msgspec.Struct, frozen=True):
         silent_since: when the agent last sent something in its session.
         answered: whether the agent has answered, and the answer waits for a look alone.
         unread: whether stderr has had what may be an error since the model last answered.
+        number: its number in its session.
     """
 
     session_id: str
@@ -106,6 +107,7 @@ class SilentTurn(msgspec.Struct, frozen=True):
     silent_since: float
     answered: bool = False
     unread: bool = False
+    number: int | None = None
 
 
 # --- the evidence of one turn ---------------------------------------------------------------------

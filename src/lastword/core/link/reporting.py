@@ -557,4 +557,5 @@ def _silent_turn(link: Link, turn: Turn) -> SilentTurn:
         turn.session.progress_at,
         answered=answered,
         unread=answered and has_unread_error(link, turn),
+        number=turn.number,
     )

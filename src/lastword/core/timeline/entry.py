@@ -47,6 +47,8 @@ class Kind(StrEnum):
     """The user was reminded of a question that waits."""
     QUESTION_EXPIRED = "question_expired"
     """Nobody answered a question in time, so lastword did."""
+    MODEL_REQUEST = "model_request"
+    """The agent's runtime has sent a request to a model provider, and it is over."""
     RETRY = "retry"
     """The model call is going to be tried again."""
     LIMIT_WAIT = "limit_wait"
@@ -160,6 +162,7 @@ LEVELS: dict[Kind, Level] = {
     Kind.CLIENT_ERROR: Level.ERROR,
     Kind.UPDATE: Level.DEBUG,
     Kind.FIRST_PROGRESS: Level.DEBUG,
+    Kind.MODEL_REQUEST: Level.DEBUG,
     Kind.RELEASED: Level.DEBUG,
     Kind.STDERR: Level.DEBUG,
 }

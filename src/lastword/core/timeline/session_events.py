@@ -216,6 +216,18 @@ _RUN = {
         },
         groups=(Group.QUESTIONS,),
     ),
+    Kind.MODEL_REQUEST: EventSpec(
+        "Request to the model provider",
+        {
+            "host": Fact(str, "where it was sent, at most 128 characters"),
+            "status": Fact(int, "the answer's; absent if none came"),
+            "type": Fact(str, "why it failed: `ErrorType`; absent if it did not"),
+            "attempt": Fact(int, "its number among the attempts at the same call, from 1"),
+            "first_byte_seconds": Fact(float, "the time until the answer began", _SECONDS),
+            "total_seconds": Fact(float, "the time until it was over", _SECONDS),
+        },
+        groups=(Group.TURNS,),
+    ),
     Kind.RETRY: EventSpec(
         "The agent tries again",
         {
@@ -224,7 +236,8 @@ _RUN = {
             "max_attempts": Fact(float, "the most attempts that there will be", "attempts"),
             "wait_seconds": Fact(float, "the wait until then", _SECONDS),
             "source": Fact(
-                str, "where it was seen: `wire`, `stderr`, `log`, `events` or `journal`"
+                str,
+                "where it was seen: `wire`, `stderr`, `log`, `events`, `journal` or `observer`",
             ),
         },
         groups=(Group.RETRIES,),

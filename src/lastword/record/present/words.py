@@ -217,6 +217,18 @@ def _cost(facts: dict[str, Any]) -> str:
     return _plain(f"cost {money(amount, currency)}" + (f" ({model})" if model else ""), facts)
 
 
+def _model_request(facts: dict[str, Any]) -> str:
+    host, status, attempt = (facts.pop(each, None) for each in ("host", "status", "attempt"))
+    first, whole = (facts.pop(each, None) for each in ("first_byte_seconds", "total_seconds"))
+    type_ = facts.pop("type", None)
+    words = [f"HTTP {_value(status)}" if status else "no answer"]
+    words += [plain(_value(type_), TYPES)] if type_ else []
+    words += [f"attempt {_value(attempt)}"] if number_of(attempt) > 1 else []
+    words += [f"began after {duration(number_of(first))}"] if first is not None else []
+    words += [f"over after {duration(number_of(whole))}"] if whole is not None else []
+    return _plain(f"request to {_value(host)}: {', '.join(words)}", facts)
+
+
 def _spend_limit(facts: dict[str, Any]) -> str:
     spent, limit = number_of(facts.pop("spent", None)), number_of(facts.pop("limit", None))
     currency, scope = str(facts.pop("currency", "")), str(facts.pop("scope", "session"))
@@ -440,6 +452,7 @@ _DESCRIBERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.MODEL_SWITCH: _model_switch,
     Kind.CONTINUED: _continued,
     Kind.COST: _cost,
+    Kind.MODEL_REQUEST: _model_request,
     Kind.SPEND_LIMIT: _spend_limit,
     Kind.TOOL_STARTED: _tool("tool starts"),
     Kind.TOOL_ENDED: _tool("tool ends"),

@@ -24,6 +24,7 @@ export const KINDS = {
   user_answered: "Answer to a question",
   question_reminded: "Question still open",
   question_expired: "Question timed out",
+  model_request: "Request to the model provider",
   retry: "The agent tries again",
   limit_wait: "Waits for a limit",
   model_switch: "Another model",
@@ -72,7 +73,7 @@ export const LOG_KINDS = ["prompt", "tool_started", "tool_ended", "delegated", "
 export const FILTERS = [
   ["Failures", ["client_gone", "agent_exited", "context_lost", "error", "session_fenced", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "client_error"]],
   ["Failures and retries", ["client_gone", "agent_exited", "agent_restarted", "context_lost", "retry", "limit_wait", "model_switch", "continued", "spend_limit", "silence", "error", "session_fenced", "holder_died", "session_not_restored", "supervisor_exited", "log_reset", "waits", "client_error"]],
-  ["Turns", ["prompt", "cost", "cancel", "answer", "error", "activity"]],
+  ["Turns", ["prompt", "model_request", "cost", "cancel", "answer", "error", "activity"]],
   ["Tools and questions", ["tool_started", "tool_ended", "delegated", "asked", "user_answered", "question_reminded", "question_expired", "question_decided", "question_held"]],
   ["Connections", ["client_attached", "client_detached", "client_gone", "session_fenced", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told", "holder_died", "session_restored", "client_error"]],
 ];

@@ -194,6 +194,8 @@ function detailOf(kind, about) {
       return `${about.name ?? ""} ${about.version ?? ""}`.trim();
     case "silence":
       return `${about.silent_seconds ? span(about.silent_seconds) : ""} ${about.program ?? CAUSES[about.cause] ?? plain(about.cause)}`.trim();
+    case "model_request":
+      return `${about.host}, ${about.status ? `HTTP ${about.status}` : "no answer"}, ${span(about.total_seconds)}`;
     case "stderr":
       return about.bytes ? plural(about.bytes, "byte") : "";
     case "tool_started":
