@@ -1,0 +1,200 @@
+// Reports the HTTP requests of the process that loads it (Node 18 and later, Bun), as JSON lines, to
+// the FIFO that LASTWORD_OBSERVER names. Nothing here may change what the process does, so all of it
+// runs within guard(). A version that is not served must still parse it: the syntax is old.
+'use strict';
+const fs = require('fs');
+const { fstatSync, writeSync } = fs; // as they are now: programs patch the module
+const VARIABLE = 'LASTWORD_OBSERVER', LINE_BYTES = 4000, BODY_BYTES = 4096, PROGRESS_MS = 2000;
+const HEADERS = /^(retry-after|retry-after-ms|x-should-retry)$|rate-?limit/, HEADERS_LIMIT = 24, VALUE_LIMIT = 200;
+const OPTION = /(?:"--preload=((?:[^"\\]|\\.)*)"|--(?:require|preload)[ =](?:"((?:[^"\\]|\\.)*)"|((?:[^\s"\\]|\\.)+)))(?=\s|$)/g;
+const UNPACK = { gzip: 'gunzipSync', 'x-gzip': 'gunzipSync', deflate: 'inflateSync', br: 'brotliDecompressSync', zstd: 'zstdDecompressSync' };
+const ABORT = { name: 'AbortError' };
+
+const guard = (work, failed) => function () {
+  try {
+    return work.apply(this, arguments);
+  } catch (error) {
+    return failed && failed(error);
+  }
+};
+const define = (object, name, value) => Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false });
+
+guard(() => {
+  const { env, versions } = process, bun = Boolean(versions.bun);
+  if (versions.deno || versions.electron || (!bun && parseInt(versions.node, 10) < 18)) return;
+  const workers = require('worker_threads');
+  const text = env[VARIABLE] || (workers.getEnvironmentData && workers.getEnvironmentData(VARIABLE));
+  const loaded = Symbol.for(VARIABLE);
+  if (!text || process[loaded]) return;
+  define(process, loaded, true); // two installations of lastword report once
+  const spec = JSON.parse(text), modelPath = new RegExp(spec.model_path, 'i');
+
+  // --- the environment, without lastword's part ---
+  const real = (path) => guard(fs.realpathSync, () => path)(path), isOurs = (path, own) => real(path.replace(/\\(.)/g, '$1')) === real(own);
+  const cleanOptions = guard((name) => {
+    const old = env[name] || '', parts = [];
+    old.replace(OPTION, (all, a, b, c, at) => isOurs(a || b || c, __filename) && parts.unshift([at, at + all.length]));
+    const cut = (rest, [from, to]) => rest.slice(0, rest[to] ? from : from && from - 1) + rest.slice(to + 1);
+    const rest = parts.reduce(cut, old);
+    if (!rest) delete env[name];
+    else if (rest !== old) env[name] = rest;
+  });
+  const cleanPath = guard(() => {
+    const old = (env.PYTHONPATH || '').split(':'), own = __dirname + '/python';
+    const rest = old.filter((folder) => !folder || !isOurs(folder, own));
+    if (!rest.length) delete env.PYTHONPATH;
+    else if (rest.length < old.length) env.PYTHONPATH = rest.join(':');
+  });
+  const clean = guard(() => {
+    if (!env[VARIABLE]) return;
+    delete env[VARIABLE];
+    ['NODE_OPTIONS', 'BUN_OPTIONS'].forEach(cleanOptions);
+    cleanPath();
+  });
+
+  // --- the pipe ---
+  const identify = (fd) => { const { dev, ino } = fstatSync(fd); return dev + ':' + ino; };
+  const is = guard((fd, place) => identify(fd) === place.join(':'));
+  let fd = -1;
+  const place = guard(() => {
+    if (!is(0, spec.stdin) && !is(1, spec.stdout)) return undefined;
+    fd = fs.openSync(spec.pipe, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
+    return fstatSync(fd).isFIFO() ? identify(fd).split(':') : fs.closeSync(fd);
+  })();
+  if (!place) return void clean();
+  const encode = (event) => {
+    for (;;) {
+      const line = Buffer.from(JSON.stringify(event) + '\n');
+      if (line.length <= LINE_BYTES) return line;
+      if (event.text) event.text = event.text.slice(0, event.text.length * 0.9).replace(/[\uD800-\uDBFF]$/, '');
+      else if (event.headers) delete event.headers[Object.keys(event.headers).pop()];
+      else return '';
+    }
+  };
+  const send = guard((event, entry, more) => {
+    if (fd < 0) return;
+    const line = encode(Object.assign({ event, pid: process.pid }, entry && { id: entry.id }, more));
+    if (!is(fd, place)) fd = -1; // closed by somebody else, and perhaps another file by now
+    else if (line) writeSync(fd, line);
+  }, (error) => {
+    if (error.code === 'EPIPE' || error.code === 'EBADF') fd = -1;
+  });
+
+  // --- requests ---
+  const running = new Map(), entries = new WeakMap();
+  let last = workers.threadId * 1e9, timer;
+  const begin = (owner, method, url, bytes) => {
+    if (!/^https?:$/.test(url.protocol) || method === 'CONNECT' || entries.has(owner)) return undefined;
+    const entry = { id: ++last, owner: new WeakRef(owner), key: method + url.host + url.pathname, status: 0, count: 0, seen: 0, parts: [], size: 0 };
+    entries.set(owner, entry);
+    running.set(entry.id, entry);
+    if (!timer) (timer = setInterval(tick, PROGRESS_MS)).unref();
+    const model = method === 'POST' && modelPath.test(url.pathname.slice(0, 2000));
+    const more = { method: method.slice(0, 20), host: url.host.slice(0, 300), path: url.pathname.slice(0, 300) };
+    send('request', entry, Object.assign(more, bytes >= 0 && bytes !== null && { bytes: Number(bytes) }, model && { model }));
+    if (model) clean();
+    return entry;
+  };
+  const total = (entry) => (entry.socket && entry.socket.deref() || { bytesRead: 0 }).bytesRead + entry.count;
+  const answer = (entry, status, headers, packed) => {
+    if (!entry || entry.status || (status < 200 && status !== 101)) return;
+    const all = {}, some = {};
+    if (Array.isArray(headers)) for (let i = 0; i < headers.length; i += 2) all[String(headers[i]).toLowerCase()] = headers[i + 1];
+    else if (typeof headers.forEach === 'function') headers.forEach((value, name) => { all[name] = value; });
+    else Object.assign(all, headers);
+    const names = Object.keys(all).filter((name) => HEADERS.test(name) && name.length <= VALUE_LIMIT).slice(0, HEADERS_LIMIT);
+    names.forEach((name) => { some[name] = String(all[name]).slice(0, VALUE_LIMIT); });
+    const type = all['content-type'] && String(all['content-type']).slice(0, VALUE_LIMIT);
+    Object.assign(entry, { status, seen: total(entry), encoding: packed && String(all['content-encoding'] || '').trim().toLowerCase() });
+    send('status', entry, Object.assign({ status }, type && { type }, names.length && { headers: some }));
+  };
+  const take = guard((entry, chunk) => {
+    if (entry.status < 400 || entry.size >= BODY_BYTES || chunk === entry.latest || !chunk) return;
+    entry.latest = chunk; // a chunk that is seen on two ways counts once
+    entry.parts.push(Buffer.from(Buffer.from(chunk).subarray(0, BODY_BYTES - entry.size)));
+    entry.size += entry.parts[entry.parts.length - 1].length;
+  });
+  const sendBody = guard((entry) => {
+    if (!entry.size || entry.told) return;
+    entry.told = true;
+    const raw = Buffer.concat(entry.parts), unpack = UNPACK[entry.encoding];
+    const flush = unpack && /^[gi]/.test(unpack) ? 2 : 1; // what came first may be half of it
+    const plain = unpack ? require('zlib')[unpack](raw, { finishFlush: flush, maxOutputLength: 1 << 20 }) : raw;
+    send('body', entry, { text: plain.toString('utf8', 0, BODY_BYTES).replace(/\uFFFD+$/, '') });
+  });
+  const finish = guard((entry, error) => {
+    if (!entry || !running.delete(entry.id)) return undefined;
+    if (!running.size) timer = clearInterval(timer);
+    sendBody(entry);
+    if (!error) return send('end', entry);
+    const code = [error, error.cause || {}].map((one) => one.code).find((one) => typeof one === 'string');
+    return send('error', entry, { code: code ? code.slice(0, 100) : null, name: String(error.name || 'Error').slice(0, 100) });
+  });
+  const tick = guard(() => {
+    for (const entry of running.values()) {
+      const now = total(entry);
+      if (!entry.owner.deref()) finish(entry, entry.status ? null : ABORT);
+      else if (entry.status && now !== entry.seen) {
+        entry.seen = now;
+        sendBody(entry);
+        send('progress', entry);
+      }
+    }
+  });
+  const tap = (object, name, entry) => {
+    const original = object[name], note = guard(take);
+    if (typeof original === 'function') define(object, name, function (chunk) {
+      note(entry, chunk);
+      return Reflect.apply(original, this, arguments);
+    });
+  };
+
+  // --- what undici, node:http and node:http2 publish, and Bun's fetch ---
+  const channels = require('diagnostics_channel'), { errorMonitor } = require('events');
+  const kept = []; // a channel that nobody holds may be collected with its subscribers
+  const on = (name, work) => kept[kept.push(channels.channel(name)) - 1].subscribe(guard(work));
+  const of = (owner) => entries.get(owner), at = (base, path) => new URL(/^https?:/.test(path) ? path : base + path); // a proxy's are whole
+  on('undici:request:create', ({ request }) => {
+    if (!request.upgrade) begin(request, request.method, at(String(request.origin), request.path), request.contentLength);
+  });
+  on('undici:client:sendHeaders', ({ request, socket }) => Object.assign(of(request), { socket: new WeakRef(socket) }));
+  on('undici:request:headers', ({ request, response }) => {
+    answer(of(request), response.statusCode, response.headers, true);
+    if (response.statusCode >= 400) tap(request, 'onData', of(request));
+  });
+  on('undici:request:bodyChunkReceived', ({ request, chunk }) => take(of(request), chunk));
+  on('undici:request:trailers', ({ request }) => finish(of(request)));
+  on('undici:request:error', ({ request, error }) => finish(of(request), error || ABORT));
+  // A reset that the socket knows nothing of is the program's own abort.
+  const failure = ({ socket }, error) => (error.code !== 'ECONNRESET' || (socket && (socket.errored || socket.readableEnded)) ? error : ABORT);
+  on('http.client.request.start', ({ request }) => {
+    if (request.socketPath || request.getHeader('upgrade')) return;
+    const url = at(request.protocol + '//' + (request.getHeader('host') || request.host), request.path);
+    const entry = begin(request, request.method, url, request.getHeader('content-length') || request._contentLength);
+    request.once(errorMonitor, guard((error) => finish(entry, failure(request, error))));
+    request.once('close', guard(() => {
+      finish(entry, request.res && request.res.complete ? null : failure(request, { name: 'Error', code: 'ECONNRESET' }));
+    }));
+  });
+  on('http.client.response.finish', ({ request, response }) => {
+    of(request).socket = new WeakRef(response.socket);
+    answer(of(request), response.statusCode, response.headers, true);
+    if (response.statusCode >= 400) tap(response, 'push', of(request));
+  });
+  on('http2.client.stream.created', ({ stream, headers }) => {
+    const method = headers[':method'], host = headers[':authority'] || headers.host;
+    const url = at(headers[':scheme'] + '://' + host, headers[':path']), key = method + url.host + url.pathname;
+    if (!Array.from(running.values()).some((entry) => entry.key === key && !entry.status)) begin(stream, method, url); // else undici's
+  });
+  on('http2.client.stream.finish', ({ stream, headers }) => {
+    answer(of(stream), Number(headers[':status']), headers, true);
+    if (headers[':status'] >= 400) tap(stream, 'push', of(stream));
+  });
+  on('http2.client.stream.error', ({ stream, error }) => finish(of(stream), error));
+  on('http2.client.stream.close', ({ stream }) => finish(of(stream), stream.rstCode ? ABORT : null));
+
+  if (bun) require('./bun.cjs')({ guard, define, begin, answer, take, sendBody, finish, ABORT });
+  const script = String(process.argv[1] || '').split('/').pop().slice(0, 200);
+  if (workers.isMainThread) send('start', null, { runtime: bun ? 'bun' : 'node', version: versions.bun || versions.node, script });
+  if (workers.setEnvironmentData) workers.setEnvironmentData(VARIABLE, text); // for threads that start later
+})();
