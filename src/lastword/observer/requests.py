@@ -211,13 +211,10 @@ class ModelRequests:
             )
             for request, at, verdict in over
         ]
-        return [
-            msgspec.structs.replace(
-                entry,
-                facts={name: value for name, value in entry.facts.items() if value is not None},
-            )
-            for entry in entries
-        ]
+        for entry in entries:
+            for name in [name for name, value in entry.facts.items() if value is None]:
+                del entry.facts[name]
+        return entries
 
     def look(self, now: float, *, at_once: bool = False) -> list[Hint]:
         """Return the refusals whose bodies have not come in time, or all of them `at_once`."""
