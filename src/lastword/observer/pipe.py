@@ -28,6 +28,9 @@ stream, too. No backslash in it: it is written into JSON as it is."""
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 NODE_FILE = os.path.join(FOLDER, "node.cjs")
+BUN_OPTION = f'"--preload={NODE_FILE}"' if " " in NODE_FILE else f"--preload={NODE_FILE}"
+"""Bun (1.4) has quotes around a whole option, or none."""
+
 PYTHON_FOLDER = os.path.join(FOLDER, "python")
 
 READ_BYTES = 64 * 1024
@@ -90,7 +93,7 @@ class ObserverPipe:
         )
         for name, own, between in (
             ("NODE_OPTIONS", f'--require "{NODE_FILE}"', " "),
-            ("BUN_OPTIONS", f'--preload "{NODE_FILE}"', " "),
+            ("BUN_OPTIONS", BUN_OPTION, " "),
             ("PYTHONPATH", PYTHON_FOLDER, ":"),
         ):
             users = environment.get(name)

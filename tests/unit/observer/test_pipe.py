@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.observer.pipe import (
+    BUN_OPTION,
     MAX_LINE_BYTES,
     MODEL_PATH,
     NODE_FILE,
@@ -70,7 +71,7 @@ def test_it_is_this_users_alone_and_nothing_is_left_of_it(
     ("name", "own", "between"),
     [
         ("NODE_OPTIONS", f'--require "{NODE_FILE}"', " "),
-        ("BUN_OPTIONS", f'--preload "{NODE_FILE}"', " "),
+        ("BUN_OPTIONS", BUN_OPTION, " "),
         ("PYTHONPATH", PYTHON_FOLDER, ":"),
     ],
 )
