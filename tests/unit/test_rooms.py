@@ -72,7 +72,7 @@ ROOMS = {
     "kit": {"_installation", "_version", "client", "core", "platform", "quirks"},
     "conformance": {"core", "kit"},
     "cli": {"_installation", "_version", "client", "core", "errors", "gateway", "kit", "otel"}
-    | {"notify", "outbox", "platform", "quirks", "record", "sidecar", "web"},
+    | {"notify", "observer", "outbox", "platform", "quirks", "record", "sidecar", "web"},
     "__main__": {"cli"},
 }
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""

@@ -37,6 +37,8 @@ from lastword.kit.doctor import (
 from lastword.kit.doctor.conversation import converse
 from lastword.notify.http import target_of
 from lastword.notify.settings import settings_of
+from lastword.observer.pipe import ObserverPipe
+from lastword.observer.requests import ModelRequests
 from lastword.platform.listeners import free_port
 from lastword.platform.tcp_sockets import read_tcp_sockets
 from lastword.platform.terminal import command_line
@@ -166,8 +168,15 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     if findings[-1].verdict is Health.PROBLEM and findings[-1].step == command.STEP:
         return Report(agent, findings, [])
     speaks_v2 = False
+    observer = _observer(agent)
     try:
-        result = converse(agent, timeout_seconds=chosen.timeout, at=progress.say)
+        result = converse(
+            agent,
+            timeout_seconds=chosen.timeout,
+            environment=None if observer is None else observer.environment,
+            at=progress.say,
+        )
+        runtimes = None if observer is None else _runtimes(observer)
         findings += diagnosis.diagnose(result, timeout_seconds=chosen.timeout)
         if result.hello is None or "result" not in result.hello:
             return Report(agent, findings, [])
@@ -175,8 +184,11 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
         speaks_v2 = _speaks_v2(agent, chosen.timeout)
     except OSError as error:
         return Report(agent, [*findings, diagnosis.not_started(agent[0], error)], [])
+    finally:
+        if observer is not None:
+            observer.close()
     findings.append(_versions(speaks_v2=speaks_v2))
-    findings += _sources(agent, result)
+    findings += _sources(agent, result, runtimes)
     limit = _option("spend_limit")
     if limit not in {"", "auto"}:
         findings.append(diagnosis.costs(limit))
@@ -249,13 +261,39 @@ def _option(key: str) -> str:
         return "auto"
 
 
-def _sources(agent: list[str], result: ConversationResult) -> list[Observation]:
-    """Check the sources that `lastword run` would read besides this agent's pipes."""
+def _observer(agent: list[str]) -> ObserverPipe | None:
+    """Return what the agent's runtime reports to, if `lastword run` would have it report."""
+    if not AgentStart(agent, _option("evidence")).may_have_observer:
+        return None
+    try:
+        return ObserverPipe()
+    except OSError:
+        return None
+
+
+def _runtimes(observer: ObserverPipe) -> list[str]:
+    """Return the runtimes that have reported."""
+    requests = ModelRequests()
+    for line in observer.read():
+        requests.receive(line, 0.0, 0.0)
+    return list(requests.runtimes.values())
+
+
+def _sources(
+    agent: list[str], result: ConversationResult, runtimes: list[str] | None
+) -> list[Observation]:
+    """Check the sources that `lastword run` would read besides this agent's pipes.
+
+    Args:
+        agent: The agent's command.
+        result: What it has answered.
+        runtimes: The runtimes that have reported; `None` if none was asked to.
+    """
     evidence = _option("evidence")
     if evidence == "wire":
         return [diagnosis.no_sources_read()]
     start = AgentStart(agent, evidence)
-    observations = []
+    observations = [] if runtimes is None else [diagnosis.runtime_source(runtimes)]
     for rows in journals.by_file(
         journals.rows_of(diagnosis.agent_name(result), _own_journals(), agent)
     ):

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +22,11 @@ from lastword.platform import pipes, process
 from lastword.platform.signals import SIGKILL, SIGTERM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 Frame = dict[str, Any]
+Environment = Mapping[str, str] | Callable[[int, int], Mapping[str, str]]
+"""A process's environment, or what makes it for the descriptors of its stdin and its stdout."""
 
 MARK = "LASTWORD_KIT_RUN"
 """The environment variable by which the processes of a run are found."""
@@ -80,7 +83,7 @@ class Piped:
     def __init__(
         self,
         command: Sequence[str],
-        environment: Mapping[str, str] | None = None,
+        environment: Environment | None = None,
         *,
         apart: bool = True,
     ) -> None:
@@ -95,7 +98,8 @@ class Piped:
         Raises:
             OSError: It cannot be started.
         """
-        self.mark: str = (environment or {}).get(self.variable, "")
+        marked = environment if isinstance(environment, Mapping) else {}
+        self.mark: str = marked.get(self.variable, "")
         self.started_at: float = time.monotonic()
         self.agent: process.Agent = process.spawn(command, environment=environment, apart=apart)
         self.stdout: Stream = Stream(self.agent.stdout)
@@ -373,7 +377,7 @@ class Peer(Piped):
     def __init__(
         self,
         command: Sequence[str],
-        environment: Mapping[str, str] | None = None,
+        environment: Environment | None = None,
         *,
         apart: bool = True,
     ) -> None:

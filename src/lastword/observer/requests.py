@@ -44,6 +44,7 @@ GIVEN_UP_SECONDS = 10.0
 
 MAX_ATTEMPT = 10_000
 MAX_HOST_CHARS = 128
+MAX_RUNTIME_CHARS = 40
 _ENDED_BY_AGENT = frozenset({"AbortError", "CancelledError", "GeneratorExit", "KeyboardInterrupt"})
 
 
@@ -124,7 +125,9 @@ class ModelRequests:
         if not isinstance(pid, int):
             return []
         if event == "start":
-            self.runtimes[pid] = f"{report.get('runtime')} {report.get('version')}"
+            if len(self.runtimes) < MAX_OPEN:
+                words = f"{report.get('runtime')} {report.get('version')}"
+                self.runtimes[pid] = one_line(words)[:MAX_RUNTIME_CHARS]
             return []
         if not isinstance(number, int):
             return []

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ADDED_TO = ("opencode", "cline", "gemini", "kimi", "pi-acp", "qwen", "vibe")
+ADDED_TO = ("opencode", "cline", "gemini", "kimi", "qwen", "vibe")
 """A word of the command of each agent to which something is added by itself."""
 
 

@@ -20,6 +20,8 @@ from lastword.platform.process import Exit, guardian_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lastword.kit.peer import Environment
+
 MAX_NOISE = 5
 NOISE_CHARS = 120
 LEAVE_SECONDS = 5.0
@@ -61,21 +63,23 @@ def converse(
     *,
     timeout_seconds: float,
     version: int = 1,
+    environment: Environment | None = None,
     at: Callable[[str], None] = lambda _: None,
 ) -> ConversationResult:
     """Start the agent, talk to it, and end it.
 
     Args:
-        command: Its command; environment and working directory are ours.
+        command: Its command; the working directory is ours.
         timeout_seconds: How long each answer may take.
         version: The protocol version to ask for; in any but the first no session
             is opened, and the agent's leave is not waited for.
+        environment: Its environment, if it is not ours.
         at: Called with each step as it begins.
 
     Raises:
         OSError: It could not be started.
     """
-    with _Visitor(command) as visitor:
+    with _Visitor(command, environment) as visitor:
         guardian = guardian_of(visitor.agent)
         try:
             at("Waiting for the agent's first answer")
@@ -96,9 +100,9 @@ class _Visitor(StrictClient):
 
     first_id = 1
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], environment: Environment | None) -> None:
         self.result = ConversationResult()
-        super().__init__(command, apart=False)
+        super().__init__(command, environment, apart=False)
 
     def hold(self, timeout_seconds: float, version: int, at: Callable[[str], None]) -> None:
         """Initialize the agent, and open a session."""

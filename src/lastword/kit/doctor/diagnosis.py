@@ -20,7 +20,7 @@ from lastword.kit.doctor import Observation, note, ok, problem
 from lastword.kit.doctor.conversation import LEAVE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from lastword.core.classify import Verdict
     from lastword.kit.doctor.clients import ClientRow
@@ -264,6 +264,19 @@ def events_source(*, has_port: bool) -> Observation:
     return note(
         SOURCES,
         "lastword does not give it a port for its events: this system cannot say who owns a port.",
+    )
+
+
+def runtime_source(runtimes: Iterable[str]) -> Observation:
+    """Describe the agent's own runtime, which was asked to report its requests."""
+    loaded = ", ".join(sorted(set(runtimes)))
+    if loaded:
+        sentence = f"Its runtime ({loaded}) reports its requests to the model provider: {IN_TIME}."
+        return ok(SOURCES, sentence, runtime=loaded)
+    return note(
+        SOURCES,
+        "Its runtime does not report its requests: it is neither Node, Bun nor Python, or it does "
+        "not read NODE_OPTIONS, BUN_OPTIONS or PYTHONPATH.",
     )
 
 
