@@ -1,5 +1,5 @@
-// Reports the HTTP requests of the process that loads it (Node 18 and later, Bun), as JSON lines, to
-// the FIFO that LASTWORD_OBSERVER names. Nothing here may change what the process does, so all of it
+// Reports the requests to a model of the process that loads it (Node 18 and later, Bun), as JSON lines,
+// to the FIFO that LASTWORD_OBSERVER names. Nothing here may change what the process does, so all of it
 // runs within guard(). A version that is not served must still parse it: the syntax is old.
 'use strict';
 const fs = require('fs');
@@ -45,12 +45,28 @@ guard(() => {
     if (!rest.length) delete env.PYTHONPATH;
     else if (rest.length < old.length) env.PYTHONPATH = rest.join(':');
   });
-  const clean = guard(() => {
-    if (!env[VARIABLE]) return;
+  const preload = '--preload=' + __filename;
+  const OWN = { NODE_OPTIONS: ['--require "' + __filename + '"', ' '], BUN_OPTIONS: [preload.includes(' ') ? '"' + preload + '"' : preload, ' '], PYTHONPATH: [__dirname + '/python', ':'] };
+  const given = Object.assign({}, env);
+  guard(() => {
     delete env[VARIABLE];
-    ['NODE_OPTIONS', 'BUN_OPTIONS'].forEach(cleanOptions);
+    cleanOptions('NODE_OPTIONS');
+    cleanOptions('BUN_OPTIONS');
     cleanPath();
-  });
+  })();
+  // A launcher's child with the launcher's own stdin and stdout is the agent, so it gets the part back,
+  // unless its program may not see these files.
+  const FOREIGN = /(^|[\\/])(bwrap|docker|doas|firejail|flatpak(-spawn)?|nsenter|podman|sandbox-exec|snap|ssh|su|sudo|unshare|wsl)$/;
+  const isAgent = (file, stdio) => !FOREIGN.test(String(file)) && (stdio === 'inherit' || (Array.isArray(stdio) && [0, 1].every((n) => {
+    return stdio[n] === 'inherit' || stdio[n] === n || Boolean(stdio[n] && stdio[n].fd === n);
+  })));
+  const restored = (own) => {
+    const whole = Object.assign({}, own, { [VARIABLE]: text });
+    for (const [name, [part, between]] of Object.entries(OWN)) {
+      if (given[name] !== env[name]) whole[name] = own[name] ? part + between + own[name] : part;
+    }
+    return whole;
+  };
 
   // --- the pipe ---
   const identify = (fd) => { const { dev, ino } = fstatSync(fd); return dev + ':' + ino; };
@@ -61,7 +77,7 @@ guard(() => {
     fd = fs.openSync(spec.pipe, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
     return fstatSync(fd).isFIFO() ? identify(fd).split(':') : fs.closeSync(fd);
   })();
-  if (!place) return void clean();
+  if (!place) return;
   const encode = (event) => {
     for (;;) {
       const line = Buffer.from(JSON.stringify(event) + '\n');
@@ -84,15 +100,14 @@ guard(() => {
   const running = new Map(), entries = new WeakMap();
   let last = workers.threadId * 1e9, timer;
   const begin = (owner, method, url, bytes) => {
-    if (!/^https?:$/.test(url.protocol) || method === 'CONNECT' || entries.has(owner)) return undefined;
+    const isModel = method === 'POST' && modelPath.test(url.pathname.slice(0, 2000));
+    if (!isModel || !/^https?:$/.test(url.protocol) || entries.has(owner)) return undefined;
     const entry = { id: ++last, owner: new WeakRef(owner), key: method + url.host + url.pathname, status: 0, count: 0, seen: 0, parts: [], size: 0 };
     entries.set(owner, entry);
     running.set(entry.id, entry);
     if (!timer) (timer = setInterval(tick, PROGRESS_MS)).unref();
-    const model = method === 'POST' && modelPath.test(url.pathname.slice(0, 2000));
-    const more = { method: method.slice(0, 20), host: url.host.slice(0, 300), path: url.pathname.slice(0, 300) };
-    send('request', entry, Object.assign(more, bytes >= 0 && bytes !== null && { bytes: Number(bytes) }, model && { model }));
-    if (model) clean();
+    const more = { method, host: url.host.slice(0, 300), path: url.pathname.slice(0, 300), model: true };
+    send('request', entry, Object.assign(more, bytes >= 0 && bytes !== null && { bytes: Number(bytes) }));
     return entry;
   };
   const total = (entry) => (entry.socket && entry.socket.deref() || { bytesRead: 0 }).bytesRead + entry.count;
@@ -106,7 +121,8 @@ guard(() => {
     names.forEach((name) => { some[name] = String(all[name]).slice(0, VALUE_LIMIT); });
     const type = all['content-type'] && String(all['content-type']).slice(0, VALUE_LIMIT);
     Object.assign(entry, { status, seen: total(entry), encoding: packed && String(all['content-encoding'] || '').trim().toLowerCase() });
-    send('status', entry, Object.assign({ status }, type && { type }, names.length && { headers: some }));
+    const more = bun && status < 400 ? { ends: false } : {};
+    send('status', entry, Object.assign({ status }, type && { type }, names.length && { headers: some }, more));
   };
   const take = guard((entry, chunk) => {
     if (entry.status < 400 || entry.size >= BODY_BYTES || chunk === entry.latest || !chunk) return;
@@ -148,6 +164,30 @@ guard(() => {
       return Reflect.apply(original, this, arguments);
     });
   };
+
+  // --- a launcher's children ---
+  const processes = require('child_process'), { ChildProcess } = processes;
+  const relaunch = guard((options) => {
+    if (!isAgent(options.file, options.stdio) || !Array.isArray(options.envPairs)) return;
+    const own = {};
+    options.envPairs.forEach((pair) => { own[pair.slice(0, pair.indexOf('='))] = pair.slice(pair.indexOf('=') + 1); });
+    options.envPairs = Object.entries(restored(own)).map(([name, value]) => name + '=' + value);
+  });
+  const { spawn } = ChildProcess.prototype;
+  if (!bun) ChildProcess.prototype.spawn = new Proxy(spawn, { apply(target, self, args) {
+    relaunch(args[0]);
+    return Reflect.apply(target, self, args);
+  } });
+  const relaunchSync = guard((args) => {
+    const where = args.findIndex((each, n) => n > 0 && each && typeof each === 'object' && !Array.isArray(each));
+    if (where < 0 || !isAgent(args[0], args[where].stdio)) return args;
+    const options = Object.assign({}, args[where], { env: restored(args[where].env || env) });
+    return args.map((each, n) => (n === where ? options : each));
+  });
+  if (!bun) ['spawnSync', 'execFileSync'].forEach((name) => {
+    processes[name] = new Proxy(processes[name], { apply: (target, self, args) => Reflect.apply(target, self, relaunchSync(args) || args) });
+  });
+  if (!bun) guard(require('module').syncBuiltinESMExports)();
 
   // --- what undici, node:http and node:http2 publish, and Bun's fetch ---
   const channels = require('diagnostics_channel'), { errorMonitor } = require('events');
@@ -191,9 +231,9 @@ guard(() => {
     if (headers[':status'] >= 400) tap(stream, 'push', of(stream));
   });
   on('http2.client.stream.error', ({ stream, error }) => finish(of(stream), error));
-  on('http2.client.stream.close', ({ stream }) => finish(of(stream), stream.rstCode ? ABORT : null));
+  on('http2.client.stream.close', ({ stream }) => finish(of(stream), stream.rstCode || !of(stream).status ? ABORT : null));
 
-  if (bun) require('./bun.cjs')({ guard, define, begin, answer, take, sendBody, finish, ABORT });
+  if (bun) require('./bun.cjs')({ guard, define, begin, answer, take, finish, forget: (entry) => running.delete(entry.id) });
   const script = String(process.argv[1] || '').split('/').pop().slice(0, 200);
   if (workers.isMainThread) send('start', null, { runtime: bun ? 'bun' : 'node', version: versions.bun || versions.node, script });
   if (workers.setEnvironmentData) workers.setEnvironmentData(VARIABLE, text); // for threads that start later

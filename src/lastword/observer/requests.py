@@ -176,6 +176,11 @@ class ModelRequests:
             request.headers = headers if isinstance(headers, dict) else {}
             if request.is_refused:
                 self._refused[key] = self._open.pop(key)
+            elif report.get("ends") is False:
+                # How it goes on is not reported.
+                del self._open[key]
+                self._ended_at = self._failed = None
+                self._over.append((request, now, None))
         elif event == "end":
             del self._open[key]
             self._ended_at, self._failed = now, None
