@@ -1,0 +1,200 @@
+"""A request to a model, and what is reported of it.
+
+`_lastword_observer` loads this file, and puts `quiet` and `observers` here.
+"""
+
+import errno
+import os
+import re
+import socket
+import sys
+import time
+import zlib
+from functools import update_wrapper
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+quiet: "Callable[..., Callable[..., Any]]" = globals()["quiet"]
+observers: "list[tuple[Any, str]]" = globals()["observers"]
+
+MAX_BODY_BYTES = 4096
+REFUSED_STATUS = 400
+PROGRESS_SECONDS = 2.0
+_WAITS = {"retry-after", "retry-after-ms", "x-should-retry"}
+_NAMES = {"timeout": "TimeoutError", "Cancelled": "CancelledError"}
+_PORTS = {"http": 80, "https": 443}
+_FOLDER = os.path.dirname(__file__)
+_next_id = iter(range(1, 1 << 53)).__next__
+
+
+def _text(value: "Any") -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def begin(
+    method: "Any", scheme: "Any", host: "Any", port: "Any", target: "Any", size: "Any" = None
+) -> "ObservedRequest | None":
+    """Report a request that is about to be made; return None if it does not go to a model."""
+    if _text(method).upper() != "POST":
+        return None
+    path = re.sub("^[a-z]+://[^/]*|[?#].*", "", _text(target))  # a proxy is given the whole URL
+    reports = [report for report, pattern in observers if re.search(pattern, path, re.IGNORECASE)]
+    scheme, host = _text(scheme), _text(host)
+    if not reports or scheme not in _PORTS:
+        return None
+    if port and port != _PORTS[scheme]:
+        host = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    members = {} if size is None else {"bytes": int(size)}
+    request = ObservedRequest(reports)
+    request.send("request", method="POST", host=host, path=path[:300], **members, model=True)
+    return request
+
+
+class ObservedRequest:
+    """A request to a model, and what has come of its answer."""
+
+    status, encoding = 0, ""
+    is_open, is_pooled = True, False
+    _body: "bytearray | None" = None
+    _last_at = 0.0
+
+    def __init__(self, reports: "list[Any]") -> None:
+        self._id, self._reports = _next_id(), reports
+        # Not of this request: the error in whose handler it is made.
+        self.handled = id(sys.exc_info()[1])
+
+    def send(self, event: str, **members: "Any") -> None:
+        for report in self._reports:
+            report({"event": event, "pid": os.getpid(), "id": self._id, **members})
+
+    @quiet
+    def answer(self, status: int, headers: "Any") -> None:
+        """Report that an answer begins."""
+        self.status, self._last_at = int(status), time.monotonic()
+        self._body = bytearray() if status >= REFUSED_STATUS else None
+        members: dict[str, Any] = {}
+        limits: dict[str, str] = {}
+        for key, value in headers:
+            name, text = _text(key).lower(), _text(value)[:200]
+            if name == "content-type":
+                members["type"] = text
+            elif name == "content-encoding":
+                self.encoding = text
+            elif name in _WAITS or "ratelimit" in name or "rate-limit" in name:
+                limits[name] = text
+        if limits:
+            members["headers"] = dict(list(limits.items())[:24])
+        self.send("status", status=self.status, **members)
+
+    @quiet
+    def read(self, data: "Any") -> None:
+        """Report that the agent has read a piece of the answer."""
+        if (body := self._body) is not None:
+            body += data[: MAX_BODY_BYTES - len(body)]
+            if len(body) == MAX_BODY_BYTES:
+                self._send_body()
+        elif self.is_open and time.monotonic() - self._last_at >= PROGRESS_SECONDS:
+            self._last_at = time.monotonic()
+            self.send("progress")
+
+    @quiet
+    def _send_body(self) -> None:
+        body, self._body = bytes(self._body or b""), None
+        if self.encoding in {"gzip", "deflate"}:
+            body = zlib.decompressobj(47).decompress(body, MAX_BODY_BYTES)
+        if body and self.encoding in {"", "identity", "gzip", "deflate"}:
+            self.send("body", text=body.decode("utf-8", "replace"))
+
+    @quiet
+    def end(self, event: str = "end", **members: "Any") -> None:
+        """Report that the answer is complete, or that it has failed."""
+        if self.is_open:
+            self.is_open = False
+            self._send_body()
+            self.send(event, **members)
+
+    __enter__ = quiet(lambda _: None)
+
+    @quiet
+    def __exit__(self, kind: object, error: "BaseException | None", traceback: "Any") -> None:
+        if isinstance(error, (StopIteration, StopAsyncIteration)):
+            self.end()
+        elif error is not None:
+            while traceback.tb_next is not None:  # at most one of our frames is to be seen in it
+                if os.path.dirname(traceback.tb_next.tb_frame.f_code.co_filename) == _FOLDER:
+                    traceback.tb_next = traceback.tb_next.tb_next
+                else:
+                    traceback = traceback.tb_next
+            fail(self, error)
+
+    @quiet
+    def __del__(self) -> None:
+        if self.status:
+            self.end()
+        self.end("error", code=None, name="CancelledError")
+
+
+@quiet
+def fail(request: "ObservedRequest", error: BaseException) -> None:
+    """Report the error that ends a request."""
+    name = type(error).__name__
+    request.end("error", code=_code_of(error, request), name=_NAMES.get(name, name))
+
+
+@quiet
+def _code_of(error: "Any", request: "ObservedRequest") -> "str | None":
+    """Return the system's name of the error that is behind this one, if there is one."""
+    code, ssl = None, sys.modules.get("ssl")
+    for _ in range(20):
+        if error is None or id(error) == request.handled:
+            break
+        if ssl and isinstance(error, ssl.SSLError):
+            return None  # its numbers are OpenSSL's
+        number = error.errno if isinstance(error, OSError) else None
+        if isinstance(error, socket.gaierror):
+            names = (each for each in dir(socket) if each.startswith("EAI_"))
+            code = code or next((each for each in names if getattr(socket, each) == number), None)
+        elif number is not None:
+            code = code or errno.errorcode.get(number)
+        group = getattr(error, "exceptions", None)
+        error = group[0] if group else error.__cause__ or error.__context__
+    return code
+
+
+@quiet
+def close(request: "ObservedRequest") -> None:
+    """Report that the agent reads no further: it has enough, or something has stopped it."""
+    error = sys.exc_info()[1]
+    name = type(error).__name__ if error and id(error) != request.handled else ""
+    if error and ("Cancelled" in name or "imeout" in name or name == "KeyboardInterrupt"):
+        fail(request, error)
+    request.end()
+
+
+def _around(original: "Any", begins: "Any", answered: "Any" = lambda *_: None) -> "Any":
+    def method(*args: "Any", **kwargs: "Any") -> "Any":
+        request = begins(*args, **kwargs)
+        if request is None:
+            return original(*args, **kwargs)
+        with request:
+            result = original(*args, **kwargs)
+        answered(request, result)
+        return result
+
+    return update_wrapper(method, original)
+
+
+def _async_around(original: "Any", begins: "Any", answered: "Any") -> "Any":
+    async def method(*args: "Any", **kwargs: "Any") -> "Any":
+        request = begins(*args, **kwargs)
+        if request is None:
+            return await original(*args, **kwargs)
+        with request:
+            result = await original(*args, **kwargs)
+        answered(request, result)
+        return result
+
+    return update_wrapper(method, original)
