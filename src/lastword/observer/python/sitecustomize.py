@@ -11,12 +11,11 @@ import sys
 _folder = os.path.dirname(__file__)
 try:
     _settings = os.environ.pop("LASTWORD_OBSERVER", "")
-    _parent = os.path.dirname(_folder)
+    _node = os.path.join(os.path.dirname(_folder), "node.cjs")
     for _name, _part, _between in (
-        ("NODE_OPTIONS", '--require "' + os.path.join(_parent, "node.cjs") + '"', " "),
-        ("BUN_OPTIONS", '--preload "' + os.path.join(_parent, "node.cjs") + '"', " "),
-        ("BUN_OPTIONS", '--preload "' + os.path.join(_parent, "bun.cjs") + '"', " "),
-        ("BUN_OPTIONS", "--preload " + os.path.join(_parent, "bun.cjs"), " "),
+        ("NODE_OPTIONS", '--require "' + _node + '"', " "),
+        ("BUN_OPTIONS", "--preload=" + _node, " "),
+        ("BUN_OPTIONS", '"--preload=' + _node + '"', " "),
         ("PYTHONPATH", _folder, os.pathsep),
     ):
         _old = _between + os.environ.get(_name, "") + _between
