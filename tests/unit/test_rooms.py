@@ -67,7 +67,8 @@ ROOMS = {
     "client": {"core", "errors", "quirks"},
     "observer": {"core"},
     "sidecar": {"core", "observer", "platform", "quirks"},
-    "inprocess": {"core", "errors", "otel", "outbox", "platform", "quirks"} | {"record"},
+    "inprocess": {"core", "errors", "observer", "otel", "outbox", "platform", "quirks"}
+    | {"record"},
     "testing": {"_version", "client", "core", "errors", "inprocess", "platform"},
     "kit": {"_installation", "_version", "client", "core", "platform", "quirks"},
     "conformance": {"core", "kit"},

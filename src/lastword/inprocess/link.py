@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.agent_side import HandlerReport
+    from lastword.core.link.evidence import Hint
     from lastword.core.link.options import LinkOptions
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.core.timeline.entry import Entry
+    from lastword.inprocess.observed import ObservedTurn, TurnObserver
     from lastword.inprocess.waits import SkippedTime
 
 OWN_CANCEL_SECONDS = 0.5
@@ -94,6 +96,13 @@ class HandlerLink:
             record=note,
             order=_no_process,
         )
+        self._note_entry = note
+        self._observer: TurnObserver | None = None
+        if options.evidence == "inside":
+            # Loaded where it is asked for.
+            from lastword.inprocess.observed import TurnObserver  # noqa: PLC0415
+
+            self._observer = TurnObserver(self._observe)
         self._secrets = options.secrets
         self._under_way: list[Effect] = []
         """What is being carried out."""
@@ -143,6 +152,7 @@ class HandlerLink:
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
         with self._lock:
+            self._look_at_requests(at_once=True)
             if request is not None and message and self._comes_too_late(message, request):
                 if request.warn_once():
                     method = message.method or ""
@@ -164,6 +174,7 @@ class HandlerLink:
         """Take in what a handler says of its own turn."""
         self._stay_in_process()
         with self._lock:
+            self._look_at_requests(at_once=True)
             effects = self._core.receive_report(request.request_id, report, self._moved())
             self._carry_out(effects)
         self._rearm()
@@ -196,6 +207,8 @@ class HandlerLink:
         """Take in that no handler will answer any more: the process, or its connection, ends."""
         if os.getpid() != self._pid:
             return  # the parent's handlers are at work
+        if self._observer is not None:
+            self._observer.stop()
         with self._lock:
             self.closing = True
             if self._requests and not self.client_gone:
@@ -219,6 +232,30 @@ class HandlerLink:
         redacted: dict[str, Any] = Redactor(self._secrets).json(value)
         return redacted
 
+    def _observe(self, request: Request, turn: ObservedTurn, report: dict[str, Any]) -> None:
+        """Take in what a turn's own request to a model provider has come to."""
+        with self._lock:
+            if request.request_id not in self._requests:
+                return
+            now = self._moved()
+            # What has been waited for until now is counted before it changes.
+            self._core.receive_silence(turn.requests.silence(0.0), now)
+            self._hear(turn.note(report, now))
+            for entry in turn.entries():
+                self._note_entry(entry)
+            self._core.receive_silence(turn.requests.silence(0.0), now)
+        self._rearm()
+
+    def _look_at_requests(self, *, at_once: bool) -> None:
+        for turn in list(self._observer.turns.values()) if self._observer is not None else ():
+            self._hear(turn.look(self._now(), at_once=at_once))
+            for entry in turn.entries():
+                self._note_entry(entry)
+
+    def _hear(self, hints: list[Hint]) -> None:
+        for hint in hints:
+            self._carry_out(self._core.receive_hint(hint, self._now()))
+
     def _stay_in_process(self) -> None:
         """End a process that a handler forked: what it does here would be done twice."""
         # Before the lock, which another thread may have had when it was forked.
@@ -229,6 +266,9 @@ class HandlerLink:
         """Return when `handle_timeout` is due, in monotonic seconds."""
         with self._lock:
             due = self._core.next_timeout()
+            body = self._observer.due if self._observer is not None else None
+            if body is not None:
+                due = body if due is None else min(due, body)
             if self._skipped is not None:
                 due = self._sooner(due, self._skipped)
             return None if due is None else max(due, self._not_before)
@@ -237,6 +277,7 @@ class HandlerLink:
         """Do what is due."""
         self._stay_in_process()
         with self._lock:
+            self._look_at_requests(at_once=False)
             self._carry_out(self._core.handle_timeout(self._now()))
         self._rearm()
 
@@ -313,6 +354,8 @@ class HandlerLink:
     def _answered(self, request_id: bytes, *, own: bool) -> None:
         """Note that the client gets its answer: the handler's, or one of the core's `own`."""
         request = self._requests.pop(request_id, None)
+        if self._observer is not None:
+            self._observer.turns.pop(request_id, None)
         if request is not None:
             request.end(failed=own and any(map(_ends_by_us, self._under_way)))
 

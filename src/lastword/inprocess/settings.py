@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _INSTEAD = {
     "stderr_limit_bytes": "stderr is this process's own; leave it out",
-    "evidence": "logs and events outside are read by `lastword run` alone; leave it out",
+    "evidence": "only inside has one here; the rest is for `lastword run`: leave it out",
     "restart": "leave it to whatever starts this process, or start it with `lastword run`",
     "retry": "decorate the call of the model with lastword.retry instead",
     "retry_wait_limit_seconds": "use max_wait_seconds of lastword.retry instead",
@@ -37,6 +37,9 @@ _INSTEAD = {
 }
 """The settings without a meaning for an agent in this process, each with what to do instead."""
 
+_ALLOWED = {"evidence": ("inside",)}
+"""Their values that do have one."""
+
 _READ = frozenset(Options.__struct_fields__) - {*_INSTEAD, "record"}
 """What is read from the environment as it is: the variables that mean nothing here are there for
 `lastword run`, and the record has rules of its own (`record_folder`)."""
@@ -49,7 +52,7 @@ def check(options: Options | None) -> None:
     """Raise MisuseError for a setting that has no meaning for an agent in this process."""
     for name, instead in _INSTEAD.items() if options is not None else ():
         value = getattr(options, name)
-        if value != getattr(_DEFAULTS, name):
+        if value not in {getattr(_DEFAULTS, name), *_ALLOWED.get(name, ())}:
             raise MisuseError(
                 f"{name}={value!r} has no effect on an agent that runs in this process: {instead}"
             )

@@ -33,9 +33,6 @@ REFUSED_STATUS = 400
 BODY_SECONDS = 0.3
 """How long a refusal waits for its body, which says more than its status."""
 
-SILENT_SECONDS = 2.0
-"""An open request is why an agent is silent if nothing has come for this long."""
-
 IDLE_SECONDS = 20.0
 """An agent that has asked nothing for this long is not between two requests."""
 
@@ -119,8 +116,10 @@ class ModelRequests:
             report = msgspec.json.decode(line)
         except (msgspec.DecodeError, ValueError, RecursionError):
             return []
-        if not isinstance(report, dict):
-            return []
+        return self.note(report, now, turn_began_at) if isinstance(report, dict) else []
+
+    def note(self, report: dict[str, Any], now: float, turn_began_at: float) -> list[Hint]:
+        """Take in a report that is decoded, as `receive` does one that is not."""
         event, pid, number = (report.get(name) for name in ("event", "pid", "id"))
         if not isinstance(pid, int):
             return []
@@ -237,14 +236,12 @@ class ModelRequests:
             hints += self._fail(request, _verdict_of(request), request.status_at)
         return hints
 
-    def silence(self, turn_began_at: float, now: float) -> SilenceCause | None:
+    def silence(self, turn_began_at: float) -> SilenceCause | None:
         """Return why an agent is silent that has a request open; `None` if it has none."""
         waits = [each for each in self._open.values() if each.began_at >= turn_began_at]
         if not waits:
             return None
         last = max(waits, key=lambda each: each.last_at)
-        if now - last.last_at < SILENT_SECONDS:
-            return None
         cause = Cause.PROVIDER if last.status is None else Cause.STREAM
         return SilenceCause(cause=cause, since=last.last_at, is_certain=True)
 

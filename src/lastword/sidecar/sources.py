@@ -340,7 +340,7 @@ class Sources:
             return
         inside = self._requests if len(silent) == 1 else None
         began_at = silent[0].began_at
-        if inside is not None and (cause := inside.silence(began_at, now)) is not None:
+        if inside is not None and (cause := inside.silence(began_at)) is not None:
             self._connection.receive_silence(cause, now)
             return
         if self._silences is None:

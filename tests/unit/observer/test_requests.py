@@ -200,14 +200,13 @@ def test_a_request_to_something_else_proves_nothing() -> None:
     runtime.report("body", 1, text="down")
     runtime.wait(60)
     assert runtime.hints == []
-    assert runtime.requests.silence(TURN, runtime.now) is None
+    assert runtime.requests.silence(TURN) is None
 
 
 def test_an_open_request_is_why_the_agent_is_silent() -> None:
     runtime = Runtime()
     runtime.request()
-    assert runtime.requests.silence(TURN, TURN + 1) is None
-    cause = runtime.requests.silence(TURN, TURN + 30)
+    cause = runtime.requests.silence(TURN)
     assert cause is not None
     assert (cause.cause, cause.since, cause.is_certain) == (Cause.PROVIDER, TURN, True)
 
@@ -218,7 +217,7 @@ def test_an_answer_that_stops_is_why_the_agent_is_silent() -> None:
     runtime.report("status", status=200)
     runtime.now += 5
     runtime.report("progress")
-    cause = runtime.requests.silence(TURN, TURN + 30)
+    cause = runtime.requests.silence(TURN)
     assert cause is not None
     assert (cause.cause, cause.since) == (Cause.STREAM, TURN + 5)
 
@@ -226,7 +225,7 @@ def test_an_answer_that_stops_is_why_the_agent_is_silent() -> None:
 def test_a_request_of_an_earlier_turn_is_not_why_this_one_is_silent() -> None:
     runtime = Runtime()
     runtime.request()
-    assert runtime.requests.silence(TURN + 1, TURN + 30) is None
+    assert runtime.requests.silence(TURN + 1) is None
 
 
 def test_each_request_that_is_over_has_an_entry() -> None:

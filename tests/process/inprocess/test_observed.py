@@ -1,0 +1,121 @@
+"""A handler whose client retries in silence: its requests to the model provider are seen."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from lastword import Options
+from lastword.testing import TakenTurn, take_turn
+from tests.kit.rows import every
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INSIDE = Options(evidence="inside")
+REFUSAL = json.dumps({"error": {"type": "rate_limit_error", "message": "Slow down."}}).encode()
+
+
+class Provider(BaseHTTPRequestHandler):
+    """Refuses as often as the path says, and then answers."""
+
+    protocol_version = "HTTP/1.1"
+    refusals = 2
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        refused = Provider.refusals > 0
+        Provider.refusals -= refused
+        body = REFUSAL if refused else b'{"answer": 42}'
+        self.send_response(429 if refused else 200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Write nothing."""
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    Provider.refusals = 2
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
+    serving.join()
+
+
+def ask(port: int, path: str = "/v1/chat/completions") -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("POST", path, b"{}")
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response.status
+
+
+def ask_until_it_answers(port: int) -> None:
+    """As providers' packages do, which say nothing of it."""
+    while ask(port) != 200:
+        pass
+
+
+def methods(prompt: Any) -> dict[str, Any]:
+    async def new(_client: object, **_: Any) -> dict[str, str]:
+        return {"sessionId": "s"}
+
+    return {"session/new": new, "session/prompt": prompt}
+
+
+def turn_of(prompt: Any, options: Options = INSIDE) -> TakenTurn:
+    async def take() -> TakenTurn:
+        return await take_turn(methods(prompt), "Hi", options=options)
+
+    return anyio.run(take)
+
+
+def test_hidden_retries_of_a_handler_are_reported_with_their_cause(port: int) -> None:
+    async def prompt(_client: object, **_: Any) -> dict[str, str]:
+        await asyncio.to_thread(ask_until_it_answers, port)
+        return {"stopReason": "refusal"}
+
+    turn = turn_of(prompt)
+    assert [(retry.attempt, retry.error and retry.error.type) for retry in turn.retries] == [
+        (2, "rate_limit"),
+        (3, "rate_limit"),
+    ]
+
+
+def test_a_handler_that_swallows_its_failure_has_it_named(port: int) -> None:
+    async def prompt(_client: object, **_: Any) -> dict[str, str]:
+        ask(port)
+        return {"stopReason": "end_turn"}
+
+    turn = turn_of(prompt)
+    assert turn.outcome == "failed"
+    assert turn.error is not None
+    assert turn.error.type == "rate_limit"
+
+
+@every(("path", "options"), [("/v1/telemetry", INSIDE), ("/v1/chat/completions", Options())])
+def test_other_requests_and_other_options_report_nothing(
+    path: str, options: Options, port: int
+) -> None:
+    async def prompt(_client: object, **_: Any) -> dict[str, str]:
+        ask(port, path)
+        return {"stopReason": "end_turn"}
+
+    turn = turn_of(prompt, options)
+    assert list(turn.retries) == []
+    assert turn.error is not None
+    assert turn.error.type == "unknown"
