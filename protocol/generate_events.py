@@ -1,4 +1,4 @@
-"""Write the kinds of a session's events for the two pages, from `core.timeline.session_events`.
+"""Write the kinds of a session's events for the two pages, from `core/timeline/data/events.txt`.
 
 `python protocol/generate_events.py` writes them anew; a test holds that what is there is what this
 makes.
@@ -14,7 +14,7 @@ from lastword.core.timeline.session_events import LOG_KINDS, SESSION_EVENTS, Gro
 PAGES = Path(__file__).resolve().parent.parent / "src" / "lastword" / "web"
 FILE = PAGES / "shared" / "session_events.js"
 
-HEAD = """// Generated from core/timeline/session_events.py by protocol/generate_events.py.
+HEAD = """// Generated from core/timeline/data/events.txt by protocol/generate_events.py.
 // What may happen to a session: what it is called, and which filter shows it.
 """
 

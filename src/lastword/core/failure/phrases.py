@@ -233,3 +233,13 @@ def exit_status_words(code: int) -> str:
     if code in WINDOWS_STATUSES:
         return f"exit status 0x{code:08X} ({WINDOWS_STATUSES[code][0]})"
     return f"exit status 0x{code:08X}" if code >= _LARGE else f"exit status {code}"
+
+
+def exit_words(facts: Mapping[str, Any]) -> str:
+    """Return the signal or else the exit status that ended a process; empty if none is known."""
+    if facts.get("exit_signal"):
+        return str(facts["exit_signal"])
+    code = facts.get("exit_code")
+    if code is None:
+        return ""
+    return exit_status_words(code) if isinstance(code, int) else f"exit status {code}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.phrases import TYPES, plain
-from lastword.record.present.words import STOP_REASONS
+from lastword.record.present.words import PHRASES
 from lastword.record.turns import FAILED, OK, OPEN
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def how_it_ended(turn: RecordedTurn, *, alive: bool = False) -> str:
     if turn.outcome == OPEN:
         return "running" if alive else "no end recorded"
     if turn.outcome == OK and turn.stop_reason:
-        return plain(turn.stop_reason, STOP_REASONS)
+        return plain(turn.stop_reason, PHRASES["stop reasons"])
     return turn.outcome
 
 

@@ -1,4 +1,4 @@
-// Generated from core/timeline/session_events.py by protocol/generate_events.py.
+// Generated from core/timeline/data/events.txt by protocol/generate_events.py.
 // What may happen to a session: what it is called, and which filter shows it.
 
 /** @type {Record<string, string>} */
