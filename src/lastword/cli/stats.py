@@ -17,9 +17,10 @@ from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.cli.record_access import add_record_option, answer, path_of
 from lastword.core.failure.option_values import DAY_SECONDS, seconds_of
-from lastword.core.failure.phrases import TYPES, counted, duration, plain
+from lastword.core.failure.phrases import counted, duration, plain
+from lastword.core.failure.sentences import TYPES
+from lastword.core.timeline.session_events import PHRASES
 from lastword.record.costs import in_words, total
-from lastword.record.present.words import PHRASES
 from lastword.record.spans import trends_of
 
 if TYPE_CHECKING:

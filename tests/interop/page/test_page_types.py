@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from lastword.client.display import TITLES
+from lastword.core.failure.sentences import TITLES
 from lastword.web.files import ANSWER, GATEWAY, LIBRARY, RECORD, SHARED
 from tests.interop import toolchain
 from tests.interop.page.library import library

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.client import describe, read_error
-from lastword.client.display import BUTTONS, TITLES
+from lastword.core.failure.sentences import BUTTONS, TITLES
 from lastword.core.failure.taxonomy import DEFAULTS, Action, AgentError, ErrorType, RetrySafety
 from tests.kit.rows import every
 

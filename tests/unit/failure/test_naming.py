@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.core.failure.phrases import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
+from lastword.core.failure.phrases import plain
+from lastword.core.failure.sentences import CANCELLED_BY, ORIGINS, PHASES, TYPES, retry_words
 from lastword.core.failure.taxonomy import ErrorType, Origin, Phase
 from lastword.core.timeline.entry import By
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.failure.members import MEMBERS, ValueForm
-from lastword.core.timeline.data import read_tables
+from lastword.core.timeline.data import read_tables, read_words
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -104,6 +104,9 @@ def _read(heading: str, rows: tuple[str, ...]) -> tuple[Kind, EventSpec]:
 
 
 SESSION_EVENTS: dict[Kind, EventSpec] = dict(_read(*table) for table in read_tables("events"))
+
+PHRASES = read_words("phrases")
+"""What facts of events are called: tables of words with their phrases."""
 
 FACTS = {kind: spec.facts for kind, spec in SESSION_EVENTS.items()}
 

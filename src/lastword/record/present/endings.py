@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.phrases import TYPES, plain
-from lastword.record.present.words import PHRASES
+from lastword.core.failure.phrases import plain
+from lastword.core.failure.sentences import TYPES
+from lastword.core.timeline.session_events import PHRASES
 from lastword.record.turns import FAILED, OK, OPEN
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.phrases import CANCELLED_BY, counted, duration, plain
+from lastword.core.failure.phrases import counted, duration, plain
+from lastword.core.failure.sentences import CANCELLED_BY
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import GATEWAY

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.failure import phrases
+from lastword.core.failure import sentences
 from lastword.core.failure.option_values import money
-from lastword.core.failure.phrases import counted, duration, exit_words, plain, retry_words
+from lastword.core.failure.phrases import counted, duration, exit_words, plain
 from lastword.core.protocol.tolerant import number_of, object_of
-from lastword.core.timeline.data import read_words
-from lastword.core.timeline.session_events import SESSION_EVENTS
+from lastword.core.timeline.session_events import PHRASES, SESSION_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,10 +33,11 @@ LEFT_TO_JSON = frozenset(
 )
 """Facts for machines and maintainers, and those that a line has in other words."""
 
-PHRASES = read_words("phrases") | {
-    "types": phrases.TYPES,
-    "phases": phrases.PHASES,
-    "cancelled by": phrases.CANCELLED_BY,
+_TABLES = PHRASES | {
+    "types": sentences.TYPES,
+    "phases": sentences.PHASES,
+    "cancelled by": sentences.CANCELLED_BY,
+    "actions": {word: sentences.as_phrase(text) for word, text in sentences.ADVICE.items()},
 }
 """What facts are called, by the form that a line names."""
 
@@ -109,8 +109,8 @@ def _in_words(facts: Facts, name: str, form: str | None) -> str:
     if noun != form:
         return counted(value, noun) if value and isinstance(value, int) else ""
     if isinstance(value, list):
-        return " and ".join(plain(each, PHRASES[form]) for each in value)
-    table = PHRASES[form]
+        return " and ".join(plain(each, _TABLES[form]) for each in value)
+    table = _TABLES[form]
     phrase = table.get(str(value)) or table.get("*") or plain(_value(value))
     return "" if phrase == "-" else _with_facts(phrase, facts)
 
@@ -149,7 +149,7 @@ def _missed(first: Any, facts: Facts) -> str:
 
 def _next(_: Any, facts: Facts) -> str:
     """Return whether a prompt may be sent again after a failure, or else how long to wait."""
-    retry, wait = retry_words(facts), facts.get("retry_after_seconds")
+    retry, wait = sentences.retry_words(facts), facts.get("retry_after_seconds")
     if retry:
         return f"retry: {retry}"
     return f"wait {duration(wait)}" if isinstance(wait, int | float) else ""

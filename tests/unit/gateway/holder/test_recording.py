@@ -8,12 +8,11 @@ import pytest
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.core.timeline.session_events import FACTS, GATEWAY, problems_of
+from lastword.core.timeline.session_events import FACTS, GATEWAY, PHRASES, problems_of
 from lastword.gateway.holder import recorder_process
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES, cause_of, recorded
-from lastword.record.present.words import PHRASES
 from tests.kit.recording import Carrier
 from tests.kit.rows import every
 

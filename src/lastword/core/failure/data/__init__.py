@@ -29,5 +29,5 @@ def read_words(folder: str, name: str) -> dict[str, dict[str, str]]:
 
 
 def _pair(row: str) -> tuple[str, str]:
-    word, _, phrase = row.partition(" ")
-    return word, phrase.strip()
+    word, _, phrase = row.partition(": ")
+    return word, phrase
