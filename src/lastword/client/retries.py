@@ -46,8 +46,9 @@ class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
     def message(self) -> str:
         """One or two plain sentences for the user."""
         when = f" in {phrases.plain_duration(self.wait_seconds)}" if self.wait_seconds else ""
-        of = "" if self.max_attempts is None else f" of {self.max_attempts}"
-        attempt = "" if self.attempt is None else f" (attempt {self.attempt}{of})"
+        attempt = ""
+        if self.attempt is not None:
+            attempt = f" ({phrases.attempt_words(self.attempt, self.max_attempts)})"
         error = self.error
         what = "" if error is None else f"{sentences.what_of(error.type, error.reason)} "
         return f"{what}Trying again{when}{attempt}."

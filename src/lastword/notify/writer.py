@@ -16,6 +16,7 @@ from lastword.core.failure.phrases import plain_duration, plain_moment
 from lastword.core.failure.sentences import WHAT, sentence_of, type_of
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind, ended_by_cancel
+from lastword.core.timeline.session_events import PHRASES
 from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
 
 if TYPE_CHECKING:
@@ -38,11 +39,6 @@ _WORDS = {
 _QUESTIONS = {
     "permission": "The agent asks for a permission.",
     "form": "The agent asks a question.",
-}
-_STOPPED = {
-    "max_tokens": "The turn has ended: the model's output limit is reached.",
-    "max_turn_requests": "The turn has ended: the limit of model requests is reached.",
-    "refusal": "The turn has ended: the model refused to go on.",
 }
 _OPEN_ENDS = frozenset(
     {Kind.ERROR, Kind.ANSWER, Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN}
@@ -156,7 +152,8 @@ class NotificationWriter:
             return [self._failed(row)]
         if row.kind == Kind.ANSWER and not ended_by_cancel(row.facts):
             reason = str(row.facts.get("stop_reason"))
-            sentence = _STOPPED.get(reason, "The turn has ended.")
+            how = PHRASES["stop reasons"].get(reason, "ok")
+            sentence = "The turn has ended." if how == "ok" else f"The turn has ended: {how}."
             return [self._made(row, NotifiedEvent.ENDED, sentence, urgency=Urgency.LOW)]
         return []
 

@@ -53,12 +53,6 @@ def test_a_description_counts_down_from_when_the_failure_came() -> None:
     assert describe(limited, received=0).wait_seconds == 0  # by the clock it came long ago
 
 
-def test_every_action_has_a_button_and_every_text_is_short() -> None:
-    assert set(BUTTONS) == set(Action)
-    assert set(TITLES) == set(ErrorType)
-    assert all(0 < len(text) <= 32 for text in (*BUTTONS.values(), *TITLES.values()))
-
-
 def test_the_countdown_moves_with_the_clock_that_is_given_in() -> None:
     limited = error(retry_after_seconds=20, retry_safety=RetrySafety.AUTO)
     told = [describe(limited, now=NOW + s, received=NOW) for s in (0, 1.5, 2, 19.9, 20, 500)]

@@ -13,7 +13,7 @@ from lastword.core.failure.phrases import counted, duration, plain
 from lastword.core.failure.sentences import TYPES
 from lastword.record.costs import in_words, total
 from lastword.record.present import strip
-from lastword.record.present.endings import how_it_ended, standing
+from lastword.record.present.sections import how_it_ended, standing
 from lastword.record.present.words import words
 from lastword.record.reader import RecordedTurn, is_alive
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN

@@ -82,6 +82,11 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
+def attempt_words(attempt: float, most: float | None) -> str:
+    """Return which attempt it is: `attempt 2`, `attempt 2 of 5`."""
+    return f"attempt {attempt}" if most is None else f"attempt {attempt} of {most}"
+
+
 def _plural(word: str, count: int) -> str:
     if count == 1:
         return word

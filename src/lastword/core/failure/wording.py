@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.phrases import plain_duration, plain_moment
+from lastword.core.failure.phrases import attempt_words, plain_duration, plain_moment
 from lastword.core.failure.sentences import (
     ACTION_BY_REASON,
     ADVICE,
@@ -365,6 +365,5 @@ def of_retry(
         max_attempts: The most tries that there will be, if known.
     """
     when = f" in {plain_duration(wait_seconds)}" if wait_seconds else ""
-    of = "" if max_attempts is None else f" of {max_attempts}"
     what = what_of(verdict.type, verdict.reason)
-    return f"{what} The agent tries again{when} (attempt {attempt}{of})."
+    return f"{what} The agent tries again{when} ({attempt_words(attempt, max_attempts)})."

@@ -314,10 +314,10 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     # The clocks stand still while the handler waits as it should.
     turn.session.progress(link.now + wait)
     when = f"in {late.phrases.plain_duration(wait)}" if wait else "now"
-    of = "" if retry.max_attempts is None else f" of {retry.max_attempts}"
+    attempt = late.phrases.attempt_words(retry.attempt, retry.max_attempts)
     turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
-    what_next = retry.sentence or f"Trying again {when} (attempt {retry.attempt}{of})."
+    what_next = retry.sentence or f"Trying again {when} ({attempt})."
     reported = _report(link, turn, retry, what_next)
     if retry.sentence is None or retry.wait_seconds is None:
         return reported

@@ -14,8 +14,8 @@ from lastword.core.failure.sentences import sentence_of
 from lastword.core.timeline.entry import Kind
 from lastword.record import reader
 from lastword.record.costs import total
-from lastword.record.present.endings import ended_epoch_ms, has_recovered
 from lastword.record.present.moments import moment, with_moments
+from lastword.record.present.sections import ended_epoch_ms, has_recovered
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
 
 if TYPE_CHECKING:
