@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from lastword.client import read_error
-from lastword.core.failure import ladder, wording
+from lastword.core.failure import ladder, sentences
 from lastword.core.failure.ladder import Ending, Rung
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
@@ -113,7 +113,7 @@ def told_of_odd() -> list[Any]:
     for payload in told:
         usual = DEFAULTS[ErrorType(payload["type"])].action
         action = Action(payload.get("action", usual))
-        if payload["message"] == wording.own_sentence(ErrorType(payload["type"]), action):
+        if payload["message"] == sentences.own_sentence(ErrorType(payload["type"]), action):
             payload["message"] = "The agent reported a failure without saying which."
     return told
 

@@ -109,6 +109,8 @@ def _readable() -> Iterator[Path]:
     yield from (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md")
     for folder, suffixes in (
         ("src/lastword", {".js", ".html", ".css"}),
+        ("src/lastword/core/failure", {".txt"}),
+        ("src/lastword/core/timeline", {".txt"}),
         ("docs", {".md", ".py"}),
         ("protocol", {".md", ".py", ".js", ".ts"}),
     ):

@@ -38,16 +38,16 @@ from lastword.cli.record_access import (
     chosen_session,
     path_of,
 )
-from lastword.client.display import TITLES
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.phrases import counted, duration
+from lastword.core.failure.sentences import TITLES
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.summary import fault_of
 from lastword.errors import StoreError
 from lastword.record import reader
 from lastword.record.present.bundle import Bundle, encoded
-from lastword.record.present.events import event
+from lastword.record.present.documents import page_event
 from lastword.record.present.moments import moment
 from lastword.record.present.scrub import by_rule, removal_words, scrubber_here
 from lastword.record.present.stories import sentences_of
@@ -96,7 +96,7 @@ def _parts(
 ) -> Iterator[str]:
     script = record_script("record_file.js")
     style = record_files()["style.css"].body.decode()
-    events = [event(recorded, number) for number, recorded in entries]
+    events = [page_event(recorded, number) for number, recorded in entries]
     name = session_id or "no session"
     yield _HEAD.format(
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "

@@ -17,9 +17,10 @@ from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.cli.record_access import add_record_option, answer, path_of
 from lastword.core.failure.option_values import DAY_SECONDS, seconds_of
-from lastword.core.failure.phrases import TYPES, counted, duration, plain
+from lastword.core.failure.phrases import counted, duration, plain
+from lastword.core.failure.sentences import TYPES
+from lastword.core.timeline.session_events import PHRASES
 from lastword.record.costs import in_words, total
-from lastword.record.present.gateway_words import CAUSES, ENDS
 from lastword.record.spans import trends_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ _COUNT_COLUMNS, _SPREAD_COLUMNS = 20, 29
 """What a row's label leaves room for: a count with its change, three durations."""
 
 _BAR_COLUMNS = 20
+_CAUSES, _DECIDED, _ENDINGS = PHRASES["left"], PHRASES["decided"], PHRASES["ends"]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -168,23 +170,16 @@ def _gateway_rows(period: GatewayPeriod) -> dict[str, int]:
         "  without their history": period.restored_without_history,
         "sessions that could not be restored": period.not_restored,
         "session logs started over": period.log_resets,
-        **{f"sessions ended: {plain(why, ENDS)}": n for why, n in period.sessions_ended.items()},
+        **{
+            f"sessions ended: {plain(why, _ENDINGS)}": n for why, n in period.sessions_ended.items()
+        },
     }
 
 
 def _ended(how: str) -> str:
     """Describe how a connection ended, from its close code and its cause."""
     code, _, cause = how.partition(" ")
-    return f"{plain(cause, CAUSES)} ({code})" if cause else plain(code)
-
-
-_DECIDED = {
-    "answered": "answered",
-    "expired": "refused: no answer in time",
-    "rejected": "refused: nobody connected",
-    "withdrawn": "withdrawn by the agent",
-    "lost": "lost with the agent",
-}
+    return f"{plain(cause, PHRASES['left'])} ({code})" if cause else plain(code)
 
 
 def _turns(table: _Table, now: Period, before: Period) -> None:

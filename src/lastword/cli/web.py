@@ -31,7 +31,7 @@ from lastword.errors import StoreError
 from lastword.record import listing, reader
 from lastword.record.costs import total
 from lastword.record.present import documents
-from lastword.record.present.events import event
+from lastword.record.present.documents import page_event
 from lastword.record.present.sections import ShownPart, ShownTurn
 from lastword.web.files import SAFE, TYPES, record_files
 
@@ -135,7 +135,7 @@ def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
         return {
             "run": documents.run(reader.run_of(record, matches[0].run)),
             "events": [
-                event(recorded, number)
+                page_event(recorded, number)
                 for number, recorded in sorted(entries, key=lambda one: reader.in_time(one[1]))
             ],
             "next": entries[-1][1].id if entries else after,  # as written: none is passed over

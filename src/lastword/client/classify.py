@@ -14,7 +14,7 @@ import msgspec
 
 from lastword.client.shapes import object_of
 from lastword.core.classify import classify_rpc_error, own_failure
-from lastword.core.failure import wording
+from lastword.core.failure import sentences, wording
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.protocol import acp
 
@@ -61,8 +61,8 @@ def type_of_sentence(text: str) -> tuple[ErrorType, str | None] | None:
 
 @cache
 def _own_sentences() -> tuple[tuple[str, tuple[ErrorType, str | None]], ...]:
-    general = [(text, (word, None)) for word, text in wording.WHAT.items()]
-    narrow = wording.WHAT_BY_REASON.items()
+    general = [(text, (word, None)) for word, text in sentences.WHAT.items()]
+    narrow = sentences.WHAT_BY_REASON.items()
     narrower = [(text, (word, reason)) for word, by in narrow for reason, text in by.items()]
     return (*general, *narrower)
 

@@ -1,6 +1,6 @@
 """A failure as a client shows it: text, one button, a countdown, and what may be pressed.
 
-Owns the short texts and the rules of the Retry button (`VOC-5`).
+Owns the rules of the Retry button (`VOC-5`).
 """
 
 from __future__ import annotations
@@ -12,53 +12,17 @@ import msgspec
 
 from lastword.core.failure import wording
 from lastword.core.failure.phrases import short_duration
+from lastword.core.failure.sentences import BUTTONS, TITLES, own_sentence
 from lastword.core.failure.taxonomy import (
     LIMITS,
     MAX_AUTO_WAIT_SECONDS,
     MAX_MESSAGE_CHARS,
     Action,
     AgentError,
-    ErrorType,
     RetrySafety,
 )
 
 MAX_DETAILS_CHARS = 4096
-
-TITLES: dict[ErrorType, str] = {
-    ErrorType.RATE_LIMIT: "Rate limited",
-    ErrorType.BUDGET: "Usage limit reached",
-    ErrorType.PROVIDER_UNAVAILABLE: "Model provider unavailable",
-    ErrorType.CONTEXT_OVERFLOW: "Conversation too long",
-    ErrorType.AUTH: "Login needed",
-    ErrorType.UNKNOWN: "The agent reported an error",
-    ErrorType.MODEL_NOT_FOUND: "Model not available",
-    ErrorType.INVALID_REQUEST: "Request refused",
-    ErrorType.CONTENT_FILTER: "Blocked by the content policy",
-    ErrorType.TIMEOUT: "No answer in time",
-    ErrorType.NETWORK: "Connection failed",
-    ErrorType.CANCELLED: "Cancelled",
-    ErrorType.AGENT_CRASH: "The agent crashed",
-    ErrorType.AGENT_STALLED: "The agent stopped responding",
-    ErrorType.STDERR_OVERFLOW: "The agent was stopped",
-    ErrorType.PROTOCOL_ERROR: "Invalid message from the agent",
-    ErrorType.INTERNAL: "Internal error",
-}
-
-BUTTONS: dict[Action, str] = {
-    Action.WAIT: "Try again",
-    Action.RETRY: "Try again",
-    Action.CONTINUE: "Continue",
-    Action.CONFIRM_RETRY: "Try again…",
-    Action.LOGIN: "Log in",
-    Action.TOP_UP: "Add credits",
-    Action.SWITCH_MODEL: "Choose another model",
-    Action.SHORTEN: "Shorten the conversation",
-    Action.REPHRASE: "Edit the prompt",
-    Action.FIX_CONFIGURATION: "Open the settings",
-    Action.RESTART: "Restart the agent",
-    Action.REPORT: "Show the details",
-}
-"""What the one button says that leads to the action."""
 
 
 class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,7 +122,7 @@ def _wait(error: AgentError, now: float, received: float) -> int | None:
 
 def _sentence(error: AgentError, action: Action) -> str:
     sentence = wording.plain_text(error.message)[:MAX_MESSAGE_CHARS]
-    return sentence or wording.own_sentence(error.type, action)
+    return sentence or own_sentence(error.type, action)
 
 
 def _details(error: AgentError) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from lastword.client import classify
 from lastword.client.shapes import kind_of, object_of, update_in
 from lastword.core.classify import agents, own_failure
-from lastword.core.failure import phrases, wording
+from lastword.core.failure import phrases, sentences
 from lastword.core.failure.payload import AnnouncedRetry
 from lastword.core.failure.payload import read_retry as read_announced
 from lastword.core.protocol import acp
@@ -46,10 +46,11 @@ class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
     def message(self) -> str:
         """One or two plain sentences for the user."""
         when = f" in {phrases.plain_duration(self.wait_seconds)}" if self.wait_seconds else ""
-        of = "" if self.max_attempts is None else f" of {self.max_attempts}"
-        attempt = "" if self.attempt is None else f" (attempt {self.attempt}{of})"
+        attempt = ""
+        if self.attempt is not None:
+            attempt = f" ({phrases.attempt_words(self.attempt, self.max_attempts)})"
         error = self.error
-        what = "" if error is None else f"{wording.what_of(error.type, error.reason)} "
+        what = "" if error is None else f"{sentences.what_of(error.type, error.reason)} "
         return f"{what}Trying again{when}{attempt}."
 
 

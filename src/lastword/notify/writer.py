@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure import wording
 from lastword.core.failure.phrases import plain_duration, plain_moment
-from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
-from lastword.core.failure.taxonomy import Action as Advice
+from lastword.core.failure.sentences import WHAT, sentence_of, type_of
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind, ended_by_cancel
+from lastword.core.timeline.session_events import PHRASES
 from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
 
 if TYPE_CHECKING:
@@ -40,11 +39,6 @@ _WORDS = {
 _QUESTIONS = {
     "permission": "The agent asks for a permission.",
     "form": "The agent asks a question.",
-}
-_STOPPED = {
-    "max_tokens": "The turn has ended: the model's output limit is reached.",
-    "max_turn_requests": "The turn has ended: the limit of model requests is reached.",
-    "refusal": "The turn has ended: the model refused to go on.",
 }
 _OPEN_ENDS = frozenset(
     {Kind.ERROR, Kind.ANSWER, Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN}
@@ -150,7 +144,7 @@ class NotificationWriter:
         now = self._around.local_time()
         until = plain_moment(row.at_epoch_ms + wait * 1000, now) if now else ""
         when = until or f"in {plain_duration(wait)}"
-        what = f"{wording.WHAT[_type_of(row)]} The turn goes on {when}."
+        what = f"{WHAT[type_of(row.facts)]} The turn goes on {when}."
         return self._made(row, NotifiedEvent.LIMIT, what)
 
     def _ended(self, row: Row) -> list[Notification]:
@@ -158,18 +152,13 @@ class NotificationWriter:
             return [self._failed(row)]
         if row.kind == Kind.ANSWER and not ended_by_cancel(row.facts):
             reason = str(row.facts.get("stop_reason"))
-            sentence = _STOPPED.get(reason, "The turn has ended.")
+            how = PHRASES["stop reasons"].get(reason, "ok")
+            sentence = "The turn has ended." if how == "ok" else f"The turn has ended: {how}."
             return [self._made(row, NotifiedEvent.ENDED, sentence, urgency=Urgency.LOW)]
         return []
 
     def _failed(self, row: Row) -> Notification:
-        error_type = _type_of(row)
-        action = row.facts.get("action")
-        by_value = {each.value: each for each in Advice}
-        advice = by_value.get(str(action), DEFAULTS[error_type].action)
-        reason = str(row.facts.get("reason") or "")
-        own = wording.own_sentence(error_type, advice, reason)
-        sentence = self._text(row, "message") or own
+        sentence = self._text(row, "message") or sentence_of(row.facts)
         detail = self._text(row, "detail")
         sentence = f"{sentence} {detail}" if detail and detail not in sentence else sentence
         incident = str(row.facts.get("incident_id") or "")
@@ -198,8 +187,3 @@ class NotificationWriter:
             sentence=sentence[:MAX_SENTENCE_CHARS],
             **more,
         )
-
-
-def _type_of(row: Row) -> ErrorType:
-    by_value = {each.value: each for each in ErrorType}
-    return by_value.get(str(row.facts.get("type")), ErrorType.UNKNOWN)

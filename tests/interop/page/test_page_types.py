@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from lastword.client.display import TITLES
 from lastword.web.files import ANSWER, GATEWAY, LIBRARY, RECORD, SHARED
-from tests.interop import toolchain
 from tests.interop.page.library import library
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, ROOT
@@ -46,20 +43,3 @@ def test_the_compiler_agrees_with_every_type(tmp_path: Path) -> None:
 
 def test_the_library_is_what_npm_has_under_its_locked_hash() -> None:
     assert {path.name: path.read_bytes() for path in LIBRARY.iterdir()} == library()
-
-
-def test_a_failure_has_the_title_that_every_client_of_lastword_shows(tmp_path: Path) -> None:
-    node = toolchain.require_plain_node()
-    copy = shutil.copytree(SHARED, tmp_path / "page")
-    (copy / "package.json").write_text('{"type": "module"}')  # what a browser needs no word for
-    code = f"import {{ TITLES }} from {json.dumps((copy / 'cards.js').as_uri())};"
-    code += "process.stdout.write(JSON.stringify(TITLES));"
-    done = subprocess.run(
-        [str(node), "--no-warnings", "--input-type=module", "-e", code],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {kind.value: title for kind, title in TITLES.items()}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.client import describe
-from lastword.core.failure import wording
+from lastword.core.failure import sentences
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, ROOT
@@ -140,7 +140,11 @@ def test_a_failure_is_shown_as_the_vectors_have_it(compiled: Path) -> None:
 
 
 def test_a_retry_is_one_line(compiled: Path) -> None:
-    error = {"type": "rate_limit", "message": wording.WHAT[ErrorType.RATE_LIMIT], "retryable": True}
+    error = {
+        "type": "rate_limit",
+        "message": sentences.WHAT[ErrorType.RATE_LIMIT],
+        "retryable": True,
+    }
     updates = [
         {"attempt": 3, "max_attempts": 6, "wait_seconds": 95, "error": error},
         {"attempt": 2, "wait_seconds": 0},

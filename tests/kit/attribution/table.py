@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lastword.core.failure.sentences import WHAT, WHAT_BY_REASON
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.failure.wording import WHAT, WHAT_BY_REASON
 from tests.kit.attribution import failing, honest
 from tests.kit.attribution.player import CLIENTS, play
 from tests.kit.attribution.rows import EXIT, NEVER_FROM_BESIDE, STDERR

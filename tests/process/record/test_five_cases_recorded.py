@@ -29,7 +29,7 @@ REPEATS = "asking the agent to continue does not."
 TWICE = "may do twice what a tool has done: look first."
 LEFT = "The client left"
 USER = "The user cancelled the turn"
-WATCHDOG = "lastword's watchdog stopped the turn after a silence"
+WATCHDOG = "lastword's watchdog stopped the turn: the agent was silent"
 
 TURNS = [
     [EDIT, DONE, LOST],

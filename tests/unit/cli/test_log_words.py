@@ -54,7 +54,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
         (
             Kind.QUESTION_DECIDED,
             {"what": "permission", "how": "expired"},
-            "the agent's question for a permission: no viewer came in time, so it was refused",
+            "the agent's question for a permission: refused, since no viewer came in time",
         ),
         (
             Kind.SUPERVISOR_EXITED,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lastword.client import RetryNotice, raise_for_error, read_error, read_retry
-from lastword.core.failure import wording
+from lastword.core.failure import sentences
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Connection, Side
 from lastword.core.protocol import acp
@@ -94,7 +94,7 @@ def test_a_notice_says_as_closely_as_the_end_what_failed() -> None:
 @every("error_type", ErrorType)
 def test_a_notice_of_ours_is_read_back(error_type: ErrorType) -> None:
     told = RetryNotice(attempt=3, max_attempts=6, wait_seconds=120)
-    title = f"{wording.WHAT[error_type]} {told.message}"
+    title = f"{sentences.WHAT[error_type]} {told.message}"
     retry = read_retry(update("notice", severity="warning", title=title))
     assert retry is not None
     assert (retry.attempt, retry.max_attempts, retry.wait_seconds) == (3, 6, 120)

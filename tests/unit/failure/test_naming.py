@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from lastword.core.failure.phrases import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
-from lastword.core.failure.taxonomy import ErrorType, Origin, Phase
+from lastword.core.failure.phrases import plain
+from lastword.core.failure.sentences import (
+    ADVICE,
+    BUTTONS,
+    CANCELLED_BY,
+    ORIGINS,
+    PHASES,
+    TITLES,
+    TYPES,
+    WHAT,
+    retry_words,
+)
+from lastword.core.failure.taxonomy import Action, ErrorType, Origin, Phase
 from lastword.core.timeline.entry import By
 
-_LIST_COLUMNS = 20
+if TYPE_CHECKING:
+    from enum import StrEnum
 
 
 @pytest.mark.parametrize(
-    ("names", "words"), [(TYPES, ErrorType), (PHASES, Phase), (ORIGINS, Origin), (CANCELLED_BY, By)]
+    ("table", "words", "columns"),
+    [
+        *((TYPES, ErrorType, 20), (TITLES, ErrorType, 32), (WHAT, ErrorType, 100)),
+        *((BUTTONS, Action, 32), (ADVICE, Action, 100)),
+        *((PHASES, Phase, 100), (ORIGINS, Origin, 100), (CANCELLED_BY, By, 100)),
+    ],
 )
-def test_every_word_of_a_closed_set_has_a_phrase_without_underscores(
-    names: dict[str, str], words: type[ErrorType | Phase | Origin | By]
+def test_every_word_of_a_closed_set_has_a_text_of_its_own_that_fits_where_it_is_shown(
+    table: dict[str, str], words: type[StrEnum], columns: int
 ) -> None:
-    assert set(names) == set(words)
-    assert all(said and "_" not in said for said in names.values())
-
-
-def test_a_type_fits_into_a_column_of_a_list() -> None:
-    assert max(map(len, TYPES.values())) <= _LIST_COLUMNS
-    assert len(set(TYPES.values())) == len(TYPES)
+    assert set(table) == set(words)
+    assert all(text and "_" not in text and len(text) <= columns for text in table.values())
+    assert len({*table.values()}) == len(table) or table is BUTTONS
 
 
 def test_a_word_that_no_table_has_is_said_as_it_stands() -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core import classify
+from lastword.core.failure.sentences import WHAT_BY_REASON
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.failure.wording import WHAT_BY_REASON
 from lastword.core.link import reporting
 from lastword.core.link.connection import Connection, Side
 from lastword.core.link.effects import FORWARD, Drop, Effect, Record

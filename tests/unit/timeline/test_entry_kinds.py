@@ -209,13 +209,12 @@ def test_a_fact_that_is_read_is_one_of_some_kind() -> None:
     "names",
     [
         [name for name, _ in summary._QUOTED],
-        words._IN_WORDS,
-        words._LEFT_TO_JSON,
+        words.LEFT_TO_JSON,
         spans._END_FACTS,
         journal._NAMED,
         entries._TEXT,
     ],
-    ids=["summary", "said", "left to JSON", "spans", "log", "text"],
+    ids=["summary", "left to JSON", "spans", "log", "text"],
 )
 def test_a_list_of_facts_names_facts(names: Any) -> None:
     assert set(names) <= ANY_KIND

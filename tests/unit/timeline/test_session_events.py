@@ -10,7 +10,6 @@ from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import (
     BY_WORD,
     FACTS,
-    GATEWAY,
     LOG_KINDS,
     RECORDED,
     SESSION_EVENTS,
@@ -19,7 +18,6 @@ from lastword.core.timeline.session_events import (
 from lastword.gateway.api.shapes import EventKind
 from lastword.gateway.quality import table
 from lastword.otel import conventions, spans
-from lastword.record.present import gateway_words, words
 from lastword.web.files import GATEWAY as GATEWAY_PAGE
 from lastword.web.files import SHARED
 from protocol import generate_events
@@ -41,9 +39,10 @@ def test_every_kind_has_a_row_with_a_label_and_is_recorded_or_in_a_log() -> None
     assert {*FACTS} == {*Kind}
 
 
-def test_the_record_has_words_for_every_kind_that_it_has_and_no_other() -> None:
-    assert set(gateway_words.DESCRIPTIONS) == GATEWAY
-    assert set(words._DESCRIBERS) | {Kind.PROMPT} == RECORDED  # a prompt has no more to say
+def test_every_kind_that_is_recorded_has_a_line_of_its_own_facts_and_no_other_has_one() -> None:
+    assert {kind for kind, spec in SESSION_EVENTS.items() if spec.line} == RECORDED
+    for kind, spec in SESSION_EVENTS.items():
+        assert {*re.findall(r"{(\w+)", spec.line)} <= {*spec.facts, "rest"}, kind
 
 
 def test_the_api_and_the_metrics_have_the_kinds_of_the_table() -> None:

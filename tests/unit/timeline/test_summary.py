@@ -82,7 +82,7 @@ def test_a_connection_that_was_lost_in_the_middle_of_the_answer_is_told_of() -> 
         "That was in the middle of the answer. "
         "Until then text had been shown, and no tool had been used. "
         "The agent ended the turn with this error. "
-        "The fault lies between the agent and the model provider. "
+        "The fault is the network's, between the agent and the model provider. "
         "Sending the prompt again repeats what was shown; asking the agent to continue does not. "
         "Ask the agent to continue."
     )
@@ -102,7 +102,7 @@ def test_text_that_was_the_failure_itself_is_told_as_no_part_of_an_answer() -> N
         "The turn failed after 2.0 seconds. The connection to the model provider failed. "
         "That was before any answer: what had been shown was the failure, told in words. "
         "The agent ended the turn with this error. "
-        "The fault lies between the agent and the model provider. "
+        "The fault is the network's, between the agent and the model provider. "
         "Sending the prompt again is safe: no answer and no tool call had come. "
         "Try again."
     )
@@ -143,19 +143,19 @@ def test_the_users_own_cancel_is_no_failure() -> None:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("first_update_timeout", "after a silence since the prompt"),
-        ("idle_timeout", "after a silence that was over the limit"),
-        ("tool_timeout", "because a tool took longer"),
-        ("turn_timeout", "because the turn took longer"),
-        ("runaway", "because it repeated the same step"),
-        ("stderr_limit", "because it flooded its error output"),
+        ("first_update_timeout", "nothing came within the limit"),
+        ("idle_timeout", "the agent was silent for longer than the limit"),
+        ("tool_timeout", "a tool took longer than the limit"),
+        ("turn_timeout", "the turn took longer than the limit"),
+        ("runaway", "the agent repeated the same step"),
+        ("stderr_limit", "the agent's error output was over the limit"),
     ],
 )
 def test_the_watchdogs_end_says_which_limit(reason: str, words: str) -> None:
     told = Told()(Kind.CANCEL, after=900.0, by="watchdog", reason=reason).fails(
         ErrorType.AGENT_STALLED, reason=reason, phase="before_output", retryable=True
     )
-    assert f"lastword's watchdog stopped the turn {words}" in told.summary.text
+    assert f"lastword's watchdog stopped the turn: {words}" in told.summary.text
     assert told.summary.text.startswith("The turn failed after 16 minutes.")
 
 

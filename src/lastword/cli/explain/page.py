@@ -28,12 +28,11 @@ from lastword.core.classify.tokens import type_of_status
 from lastword.core.classify.waits import read_waits
 from lastword.core.classify.writers import is_others, records
 from lastword.core.failure import wording
-from lastword.core.failure.phrases import exit_status_words, plain_duration, plain_moment
+from lastword.core.failure.phrases import exit_words, plain_duration, plain_moment
+from lastword.core.failure.sentences import ADVICE, ORIGINS, as_phrase, retry_words
 from lastword.core.failure.taxonomy import (
-    Action,
     AgentError,
     ErrorType,
-    Origin,
     RetrySafety,
     TurnFacts,
     safety_of,
@@ -404,21 +403,7 @@ MAX_COLUMNS = 80
 _LABEL_COLUMNS = 13
 _QUOTED_LINES = 12
 
-_WHOSE = {
-    Origin.PROVIDER: "the model provider's, or the account's there",
-    Origin.NETWORK: "the network's, between this machine and the provider",
-    Origin.AGENT: "the agent's",
-    Origin.PROCESS: "the agent's process",
-    Origin.CLIENT: "this side's: the client or its user",
-    Origin.LASTWORD: "lastword's own",
-}
 _OF_OTHERS = "another program's, where it stands on stderr or in a log"
-_SAFE = {
-    RetrySafety.AUTO: "yes: nothing can happen twice",
-    RetrySafety.OFFER_CONTINUE: "not by itself: part of an answer came, so go on from there",
-    RetrySafety.ASK: "ask first: tools may have run before it failed",
-    RetrySafety.NEVER: "no: the same request fails again",
-}
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -470,7 +455,7 @@ def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool
     _row(page, "retry", _retry(explanation), "green" if error.retryable else "red")
     _row(page, "safe", _safe(error))
     _row(page, "whose fault", _OF_OTHERS if explanation.of_others else _whose(error))
-    _row(page, "what to do", _advice(error.action) if error.action else "")
+    _row(page, "what to do", as_phrase(ADVICE[error.action]) if error.action else "")
     _row(page, "more exactly", (error.reason or "").replace("_", " "))
     _row(page, "source", _source_of(error))
     page.line()
@@ -500,12 +485,6 @@ def _quote(page: Page, quote: str) -> None:
         page.line(line, indent=2, hang=0)
 
 
-def _advice(action: Action) -> str:
-    """Return the advice for a row: the sentence that ends a client's message."""
-    sentence = wording.ADVICE[action].removesuffix(".")
-    return sentence[0].lower() + sentence[1:]
-
-
 def _retry(explanation: Explanation) -> str:
     error = explanation.error
     when = ""
@@ -533,7 +512,7 @@ def _whose(error: AgentError) -> str:
     if error.type is ErrorType.UNKNOWN:
         named = error.reason == "tool_server"
         return "a tool server's, not the model provider's" if named else "not known"
-    return _WHOSE[error.origin] if error.origin else "not known"
+    return ORIGINS[error.origin] if error.origin else "not known"
 
 
 def _safe(error: AgentError) -> str:
@@ -542,7 +521,7 @@ def _safe(error: AgentError) -> str:
     waits = error.retry_after_seconds or error.reset_at_epoch_ms
     if waits and error.retry_safety is RetrySafety.NEVER:
         return "not by itself, and not before then"
-    return _SAFE[error.retry_safety or RetrySafety.ASK]
+    return retry_words({"retry_safety": error.retry_safety or RetrySafety.ASK})
 
 
 def _source_of(error: AgentError) -> str:
@@ -551,10 +530,7 @@ def _source_of(error: AgentError) -> str:
         parts.append(f"HTTP {error.http_status}")
     if error.provider_code:
         parts.append(f"code {error.provider_code}")
-    if error.exit_signal:
-        parts.append(error.exit_signal)
-    elif error.exit_code is not None:
-        parts.append(exit_status_words(error.exit_code))
+    parts.append(exit_words({"exit_signal": error.exit_signal, "exit_code": error.exit_code}))
     if error.request_id:
         parts.append(f"request {error.request_id}")
     return _line(", ".join(filter(None, parts)), 200)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
+from lastword.cli.log.details import show_all_failures, show_session
 from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS, mark_of, show_legend, show_parts
 from lastword.cli.page import Page, local, visibly_cut
 from lastword.cli.parser import CommandParser
@@ -331,7 +332,6 @@ def _run(options: argparse.Namespace, path: str) -> int:
         if options.session is None and not options.last and not options.errors:
             _list(options, record)
             return 0
-        from lastword.cli.log.details import show_all_failures, show_session  # noqa: PLC0415
 
         if options.session is not None or options.last:
             limit = _limit(options, DEFAULT_TURNS)

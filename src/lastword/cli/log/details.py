@@ -1,7 +1,6 @@
 """Sessions and failures in sentences: a session's summary and timeline, and recent failures.
 
-Owns the choice of the turns to show, and the layout of summaries and failures. It is separate
-from the list because sentences need the redactor, which the list does not load.
+Owns the choice of the turns to show, and the layout of summaries and failures.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ from lastword.cli.page import Page, day_and_time
 from lastword.cli.record_access import chosen_session
 from lastword.record import listing, reader
 from lastword.record.present import documents
-from lastword.record.present.endings import turn_to_summarize
-from lastword.record.present.sections import Section
+from lastword.record.present.sections import Section, turn_to_summarize
 from lastword.record.present.stories import (
     ShownFailure,
     Story,

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli.page import Page, day_and_time, fitted, local, supports_bars, visibly_cut
-from lastword.core.failure.phrases import TYPES, counted, duration, plain
+from lastword.core.failure.phrases import counted, duration, plain
+from lastword.core.failure.sentences import TYPES
 from lastword.record.costs import in_words, total
 from lastword.record.present import strip
-from lastword.record.present.endings import how_it_ended, standing
+from lastword.record.present.sections import how_it_ended, standing
 from lastword.record.present.words import words
 from lastword.record.reader import RecordedTurn, is_alive
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from lastword.core.failure import wording
+from lastword.core.failure import sentences, wording
 from lastword.core.failure.members import BY_NAME, MEMBERS, ValueForm
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
@@ -75,7 +75,7 @@ def read_payload(payload: Mapping[str, Any]) -> AgentError:
     message = _sentence(payload.get("message"))
     if not message:
         usual = wording.usual_action(error_type, words["retry_safety"], retryable=will_help)
-        message = wording.own_sentence(error_type, words["action"] or usual)
+        message = sentences.own_sentence(error_type, words["action"] or usual)
     return AgentError(
         type=error_type,
         message=message,

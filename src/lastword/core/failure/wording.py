@@ -1,8 +1,9 @@
 """The error that people and clients see, composed from a verdict: text, action, redacted detail.
 
-Owns every sentence of ours that can appear in a client. A sentence is plain text without markup, of
-at most 500 characters, and ends with what to do. Some phrases never appear, whatever their source,
-because a client in the field reads a meaning into them (`FORBIDDEN`).
+Owns how a sentence that appears in a client is put together; `sentences` has its words. It is
+plain text without markup, of at most 500 characters, and ends with what to do. Some phrases never
+appear, whatever their source, because a client in the field reads a meaning into them
+(`sentences.MISREAD`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.phrases import plain_duration, plain_moment
+from lastword.core.failure.phrases import attempt_words, plain_duration, plain_moment
+from lastword.core.failure.sentences import (
+    ACTION_BY_REASON,
+    ADVICE,
+    ADVICE_BY_REASON,
+    ADVICE_OF_UNKNOWN,
+    MISREAD,
+    RESTARTED_ADVICE,
+    WHAT_BY_REASON,
+    what_of,
+)
 from lastword.core.failure.signs import (
     innermost,
     stated_reset,
@@ -44,208 +55,11 @@ if TYPE_CHECKING:
 MAX_QUOTE_CHARS = 200
 _MAX_ID_CHARS = 128
 
-FORBIDDEN = {
-    "session not found": "no such session",
-    "unknown session": "no such session",
-    "user aborted": "stopped by the user",
-    "this operation was aborted": "the operation was stopped",
-    "empty response text": "a response without text",
-}
-"""Measured: some client drops, resends or swallows a failure whose text holds one of these."""
-
-_UNREADABLE = "The model provider's answer could not be read."
-_SILENT = "The agent ended the turn without an answer and without an error."
-
-WHAT: dict[ErrorType, str] = {
-    ErrorType.RATE_LIMIT: "The model provider is limiting requests.",
-    ErrorType.BUDGET: "The account's credits or its usage limit are used up.",
-    ErrorType.PROVIDER_UNAVAILABLE: "The model provider is not available at the moment.",
-    ErrorType.CONTEXT_OVERFLOW: "The conversation is too long for this model.",
-    ErrorType.AUTH: "The model provider refused the login or API key.",
-    ErrorType.UNKNOWN: "The agent reported an error that was not recognised.",
-    ErrorType.MODEL_NOT_FOUND: "This model does not exist or is not open to this account.",
-    ErrorType.INVALID_REQUEST: "The request was refused as invalid.",
-    ErrorType.CONTENT_FILTER: "The model provider's content policy blocked the request.",
-    ErrorType.TIMEOUT: "The model provider did not answer in time.",
-    ErrorType.NETWORK: "The connection to the model provider failed.",
-    ErrorType.CANCELLED: "The turn was cancelled.",
-    ErrorType.AGENT_CRASH: "The agent's process ended unexpectedly.",
-    ErrorType.AGENT_STALLED: "The agent stopped making progress.",
-    ErrorType.STDERR_OVERFLOW: "The agent flooded its error output and was stopped.",
-    ErrorType.PROTOCOL_ERROR: "The agent sent an invalid message.",
-    ErrorType.INTERNAL: "The agent failed because of an internal error.",
-}
-"""What happened, by type."""
-
-WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
-    ErrorType.RATE_LIMIT: {
-        "concurrency": "The model provider is limiting how many requests run at once.",
-        "usage_window": "The plan's usage limit for this period is used up.",
-    },
-    ErrorType.BUDGET: {
-        "credits": "The account's credits are used up.",
-        "spend_cap": "The account's spending limit is reached.",
-        "usage_window": "The plan's usage limit for this period is used up.",
-        "daily_quota": "The daily quota is used up.",
-        "monthly_quota": "The monthly quota is used up.",
-        "spend_limit": "The spending limit that you set is reached.",
-    },
-    ErrorType.PROVIDER_UNAVAILABLE: {
-        "overloaded": "The model provider is overloaded.",
-        "model_loading": "The model is still being loaded.",
-        "oom": "The machine that runs the model is out of memory.",
-    },
-    ErrorType.AUTH: {
-        "login_required": "The agent asks for a login.",
-        "expired": "The login or API key has expired.",
-        "region": "The model provider does not serve this country or region.",
-        "blocked": "A firewall in front of the model provider blocked the request.",
-        "forbidden": "This account is not allowed to make the request.",
-    },
-    ErrorType.CONTENT_FILTER: {"refusal": "The model declined to answer."},
-    ErrorType.CONTEXT_OVERFLOW: {
-        "compaction_failed": "The conversation is too long and could not be compacted.",
-        "conversation_limit": "The conversation has reached the agent's own limit.",
-    },
-    ErrorType.TIMEOUT: {
-        "provider_silent": "The model provider did not answer the agent's request.",
-    },
-    ErrorType.NETWORK: {
-        "provider_unreachable": "The agent could not connect to the model provider.",
-        "certificate": "The connection failed: a TLS certificate could not be verified.",
-        "tls_version": "The connection failed: the two sides have no TLS version in common.",
-        "name_not_resolved": "The model provider's host name could not be found.",
-        "connection_refused": "The connection to the model provider was refused.",
-        "truncated_stream": "The model provider's answer was cut off.",
-    },
-    ErrorType.INVALID_REQUEST: {
-        "bad_url": "The address of the model provider is not valid.",
-        "method_not_found": "The agent does not support this request.",
-        "invalid_params": "The agent refused the request's parameters.",
-        "resource_not_found": "The agent does not know what the request refers to.",
-    },
-    ErrorType.AGENT_CRASH: {
-        "oom": "The agent ran out of memory.",
-        "spawn_failed": "The agent could not be started.",
-        "killed": "The agent's process was killed, possibly for lack of memory.",
-        "terminated": "The agent's process was stopped from outside.",
-        "native_crash": "The agent's process crashed.",
-        "aborted": "The agent's process aborted.",
-        "premature_exit": "The agent exited before it had answered.",
-        "uncaught_exception": "The agent crashed on an error of its own.",
-        "panic": "The agent crashed on an error of its own.",
-        "bad_arguments": "The agent did not accept its command line.",
-        "crash_loop": "The agent crashed several times in a row.",
-        "context_lost": "The agent was restarted and this session could not be brought back.",
-        "missing_library": "The agent needs a system library that is not here.",
-        "runtime_version": "The agent does not run on this version of its runtime.",
-        "file_not_found": "The agent did not find a file that it needs.",
-        "ended_by_lastword": "The agent was ended by lastword, since it did not stop a turn.",
-        "told_to_stop": "The agent was stopped, as lastword was told to stop.",
-    },
-    ErrorType.AGENT_STALLED: {
-        "runaway": "The agent repeated the same step without end and was stopped.",
-    },
-    ErrorType.PROTOCOL_ERROR: {
-        "line_too_long": "The agent sent a message over the size limit.",
-        "protocol_version": "The two sides speak different versions of the protocol.",
-        "not_http": _UNREADABLE,
-    },
-    ErrorType.UNKNOWN: {
-        "silent_success": _SILENT,
-        "agent_cancelled": "The agent cancelled the turn by itself.",
-        "tool_server": "A tool server (MCP) that the agent uses failed.",
-    },
-}
-"""What happened, if the reason is more precise than the type."""
-
-WHAT_OF_CLIENT: dict[str, str] = {
-    "line_too_long": "The message was too long to be passed on to the agent.",
-    "client_left": "The client closed its side before the agent had answered.",
-}
-"""What happened, if the client caused it."""
+_SILENT = WHAT_BY_REASON[ErrorType.UNKNOWN]["silent_success"]
 
 _AFTER_OUTPUT = (Phase.MID_OUTPUT, Phase.TOOL_RUNNING, Phase.AFTER_TOOL)
 
-ADVICE: dict[Action, str] = {
-    Action.WAIT: "Try again in a moment.",
-    Action.RETRY: "Try again.",
-    Action.CONTINUE: "Ask the agent to continue.",
-    Action.CONFIRM_RETRY: "Check what has already been done before you try again.",
-    Action.LOGIN: "Log in again or check the API key.",
-    Action.TOP_UP: "Add credits, wait for the limit to reset, or switch to another model.",
-    Action.SWITCH_MODEL: "Choose another model.",
-    Action.SHORTEN: "Compact or shorten the conversation, or choose a model with more room.",
-    Action.REPHRASE: "Rephrase the request.",
-    Action.FIX_CONFIGURATION: "Check the agent's configuration.",
-    Action.RESTART: "Start the agent again, then try again.",
-    Action.REPORT: "Check the details, and report it if it happens again.",
-}
-"""What to do, as the last sentence."""
-
-ADVICE_BY_REASON: dict[str, str] = {
-    "certificate": "Check the proxy and the trusted certificates.",
-    "tls_version": "Check the proxy and the provider's address.",
-    "name_not_resolved": "Check the provider's address and your network.",
-    "provider_silent": "Try again, or choose another model if it happens again.",
-    "provider_unreachable": "Check the network, proxy or VPN.",
-    "bad_url": "Check the provider's address in the agent's configuration.",
-    "login_required": "Log in, then try again.",
-    "expired": "Log in again or renew the API key.",
-    "region": "Check the account's region, or switch to another model.",
-    "blocked": "Check the network, proxy or VPN.",
-    "forbidden": "Check the account's permissions and the API key.",
-    "spawn_failed": "Check that the agent is installed and its command is right.",
-    "bad_arguments": "Check the agent's command line.",
-    "missing_library": "Install a build of the agent that is made for this system.",
-    "runtime_version": "Install the version of Node.js or Python that the agent asks for.",
-    "file_not_found": "Check the agent's installation and the paths in its configuration.",
-    "crash_loop": "Check the agent's installation before you try again.",
-    "context_lost": "Start a new session.",
-    "uncaught_exception": "Start it anew, and report it if it happens again.",
-    "panic": "Start it anew, and report it if it happens again.",
-    "exit_status": "Check the details, then start it anew.",
-    "runaway": "Rephrase the request, or choose another model.",
-    "protocol_version": "Update the older of the two.",
-    "spend_limit": "Raise --spend-limit to go on.",
-}
-"""What to do, if the reason is more precise than the action."""
-
-_ADVICE_OF_UNKNOWN = {
-    "silent_success": "Look at the agent's own log.",
-    "tool_server": "Check that server in the agent's configuration.",
-}
-"""What to do, if only the reason is known."""
-
 STARTED_AGAIN = "The agent is started again with your next prompt."
-_STARTED_AND_REPORT = f"{STARTED_AGAIN} Report it if it happens again."
-RESTARTED_ADVICE: dict[str, str] = {
-    "uncaught_exception": _STARTED_AND_REPORT,
-    "panic": _STARTED_AND_REPORT,
-    "exit_status": f"{STARTED_AGAIN} Check the details if it happens again.",
-}
-"""What to do if a crashed agent is started again."""
-
-_NOT_RESTARTED = (
-    *("spawn_failed", "bad_arguments", "crash_loop", "context_lost"),
-    *("missing_library", "runtime_version", "file_not_found"),
-)
-
-_ACTION_BY_REASON: dict[str, Action] = {
-    "certificate": Action.FIX_CONFIGURATION,
-    "name_not_resolved": Action.FIX_CONFIGURATION,
-    "tls_version": Action.FIX_CONFIGURATION,
-    "spawn_failed": Action.FIX_CONFIGURATION,
-    "bad_arguments": Action.FIX_CONFIGURATION,
-    "missing_library": Action.FIX_CONFIGURATION,
-    "runtime_version": Action.FIX_CONFIGURATION,
-    "file_not_found": Action.FIX_CONFIGURATION,
-    "tool_server": Action.FIX_CONFIGURATION,
-    "region": Action.SWITCH_MODEL,
-    "blocked": Action.FIX_CONFIGURATION,
-    "runaway": Action.REPHRASE,
-    "spend_limit": Action.FIX_CONFIGURATION,
-}
 _INSTEAD_OF_RETRY: dict[ErrorType, Action] = {
     ErrorType.RATE_LIMIT: Action.SWITCH_MODEL,
     ErrorType.PROVIDER_UNAVAILABLE: Action.SWITCH_MODEL,
@@ -281,7 +95,7 @@ _QUOTED_TYPES = (
 _MARKUP = re.compile(r"[\x00-\x1f\x7f`*<>{}\\|\u2028\u2029]+")
 _EMPTY_TEXTS = ("", "internal error", "error", "unknown error", "null", "none")
 _PREFIX = re.compile(r"^(?:internal error|error)\s?:\s?", re.IGNORECASE)
-_FORBIDDEN = re.compile("|".join(map(re.escape, FORBIDDEN)), re.IGNORECASE)
+_MISREAD = re.compile("|".join(map(re.escape, MISREAD)), re.IGNORECASE)
 
 
 def compose(  # noqa: PLR0913 - six options is our own limit
@@ -312,9 +126,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     action = choose_action(verdict, retry_safety, restarts=restarts)
     advice = _advice(verdict, action, now, text)
     if restarts and verdict.type is ErrorType.AGENT_CRASH:
-        advice = RESTARTED_ADVICE.get(verdict.reason or "") or f"{advice} {STARTED_AGAIN}"
-        if verdict.reason in _NOT_RESTARTED:
-            advice = _advice(verdict, action, now, text)
+        advice = _advice_after_restart(verdict.reason or "", advice)
     return AgentError(
         type=verdict.type,
         message=_message(verdict, advice, attempts, text, has_output=phase in _AFTER_OUTPUT),
@@ -397,21 +209,10 @@ def _proper_action(verdict: Verdict, retry_safety: RetrySafety | None, *, restar
             return Action.CONTINUE
         if restarts and DEFAULTS[verdict.type].action is Action.RESTART:
             return Action.RETRY
-    action = _ACTION_BY_REASON.get(verdict.reason or "")
+    action = ACTION_BY_REASON.get(verdict.reason or "")
     if action is None and not verdict.retryable and not _when(verdict, None):
         action = _INSTEAD_OF_RETRY.get(verdict.type)
     return action or DEFAULTS[verdict.type].action
-
-
-def what_of(error_type: ErrorType, reason: str | None) -> str:
-    """Return what happened: the reason's own sentence, or the type's."""
-    return WHAT_BY_REASON.get(error_type, {}).get(reason or "") or WHAT[error_type]
-
-
-def own_sentence(error_type: ErrorType, action: Action, reason: str | None = None) -> str:
-    """Return what to say of a failure that came without words of its own."""
-    advice = ADVICE_BY_REASON.get(reason or "") or ADVICE[action]
-    return f"{what_of(error_type, reason)} {advice}"
 
 
 def usual_action(
@@ -432,15 +233,13 @@ def _message(
     # What was inferred is shown, so that the reader can judge.
     is_quoted = verdict.type in _QUOTED_TYPES or bool(_kinds_of(verdict.rule) & _GUESSED)
     quote = quotable(_informative_part(verdict, text)) if is_quoted else ""
-    what = what_of(verdict.type, verdict.reason)
+    what = what_of(verdict.type, verdict.reason, verdict.origin)
     if verdict.type is ErrorType.PROTOCOL_ERROR and verdict.origin is Origin.PROVIDER:
-        what = _UNREADABLE
+        what = what_of(verdict.type, "not_http")
     elif what == _SILENT and has_output:
         what = "Something failed, and the agent ended the turn as if nothing had."
     elif what == _SILENT and quote:
         what = "The agent ended the turn without an answer."
-    if verdict.origin is Origin.CLIENT:
-        what = WHAT_OF_CLIENT.get(verdict.reason or "") or what
     parts = [what]
     if verdict.reason == "spend_limit" and (spent := plain_text(text or "")):
         parts.append(spent)
@@ -482,8 +281,8 @@ def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -
         # An exception in a living agent: there is nothing to restart.
         return ADVICE[action]
     reason = verdict.reason or ""
-    if verdict.type is ErrorType.UNKNOWN and reason in _ADVICE_OF_UNKNOWN:
-        return _ADVICE_OF_UNKNOWN[reason]
+    if verdict.type is ErrorType.UNKNOWN and reason in ADVICE_OF_UNKNOWN:
+        return ADVICE_OF_UNKNOWN[reason]
     if action is Action.REPORT and _kinds_of(verdict.rule) & _INFERRED:
         return ADVICE[action]
     return ADVICE_BY_REASON.get(reason) or ADVICE[action]
@@ -500,6 +299,14 @@ def _when(verdict: Verdict, now: datetime | None) -> str:
     if verdict.reset_at_epoch_ms:
         return plain_moment(verdict.reset_at_epoch_ms, now)
     return ""
+
+
+def _advice_after_restart(reason: str, advice: str) -> str:
+    """Return what to do about a crashed agent that is started again."""
+    if reason in RESTARTED_ADVICE:
+        return f"{STARTED_AGAIN} {RESTARTED_ADVICE[reason]}"
+    # What such a reason advises has to be done first: the agent would crash again.
+    return advice if reason in ADVICE_BY_REASON else f"{advice} {STARTED_AGAIN}"
 
 
 def _stated_reset_words(verdict: Verdict, text: str) -> str:
@@ -535,7 +342,7 @@ def on_one_line(text: str) -> str:
 
 def without_forbidden(text: str) -> str:
     """Return the text with the phrases that clients misread reworded."""
-    return _FORBIDDEN.sub(lambda match: FORBIDDEN[match.group().lower()], text)
+    return _MISREAD.sub(lambda match: MISREAD[match.group().lower()], text)
 
 
 def _identifier(value: str | None, redact: Callable[[str], str]) -> str | None:
@@ -558,6 +365,5 @@ def of_retry(
         max_attempts: The most tries that there will be, if known.
     """
     when = f" in {plain_duration(wait_seconds)}" if wait_seconds else ""
-    of = "" if max_attempts is None else f" of {max_attempts}"
     what = what_of(verdict.type, verdict.reason)
-    return f"{what} The agent tries again{when} (attempt {attempt}{of})."
+    return f"{what} The agent tries again{when} ({attempt_words(attempt, max_attempts)})."

@@ -427,7 +427,7 @@ def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
     hints = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
     if not hints:
         return f"The agent has been silent for {seconds} seconds. It may be waiting for the model."
-    what = late.wording.what_of(hints[-1].type, hints[-1].reason)
+    what = late.sentences.what_of(hints[-1].type, hints[-1].reason)
     return f"{what} The agent has been silent for {seconds} seconds."
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from lastword.core import classify
     from lastword.core.classify import agents, prose, writers
-    from lastword.core.failure import payload, phrases, wording
+    from lastword.core.failure import payload, phrases, sentences, wording
     from lastword.core.link import costs, limits
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
@@ -38,6 +38,7 @@ __all__ = [
     "phrases",
     "prose",
     "redactor",
+    "sentences",
     "wording",
     "writers",
 ]
@@ -52,6 +53,7 @@ MODULES: Final = {
     "phrases": "lastword.core.failure.phrases",
     "prose": "lastword.core.classify.prose",
     "redactor": "lastword.core.redact.redactor",
+    "sentences": "lastword.core.failure.sentences",
     "wording": "lastword.core.failure.wording",
     "writers": "lastword.core.classify.writers",
 }

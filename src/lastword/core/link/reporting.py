@@ -314,10 +314,10 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     # The clocks stand still while the handler waits as it should.
     turn.session.progress(link.now + wait)
     when = f"in {late.phrases.plain_duration(wait)}" if wait else "now"
-    of = "" if retry.max_attempts is None else f" of {retry.max_attempts}"
+    attempt = late.phrases.attempt_words(retry.attempt, retry.max_attempts)
     turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
-    what_next = retry.sentence or f"Trying again {when} (attempt {retry.attempt}{of})."
+    what_next = retry.sentence or f"Trying again {when} ({attempt})."
     reported = _report(link, turn, retry, what_next)
     if retry.sentence is None or retry.wait_seconds is None:
         return reported
@@ -338,7 +338,7 @@ def announce_at_once(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     effects = announce(link, turn, retry)
     if not _by_thought(link):
         return effects
-    what = late.wording.what_of(retry.verdict.type, retry.verdict.reason)
+    what = late.sentences.what_of(retry.verdict.type, retry.verdict.reason)
     return [*effects, *thought(turn.session, f"{what} {retry.sentence}")]
 
 
@@ -390,7 +390,7 @@ def show(link: Link, turn: Turn) -> list[Effect]:
     if retry is None:
         return []
     if retry.sentence is not None:
-        what = late.wording.what_of(retry.verdict.type, retry.verdict.reason)
+        what = late.sentences.what_of(retry.verdict.type, retry.verdict.reason)
         text = f"{what} {retry.sentence}"
     else:
         text = late.wording.of_retry(
@@ -427,7 +427,7 @@ def _report(
     entry = _entry(link, turn, retry, source)
     if not link.client.retry and not can_show(link):
         return [entry]
-    title = f"{late.wording.what_of(verdict.type, verdict.reason)} {what_next}"
+    title = f"{late.sentences.what_of(verdict.type, verdict.reason)} {what_next}"
     if not link.client.retry:
         return [*remark(link, session, title, turn=turn, error_type=verdict.type), entry]
     error = failures.compose(
@@ -440,7 +440,7 @@ def _report(
     )
     if retry.wait_seconds is None and retry.sentence is not None:
         # No other member says what follows.
-        what = late.wording.what_of(verdict.type, verdict.reason)
+        what = late.sentences.what_of(verdict.type, verdict.reason)
         error = msgspec.structs.replace(error, message=f"{what} {retry.sentence}")
     update = {
         "sessionUpdate": link.dialect.retry_kind,

@@ -7,26 +7,27 @@ they say what is missing.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure import wording
 from lastword.core.failure.members import MEMBERS
-from lastword.core.failure.phrases import (
+from lastword.core.failure.phrases import counted, exit_words, plain, plain_duration, times
+from lastword.core.failure.sentences import (
     CANCELLED_BY,
     ORIGINS,
     PHASES,
     TYPES,
-    counted,
-    plain,
-    plain_duration,
+    advice_of,
     retry_words,
+    type_of,
+    what_of,
 )
-from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.failure.taxonomy import DEFAULTS, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import By, ended_by_cancel
 from lastword.core.timeline.history import TurnHistory, histories
+from lastword.core.timeline.session_events import PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,15 +72,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Confidence = Confidence.CERTAIN
     missing: tuple[str, ...] = ()
 
-
-FAULT: dict[str, str] = {
-    Origin.PROVIDER: "The fault is the model provider's, or lies in what it was asked for.",
-    Origin.NETWORK: "The fault lies between the agent and the model provider.",
-    Origin.AGENT: "The fault is the agent's.",
-    Origin.PROCESS: "The fault is the agent process's, or that of whatever ended it.",
-    Origin.CLIENT: "The fault is the client's.",
-    Origin.LASTWORD: "The fault is lastword's.",
-}
 
 SAFETY: dict[str, str] = {
     RetrySafety.AUTO: "Sending the prompt again is safe: nothing had happened yet.",
@@ -183,8 +175,8 @@ def _how_it_ended(story: TurnHistory, outcome: Outcome) -> str:
     if outcome is Outcome.OPEN:
         return _how_left_open(story, after)
     error = story.error or {}
-    error_type = _error_type(error)
-    return f"The turn failed {after}. {wording.what_of(error_type, str(error.get('reason')))}"
+    reason, origin = str(error.get("reason")), str(error.get("origin"))
+    return f"The turn failed {after}. {what_of(type_of(error), reason, origin)}"
 
 
 def _how_cancelled(story: TurnHistory, after: str) -> str:
@@ -244,14 +236,13 @@ def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
     parts = []
     until = "In it" if outcome is Outcome.OK else "Until then"
     if story.tools:
-        count = len(story.tools)
-        what = "1 tool call" if count == 1 else f"{count} tool calls"
+        what = counted(len(story.tools), "tool call")
         effect = "may have changed something" if story.unsafe_tools else "only read"
         failed = f", {story.failed_tools} failed" if story.failed_tools else ""
         parts.append(f"{until}: {what} ({_listed(story.tools)}{failed}), which {effect}.")
     elif story.delegated:
-        times = "once" if story.delegated == 1 else f"{story.delegated} times"
-        parts.append(f"{until} the client was asked to write a file or run a command, {times}.")
+        how_often = times(story.delegated)
+        parts.append(f"{until} the client was asked to write a file or run a command, {how_often}.")
     elif _shown_is_no_answer(story):
         pass  # said with the place
     elif story.output_at is not None and outcome is not Outcome.OK:
@@ -270,9 +261,8 @@ def _retried(story: TurnHistory) -> list[str]:
         waits.pop()
         parts.append(f"The agent was waiting {_duration(announced)} to try the model call again.")
     if waits:
-        times = "once" if len(waits) == 1 else f"{len(waits)} times"
         waited = f", with waits of {_duration(sum(waits))} in all" if any(waits) else ""
-        parts.insert(0, f"The model call was tried again {times}{waited}.")
+        parts.insert(0, f"The model call was tried again {times(len(waits))}{waited}.")
     return parts
 
 
@@ -293,31 +283,20 @@ def _who_ended(story: TurnHistory) -> str:
 
 
 def _watchdog(reason: str | None) -> str:
-    stall = {
-        "first_update_timeout": "after a silence since the prompt that was over the limit",
-        "idle_timeout": "after a silence that was over the limit",
-        "tool_timeout": "because a tool took longer than the limit",
-        "turn_timeout": "because the turn took longer than the limit",
-        "provider_silent": "since the model provider had not answered within the limit",
-        "provider_unreachable": "since no connection to the provider was made within the limit",
-        "runaway": "because it repeated the same step without end",
-        "stderr_limit": "because it flooded its error output",
-        "spend_limit": "at the spending limit",
-    }
-    why = stall.get(str(reason))
-    return f"lastword's watchdog stopped the turn {why}." if why else "lastword stopped the turn."
+    why = PHRASES["limits"].get(str(reason))
+    return f"lastword's watchdog stopped the turn: {why}." if why else "lastword stopped the turn."
 
 
 def fault_of(error: Mapping[str, object]) -> str:
     """Return a sentence about the origin of a failure; empty if it is unknown."""
-    if _error_type(error) is ErrorType.AGENT_STALLED:
+    if type_of(error) is ErrorType.AGENT_STALLED:
         return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
-    if _error_type(error) is ErrorType.UNKNOWN and error.get("reason") is None:
+    if type_of(error) is ErrorType.UNKNOWN and error.get("reason") is None:
         return ""  # an unrecognised failure is blamed on nobody
     if error.get("reason") == "spend_limit":
         return ""
-    origin = str(error.get("origin") or DEFAULTS[_error_type(error)].origin)
-    return FAULT.get(origin, "")
+    origin = str(error.get("origin") or DEFAULTS[type_of(error)].origin)
+    return f"The fault is {ORIGINS[origin]}." if origin in ORIGINS else ""
 
 
 def _safety(story: TurnHistory, safety: str) -> str:
@@ -335,18 +314,6 @@ def _shown_is_no_answer(story: TurnHistory) -> bool:
 
 def _only_read(story: TurnHistory) -> bool:
     return bool(story.tools) and not story.unsafe_tools
-
-
-def advice_of(error: Mapping[str, Any]) -> str:
-    """Return what to do about a failure that was recorded, whenever it is read."""
-    by_reason = wording.ADVICE_BY_REASON.get(str(error.get("reason")))
-    wait = error.get("retry_after_seconds")
-    if isinstance(wait, int) and wait > 0 and error.get("retryable") is True:
-        return f"Try again no sooner than {plain_duration(wait)} after the failure."
-    try:
-        return by_reason or wording.ADVICE[Action(str(error.get("action")))]
-    except ValueError:
-        return by_reason or ""
 
 
 def _who_confirmed(story: TurnHistory) -> str:
@@ -396,7 +363,7 @@ def _confidence(story: TurnHistory, outcome: Outcome) -> Confidence:
         return Confidence.CERTAIN if is_certain else Confidence.UNCLEAR
     if outcome is not Outcome.FAILED or story.error is None:
         return Confidence.CERTAIN
-    error_type = _error_type(story.error)
+    error_type = type_of(story.error)
     if error_type is ErrorType.UNKNOWN:
         return Confidence.UNCLEAR
     if error_type is ErrorType.AGENT_STALLED and story.error.get("reason") not in _STALL_FAULT:
@@ -413,13 +380,13 @@ def _missing(story: TurnHistory, outcome: Outcome) -> tuple[str, ...]:
         missing.append("how it ended")
     error = story.error
     if error is not None:
-        unknown = _error_type(error) is ErrorType.UNKNOWN
+        unknown = type_of(error) is ErrorType.UNKNOWN
         if unknown and not {"message", "detail"} & error.keys():
             missing.append("the error's own words (recorded with --record-text)")
         provider = error.get("origin") == Origin.PROVIDER.value
         if provider and "http_status" not in error:
             missing.append("the provider's HTTP status")
-        crashed = _error_type(error) is ErrorType.AGENT_CRASH and story.exited is not None
+        crashed = type_of(error) is ErrorType.AGENT_CRASH and story.exited is not None
         if crashed and not {"exit_code", "exit_signal"} & (story.exited or {}).keys():
             missing.append("the agent's exit status")
     return tuple(missing)
@@ -458,7 +425,7 @@ def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
 
 def _facts_of_error(error: dict[str, object]) -> list[tuple[str, str]]:
     pairs = (
-        ("Failure", plain(_error_type(error), TYPES) if error else ""),
+        ("Failure", plain(type_of(error), TYPES) if error else ""),
         ("When", plain(error["phase"], PHASES) if error.get("phase") else ""),
         ("Fault", plain(error["origin"], ORIGINS) if error.get("origin") else ""),
         ("Retry", retry_words(error)),
@@ -473,17 +440,8 @@ def _facts_of_error(error: dict[str, object]) -> list[tuple[str, str]]:
 def _exit(facts: dict[str, object]) -> str:
     if facts.get("exit_signal"):
         return f"killed by {facts['exit_signal']}"
-    if facts.get("exit_code") is not None:
-        return f"exit status {facts['exit_code']}"
     reason = facts.get("reason")
-    return plain(reason) if reason else "its exit status is unknown"
-
-
-def _error_type(error: Mapping[str, object]) -> ErrorType:
-    try:
-        return ErrorType(str(error.get("type")))
-    except ValueError:
-        return ErrorType.UNKNOWN
+    return exit_words(facts) or (plain(reason) if reason else "its exit status is unknown")
 
 
 def _listed(words: list[str]) -> str:

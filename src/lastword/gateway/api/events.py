@@ -14,9 +14,8 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.client.close_codes import plain
-from lastword.core.failure import wording
 from lastword.core.failure.payload import read_payload, read_retry
-from lastword.core.failure.taxonomy import DEFAULTS
+from lastword.core.failure.sentences import sentence_of
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind, Level, level_of
@@ -71,16 +70,13 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
 
 
 def failure_facts(error: AgentError) -> Facts:
-    """Return a failure's facts, as the record has them without `--record-text`, and a sentence."""
+    """Return a failure's facts, as the record has them without `--record-text`, and a sentence.
+
+    The sentence is in lastword's words: an agent's may quote a prompt.
+    """
     facts = msgspec.structs.replace(error, detail=None, extra=None).payload()
     del facts["message"]
-    return facts | {"sentence": sentence_of(error)}
-
-
-def sentence_of(error: AgentError) -> str:
-    """Say what failed and what to do in lastword's words: an agent's may quote a prompt."""
-    action = error.action or DEFAULTS[error.type].action
-    return wording.own_sentence(error.type, action, error.reason)
+    return facts | {"sentence": sentence_of(facts)}
 
 
 def _out(entry: LogEntry) -> tuple[Kind, Facts]:

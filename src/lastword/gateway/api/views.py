@@ -12,9 +12,10 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.payload import read_payload
+from lastword.core.failure.sentences import own_sentence
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.gateway.api.events import MAX_NAME_CHARS, sentence_of
+from lastword.gateway.api.events import MAX_NAME_CHARS
 from lastword.gateway.api.shapes import (
     ActivityWord,
     AgentNamed,
@@ -163,7 +164,7 @@ def _last_failure(
     error = read_payload(payload)
     return LastFailure(
         type=error.type,
-        sentence=sentence_of(error),
+        sentence=own_sentence(error.type, error.action, error.reason),
         retryable=error.retryable,
         at_epoch_ms=at_ms,
         reason=error.reason,

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from lastword.core.classify.evidence import Verdict
-from lastword.core.failure import phrases, wording
+from lastword.core.failure import phrases, sentences, wording
 from lastword.core.failure.payload import read_retry
 from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType
 from lastword.core.link.evidence import ReportedRetries, Retrying
@@ -82,7 +82,7 @@ def sentence(word: Retrying, *, passed_seconds: float = 0.0) -> str:
     if (word.wait_seconds or 0) > MAX_AUTO_WAIT_SECONDS and reset is not None:
         # Whoever reads it later reads of a moment, not of a time that has passed since.
         when = phrases.plain_moment(reset, local_time()) or "now"
-        return f"{wording.what_of(word.verdict.type, None)} The turn goes on {when}."
+        return f"{sentences.what_of(word.verdict.type, None)} The turn goes on {when}."
     if word.wait_seconds is not None:
         left = max(math.ceil(word.wait_seconds - passed_seconds), 0) or None
     return wording.of_retry(

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.failure.sentences import sentence_of
+from lastword.core.timeline.entry import Kind
 from lastword.record import reader
 from lastword.record.costs import total
-from lastword.record.present.endings import ended_epoch_ms, has_recovered
 from lastword.record.present.moments import moment, with_moments
+from lastword.record.present.sections import ended_epoch_ms, has_recovered
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
 
 if TYPE_CHECKING:
@@ -90,6 +92,18 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
         "request_id": recorded.entry.request_id,
         "facts": recorded.entry.facts,
     }
+
+
+def page_event(recorded: RecordedEntry, run_number: int) -> dict[str, Any]:
+    """Return an entry for the web page, with its place, its run, and the sentence of a failure.
+
+    A gateway sends its own entries in the same shape.
+    """
+    document = entry(recorded) | {"seq": recorded.id, "run": run_number}
+    facts = recorded.entry.facts
+    if recorded.entry.kind is Kind.ERROR:
+        document["facts"] = facts | {"sentence": sentence_of(facts)}
+    return document
 
 
 def timeline(

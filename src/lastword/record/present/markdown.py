@@ -10,12 +10,13 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.phrases import CANCELLED_BY, counted, duration, plain
+from lastword.core.failure.phrases import counted, duration, plain
+from lastword.core.failure.sentences import CANCELLED_BY
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import GATEWAY
 from lastword.core.timeline.summary import QUOTED
-from lastword.record.present.endings import how_it_ended
+from lastword.record.present.sections import how_it_ended
 from lastword.record.present.stories import sentences_of, summary_of
 from lastword.record.present.words import words
 from lastword.record.turns import CANCELLED, FAILED, OPEN

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure import taxonomy
-from lastword.core.failure.phrases import plain
+from lastword.core.failure.phrases import plain, times
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.named_values import is_denied
 from lastword.core.redact.redactor import CUT, Redactor
@@ -131,7 +131,7 @@ def removal_words(counts: Mapping[str, int]) -> str:
 def by_rule(counts: Mapping[str, int]) -> str:
     """Return how often each kind of text was removed, as a list in words; empty if nothing was."""
     parts = [
-        f"{plain(rule, _RULES)} ({'once' if count == 1 else f'{count:,} times'})"
+        f"{plain(rule, _RULES)} ({times(count)})"
         for rule, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
         if count
     ]

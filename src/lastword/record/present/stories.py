@@ -1,8 +1,7 @@
 """A turn or a failure in sentences, from what is recorded of it, and both as JSON.
 
 Owns which entries the story of a turn uses, and the shorter sentences for a failure where a
-paragraph would be too long. `core.timeline.summary` writes the paragraph. This is a separate module
-because sentences import the redactor, which a list in the terminal does not need.
+paragraph would be too long. `core.timeline.summary` writes the paragraph.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure import wording
-from lastword.core.failure.phrases import PHASES, plain, retry_words
-from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.timeline.summary import Outcome, Summary, advice_of, summarise
+from lastword.core.failure.phrases import plain
+from lastword.core.failure.sentences import PHASES, advice_of, retry_words, type_of, what_of
+from lastword.core.timeline.summary import Outcome, Summary, summarise
 from lastword.record.present import documents
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
 
@@ -64,20 +62,11 @@ class FailureSentences(msgspec.Struct, frozen=True, kw_only=True):
 
 def sentences_of(facts: Mapping[str, Any]) -> FailureSentences:
     """Return a failure in sentences, from the facts of its entry."""
-    kind, reason = _type_of(facts), str(facts.get("reason") or "")
-    what = wording.what_of(kind, reason)
-    if facts.get("origin") == Origin.CLIENT:
-        what = wording.WHAT_OF_CLIENT.get(reason) or what
-    if facts.get("phase"):
-        what = f"{what} It failed {plain(facts['phase'], PHASES)}."
+    origin, phase = str(facts.get("origin")), facts.get("phase")
+    what = what_of(type_of(facts), str(facts.get("reason") or ""), origin)
+    if phase:
+        what = f"{what} It failed {plain(phase, PHASES)}."
     return FailureSentences(what=what, advice=advice_of(facts), retry=retry_words(facts))
-
-
-def _type_of(facts: Mapping[str, Any]) -> ErrorType:
-    try:
-        return ErrorType(str(facts.get("type")))
-    except ValueError:
-        return ErrorType.UNKNOWN
 
 
 def summary_of(turn: RecordedTurn, recorded: Iterable[RecordedEntry]) -> Summary:

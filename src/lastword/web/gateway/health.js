@@ -4,9 +4,9 @@
  * @module
  */
 import { get, problem } from "./api.js";
-import { TITLES } from "./cards.js";
 import { add, count, dayOf, h, span, when } from "./dom.js";
 import { rtts } from "./link.js";
+import { TITLES } from "./session_events.js";
 import { wordOfClose } from "./words.js";
 
 /** What two codes mean that viewers close with themselves. */

@@ -4,10 +4,11 @@
  */
 import { readError } from "./agent_error.js";
 import { controls, get, loginHelp, offerPush, problem, sessionPath } from "./api.js";
-import { TITLES, failureCard } from "./cards.js";
+import { failureCard } from "./cards.js";
 import { add, button, h, line, plural, span, toast } from "./dom.js";
 import { InForce } from "./in_force.js";
 import { Link } from "./link.js";
+import { TITLES } from "./session_events.js";
 import { blockText, permissionCard } from "./tools.js";
 import { Transcript } from "./transcript.js";
 import { TRANSPORT_WORDS } from "./words.js";

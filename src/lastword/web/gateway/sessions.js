@@ -3,8 +3,9 @@
  * @module
  */
 import { controls, get, offerPush, problem, settings } from "./api.js";
-import { TITLES, mark } from "./cards.js";
+import { mark } from "./cards.js";
 import { add, button, h, line, plural, when } from "./dom.js";
+import { TITLES } from "./session_events.js";
 
 const EVERY_MS = 5000;
 

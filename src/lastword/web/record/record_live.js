@@ -3,11 +3,12 @@
  * still written of it.
  * @module
  */
-import { TITLES, mark } from "./cards.js";
+import { mark } from "./cards.js";
 import { h, line, plural, when } from "./dom.js";
 import { FrameList } from "./frames.js";
 import { RecordLog } from "./record.js";
 import { RequestError, problemCard, request } from "./requests.js";
+import { TITLES } from "./session_events.js";
 
 const EVERY_MS = 1000;
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));

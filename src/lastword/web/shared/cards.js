@@ -3,28 +3,7 @@
  * @module
  */
 import { LongText, add, button, copyButton, everySecond, facts, h, line, span } from "./dom.js";
-
-/** The same words as `lastword.client.display`, which a test holds. */
-/** @type {Record<string, string>} */
-export const TITLES = {
-  rate_limit: "Rate limited",
-  budget: "Usage limit reached",
-  provider_unavailable: "Model provider unavailable",
-  context_overflow: "Conversation too long",
-  auth: "Login needed",
-  unknown: "The agent reported an error",
-  model_not_found: "Model not available",
-  invalid_request: "Request refused",
-  content_filter: "Blocked by the content policy",
-  timeout: "No answer in time",
-  network: "Connection failed",
-  cancelled: "Cancelled",
-  agent_crash: "The agent crashed",
-  agent_stalled: "The agent stopped responding",
-  stderr_overflow: "The agent was stopped",
-  protocol_error: "Invalid message from the agent",
-  internal: "Internal error",
-};
+import { TITLES } from "./session_events.js";
 
 /**
  * When a wait is over, in milliseconds since 1970; null if none was stated.

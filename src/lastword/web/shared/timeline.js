@@ -2,9 +2,9 @@
  * A timeline: events turn by turn, each a row that opens. The caller supplies the events.
  * @module
  */
-import { TITLES, failureCard, mark } from "./cards.js";
+import { failureCard, mark } from "./cards.js";
 import { LongText, add, clock, copyButton, facts, h, line, plural, span, when } from "./dom.js";
-import { KINDS } from "./session_events.js";
+import { KINDS, TITLES } from "./session_events.js";
 import { wordOfClose } from "./words.js";
 
 /**

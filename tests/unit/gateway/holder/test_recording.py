@@ -8,12 +8,11 @@ import pytest
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.core.timeline.session_events import FACTS, GATEWAY, problems_of
+from lastword.core.timeline.session_events import FACTS, GATEWAY, PHRASES, problems_of
 from lastword.gateway.holder import recorder_process
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES, cause_of, recorded
-from lastword.record.present import gateway_words
 from tests.kit.recording import Carrier
 from tests.kit.rows import every
 
@@ -133,7 +132,7 @@ def test_why_a_viewer_left_is_said_by_its_code_where_the_gateway_has_no_word_for
     assert cause_of(4999, CANARY) == "other"
     assert cause_of(1001, "") == "tab_closed"
     assert cause_of(1001, "gateway_stops") == "front_stops"
-    assert {*CAUSES.values(), *CAUSE_OF_CODE.values()} <= set(gateway_words.CAUSES)
+    assert {*CAUSES.values(), *CAUSE_OF_CODE.values()} <= set(PHRASES["left"])
 
 
 def test_a_session_without_a_prompt_leaves_no_trace(
