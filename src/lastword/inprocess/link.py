@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lastword.core.link.options import LinkOptions
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.core.timeline.entry import Entry
-    from lastword.inprocess.observed import ObservedTurn, TurnObserver
+    from lastword.inprocess.observed import TurnObserver, TurnRequests
     from lastword.inprocess.waits import SkippedTime
 
 OWN_CANCEL_SECONDS = 0.5
@@ -232,7 +232,7 @@ class HandlerLink:
         redacted: dict[str, Any] = Redactor(self._secrets).json(value)
         return redacted
 
-    def _observe(self, request: Request, turn: ObservedTurn, report: dict[str, Any]) -> None:
+    def _observe(self, request: Request, turn: TurnRequests, report: dict[str, Any]) -> None:
         """Take in what a turn's own request to a model provider has come to."""
         with self._lock:
             if request.request_id not in self._requests:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MODULE = "_lastword_observer"
 
 
-class ObservedTurn:
+class TurnRequests:
     """The model requests of one turn."""
 
     __slots__ = ("_session_id", "requests")
@@ -59,14 +59,14 @@ class ObservedTurn:
 class TurnObserver:
     """Hears of the model requests of this process, and finds the turn of each."""
 
-    def __init__(self, note: Callable[[Request, ObservedTurn, dict[str, Any]], None]) -> None:
+    def __init__(self, note: Callable[[Request, TurnRequests, dict[str, Any]], None]) -> None:
         """Begin to observe.
 
         Args:
             note: Called with each report, in the thread of the request that it is about.
         """
         self._note = note
-        self.turns: dict[bytes, ObservedTurn] = {}
+        self.turns: dict[bytes, TurnRequests] = {}
         """By the prompt's id."""
         self.stop: Callable[[], object] = _hooks().observe(self._report, MODEL_PATH)
         """Ends it; the hooks stay, and report nothing."""
@@ -83,7 +83,7 @@ class TurnObserver:
             return
         turn = self.turns.get(request.request_id)
         if turn is None:
-            turn = self.turns[request.request_id] = ObservedTurn(request)
+            turn = self.turns[request.request_id] = TurnRequests(request)
         self._note(request, turn, report)
 
 
