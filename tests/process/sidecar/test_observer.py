@@ -1,4 +1,7 @@
-"""An agent whose runtime reports its requests, as a stand-in that writes the reports itself."""
+"""An agent whose runtime reports its requests: a stand-in that writes the reports itself.
+
+It does not read PYTHONPATH, and so keeps what tells it where to.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from tests.kit.sidecar import SidecarClient
     from tests.process.sidecar.conftest import Start
 
-AGENT = r"""#!PYTHON
+AGENT = r"""#!PYTHON -I
 import json, os, sys
 mode, variable, prompt = os.environ["MODE"], os.environ.get("LASTWORD_OBSERVER"), None
 if mode == "cannot start" and variable:
