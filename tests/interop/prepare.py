@@ -35,11 +35,18 @@ def python(folder: str) -> Callable[[], object]:
 
 IN_CI: tuple[Callable[[], object], ...] = (
     *(toolchain_native.require_rust_client, toolchain.require_node, require_server),
-    *(node("page"), node("typescript"), python("providers"), python("sdk"), python("otel")),
+    *(
+        node("page"),
+        node("typescript"),
+        node("observer"),
+        python("providers"),
+        python("sdk"),
+        python("otel"),
+    ),
 )
 BY_THE_MATRIX: tuple[Callable[[], object], ...] = (
     *(toolchain_native.require_kotlin_client, toolchain_native.require_go_client),
-    toolchain.require_kimi,
+    *(toolchain.require_kimi, node("observer/versions")),
     *map(python, ("exceptions", "old_python_sdk", "remote", "openapi", "deployment")),
 )
 

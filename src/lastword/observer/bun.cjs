@@ -2,6 +2,7 @@
 // is reported as the program itself reads it: a clone changes what Bun 1.3 gives the program. How an
 // answer goes on that is no refusal is not known, and lastword learns that from `ends`.
 'use strict';
+const CODES = { ConnectionRefused: 'ECONNREFUSED', ConnectionClosed: 'ECONNRESET', Timeout: 'ETIMEDOUT' };
 module.exports = ({ guard, define, begin, answer, take, finish, forget }) => {
   const size = (body) => (typeof body === 'string' ? Buffer.byteLength(body) : body && (body.byteLength >= 0 ? body.byteLength : body.size));
   const method = (first, init) => String((init && init.method) || (first instanceof Request && first.method) || 'GET').toUpperCase();
@@ -45,7 +46,7 @@ module.exports = ({ guard, define, begin, answer, take, finish, forget }) => {
     } });
     return undefined;
   });
-  const failed = guard((entry, error) => finish(entry, error));
+  const failed = guard((entry, error) => finish(entry, CODES[error.code] ? { name: error.name, code: CODES[error.code] } : error));
   globalThis.fetch = new Proxy(globalThis.fetch, { apply(target, self, args) {
     const entry = start(args[0], args[1]), promise = Reflect.apply(target, self, args);
     return entry ? settle(promise, (response) => got(entry, response), (error) => failed(entry, error)) : promise;

@@ -22,9 +22,7 @@ const define = (object, name, value) => Object.defineProperty(object, name, { va
 guard(() => {
   const { env, versions } = process, bun = Boolean(versions.bun);
   if (versions.deno || versions.electron || (!bun && parseInt(versions.node, 10) < 18)) return;
-  const workers = require('worker_threads');
-  const text = env[VARIABLE] || (workers.getEnvironmentData && workers.getEnvironmentData(VARIABLE));
-  const loaded = Symbol.for(VARIABLE);
+  const text = env[VARIABLE], loaded = Symbol.for(VARIABLE); // a thread of the agent's has none
   if (!text || process[loaded]) return;
   define(process, loaded, true); // two installations of lastword report once
   const spec = JSON.parse(text), modelPath = new RegExp(spec.model_path, 'i');
@@ -36,8 +34,7 @@ guard(() => {
     old.replace(OPTION, (all, a, b, c, at) => isOurs(a || b || c, __filename) && parts.unshift([at, at + all.length]));
     const cut = (rest, [from, to]) => rest.slice(0, rest[to] ? from : from && from - 1) + rest.slice(to + 1);
     const rest = parts.reduce(cut, old);
-    if (!rest) delete env[name];
-    else if (rest !== old) env[name] = rest;
+    if (rest) env[name] = rest; else delete env[name];
   });
   const cleanPath = guard(() => {
     const old = (env.PYTHONPATH || '').split(':'), own = __dirname + '/python';
@@ -69,13 +66,13 @@ guard(() => {
   };
 
   // --- the pipe ---
-  const identify = (fd) => { const { dev, ino } = fstatSync(fd); return dev + ':' + ino; };
-  const is = guard((fd, place) => identify(fd) === place.join(':'));
+  const is = guard((fd, place) => { const { dev, ino } = fstatSync(fd); return ino === place[1] && dev === place[0]; });
   let fd = -1;
   const place = guard(() => {
     if (!is(0, spec.stdin) && !is(1, spec.stdout)) return undefined;
     fd = fs.openSync(spec.pipe, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
-    return fstatSync(fd).isFIFO() ? identify(fd).split(':') : fs.closeSync(fd);
+    const pipe = fstatSync(fd);
+    return pipe.isFIFO() ? [pipe.dev, pipe.ino] : fs.closeSync(fd);
   })();
   if (!place) return;
   const encode = (event) => {
@@ -98,7 +95,7 @@ guard(() => {
 
   // --- requests ---
   const running = new Map(), entries = new WeakMap();
-  let last = workers.threadId * 1e9, timer;
+  let last = 0, timer;
   const begin = (owner, method, url, bytes) => {
     const isModel = method === 'POST' && modelPath.test(url.pathname.slice(0, 2000));
     if (!isModel || !/^https?:$/.test(url.protocol) || entries.has(owner)) return undefined;
@@ -235,6 +232,5 @@ guard(() => {
 
   if (bun) require('./bun.cjs')({ guard, define, begin, answer, take, finish, forget: (entry) => running.delete(entry.id) });
   const script = String(process.argv[1] || '').split('/').pop().slice(0, 200);
-  if (workers.isMainThread) send('start', null, { runtime: bun ? 'bun' : 'node', version: versions.bun || versions.node, script });
-  if (workers.setEnvironmentData) workers.setEnvironmentData(VARIABLE, text); // for threads that start later
+  send('start', null, { runtime: bun ? 'bun' : 'node', version: versions.bun || versions.node, script });
 })();

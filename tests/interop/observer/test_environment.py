@@ -1,0 +1,111 @@
+"""The observer leaves a process's environment as it was before lastword's part, when it is due."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.interop.observer.observed import HERE, OBSERVER, VARIABLE, Pipe, additions, run
+from tests.interop.observer.runtimes import Runtime
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.interop.observer.server import Server
+
+USERS = {
+    "NODE_OPTIONS": "--no-deprecation --stack-trace-limit=20",
+    "BUN_OPTIONS": "--smol",
+    "PYTHONPATH": "/a folder:/another",
+}
+"""What the user had in the variables."""
+
+
+@pytest.fixture(scope="module")
+def family(
+    runtime: Runtime, server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What the agent printed, and the events."""
+    command = [runtime.program(), HERE / "family.cjs", "launcher"]
+    with Pipe(tmp_path_factory.mktemp("observer") / "fifo") as pipe:
+        result = run(command, {**USERS, "BASE": server.url}, pipe)
+    assert (result.code, result.errors) == (0, "")
+    result.lines = pipe.lines
+    return json.loads(result.output), result.events
+
+
+def test_a_launcher_and_its_agent_are_observed_and_no_tool(
+    family: tuple[dict[str, Any], list[dict[str, Any]]],
+) -> None:
+    _, events = family
+    launcher, agent = (event["pid"] for event in events if event["event"] == "start")
+    rest = [(event["event"], event["pid"]) for event in events if event["event"] != "start"]
+    assert launcher != agent
+    assert rest == [("request", agent), ("status", agent), ("end", agent)]
+
+
+def test_a_tool_has_the_users_environment_before_a_request_and_after_it(
+    family: tuple[dict[str, Any], list[dict[str, Any]]],
+) -> None:
+    users = [None, *USERS.values()]
+    printed, _ = family
+    shell = sorted(f"{name}={value}" for name, value in USERS.items())
+    assert printed == {"before": users, "after": users, "own": users, "shell": shell}
+
+
+@pytest.mark.matrix
+def test_an_old_version_of_node_runs_the_program_as_without_it(
+    server: Server, tmp_path: Path
+) -> None:
+    command = [Runtime("node-16").program(), "-p", "process.env.NODE_OPTIONS.length > 0"]
+    with Pipe(tmp_path / "fifo") as pipe:
+        assert run(command, {"NODE_OPTIONS": "--no-warnings"}, pipe).shown == ("true\n", "", 0)
+    assert pipe.lines == []
+    code = "".join(file.read_text() for file in OBSERVER.parent.glob("*.cjs"))
+    assert not re.search(r"\?\.[A-Za-z([]|\?\?|catch \{|#\w+ in|'node:", code)
+
+
+def ours(folder: Path) -> tuple[str, str]:
+    """Return our option as it is, and by a link to the file."""
+    link = folder / "linked"
+    link.symlink_to(OBSERVER.parent)
+    return f'--require "{OBSERVER}"', f'--require "{link / OBSERVER.name}"'
+
+
+def test_the_users_options_stay_whatever_they_look_like(server: Server, tmp_path: Path) -> None:
+    option, linked = ours(tmp_path)
+    (tmp_path / "it's own.cjs").write_text("")
+    own = f'--require "{tmp_path}/it\'s own.cjs"'
+    shapes = {
+        option: None,
+        f"{option} ": None,
+        f"{option} --no-warnings": "--no-warnings",
+        f"--no-warnings {option}": "--no-warnings",
+        f"--no-warnings {option} {own}": f"--no-warnings {own}",
+        f"{option} {option}  {own}": f" {own}",
+        f"{linked} {own} --no-warnings": f"{own} --no-warnings",
+    }
+    program = Runtime("node").program()
+    stdin, stdout = os.pipe()
+    part = additions(tmp_path / "fifo", {}, OBSERVER, stdin, stdout)
+    os.close(stdin)
+    os.close(stdout)
+    seen = {}
+    for shape in shapes:
+        printed = subprocess.run(
+            [program, "-p", f"JSON.stringify([process.env.NODE_OPTIONS, process.env.{VARIABLE}])"],
+            env={**os.environ, **part, "NODE_OPTIONS": shape},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=FUSE_SECONDS,
+            check=True,
+        )
+        seen[shape], variable = json.loads(printed.stdout)
+        assert variable is None
+    assert seen == shapes
