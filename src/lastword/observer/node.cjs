@@ -171,7 +171,7 @@ guard(() => {
     options.envPairs = Object.entries(restored(own)).map(([name, value]) => name + '=' + value);
   });
   const { spawn } = ChildProcess.prototype;
-  if (!bun) ChildProcess.prototype.spawn = new Proxy(spawn, { apply(target, self, args) {
+  ChildProcess.prototype.spawn = new Proxy(spawn, { apply(target, self, args) {
     relaunch(args[0]);
     return Reflect.apply(target, self, args);
   } });
@@ -181,10 +181,10 @@ guard(() => {
     const options = Object.assign({}, args[where], { env: restored(args[where].env || env) });
     return args.map((each, n) => (n === where ? options : each));
   });
-  if (!bun) ['spawnSync', 'execFileSync'].forEach((name) => {
+  ['spawnSync', 'execFileSync'].forEach((name) => {
     processes[name] = new Proxy(processes[name], { apply: (target, self, args) => Reflect.apply(target, self, relaunchSync(args) || args) });
   });
-  if (!bun) guard(require('module').syncBuiltinESMExports)();
+  guard(require('module').syncBuiltinESMExports)();
 
   // --- what undici, node:http and node:http2 publish, and Bun's fetch ---
   const channels = require('diagnostics_channel'), { errorMonitor } = require('events');
