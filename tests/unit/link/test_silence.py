@@ -117,9 +117,9 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
         (cause(Cause.TOOL, since=-152.0, program="x"), '"x" has been running for 3 min.'),
         (cause(Cause.TOOL), "A program has been running for 48 s."),
         (cause(Cause.MCP_SERVER), "A server on this machine has not answered the agent for 48 s"),
-        (cause(Cause.BUSY), "The agent itself is busy."),
-        (cause(Cause.STOPPED), "The agent's process is stopped."),
-        (cause(Cause.DISK), "The agent is waiting for a disk."),
+        (cause(Cause.BUSY), "The agent itself has been busy for 48 s."),
+        (cause(Cause.STOPPED), "The agent's process has been stopped for 48 s."),
+        (cause(Cause.DISK), "The agent has been waiting for a disk for 48 s."),
     ],
 )
 def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:

@@ -6,11 +6,13 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from lastword.core.link.facts import Cause
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import (
     BY_WORD,
     FACTS,
     LOG_KINDS,
+    PHRASES,
     RECORDED,
     SESSION_EVENTS,
     WORDS,
@@ -18,6 +20,7 @@ from lastword.core.timeline.session_events import (
 from lastword.gateway.api.shapes import EventKind
 from lastword.gateway.quality import table
 from lastword.otel import conventions, spans
+from lastword.record.present import words
 from lastword.web.files import GATEWAY as GATEWAY_PAGE
 from lastword.web.files import SHARED
 from protocol import generate_events
@@ -43,6 +46,15 @@ def test_every_kind_that_is_recorded_has_a_line_of_its_own_facts_and_no_other_ha
     assert {kind for kind, spec in SESSION_EVENTS.items() if spec.line} == RECORDED
     for kind, spec in SESSION_EVENTS.items():
         assert {*re.findall(r"{(\w+)", spec.line)} <= {*spec.facts, "rest"}, kind
+
+
+def test_every_form_that_a_line_names_is_a_table_of_phrases_or_a_form_of_words() -> None:
+    lines = [spec.line for spec in SESSION_EVENTS.values()]
+    named = {form for line in lines for form in re.findall(r"{\w+:([^}|]+)", line)}
+    counts = {form for form in named if form.startswith("count ")}
+    assert named - counts <= {*words._TABLES} | {*words._FORMS}
+    assert {*PHRASES} <= named | {"silences", "exit reasons"}
+    assert {*PHRASES["silences"]} == {*Cause}
 
 
 def test_the_api_and_the_metrics_have_the_kinds_of_the_table() -> None:

@@ -508,32 +508,13 @@ class SilenceCause(msgspec.Struct, frozen=True, kw_only=True):
 
 def sentence_of_silence(cause: SilenceCause, now: float) -> str:
     """Return the cause in a sentence."""
-    span = _span(now - cause.since)
-    match cause.cause:
-        case Cause.PROVIDER:
-            return f"The model provider has not answered for {span}."
-        case Cause.TRIES:
-            return f"The agent has sent its request {cause.tries} times and keeps trying."
-        case Cause.UNREACHABLE:
-            return f"The agent has been trying to connect to the model provider for {span}."
-        case Cause.STREAM:
-            return f"The model provider's answer has stopped: nothing more has come for {span}."
-        case Cause.IDLE:
-            return f"The agent has not asked the model provider for {span}."
-        case Cause.TOOL:
-            program = plain_program(cause.program)
-            name = f'"{program}"' if program else "A program"
-            return f"{name} has been running for {span}."
-        case Cause.MCP_SERVER:
-            return f"A server on this machine has not answered the agent for {span}."
-        case Cause.BUSY:
-            return "The agent itself is busy."
-        case Cause.STOPPED:
-            return "The agent's process is stopped."
-        case Cause.DONE:
-            return "The agent seems to be done; its answer has not come yet."
-        case _:
-            return "The agent is waiting for a disk."
+    program = plain_program(cause.program)
+    phrase = late.session_events.PHRASES["silences"][cause.cause].format(
+        program=f'"{program}"' if program else "a program",
+        tries=cause.tries,
+        span=_span(now - cause.since),
+    )
+    return f"{phrase[0].upper()}{phrase[1:]}."
 
 
 def sentence_of_tool(title: str, cause: SilenceCause, now: float) -> str:

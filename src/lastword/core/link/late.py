@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lastword.core.link import costs, limits
     from lastword.core.protocol import peek
     from lastword.core.redact import redactor
+    from lastword.core.timeline import session_events
 else:
 
     def __getattr__(name: str) -> object:
@@ -39,6 +40,7 @@ __all__ = [
     "prose",
     "redactor",
     "sentences",
+    "session_events",
     "wording",
     "writers",
 ]
@@ -54,6 +56,7 @@ MODULES: Final = {
     "prose": "lastword.core.classify.prose",
     "redactor": "lastword.core.redact.redactor",
     "sentences": "lastword.core.failure.sentences",
+    "session_events": "lastword.core.timeline.session_events",
     "wording": "lastword.core.failure.wording",
     "writers": "lastword.core.classify.writers",
 }

@@ -135,9 +135,19 @@ def _models(before: Any, facts: Facts) -> str:
     return " → ".join(_value(name) for name in names if name is not None)
 
 
-def _program(name: Any, facts: Facts) -> str:
-    tool = facts.get("tool")
-    return _value(name or (f"a tool ({plain(tool)})" if tool else "a program"))
+def _silence(cause: Any, facts: Facts) -> str:
+    """Return the cause of a silence (`core.link.facts.Cause`)."""
+    tool, seconds = facts.get("tool"), facts.get("cause_seconds")
+    program = facts.get("program") or (f"a tool ({plain(tool)})" if tool else "a program")
+    return (
+        PHRASES["silences"]
+        .get(str(cause), "")
+        .format(
+            program=_value(program),
+            tries=_value(facts.get("tries") or "several"),
+            span=_duration(seconds, facts) or "a while",
+        )
+    )
 
 
 def _missed(first: Any, facts: Facts) -> str:
@@ -179,7 +189,7 @@ _FORMS: dict[str | None, Callable[[Any, Facts], str]] = {
     "next": _next,
     "original": _original,
     "plain": lambda word, _: plain(_value(word)) if word is not None else "",
-    "program": _program,
+    "silence": _silence,
     "viewer": lambda viewer, _: f"viewer {str(viewer)[:_VIEWER_CHARS]}" if viewer else "",
 }
 """Forms that are more than a table of phrases."""
