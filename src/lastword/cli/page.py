@@ -14,10 +14,10 @@ import re
 import shutil
 import sys
 import unicodedata
-from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from lastword.core.failure.phrases import moment_of
 from lastword.core.redact.printable import one_line, printable
 from lastword.platform.process import ensure_standard_streams
 from lastword.platform.terminal import understands_escapes
@@ -312,17 +312,9 @@ def supports_bars() -> bool:
     return True
 
 
-def local(epoch_ms: int) -> datetime:
-    """Return a moment in local time; the earliest one possible if it is out of range."""
-    try:
-        return datetime.fromtimestamp(epoch_ms / 1000).astimezone()
-    except (ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(0).astimezone()
-
-
 def day_and_time(epoch_ms: int) -> str:
     """Return a moment as shown in a list: `2026-11-20 18:50`."""
-    return f"{local(epoch_ms):%Y-%m-%d %H:%M}"
+    return f"{moment_of(epoch_ms):%Y-%m-%d %H:%M}"
 
 
 _COLOUR = re.compile(f"({'|'.join(map(re.escape, COLOURS))})")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.failure.option_values import seconds_of
+from lastword.core.failure.phrases import moment_of
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
 from lastword.record import listing, reader
@@ -212,7 +213,7 @@ def _candidates(matches: list[Part]) -> str:
     same = len({part.session_id for part in matches}) < len(matches)
     lines = [
         f"  {one_line(part.name if same else part.session_id)}"
-        f"  ({datetime.fromtimestamp(part.last_epoch_ms / 1000).astimezone():%Y-%m-%d %H:%M})"
+        f"  ({moment_of(part.last_epoch_ms):%Y-%m-%d %H:%M})"
         for part in matches[:MAX_CANDIDATES]
     ]
     if len(matches) > MAX_CANDIDATES:

@@ -5,12 +5,12 @@ Owns what the totals of a period are made from, and where its days begin. `trend
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.failure.phrases import moment_of
 from lastword.record import reader, trends
 from lastword.record.trends import Period  # noqa: TC001 - msgspec reads annotations
 from lastword.record.waits import waits_of
@@ -111,8 +111,4 @@ def _day(epoch_ms: int) -> str:
 
 @cache
 def _day_of_quarter(quarter: int) -> str:
-    try:
-        moment = datetime.fromtimestamp(quarter * _QUARTER_MS / 1000).astimezone()
-    except (ValueError, OverflowError, OSError):
-        moment = datetime.fromtimestamp(0).astimezone()  # the clock was out of bounds
-    return f"{moment:%Y-%m-%d}"
+    return f"{moment_of(quarter * _QUARTER_MS):%Y-%m-%d}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime
 
 from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
+from lastword.core.failure.phrases import moment_of
 from lastword.errors import StoreError
 from lastword.record import reader
 from lastword.record.paths import named_folder, state_folder, store_path
@@ -34,11 +34,7 @@ def lines() -> list[str]:
         return []
     latest = {part.session_id: part.last_epoch_ms for part in reversed(parts)}
     return [
-        f"{name}\t{_when(latest[name])}"
+        f"{name}\t{moment_of(latest[name]):%Y-%m-%d %H:%M}"
         for name in reversed(latest)
         if name and _PLAIN.fullmatch(name)
     ]
-
-
-def _when(epoch_ms: int) -> str:
-    return f"{datetime.fromtimestamp(epoch_ms / 1000).astimezone():%Y-%m-%d %H:%M}"

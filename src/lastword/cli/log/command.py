@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lastword.cli import envelope
 from lastword.cli.log.details import show_all_failures, show_session
 from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS, mark_of, show_legend, show_parts
-from lastword.cli.page import Page, local, visibly_cut
+from lastword.cli.page import Page, visibly_cut
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import (
     UnusableError,
@@ -30,7 +30,7 @@ from lastword.cli.record_access import (
     port,
     whole_number,
 )
-from lastword.core.failure.phrases import counted
+from lastword.core.failure.phrases import counted, moment_of
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.history import waits_that_passed
 from lastword.errors import StoreError
@@ -212,7 +212,7 @@ def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:
     entry = recorded.entry
     where = visibly_cut(entry.session_id or "-", SHOWN_ID_CHARS)
     where += f" {entry.turn}" if entry.turn else ""
-    start = f"{local(recorded.at_epoch_ms):%H:%M:%S}  "
+    start = f"{moment_of(recorded.at_epoch_ms):%H:%M:%S}  "
     page.row(start, f"{where}  {words(entry)}", LEVEL_STYLES.get(recorded.level, ""))
     sys.stdout.write(page.drain())
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.page import Page, day_and_time, fitted, local, supports_bars, visibly_cut
-from lastword.core.failure.phrases import counted, duration, plain
+from lastword.cli.page import Page, day_and_time, fitted, supports_bars, visibly_cut
+from lastword.core.failure.phrases import counted, duration, moment_of, plain
 from lastword.core.failure.sentences import TYPES
 from lastword.record.costs import in_words, total
 from lastword.record.present import strip
@@ -67,7 +67,7 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
         _show_name(page, shown, shown.name or shown.part.session_id, when)
         marks = strip.turns(shown.marks, page.columns - 18)
         page.line(f"    {marks}  {counted(shown.count, 'turn')}{_cost(shown.costs)}")
-        alive, day = is_alive(shown.run), local(shown.turns[-1].turn.started_epoch_ms).date()
+        alive, day = is_alive(shown.run), moment_of(shown.turns[-1].turn.started_epoch_ms).date()
         for each in shown.turns:
             show_turn(page, each, day, alive=alive)
         page.line(_standing(shown), "dim", indent=4)
@@ -81,10 +81,10 @@ def _cost(costs: Mapping[str, float]) -> str:
 def _standing(shown: ShownPart) -> str:
     """Return whether the last turn failed, and whether the session goes on."""
     last = shown.turns[-1].turn
-    day = local(last.started_epoch_ms).date()
+    day = moment_of(last.started_epoch_ms).date()
 
     def clock(epoch_ms: int) -> str:
-        at = local(epoch_ms)
+        at = moment_of(epoch_ms)
         return f"{at:%H:%M:%S}" if at.date() == day else f"{at:%m-%d %H:%M}"
 
     return standing(last, shown.last_failed, alive=is_alive(shown.run), clock=clock)
@@ -106,7 +106,7 @@ def show_start(page: Page, shown: ShownPart) -> None:
     for failure in shown.failures:
         facts = failure.entry.facts
         row = f"{facts.get('method', 'a request')} failed: {what_failed(facts)}"
-        page.row(f"    {local(failure.at_epoch_ms):%H:%M:%S}  ", row, "red")
+        page.row(f"    {moment_of(failure.at_epoch_ms):%H:%M:%S}  ", row, "red")
         page.line(f"      incident {facts.get('incident_id', '')}", "dim")
     page.line()
 
@@ -120,7 +120,7 @@ def what_failed(facts: Mapping[str, Any]) -> str:
 def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
     """Show a turn's row: time (a date if not on `day`), outcome, duration, tools, retries."""
     turn = shown.turn
-    began = local(turn.started_epoch_ms)
+    began = moment_of(turn.started_epoch_ms)
     start = f"    {began:%H:%M:%S}  " if began.date() == day else f"    {began:%m-%d}     "
     bars = supports_bars()
     silent = shown.silent_seconds
@@ -204,7 +204,7 @@ def show_turn_head(
     took = duration(turn.duration_seconds)
     after = f" after {took}" if took else ""
     ended = how_it_ended(turn, alive=alive)
-    began = f"{local(turn.started_epoch_ms):%Y-%m-%d %H:%M:%S}"
+    began = f"{moment_of(turn.started_epoch_ms):%Y-%m-%d %H:%M:%S}"
     page.line(
         f"turn {turn.turn}: {ended}{after}, {began}{_cost(costs)}", STYLES.get(turn.outcome, "bold")
     )
@@ -212,7 +212,7 @@ def show_turn_head(
 
 def show_entry(page: Page, recorded: RecordedEntry, turn: RecordedTurn | None = None) -> None:
     """Show an entry, with the seconds since the prompt inside a turn, else the time of day."""
-    clock = f"{local(recorded.at_epoch_ms):%H:%M:%S}"
+    clock = f"{moment_of(recorded.at_epoch_ms):%H:%M:%S}"
     if turn is not None and recorded.entry.turn is not None:
         since = recorded.entry.at_seconds - turn.started_seconds
         clock = f"+{since:.3f}" if since < 1000 else f"+{since:.0f}"  # noqa: PLR2004

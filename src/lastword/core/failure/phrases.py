@@ -9,7 +9,7 @@ underscores. Reads no clock.
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,14 @@ def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
         year = f" {full.year}" if full.year != now.year else ""
         return f"on {full.day} {_MONTHS[full.month - 1]}{year} at {full:%H:%M}"
     return f"{'tomorrow ' if days else ''}at {full:%H:%M}"
+
+
+def moment_of(epoch_ms: float, zone: tzinfo | None = None) -> datetime:
+    """Return a moment in a zone, or in local time; the earliest one if it is out of range."""
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000, zone or UTC).astimezone(zone)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, zone or UTC).astimezone(zone)
 
 
 def plain_duration(seconds: int) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.classify import classify_exit, classify_rpc_error, classify_spawn_failure
 from lastword.core.failure import wording
+from lastword.core.failure.phrases import counted
 from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.link.choices import Models
 from lastword.core.link.handshake import AgentProfile, read_agent
@@ -199,7 +200,7 @@ def _died_in_session(result: ConversationResult) -> Observation:
 def _noise(result: ConversationResult) -> list[Observation]:
     if not result.noise_lines:
         return []
-    lines = "1 line" if result.noise_lines == 1 else f"{result.noise_lines} lines"
+    lines = counted(result.noise_lines, "line")
     is_not = "is not a message" if result.noise_lines == 1 else "are not messages"
     sentence = f'It wrote {lines} to stdout that {is_not}, such as "{result.noise[0]}".'
     sentence += " lastword keeps them from the client."
@@ -332,7 +333,7 @@ def overnight(result: ConversationResult, command: Sequence[str]) -> Observation
     limits = "its own notices and its errors" if states_limits else "its errors"
     sentences = [
         f"When a limit ends is read from {limits}.",
-        f"{_counted(others)} can stand in (--fallback-model)."
+        f"{counted(others, 'other model')} can stand in (--fallback-model)."
         if others
         else "It offers no other model, so --fallback-model cannot act.",
         "Its sessions come back after a crash, so that a wait goes on."
@@ -353,7 +354,3 @@ def shown_by(row: ClientRow) -> Observation:
         "thought": "as the agent's thoughts, in the conversation",
     }[row.waits]
     return ok(OVERNIGHT, f"{row.client} shows waits and reminders {how}.", shows=row.waits)
-
-
-def _counted(models: int) -> str:
-    return "One other model" if models == 1 else f"{models} other models"

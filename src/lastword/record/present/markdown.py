@@ -7,10 +7,10 @@ passes the scrubber, and none of it can become Markdown.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.phrases import counted, duration, plain
+from lastword.core.failure.phrases import counted, duration, moment_of, plain
 from lastword.core.failure.sentences import CANCELLED_BY
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
@@ -114,7 +114,7 @@ class Document:
             waits = f" (waited {duration(turn.wait_seconds)})" if turn.wait_seconds else ""
             cells = (
                 str(turn.turn),
-                f"{_moment(turn.started_epoch_ms):%H:%M:%S} UTC",
+                f"{moment_of(turn.started_epoch_ms, UTC):%H:%M:%S} UTC",
                 self._code(self._ended(turn)),
                 duration(turn.duration_seconds),
                 duration(turn.output_after_seconds),
@@ -143,7 +143,7 @@ class Document:
         more = f" (the latest {MAX_OTHER_EVENTS} of {len(events)} entries)" if left_out > 0 else ""
         self.lines += [f"Behind the gateway{more}:", ""]
         for each in events[-MAX_OTHER_EVENTS:]:
-            when = f"{_moment(each.at_epoch_ms):%H:%M:%S} UTC"
+            when = f"{moment_of(each.at_epoch_ms, UTC):%H:%M:%S} UTC"
             self.lines.append(f"- {when}: {self._plain(words(each.entry))}")
         self.lines.append("")
 
@@ -194,12 +194,5 @@ def _failed(turns: list[RecordedTurn]) -> str:
     return f", of which {failed:,} failed" if failed else ""
 
 
-def _moment(epoch_ms: int) -> datetime:
-    try:
-        return datetime.fromtimestamp(epoch_ms / 1000, tz=UTC)
-    except (ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(0, tz=UTC)
-
-
 def _minute(epoch_ms: int) -> str:
-    return f"{_moment(epoch_ms):%Y-%m-%d %H:%M} UTC"
+    return f"{moment_of(epoch_ms, UTC):%Y-%m-%d %H:%M} UTC"
