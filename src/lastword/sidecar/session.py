@@ -467,6 +467,6 @@ def describe(exit_: Exit) -> str:
         return f"killed by {name}" + (f"; a crash report goes to {REPORTS}" if reported else "")
     if exit_.code is None:
         return "its exit status is unknown"
-    from lastword.core.failure.phrases import exit_status_words  # noqa: PLC0415
+    from lastword.core.failure.sentences import exit_status_words  # noqa: PLC0415
 
     return exit_status_words(exit_.code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.classify import classify_exit, classify_spawn_failure, own_failure
-from lastword.core.failure.phrases import exit_status_words
+from lastword.core.failure.sentences import exit_status_words
 from lastword.core.failure.taxonomy import ErrorType
 from tests.kit.rows import every
 

@@ -260,7 +260,7 @@ def test_words_in_the_place_of_numbers_are_no_numbers() -> None:
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"phase": "startup"}, "before the agent had started to serve"),
+        ({"phase": "startup"}, "while the agent was starting"),
         ({"phase": "before_request"}, "there was no agent that could have"),
         ({"by": "agent"}, "The agent itself told the client so."),
         ({"reason": "silent_success"}, "The agent called it a success"),

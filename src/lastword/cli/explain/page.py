@@ -28,8 +28,16 @@ from lastword.core.classify.tokens import type_of_status
 from lastword.core.classify.waits import read_waits
 from lastword.core.classify.writers import is_others, records
 from lastword.core.failure import wording
-from lastword.core.failure.phrases import exit_words, plain_duration, plain_moment
-from lastword.core.failure.sentences import ADVICE, ORIGINS, as_phrase, retry_words
+from lastword.core.failure.phrases import plain_duration, plain_moment
+from lastword.core.failure.sentences import (
+    ADVICE,
+    BASES,
+    ORIGINS,
+    RULES,
+    as_phrase,
+    exit_words,
+    retry_words,
+)
 from lastword.core.failure.taxonomy import (
     AgentError,
     ErrorType,
@@ -148,31 +156,6 @@ MAX_PARTS = 800
 MAX_DEPTH = 16
 _AROUND = 48
 
-RULES = {
-    "process": "how the process ended",
-    "phase": "where the transport stood",
-    "spawn": "the system's refusal to start it",
-    "rpc": "the JSON-RPC code",
-    "header": "a response header",
-    "transport": "how the connection failed",
-    "quota": "the window that the quota's name gives",
-    "token": "a machine-readable word, which goes before sentences and the status",
-    "message": "a sentence, which goes before the status",
-    "word": "a machine-readable word inside the text",
-    "part": "a part of a machine-readable word, which goes before the status",
-    "weak": "a machine-readable word that says little, for want of a better one",
-    "class": "the exception's class",
-    "status": "the HTTP status, as nothing more telling came with it",
-    "text": "the wording alone, the weakest evidence there is",
-    "concept": "two words close together, for want of anything better",
-    "guess": "what the words of the text weigh together, for want of anything better",
-    "agent": "a name or a sentence that is one agent's own",
-    "air": "the category that the agent gave",
-    "codex": "the state that the agent gave",
-    own_rows.KIND: "a rule of your configuration file",
-}
-"""What decided, by the first part of the rule's name."""
-
 _PLAIN_PARTS = {
     "http_status": "HTTP status",
     "exception_class": "exception class",
@@ -193,13 +176,7 @@ class Proof(msgspec.Struct, frozen=True, rename={"text": "said"}):
 def basis_of(rule: str) -> str:
     """Return what decided, as a sentence without a full stop."""
     kind = rule.partition(":")[0]
-    if kind == "unmatched":
-        return "Nothing in it is known, and what is not known is not retried"
-    if kind == "type":
-        return "Nothing but the type is known, so nothing was decided by what an error said"
-    if kind == "record":
-        return "Decided when it happened"
-    return f"Decided by {RULES.get(kind, 'a rule of its own')}"
+    return BASES.get(kind) or f"Decided by {RULES.get(kind, 'a rule of its own')}"
 
 
 def proofs_of(case: Case, redact: Callable[[str], str]) -> list[Proof]:

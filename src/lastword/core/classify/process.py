@@ -13,7 +13,7 @@ import re
 from lastword.core.classify.data import read_tables
 from lastword.core.classify.evidence import ProcessEnding
 from lastword.core.classify.text import phrase_in
-from lastword.core.failure.phrases import CTRL_C, WINDOWS_STATUSES, WOULD_HAPPEN_AGAIN
+from lastword.core.failure.sentences import CTRL_C, WINDOWS_STATUSES, WOULD_HAPPEN_AGAIN
 
 SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",

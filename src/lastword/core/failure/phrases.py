@@ -1,4 +1,4 @@
-"""Phrases in plain English: durations and moments, numbers with nouns, exit statuses.
+"""Phrases in plain English: durations and moments, numbers with nouns.
 
 Owns short phrases; `sentences` and `wording` own what is said of a failure. A phrase never
 understates a wait or names too early a moment: `plain_duration` is for sentences, `short_duration`
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,60 +131,3 @@ def plain(word: object, names: Mapping[str, str] | None = None) -> str:
     """Return a word in plain English, from the table or else without its underscores."""
     text = str(word)
     return (names or {}).get(text) or text.replace("_", " ")
-
-
-# --- exit statuses --------------------------------------------------------------------------------
-
-WOULD_HAPPEN_AGAIN = frozenset(
-    {"spawn_failed", "missing_library", "interrupted", "uncaught_exception"}
-)
-"""Reasons that another try would meet again."""
-
-WINDOWS_STATUSES: dict[int, tuple[str, str]] = {
-    0x40010004: ("ended by the system", "terminated"),
-    0x80000003: ("breakpoint", "aborted"),
-    0xC0000005: ("access violation", "native_crash"),
-    0xC0000006: ("in-page error", "native_crash"),
-    0xC0000017: ("no memory", "oom"),
-    0xC000001D: ("illegal instruction", "native_crash"),
-    0xC0000022: ("access denied", "spawn_failed"),
-    0xC000007B: ("invalid image format", "spawn_failed"),
-    0xC0000094: ("integer division by zero", "native_crash"),
-    0xC000009A: ("insufficient resources", "oom"),
-    0xC00000FD: ("stack overflow", "native_crash"),
-    0xC000012D: ("commitment limit: no memory left", "oom"),
-    0xC0000135: ("DLL not found", "missing_library"),
-    0xC0000139: ("entry point not found in a DLL", "missing_library"),
-    0xC000013A: ("Ctrl-C", "interrupted"),
-    0xC0000142: ("DLL initialization failed", "spawn_failed"),
-    0xC0000374: ("heap corruption", "native_crash"),
-    0xC0000409: ("stack buffer overrun, or abort", "aborted"),
-    0xC0000420: ("assertion failure", "aborted"),
-    0xC0000602: ("fail-fast exception", "aborted"),
-    0xE0434352: (".NET exception", "uncaught_exception"),
-    0xE06D7363: ("C++ exception", "uncaught_exception"),
-}
-"""The name of each status, and the reason of the failure that it is."""
-
-CTRL_C = 0xC000013A
-_MASK = 0xFFFFFFFF
-_LARGE = 0x10000
-
-
-def exit_status_words(code: int) -> str:
-    """Return an exit status as a person says it: `exit status 0xC0000005 (access violation)`."""
-    if code < 0 and code & _MASK in WINDOWS_STATUSES:
-        code &= _MASK
-    if code in WINDOWS_STATUSES:
-        return f"exit status 0x{code:08X} ({WINDOWS_STATUSES[code][0]})"
-    return f"exit status 0x{code:08X}" if code >= _LARGE else f"exit status {code}"
-
-
-def exit_words(facts: Mapping[str, Any]) -> str:
-    """Return the signal or else the exit status that ended a process; empty if none is known."""
-    if facts.get("exit_signal"):
-        return str(facts["exit_signal"])
-    code = facts.get("exit_code")
-    if code is None:
-        return ""
-    return exit_status_words(code) if isinstance(code, int) else f"exit status {code}"

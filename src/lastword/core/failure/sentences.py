@@ -86,6 +86,16 @@ CANCELLED_BY = _TABLES["ended by"]
 MISREAD = _TABLES["misread"]
 """Measured: some client drops, resends or swallows a failure whose text holds one of these."""
 
+SAFETY: dict[str, str] = _TABLES["sending again"]
+"""What sending the prompt again would do."""
+
+STALL_FAULTS = _TABLES["faults of a stall"]
+RULES = _TABLES["rules"]
+"""What decided, by the first part of the classifier's rule."""
+
+BASES = _TABLES["bases"]
+"""The same as a sentence, where no rule of the classifier did."""
+
 _TOOL_PHASES = (Phase.AFTER_TOOL, Phase.TOOL_RUNNING)
 
 
@@ -148,3 +158,39 @@ def retry_words(facts: Mapping[str, Any]) -> str:
         ran = "had run" if facts.get("phase") in _TOOL_PHASES else "may have run"
         return f"only if the user agrees, because a tool {ran}"
     return "no, the same prompt would fail again" if safety == RetrySafety.NEVER else ""
+
+
+# --- exit statuses --------------------------------------------------------------------------------
+
+WOULD_HAPPEN_AGAIN = frozenset(
+    {"spawn_failed", "missing_library", "interrupted", "uncaught_exception"}
+)
+"""Reasons that another try would meet again."""
+
+WINDOWS_STATUSES: dict[int, list[str]] = {
+    int(code, 16): row.split(" | ") for code, row in _TABLES["windows statuses"].items()
+}
+"""The name of each status, and the reason of the failure that it is."""
+
+CTRL_C = 0xC000013A
+_MASK = 0xFFFFFFFF
+_LARGE = 0x10000
+
+
+def exit_status_words(code: int) -> str:
+    """Return an exit status as a person says it: `exit status 0xC0000005 (access violation)`."""
+    if code < 0 and code & _MASK in WINDOWS_STATUSES:
+        code &= _MASK
+    if code in WINDOWS_STATUSES:
+        return f"exit status 0x{code:08X} ({WINDOWS_STATUSES[code][0]})"
+    return f"exit status 0x{code:08X}" if code >= _LARGE else f"exit status {code}"
+
+
+def exit_words(facts: Mapping[str, Any]) -> str:
+    """Return the signal or else the exit status that ended a process; empty if none is known."""
+    if facts.get("exit_signal"):
+        return str(facts["exit_signal"])
+    code = facts.get("exit_code")
+    if code is None:
+        return ""
+    return exit_status_words(code) if isinstance(code, int) else f"exit status {code}"

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.failure.members import MEMBERS
-from lastword.core.failure.phrases import counted, exit_words, plain, plain_duration, times
+from lastword.core.failure.phrases import counted, plain, plain_duration, times
 from lastword.core.failure.sentences import (
     CANCELLED_BY,
     ORIGINS,
     PHASES,
+    SAFETY,
+    STALL_FAULTS,
     TYPES,
     advice_of,
+    exit_words,
     retry_words,
     type_of,
     what_of,
@@ -73,25 +76,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
 
 
-SAFETY: dict[str, str] = {
-    RetrySafety.AUTO: "Sending the prompt again is safe: nothing had happened yet.",
-    RetrySafety.OFFER_CONTINUE: (
-        "Sending the prompt again repeats what was shown; asking the agent to continue does not."
-    ),
-    RetrySafety.ASK: "Sending the prompt again may do twice what a tool has done: look first.",
-    RetrySafety.NEVER: "Sending the same prompt again does not help.",
-}
-
 _READ_AGAIN = "Sending the prompt again repeats the tool calls; those that are recorded only read."
 """An agent may also have written a file through the client, which is not a tool call."""
 _NO_OUTPUT = "Sending the prompt again is safe: no text and no tool call had come."
 _NO_ANSWER = "Sending the prompt again is safe: no answer and no tool call had come."
 
-_STALL_FAULT: dict[str, str] = {
-    "tool_timeout": "The fault is the tool's, or the agent's that waited for it.",
-    "turn_timeout": "It may be nobody's fault: the turn was longer than it was allowed to be.",
-    "runaway": "The fault is the agent's, or its model's.",
-}
 _SILENT_FAULT = (
     "The fault is the agent's, or lies in what it waited for, such as the model provider: its "
     "silence does not say which."
@@ -212,10 +201,8 @@ def _where(story: TurnHistory, outcome: Outcome) -> str:
     if outcome is Outcome.OK:
         return ""
     phase = str((story.error or {}).get("phase", ""))
-    if phase == "startup":
-        return "That was before the agent had started to serve."
-    if phase == "before_request":
-        return "That was before the prompt reached the agent."
+    if phase in {Phase.STARTUP, Phase.BEFORE_REQUEST}:
+        return f"That was {PHASES[phase]}."
     if story.open_tools:
         return f"A tool was running ({_listed(list(story.open_tools.values()))})."
     if story.waits_for_user:
@@ -290,7 +277,7 @@ def _watchdog(reason: str | None) -> str:
 def fault_of(error: Mapping[str, object]) -> str:
     """Return a sentence about the origin of a failure; empty if it is unknown."""
     if type_of(error) is ErrorType.AGENT_STALLED:
-        return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
+        return STALL_FAULTS.get(str(error.get("reason")), _SILENT_FAULT)
     if type_of(error) is ErrorType.UNKNOWN and error.get("reason") is None:
         return ""  # an unrecognised failure is blamed on nobody
     if error.get("reason") == "spend_limit":
@@ -366,7 +353,7 @@ def _confidence(story: TurnHistory, outcome: Outcome) -> Confidence:
     error_type = type_of(story.error)
     if error_type is ErrorType.UNKNOWN:
         return Confidence.UNCLEAR
-    if error_type is ErrorType.AGENT_STALLED and story.error.get("reason") not in _STALL_FAULT:
+    if error_type is ErrorType.AGENT_STALLED and story.error.get("reason") not in STALL_FAULTS:
         return Confidence.LIKELY
     rule = str(story.error.get("rule", ""))
     return Confidence.LIKELY if rule.startswith(_WEAK_RULES) else Confidence.CERTAIN

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure import sentences
 from lastword.core.failure.option_values import money
-from lastword.core.failure.phrases import counted, duration, exit_words, plain
+from lastword.core.failure.phrases import counted, duration, plain
 from lastword.core.protocol.tolerant import number_of, object_of
 from lastword.core.timeline.session_events import PHRASES, SESSION_EVENTS
 
@@ -179,7 +179,7 @@ def _kinds(kinds: Any, _: Facts) -> str:
 _FORMS: dict[str | None, Callable[[Any, Facts], str]] = {
     "duration": _duration,
     "end": lambda text, _: str(text or "")[-MAX_TEXT_CHARS:],
-    "exit": lambda _, facts: exit_words(facts),
+    "exit": lambda _, facts: sentences.exit_words(facts),
     "exits": _exits,
     "kinds": _kinds,
     "mebibytes": lambda size, _: f"{size / _MIB:.1f} MiB" if isinstance(size, int) else "",
