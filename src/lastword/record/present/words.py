@@ -7,7 +7,8 @@ fact that the line does not name is shown as it is.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core.failure import sentences
 from lastword.core.failure.option_values import money
@@ -42,6 +43,7 @@ _TABLES = PHRASES | {
 """What facts are called, by the form that a line names."""
 
 Facts = dict[str, Any]
+Form: TypeAlias = "Callable[[Any, Facts], str]"
 
 _PART = re.compile(r" ?\((?:\[[^]]*\])+\)|\[[^]]*\]")
 """Parentheses with optional parts alone, or one such part."""
@@ -57,62 +59,88 @@ def words(entry: Entry) -> str:
 
 def _filled(line: str, facts: Facts) -> str:
     """Return a line with its facts; those that it does not name follow, or stand at `{rest}`."""
-    before, _, after = line.partition("{rest}")
-    named = {match[1] for match in _FACT.finditer(line)} | LEFT_TO_JSON | _IN_OTHER_FORMS
-    others = [f"{plain(name)} {_value(facts[name])}" for name in facts if name not in named]
+    before, after, named = _split(line)
     phrase = _with_parts(before, facts)
+    others = [f"{plain(name)} {_value(facts[name])}" for name in facts if name not in named]
     mark = "," if ": " in phrase else ":"
     rest = f"{mark} {', '.join(others)}" if others else ""
     return f"{phrase}{rest}{_with_parts(after, facts)}"
 
 
+@cache
+def _split(line: str) -> tuple[str, str, frozenset[str]]:
+    """Return what is before `{rest}`, what is after it, and the facts that do not stand there."""
+    before, _, after = line.partition("{rest}")
+    named = {match[1] for match in _FACT.finditer(line)}
+    return before, after, LEFT_TO_JSON | _IN_OTHER_FORMS | named
+
+
 def _with_parts(text: str, facts: Facts) -> str:
     """Return a text without the optional parts whose facts are missing."""
-    made, at = "", 0
+    made = ""
+    for before, is_list, parts in _parts(text):
+        made += _with_facts(before, facts)
+        shown = "".join([_with_facts(part, facts, optional=True) for part in parts])
+        # In parentheses, the first goes without the mark before it.
+        made += f" ({shown.lstrip(',; ')})" if is_list and shown else shown
+    return made
+
+
+@cache
+def _parts(text: str) -> list[tuple[str, bool, list[str]]]:
+    """Return optional parts, each with the text before it, and whether it is a list of them."""
+    parts, at = [], 0
     for match in _PART.finditer(text):
-        made += _with_facts(text[at : match.start()], facts) or ""
-        parts = [_with_facts(part, facts, optional=True) for part in match[0].split("[")[1:]]
-        made += "".join(parts) if match[0][0] == "[" else _listed("".join(parts))
+        inner = [part.partition("]")[0] for part in match[0].split("[")[1:]]
+        parts.append((text[at : match.start()], match[0][0] != "[", inner))
         at = match.end()
-    return made + _with_facts(text[at:], facts)
-
-
-def _listed(parts: str) -> str:
-    """Return optional parts in parentheses, without the mark before the first; nothing for none."""
-    return f" ({parts.lstrip(',; ')})" if parts else ""
+    return [*parts, (text[at:], False, [])]
 
 
 def _with_facts(text: str, facts: Facts, *, optional: bool = False) -> str:
     """Return a text with its facts; nothing if it is optional and one of them is missing."""
-    pieces = _FACT.split(text.partition("]")[0] if optional else text)
-    made = pieces[0]
-    for name, form, otherwise, then in zip(*(iter(pieces[1:]),) * 4, strict=True):
-        phrase = _in_words(facts, name, form)
-        if optional and not phrase and not otherwise and form != "":
+    made, pieces = _pieces(text)
+    for name, in_words, otherwise, then in pieces:
+        phrase = in_words(facts.get(name), facts) or otherwise
+        if optional and not phrase and in_words is not _nothing:
             return ""
-        made += (phrase or otherwise or "") + then
+        made += phrase + then
     return made
 
 
-def _in_words(facts: Facts, name: str, form: str | None) -> str:
-    """Return a fact in one of the forms; nothing if it is missing."""
-    value = facts.get(name)
-    if form == "":
-        return ""
-    if form in _FORMS:
-        return _FORMS[form](value, facts)
-    if value is None or value == "":
-        return ""
+@cache
+def _pieces(text: str) -> tuple[str, list[tuple[str, Form, str, str]]]:
+    """Return the beginning of a text, and its facts: name, form, otherwise, and what follows."""
+    first, *rest = _FACT.split(text)
+    facts = zip(rest[::4], rest[1::4], rest[2::4], rest[3::4], strict=True)
+    return first, [(name, _form(form), other or "", then) for name, form, other, then in facts]
+
+
+@cache
+def _form(form: str | None) -> Form:
+    """Return what puts a fact into a form's words, which are empty for a fact that is missing."""
     if form is None:
-        return _value(value)
+        return lambda value, _: "" if value is None else _value(value)
+    if form in _FORMS:
+        return _FORMS[form]
     noun = form.removeprefix("count ")
     if noun != form:
-        return counted(value, noun) if value and isinstance(value, int) else ""
-    if isinstance(value, list):
-        return " and ".join(plain(each, _TABLES[form]) for each in value)
+        return lambda count, _: counted(count, noun) if count and isinstance(count, int) else ""
     table = _TABLES[form]
-    phrase = table.get(str(value)) or table.get("*") or plain(_value(value))
-    return "" if phrase == "-" else _with_facts(phrase, facts)
+
+    def phrase_for(value: Any, facts: Facts) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, list):
+            return " and ".join(plain(each, table) for each in value)
+        phrase = table.get(str(value)) or table.get("*") or plain(_value(value))
+        return "" if phrase == "-" else _with_facts(phrase, facts)
+
+    return phrase_for
+
+
+def _nothing(_: Any, _facts: Facts) -> str:
+    return ""
 
 
 def _value(value: object) -> str:
@@ -176,7 +204,8 @@ def _kinds(kinds: Any, _: Facts) -> str:
     return ", ".join(f"{number} {plain(kind)}" for kind, number in object_of(kinds).items())
 
 
-_FORMS: dict[str | None, Callable[[Any, Facts], str]] = {
+_FORMS: dict[str, Form] = {
+    "": _nothing,
     "duration": _duration,
     "end": lambda text, _: str(text or "")[-MAX_TEXT_CHARS:],
     "exit": lambda _, facts: sentences.exit_words(facts),
