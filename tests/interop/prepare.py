@@ -35,14 +35,8 @@ def python(folder: str) -> Callable[[], object]:
 
 IN_CI: tuple[Callable[[], object], ...] = (
     *(toolchain_native.require_rust_client, toolchain.require_node, require_server),
-    *(
-        node("page"),
-        node("typescript"),
-        node("observer"),
-        python("providers"),
-        python("sdk"),
-        python("otel"),
-    ),
+    *map(node, ("page", "typescript", "observer")),
+    *map(python, ("providers", "sdk", "otel", "observer_python")),
 )
 BY_THE_MATRIX: tuple[Callable[[], object], ...] = (
     *(toolchain_native.require_kotlin_client, toolchain_native.require_go_client),

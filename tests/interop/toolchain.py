@@ -25,7 +25,7 @@ from tests.kit.installs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).resolve().parent
 NODE_MODULES = HERE / "node_modules"
@@ -132,24 +132,25 @@ def _require_venv(venv: Path) -> Path:
 
 def _newer_python() -> str:
     """The first interpreter new enough for these agents; the one that runs us where it is."""
-    for candidate in _python_candidates():
-        if _python_version(candidate) >= AGENTS_PYTHON_MINIMUM:
+    for candidate in python_candidates():
+        if python_version(candidate) >= AGENTS_PYTHON_MINIMUM:
             return candidate
     wanted = ".".join(map(str, AGENTS_PYTHON_MINIMUM))
     msg = f"The agent needs Python {wanted} or newer, and none was found beside this one."
     raise MissingError(msg)
 
 
-def _python_candidates() -> Iterator[str]:
+def python_candidates(names: Iterable[str] = PYTHON_NAMES) -> Iterator[str]:
+    """Yield this interpreter and others: on PATH by these names, and installed beside this one."""
     yield sys.executable
-    yield from filter(None, map(shutil.which, PYTHON_NAMES))
+    yield from filter(None, map(shutil.which, names))
     # Version managers keep one folder a version: look at the neighbours of the one that runs us.
     own = Path(sys.base_prefix)
     neighbours = sorted(own.parent.glob("*/bin/python3"), reverse=True)
     yield from (str(path) for path in neighbours if own not in path.parents)
 
 
-def _python_version(python: str) -> tuple[int, ...]:
+def python_version(python: str) -> tuple[int, ...]:
     """The interpreter's version, or () where it does not run (a version manager's shim)."""
     code = "import sys; print(*sys.version_info[:2])"
     try:

@@ -35,18 +35,24 @@ class MissingError(Exception):
     """The machine lacks something, in a sentence."""
 
 
-def require_packages(folder: Path) -> Path:
-    """Return the Python that has what `requirements.txt` in this folder locks, or skip."""
+def require_packages(folder: Path, base: str = sys.executable) -> Path:
+    """Return the Python that has what `requirements.txt` in this folder locks, or skip.
+
+    Args:
+        folder: Where the lock is.
+        base: The Python that it is made from.
+    """
     requirements = folder / "requirements.txt"
     venv = folder / ".venv" / "packages"
     python = venv / "bin" / "python"
 
     def fingerprint() -> str:
-        return fingerprint_of(str(sys.version_info[:2]).encode(), requirements.read_bytes())
+        made_from = str(sys.version_info[:2]) if base == sys.executable else base
+        return fingerprint_of(made_from.encode(), requirements.read_bytes())
 
     def install() -> None:
         shutil.rmtree(venv, ignore_errors=True)
-        run([sys.executable, "-m", "venv", str(venv)], "python -m venv")
+        run([base, "-m", "venv", str(venv)], "python -m venv")
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         run([*pip, "--require-hashes", "-r", str(requirements)], "pip install")
 

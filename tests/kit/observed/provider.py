@@ -35,7 +35,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Retry-After", "7")
             self.send_header("X-RateLimit-Remaining", "0")
             self.send_header("X-Secret", "never reported")
-            body = gzip.compress(BODY) if name == "packed" else BODY
+            body = gzip.compress(BODY, mtime=0) if name == "packed" else BODY
             if name == "packed":
                 self.send_header("Content-Encoding", "gzip")
             return self._send(body)

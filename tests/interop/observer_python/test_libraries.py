@@ -1,0 +1,123 @@
+"""The observer of Python's requests in HTTP libraries, as they are published, new and old."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.interop.toolchain import python_candidates, python_version
+from tests.kit.installs import MissingError, or_skip, require_packages
+from tests.kit.observed import provider
+from tests.kit.places import ROOT
+
+HERE = Path(__file__).resolve().parent
+RUN_TIMEOUT_SECONDS = 300.0
+OLD_VERSION = (3, 9)
+
+LIBRARIES = {
+    "new": {"urllib", "urllib3", "requests", "httpx", "httpx, async", "httpx2", "httpx2, async"}
+    | {"aiohttp"},
+    "old": {"urllib", "urllib3", "requests", "httpx", "httpx, async", "aiohttp"},
+}
+SETS = ["new", pytest.param("old", marks=pytest.mark.matrix)]
+
+WHOLE = ["request", "status", "end"]
+EXPECTED = {
+    "ok": WHOLE,
+    "stream": WHOLE,
+    "refused": ["request", "status", "body", "end"],
+    "packed": ["request", "status", "body", "end"],
+    "cut": ["request", "status", "error"],
+    "stalled": ["request", "status", "error"],
+    "stalled, cancelled": ["request", "status", "error"],
+    "silent": ["request", "error"],
+    "silent, cancelled": ["request", "error"],
+    "unreachable": ["request", "error"],
+    "dropped": WHOLE,
+}
+"""By the case, the events of a request."""
+
+
+def _old_python() -> Path:
+    names = [f"python{OLD_VERSION[0]}.{OLD_VERSION[1]}"]
+    for candidate in python_candidates(names):
+        if python_version(candidate) == OLD_VERSION:
+            return Path(candidate)
+    raise MissingError("Python 3.9 is neither on PATH nor beside this one.")
+
+
+@cache
+def python_of(which: str) -> str:
+    """Return the Python with a set of libraries, or skip."""
+    if which == "new":
+        return str(require_packages(HERE))
+    return str(require_packages(HERE / "old", str(or_skip(_old_python))))
+
+
+@cache
+def lines_of(which: str, *options: str) -> list[Any]:
+    """Run the agent, and return what it has printed."""
+    done = subprocess.run(
+        [python_of(which), "-W", "error", "-m", f"{__package__}.clients", *options],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=RUN_TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr[-4000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_each_request_is_reported_once_and_the_agent_gets_what_it_gets_without(which: str) -> None:
+    lines = lines_of(which)
+    assert {line["client"] for line in lines} == LIBRARIES[which]
+    for line in lines:
+        assert line["outcome"] == line["plain"], line
+        assert line["frames"] <= 1, line
+        assert [each["event"] for each in line["events"]] == EXPECTED[line["case"]], line
+        assert "secret" not in json.dumps(line["events"])
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_a_refusal_has_its_limits_and_its_text_in_each_library(which: str) -> None:
+    for line in lines_of(which):
+        if line["case"] in {"refused", "packed"}:
+            request, status, body, _ = line["events"]
+            assert (request["path"], request["bytes"]) == (provider.PATH, 14), line
+            assert (status["status"], status["type"]) == (429, "application/json")
+            assert status["headers"] == {"retry-after": "7", "x-ratelimit-remaining": "0"}
+            assert body["text"] == provider.BODY.decode(), line
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_a_failure_has_the_systems_code_or_the_name_of_its_class(which: str) -> None:
+    for line in lines_of(which):
+        error = line["events"][-1]
+        if line["case"] == "unreachable":
+            assert error["code"] == "ECONNREFUSED", line
+        elif line["case"].endswith("cancelled"):
+            assert (error["code"], error["name"]) == (None, "CancelledError"), line
+        elif line["case"] in {"silent", "stalled"}:
+            assert error["code"] is None
+            assert "Timeout" in error["name"], line
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_no_error_of_the_observers_own_reaches_an_agent(which: str) -> None:
+    assert lines_of(which, "--mutants") == ["done"]
+
+
+if __name__ == "__main__":  # what a request costs
+    for each in ("new", "old"):
+        print(each, *lines_of(each, "--cost"), sep="\n", file=sys.stdout)
