@@ -2,6 +2,7 @@
 // is reported as the program itself reads it: a clone changes what Bun 1.3 gives the program. How an
 // answer goes on that is no refusal is not known, and lastword learns that from `ends`.
 'use strict';
+const ENDED_TICKS = 4; // a refusal that nobody reads, or where it is not seen
 const CODES = { ConnectionRefused: 'ECONNREFUSED', ConnectionClosed: 'ECONNRESET', Timeout: 'ETIMEDOUT' };
 module.exports = ({ guard, define, begin, answer, take, finish, forget }) => {
   const size = (body) => (typeof body === 'string' ? Buffer.byteLength(body) : body && (body.byteLength >= 0 ? body.byteLength : body.size));
@@ -9,7 +10,8 @@ module.exports = ({ guard, define, begin, answer, take, finish, forget }) => {
   const start = guard((first, init) => {
     const url = new URL(typeof first === 'string' ? first : first.url || String(first));
     const entry = begin({}, method(first, init), url, size(init && init.body));
-    if (entry) entry.owner = { deref: () => true }; // its end is always seen
+    if (entry) entry.owner = { deref: () => !entry.status || ++entry.ticks < ENDED_TICKS };
+    if (entry) entry.ticks = 0;
     return entry;
   });
   // The program gets this promise, so that a rejection that nobody handles is still reported as that.
@@ -29,13 +31,17 @@ module.exports = ({ guard, define, begin, answer, take, finish, forget }) => {
       });
     };
     for (const name of ['text', 'json', 'arrayBuffer', 'bytes']) wrap(response, name, guard((value) => (take(entry, text(value)), finish(entry))));
+    const ended = guard(() => finish(entry));
     const piece = guard(({ value, done }) => (done ? finish(entry) : take(entry, value)));
     const { get } = Object.getOwnPropertyDescriptor(Response.prototype, 'body');
     const watched = guard((body) => {
       const { getReader } = body;
-      if (!Object.hasOwn(body, 'getReader')) define(body, 'getReader', function () {
+      if (Object.hasOwn(body, 'getReader')) return;
+      guard(wrap)(body, 'cancel', ended);
+      define(body, 'getReader', function () {
         const reader = Reflect.apply(getReader, this, arguments);
         guard(wrap)(reader, 'read', piece);
+        guard(wrap)(reader, 'cancel', ended);
         return reader;
       });
     });

@@ -70,7 +70,8 @@ guard(() => {
   let fd = -1;
   const place = guard(() => {
     if (!is(0, spec.stdin) && !is(1, spec.stdout)) return undefined;
-    fd = fs.openSync(spec.pipe, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
+    const closeOnExec = { linux: 0x80000, darwin: 0x1000000 }[process.platform] || 0; // Bun adds it from 1.3 on
+    fd = fs.openSync(spec.pipe, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK | closeOnExec);
     const pipe = fstatSync(fd);
     return pipe.isFIFO() ? [pipe.dev, pipe.ino] : fs.closeSync(fd);
   })();
@@ -139,7 +140,7 @@ guard(() => {
     if (!entry || !running.delete(entry.id)) return undefined;
     if (!running.size) timer = clearInterval(timer);
     sendBody(entry);
-    if (!error) return send('end', entry);
+    if (!error || (entry.status >= 400 && error.name === ABORT.name)) return send('end', entry); // a refusal that is not read
     const code = [error, error.cause || {}].map((one) => one.code).find((one) => typeof one === 'string');
     return send('error', entry, { code: code ? code.slice(0, 100) : null, name: String(error.name || 'Error').slice(0, 100) });
   });

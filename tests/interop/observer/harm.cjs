@@ -31,6 +31,11 @@ const kinds = {
     await call();
     if (isMainThread) new Worker(__filename, { argv: ['thread'] });
   },
+  inheritance: async () => {
+    await call();
+    const { spawnSync } = require('child_process');
+    console.log(spawnSync('ls', ['-l', '/proc/self/fd'], { encoding: 'utf8', env: process.env }).stdout.includes('/fifo'));
+  },
   environment: async () => console.log(process.env.LASTWORD_OBSERVER, process.env.NODE_OPTIONS, process.env.BUN_OPTIONS),
 };
 kinds[process.argv[2]]();

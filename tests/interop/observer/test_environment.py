@@ -98,16 +98,18 @@ def test_the_users_options_stay_whatever_they_look_like(server: Server, tmp_path
     part = additions(tmp_path / "fifo", {}, OBSERVER, stdin, stdout)
     os.close(stdin)
     os.close(stdout)
+    preload = f'"--preload={OBSERVER}"'  # as a path with a blank needs it
+    variables = f"['NODE_OPTIONS', 'BUN_OPTIONS', '{VARIABLE}']"
     seen = {}
     for shape in shapes:
         printed = subprocess.run(
-            [program, "-p", f"JSON.stringify([process.env.NODE_OPTIONS, process.env.{VARIABLE}])"],
-            env={**os.environ, **part, "NODE_OPTIONS": shape},
+            [program, "-p", f"JSON.stringify({variables}.map((name) => process.env[name]))"],
+            env={**os.environ, **part, "NODE_OPTIONS": shape, "BUN_OPTIONS": f"{preload} --smol"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=FUSE_SECONDS,
             check=True,
         )
-        seen[shape], variable = json.loads(printed.stdout)
-        assert variable is None
+        seen[shape], *others = json.loads(printed.stdout)
+        assert others == ["--smol", None]
     assert seen == shapes

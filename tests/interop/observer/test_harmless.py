@@ -120,7 +120,7 @@ def test_without_a_reader_the_environment_is_the_users_at_once(
     assert seen.output == "undefined undefined undefined\n"
 
 
-@pytest.mark.parametrize("kind", ["rejection", "replaced", "resources"])
+@pytest.mark.parametrize("kind", ["rejection", "replaced", "resources", "inheritance"])
 def test_a_program_meets_no_trace_of_the_observer(
     kind: str, runtime: Runtime, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -58,7 +58,7 @@ EXPECTED = {
 """What is reported of each case of requests.cjs; undici's are named with a version there."""
 
 IN_BUN = {
-    "fetch-cancelled": ["request", "status 429"],
+    "fetch-cancelled": ["request", "status 429", "end"],
     **{
         case: words[:2]
         for case, words in EXPECTED.items()
