@@ -22,7 +22,7 @@ UNDICI = {
 
 LEFT_OUT = {
     "bun-1.2": "http-aborted http-left fetch-broken fetch-left",
-    "bun-1.3": "http-aborted http-left",
+    "bun-1.3": "http-aborted http-left fetch-broken",
 }
 """The cases of requests.cjs that end by chance in a version of Bun, or never, also by itself."""
 
