@@ -21,7 +21,7 @@ const define = (object, name, value) => Object.defineProperty(object, name, { va
 
 guard(() => {
   const { env, versions } = process, bun = Boolean(versions.bun);
-  if (versions.deno || versions.electron || (!bun && parseInt(versions.node, 10) < 18)) return;
+  if (versions.deno) return;
   const text = env[VARIABLE], loaded = Symbol.for(VARIABLE); // a thread of the agent's has none
   if (!text || process[loaded]) return;
   define(process, loaded, true); // two installations of lastword report once
@@ -44,13 +44,15 @@ guard(() => {
   });
   const preload = '--preload=' + __filename;
   const OWN = { NODE_OPTIONS: ['--require "' + __filename + '"', ' '], BUN_OPTIONS: [preload.includes(' ') ? '"' + preload + '"' : preload, ' '], PYTHONPATH: [__dirname + '/python', ':'] };
-  const given = Object.assign({}, env);
+  const given = {};
+  Object.keys(OWN).forEach((name) => { given[name] = env[name]; });
   guard(() => {
     delete env[VARIABLE];
     cleanOptions('NODE_OPTIONS');
     cleanOptions('BUN_OPTIONS');
     cleanPath();
   })();
+  if (versions.electron || (!bun && parseInt(versions.node, 10) < 18)) return;
   // A launcher's child with the launcher's own stdin and stdout is the agent, so it gets the part back,
   // unless its program may not see these files.
   const FOREIGN = /(^|[\\/])(bwrap|docker|doas|firejail|flatpak(-spawn)?|nsenter|podman|sandbox-exec|snap|ssh|su|sudo|unshare|wsl)$/;
