@@ -30,7 +30,10 @@ def _shown(fd: int, text: str) -> str:
     fuse = time.monotonic() + FUSE_SECONDS
     while text not in seen and time.monotonic() < fuse:
         if select.select([fd], [], [], 1.0)[0]:
-            seen += os.read(fd, 65536).decode(errors="replace")
+            try:
+                seen += os.read(fd, 65536).decode(errors="replace")
+            except OSError:  # Linux says so of a terminal that nobody has open any more
+                break
     assert text in seen, seen
     return seen
 
