@@ -217,6 +217,8 @@ def _run_all() -> list[ScenarioTurns]:
     with ExitStack() as stack:
         providers = [stack.enter_context(Provider(failure=each.provider)) for each in SCENARIOS]
         pool = stack.enter_context(ThreadPoolExecutor(3 * len(SCENARIOS)))
+        # After Ctrl-C, before the pool waits for what is under way.
+        stack.callback(stopped.set)
         runs = []
         for scenario, provider in zip(SCENARIOS, providers, strict=True):
             agent = _python("lastword.kit.demo.agent", scenario.failure, provider.openai_url)
@@ -229,11 +231,7 @@ def _run_all() -> list[ScenarioTurns]:
                     pool.submit(run_turn, wrapped, stopped, typed=True),
                 )
             )
-        try:
-            return [ScenarioTurns(*(run.result() for run in three)) for three in runs]
-        except KeyboardInterrupt:
-            stopped.set()
-            raise
+        return [ScenarioTurns(*(run.result() for run in three)) for three in runs]
 
 
 def _python(*arguments: str) -> list[str]:
