@@ -8,6 +8,7 @@ import gzip
 import http.client
 import io
 import socket
+import ssl
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -82,10 +83,15 @@ def into_a_buffer(response: http.client.HTTPResponse) -> bytes:
 
 
 READERS = [http.client.HTTPResponse.read, by_lines, in_pieces, into_a_buffer]
+UNTRUSTED = OSError(1, "no")
+"""As aiohttp has it: with OpenSSL's number, which is EPERM among the system's."""
+UNTRUSTED.__cause__ = ssl.SSLCertVerificationError(1, "self-signed")
+
 ERRORS: list[tuple[OSError, str | None, str]] = [
     (OSError(errno.ECONNREFUSED, "no"), "ECONNREFUSED", "ConnectionRefusedError"),
     (socket.gaierror(socket.EAI_NONAME, "no"), "EAI_NONAME", "gaierror"),
     (TimeoutError("timed out"), None, "TimeoutError"),
+    (UNTRUSTED, None, "SSLCertVerificationError"),
 ]
 
 

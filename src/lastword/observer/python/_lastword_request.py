@@ -140,19 +140,19 @@ class ObservedRequest:
 @quiet
 def fail(request: "ObservedRequest", error: BaseException) -> None:
     """Report the error that ends a request."""
-    name = type(error).__name__
-    request.end("error", code=_code_of(error, request), name=_NAMES.get(name, name))
+    code, name = _cause_of(error, request) or (None, type(error).__name__)
+    request.end("error", code=code, name=_NAMES.get(name, name))
 
 
 @quiet
-def _code_of(error: "Any", request: "ObservedRequest") -> "str | None":
-    """Return the system's name of the error that is behind this one, if there is one."""
-    code, ssl = None, sys.modules.get("ssl")
+def _cause_of(error: "Any", request: "ObservedRequest") -> "tuple[str | None, str]":
+    """Return the system's name of the error that is behind this one, and the name of its class."""
+    code, name, ssl = None, type(error).__name__, sys.modules.get("ssl")
     for _ in range(20):
         if error is None or id(error) == request.handled:
             break
         if ssl and isinstance(error, ssl.SSLError):
-            return None  # its numbers are OpenSSL's
+            return None, type(error).__name__  # its numbers are OpenSSL's
         number = error.errno if isinstance(error, OSError) else None
         if isinstance(error, socket.gaierror):
             names = (each for each in dir(socket) if each.startswith("EAI_"))
@@ -161,7 +161,7 @@ def _code_of(error: "Any", request: "ObservedRequest") -> "str | None":
             code = code or errno.errorcode.get(number)
         group = getattr(error, "exceptions", None)
         error = group[0] if group else error.__cause__ or error.__context__
-    return code
+    return code, name
 
 
 @quiet
