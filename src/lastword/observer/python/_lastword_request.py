@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 import zlib
+from contextvars import copy_context
 from functools import update_wrapper
 
 TYPE_CHECKING = False
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 quiet: "Callable[..., Callable[..., Any]]" = globals()["quiet"]
 observers: "list[tuple[Any, str]]" = globals()["observers"]
 
-MAX_BODY_BYTES = 4096
-REFUSED_STATUS = 400
+MAX_BODY_BYTES, REFUSED_STATUS = 4096, 400
 PROGRESS_SECONDS = 2.0
 _WAITS = {"retry-after", "retry-after-ms", "x-should-retry"}
 _NAMES = {"timeout": "TimeoutError", "Cancelled": "CancelledError"}
@@ -62,13 +62,13 @@ class ObservedRequest:
     _last_at = 0.0
 
     def __init__(self, reports: "list[Any]") -> None:
-        self._id, self._reports = _next_id(), reports
-        # Not of this request: the error in whose handler it is made.
-        self.handled = id(sys.exc_info()[1])
+        self._id, self._reports, self._context = _next_id(), reports, copy_context()
+        self.handled = id(sys.exc_info()[1])  # an earlier one's, in whose handler this is made
 
     def send(self, event: str, **members: "Any") -> None:
+        members = {"event": event, "pid": os.getpid(), "id": self._id, **members}
         for report in self._reports:
-            report({"event": event, "pid": os.getpid(), "id": self._id, **members})
+            self._context.run(report, members)
 
     @quiet
     def answer(self, status: int, headers: "Any") -> None:
