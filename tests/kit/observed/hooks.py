@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parents[3] / "src" / "lastword" / "observer" / "python"
 FILES = ("_lastword_observer.py", "_lastword_request.py", "_lastword_hooks.py")
+HOOKS = ("_lastword_hooks", "_lastword_request")
 MODEL_PATH = "/chat/completions$"
 
 PASSING_ON = {"original", "execute", "function", "_inner"}
@@ -26,7 +27,14 @@ TRIVIAL = {"find_spec"}
 @contextlib.contextmanager
 def observed(report: Callable[[dict[str, Any]], object], folder: Path = FOLDER) -> Iterator[None]:
     """Report the requests of this process; afterwards its libraries are as before."""
+    # Other tests of this process may have hooks of their own, which stay.
     before, path = _methods(), list(sys.meta_path)
+    modules = {name: sys.modules.pop(name) for name in HOOKS if name in sys.modules}
+    sys.meta_path[:] = [each for each in path if type(each).__name__ != "_LastwordFinder"]
+    for cls, name, method in before:
+        code = getattr(method, "__code__", None)
+        if code and Path(code.co_filename).parent == FOLDER:
+            setattr(cls, name, method.__wrapped__)
     spec: Any = importlib.util.spec_from_file_location("observer_in_test", folder / FILES[0])
     observer: Any = importlib.util.module_from_spec(spec)
     with contextlib.suppress(RuntimeError):  # a mutant, as the start of Python suppresses it
@@ -36,8 +44,9 @@ def observed(report: Callable[[dict[str, Any]], object], folder: Path = FOLDER) 
         yield
     finally:
         sys.meta_path[:] = path
-        for name in ("_lastword_hooks", "_lastword_request"):
+        for name in HOOKS:
             sys.modules.pop(name, None)
+        sys.modules.update(modules)
         for cls, name, method in before:
             if vars(cls).get(name) is not method:
                 setattr(cls, name, method)

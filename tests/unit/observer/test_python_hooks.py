@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import errno
 import gzip
 import http.client
 import io
 import socket
+import ssl
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -82,10 +84,15 @@ def into_a_buffer(response: http.client.HTTPResponse) -> bytes:
 
 
 READERS = [http.client.HTTPResponse.read, by_lines, in_pieces, into_a_buffer]
+UNTRUSTED = OSError(1, "no")
+"""As aiohttp has it: with OpenSSL's number, which is EPERM among the system's."""
+UNTRUSTED.__cause__ = ssl.SSLCertVerificationError(1, "self-signed")
+
 ERRORS: list[tuple[OSError, str | None, str]] = [
     (OSError(errno.ECONNREFUSED, "no"), "ECONNREFUSED", "ConnectionRefusedError"),
     (socket.gaierror(socket.EAI_NONAME, "no"), "EAI_NONAME", "gaierror"),
     (TimeoutError("timed out"), None, "TimeoutError"),
+    (UNTRUSTED, None, "SSLCertVerificationError"),
 ]
 
 
@@ -195,6 +202,20 @@ def test_an_answer_that_the_agent_drops_has_an_end(events: Any) -> None:
     connection.request("POST", PATH)
     del connection
     assert of("error", events) == [{"code": None, "name": "CancelledError"}]
+
+
+def test_each_event_is_reported_in_the_context_of_its_request() -> None:
+    turn: contextvars.ContextVar[int] = contextvars.ContextVar("turn")
+    turns: list[int | None] = []
+    with observed(lambda _: turns.append(turn.get(None))):
+
+        def in_a_turn(number: int) -> http.client.HTTPResponse:
+            turn.set(number)
+            return ask(JSON)
+
+        for answer in [contextvars.copy_context().run(in_a_turn, number) for number in (1, 2)]:
+            answer.read()
+    assert turns == [1, 1, 2, 2, 1, 2]
 
 
 def test_nothing_else_is_reported(events: Any) -> None:

@@ -82,7 +82,7 @@ def observe(report: "Callable[[dict[str, Any]], object]", model_path: str) -> "C
     """Report this process's requests to a model, and return what ends that.
 
     Args:
-        report: Is called with each event, in the thread of the request.
+        report: Is called with each event, in the context in which the request was made.
         model_path: A regular expression that finds a model API in a request's path.
     """
     # By its name: another copy of this file may be at work.

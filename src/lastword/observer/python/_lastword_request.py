@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 import zlib
+from contextvars import copy_context
 from functools import update_wrapper
 
 TYPE_CHECKING = False
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 quiet: "Callable[..., Callable[..., Any]]" = globals()["quiet"]
 observers: "list[tuple[Any, str]]" = globals()["observers"]
 
-MAX_BODY_BYTES = 4096
-REFUSED_STATUS = 400
+MAX_BODY_BYTES, REFUSED_STATUS = 4096, 400
 PROGRESS_SECONDS = 2.0
 _WAITS = {"retry-after", "retry-after-ms", "x-should-retry"}
 _NAMES = {"timeout": "TimeoutError", "Cancelled": "CancelledError"}
@@ -62,13 +62,13 @@ class ObservedRequest:
     _last_at = 0.0
 
     def __init__(self, reports: "list[Any]") -> None:
-        self._id, self._reports = _next_id(), reports
-        # Not of this request: the error in whose handler it is made.
-        self.handled = id(sys.exc_info()[1])
+        self._id, self._reports, self._context = _next_id(), reports, copy_context()
+        self.handled = id(sys.exc_info()[1])  # an earlier one's, in whose handler this is made
 
     def send(self, event: str, **members: "Any") -> None:
+        members = {"event": event, "pid": os.getpid(), "id": self._id, **members}
         for report in self._reports:
-            report({"event": event, "pid": os.getpid(), "id": self._id, **members})
+            self._context.run(report, members)
 
     @quiet
     def answer(self, status: int, headers: "Any") -> None:
@@ -140,19 +140,19 @@ class ObservedRequest:
 @quiet
 def fail(request: "ObservedRequest", error: BaseException) -> None:
     """Report the error that ends a request."""
-    name = type(error).__name__
-    request.end("error", code=_code_of(error, request), name=_NAMES.get(name, name))
+    code, name = _cause_of(error, request) or (None, type(error).__name__)
+    request.end("error", code=code, name=_NAMES.get(name, name))
 
 
 @quiet
-def _code_of(error: "Any", request: "ObservedRequest") -> "str | None":
-    """Return the system's name of the error that is behind this one, if there is one."""
-    code, ssl = None, sys.modules.get("ssl")
+def _cause_of(error: "Any", request: "ObservedRequest") -> "tuple[str | None, str]":
+    """Return the system's name of the error that is behind this one, and the name of its class."""
+    code, name, ssl = None, type(error).__name__, sys.modules.get("ssl")
     for _ in range(20):
         if error is None or id(error) == request.handled:
             break
         if ssl and isinstance(error, ssl.SSLError):
-            return None  # its numbers are OpenSSL's
+            return None, type(error).__name__  # its numbers are OpenSSL's
         number = error.errno if isinstance(error, OSError) else None
         if isinstance(error, socket.gaierror):
             names = (each for each in dir(socket) if each.startswith("EAI_"))
@@ -161,7 +161,7 @@ def _code_of(error: "Any", request: "ObservedRequest") -> "str | None":
             code = code or errno.errorcode.get(number)
         group = getattr(error, "exceptions", None)
         error = group[0] if group else error.__cause__ or error.__context__
-    return code
+    return code, name
 
 
 @quiet
