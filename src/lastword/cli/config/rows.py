@@ -237,9 +237,11 @@ def _members(_member: str, value: Any) -> JournalMembers:
     if not isinstance(value, dict):
         raise ValueError("members is a table: [journal.members]")  # noqa: TRY004 - as the others
     try:
-        return JournalMembers(**{"must": {}} | _values(value, _MEMBERS, {"at", "failure"}))
+        values = _values(value, _MEMBERS, {"at", "failure"})
     except _UnusableError as error:
         raise ValueError(str(error)) from None
+    values.setdefault("must", {})
+    return JournalMembers(**values)
 
 
 def _must(member: str, value: Any) -> dict[tuple[str, ...], str]:
