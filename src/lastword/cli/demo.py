@@ -256,7 +256,6 @@ def _show_scenario(page: Page, turns: ScenarioTurns, patience_seconds: float) ->
 
 
 def _show_turn(page: Page, turn: DemoTurn, patience_seconds: float) -> None:
-    """Show what a client like Zed can show of the turn."""
     if turn.text:
         page.line(f"  {turn.text}")
     error: dict[str, Any] | None = (turn.answer or {}).get("error")

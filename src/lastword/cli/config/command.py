@@ -291,7 +291,6 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _chosen(file: str | None) -> list[tuple[str, str]]:
-    """Return the files to check, each with whose it is."""
     if file:
         return [(file, PROJECT if os.path.basename(file) == PROJECT_NAME else USER)]
     places = find((), os.environ)

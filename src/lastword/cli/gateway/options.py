@@ -246,11 +246,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
 
 
 def _fleet(chosen: argparse.Namespace) -> dict[str, str]:
-    """Return what a fleet's files and its node are called, seen from here.
-
-    Raises:
-        UsageError: There is a fleet without its key.
-    """
+    """Return what a fleet's files and its node are called, seen from here."""
     if chosen.fleet and not chosen.fleet_key_file:
         raise UsageError(
             "--fleet needs --fleet-key-file, a file with the same secret on every node; "

@@ -286,11 +286,7 @@ def check(request: SetupRequest) -> None:
 
 
 def _prepared(request: SetupRequest) -> tuple[SetupOutcome, SettingsFile, str]:
-    """Return the outcome of `write`, the settings file, and its new text; save nothing.
-
-    Raises:
-        SettingsError: The entry cannot be put in.
-    """
+    """Return the outcome of `write`, the settings file, and its new text; save nothing."""
     outcome = show(request)
     file, settings = _open(request)
     old, new = settings.entry(outcome.name), outcome.entry or {}
@@ -487,7 +483,6 @@ def _rewritten(
 
 
 def _dedented(text: str) -> str:
-    """Return an object's text without its indentation."""
     first, *rest = text.splitlines()
     indent = rest[-1][: len(rest[-1]) - len(rest[-1].lstrip())] if rest else ""
     return "\n".join([first, *(line.removeprefix(indent) for line in rest)])

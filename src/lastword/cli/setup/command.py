@@ -296,12 +296,7 @@ def _carried_out(
 def _elsewhere(
     request: SetupRequest, machine: remote.Remote, *, is_written: bool
 ) -> tuple[SetupRequest, actions.SetupOutcome]:
-    """Set an agent on another machine up.
-
-    Raises:
-        RemoteError: The machine cannot be used; nothing has changed here.
-        SettingsError: The settings cannot be changed; a gateway may have been started there.
-    """
+    """Set an agent on another machine up."""
     environment = request.environment
     there = remote.look(machine, request.command, request.agent)
     machine = replace(machine, program=there.program)
@@ -365,11 +360,6 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
 
 
 def _remote(options: argparse.Namespace) -> remote.Remote | None:
-    """Return the machine of the agent, if it is another one.
-
-    Raises:
-        UsageError: It cannot be one.
-    """
     if options.host is None:
         given = [f"--{name}" for name in ("port", "folder") if getattr(options, name) is not None]
         if given:
@@ -425,11 +415,7 @@ def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
 
 
 def _run_words(options: argparse.Namespace) -> list[str]:
-    """Return the options of `lastword run` that were given, as words.
-
-    Raises:
-        UsageError: `lastword run` would not take one.
-    """
+    """Return the options of `lastword run` that were given, as words."""
     words: list[str] = []
     for option in OPTIONS:
         value = getattr(options, f"run_{option.key}")
@@ -449,7 +435,6 @@ def _run_words(options: argparse.Namespace) -> list[str]:
 
 
 def _given(options: argparse.Namespace) -> set[str]:
-    """Return the keys of the options of `lastword run` that the user gave."""
     return {each.key for each in OPTIONS if getattr(options, f"run_{each.key}") is not None}
 
 

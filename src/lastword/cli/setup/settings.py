@@ -160,8 +160,6 @@ def place(text: str, at: int) -> str:
 
 
 class _Reader:
-    """Tokens without comments, read one by one."""
-
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self._text = text
         self._tokens = tokens
@@ -396,11 +394,7 @@ def _as_read(entry: Any) -> Any:
 
 
 def _proved(text: str, expected: dict[str, Any]) -> str:
-    """Return the text if it has the intended meaning.
-
-    Raises:
-        SettingsError: It does not; this should never happen.
-    """
+    """Return the text if it has the intended meaning."""
     try:
         root = parse(text).root
     except JsoncError:
