@@ -262,9 +262,10 @@ def main(arguments: Sequence[str]) -> int:
     except remote.RemoteError as error:
         sys.stderr.write(f"lastword setup: {error}\n")
         return 1
-    except SettingsError as error:
+    except (SettingsError, RecursionError) as error:
         path = shown(request.path, os.environ)
-        sys.stderr.write(f"lastword setup: {path} was not changed: {error}\n")
+        why = error if isinstance(error, SettingsError) else "it is nested too deeply"
+        sys.stderr.write(f"lastword setup: {path} was not changed: {why}\n")
         return 1
     if options.overnight:
         plan.notes += notes(
