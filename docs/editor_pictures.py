@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docs.terminal_svg import THEMES, terminal_svg
 from lastword.cli.page import wrapped
-from lastword.cli.svg import THEMES, terminal_svg
 from lastword.core.protocol.acp import AUTH_REQUIRED
 from lastword.kit.peer import StrictClient
 from lastword.quirks.clients import JETBRAINS

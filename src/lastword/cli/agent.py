@@ -233,11 +233,6 @@ def _refused(problem: str, see: str = "--list") -> int:
 
 
 def _script(chosen: argparse.Namespace) -> Script:
-    """Return the requested script.
-
-    Raises:
-        ScriptError: There is no such script.
-    """
     name: str = chosen.scenario or ""
     if chosen.file and name:
         raise ScriptError(f"give either --file {chosen.file} or the scenario {name}, not both")
@@ -255,11 +250,7 @@ def _is_path(name: str) -> bool:
 
 
 def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
-    """Return the arguments of `lastword run`, up to the agent's command.
-
-    Raises:
-        UsageError: The script asks for options that do not exist, or with values they do not take.
-    """
+    """Return the arguments of `lastword run`, up to the agent's command."""
     if chosen.bare and chosen.fallback:
         raise UsageError("--fallback is an option of lastword, which --bare leaves out")
     options = QUICK | script.run

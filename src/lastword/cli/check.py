@@ -281,11 +281,6 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 
 def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
-    """Return the settings that the command line asks for.
-
-    Raises:
-        HookError: The options do not fit together.
-    """
     find(command)
     files = (options.junit, options.sarif, options.badge)
     for path in filter(None, (*(file and file.parent for file in files), options.keep)):

@@ -34,11 +34,7 @@ token."""
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read the command line, and the file for what it leaves open.
-
-    Raises:
-        ConfigError: The file cannot be used.
-    """
+    """Read the command line, and the file for what it leaves open."""
     made = parser()
     options = made.read(arguments)
     files = use(arguments, "connect")
@@ -99,11 +95,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
-    """Return the other machine that the agent works on, or `None` if it works on this one.
-
-    Raises:
-        AddressError: The machine or the folder cannot be used.
-    """
+    """Return the other machine that the agent works on, or `None` if it works on this one."""
     from lastword.gateway.connecting import dial, elsewhere, ssh  # noqa: PLC0415
 
     if options.ssh and sys.platform == "win32":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lastword.cli.gateway.arguments import add_option
-from lastword.cli.parser import CommandParser
+from lastword.cli.gateway.arguments import add_setting
+from lastword.cli.parser import CommandParser, add_option
 from lastword.core.link.option_table import BY_KEY
 from lastword.gateway.settings.option import Setting
 
@@ -85,17 +85,10 @@ def parser() -> CommandParser:
     url, *options = OPTIONS
     made.add_argument("url", nargs="?", metavar=url.metavar, help=url.help)
     for each in options:
-        add_option(made, each)
+        add_setting(made, each)
         if each.kind != "flag":
             made.set_defaults(**{each.name.replace("-", "_"): None})  # not given, unlike empty
-    for key in ("config", "no_config"):
-        option = BY_KEY[key]
-        if option.kind == "flag":
-            made.add_argument(f"--{option.name}", action="store_true", help=option.about)
-        else:
-            made.add_argument(
-                f"--{option.name}",
-                metavar="FILE",
-                help=f"{option.about} (default: ~/.config/lastword/config.toml)",
-            )
+    default = "(default: ~/.config/lastword/config.toml)"
+    add_option(made, BY_KEY["config"], f"{BY_KEY['config'].about} {default}")
+    add_option(made, BY_KEY["no_config"], BY_KEY["no_config"].about)
     return made

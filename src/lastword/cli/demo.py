@@ -19,7 +19,6 @@ import msgspec
 from lastword.cli.page import Page, terminal_columns
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
-from lastword.cli.svg import THEMES, terminal_svg
 from lastword.client.display import view
 from lastword.core.failure.phrases import short_duration
 from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety
@@ -28,8 +27,6 @@ from lastword.kit.provider.server import Provider, ProviderFailure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from lastword.cli.page import Cell
 
 
 SAFE: dict[RetrySafety, str] = {
@@ -83,7 +80,7 @@ def facts(error: AgentError) -> list[tuple[str, str]]:
 MIN_COLUMNS = 24
 NARROW_COLUMNS = 88
 MAX_COLUMNS = 128
-SVG_COLUMNS = 100
+WIDE_COLUMNS = 100
 SPINNER_SECONDS = 1.5
 LIMITED = ProviderFailure(
     429,
@@ -165,20 +162,11 @@ class ScenarioTurns:
 def main(arguments: Sequence[str]) -> int:
     """Run the demo; return 0 if lastword ended every turn with a typed error, else 1."""
     options = parser().read(arguments)
-    columns = SVG_COLUMNS if options.svg else terminal_columns(otherwise=SVG_COLUMNS)
-    page = Page(columns, least=MIN_COLUMNS, most=MAX_COLUMNS)
+    page = Page(terminal_columns(otherwise=WIDE_COLUMNS), least=MIN_COLUMNS, most=MAX_COLUMNS)
     with Progress("Three agents fail, without and with lastword", after_seconds=0):
-        results = _run_all()
-    _show(page, results, frames=options.frames)
-    if options.svg:
-        try:
-            _draw(page, options.svg, options.theme)
-        except OSError as error:
-            reason = error.strerror or "failed"
-            sys.stderr.write(f"lastword demo: cannot write {options.svg}: {reason}\n")
-            return 2
-    else:
-        sys.stdout.write(page.drain())
+        results = run_all()
+    show(page, results, frames=options.frames)
+    sys.stdout.write(page.drain())
     return 0 if all(turns.is_as_promised for turns in results) else 1
 
 
@@ -189,29 +177,17 @@ def parser() -> CommandParser:
         usage="[options]",
         about="Shows turns that fail silently, without and with lastword, as a client like Zed "
         "displays them. Needs no key and no network, and takes a few seconds.",
-        ends="examples:\n  lastword demo\n  lastword demo --frames\n"
-        "  lastword demo --svg demo.svg --theme light\n\n"
+        ends="examples:\n  lastword demo\n  lastword demo --frames\n\n"
         "exit status: 0 if lastword ended every turn with an error, 1 if it did not, "
         "130 after Ctrl-C.",
     )
     made.add_argument(
         "--frames", action="store_true", help="also show every received message as JSON"
     )
-    made.add_argument(
-        "--svg",
-        metavar="FILE",
-        help="save the output to this file as an SVG picture (default: print it)",
-    )
-    made.add_argument(
-        "--theme",
-        choices=sorted(THEMES),
-        default="dark",
-        help="with --svg: the colour theme (dark, light; default: %(default)s)",
-    )
     return made
 
 
-def _run_all() -> list[ScenarioTurns]:
+def run_all() -> list[ScenarioTurns]:
     """Run every turn, all at the same time."""
     stopped = threading.Event()
     with ExitStack() as stack:
@@ -239,7 +215,8 @@ def _python(*arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", *arguments]
 
 
-def _show(page: Page, results: Sequence[ScenarioTurns], *, frames: bool) -> None:
+def show(page: Page, results: Sequence[ScenarioTurns], *, frames: bool) -> None:
+    """Write the turns to a page, and what to do next."""
     page.line(INTRODUCTION)
     page.line()
     for number, (scenario, turns) in enumerate(zip(SCENARIOS, results, strict=True), 1):
@@ -277,7 +254,6 @@ def _show_scenario(page: Page, turns: ScenarioTurns, patience_seconds: float) ->
 
 
 def _show_turn(page: Page, turn: DemoTurn, patience_seconds: float) -> None:
-    """Show what a client like Zed can show of the turn."""
     if turn.text:
         page.line(f"  {turn.text}")
     error: dict[str, Any] | None = (turn.answer or {}).get("error")
@@ -312,18 +288,3 @@ def _show_frames(page: Page, turns: ScenarioTurns) -> None:
         for frame in turn.frames:
             page.verbatim((f"    {frame}", ""))
     page.line()
-
-
-def _draw(page: Page, path: str, theme: str) -> None:
-    prompt: list[Sequence[Cell]] = [[("$ ", "dim"), ("lastword demo", "bold")], []]
-    picture = terminal_svg(
-        [*prompt, *page.drain_cells()],
-        columns=SVG_COLUMNS,
-        theme=THEMES[theme],
-        title="lastword demo",
-        description=f"{INTRODUCTION} {' '.join(f'{each.title}.' for each in SCENARIOS)} "
-        "With lastword each turn ends with what failed, whether to retry, and whose fault it was.",
-    )
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(picture)
-    sys.stdout.write(f"Wrote {path}\n")

@@ -272,7 +272,6 @@ def _observer(agent: list[str]) -> ObserverPipe | None:
 
 
 def _runtimes(observer: ObserverPipe) -> list[str]:
-    """Return the runtimes that have reported."""
     requests = ModelRequests()
     for line in observer.read():
         requests.receive(line, 0.0, 0.0)

@@ -16,7 +16,7 @@ import msgspec
 
 from lastword.cli import envelope
 from lastword.cli.page import Page, day_and_time
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_option
 from lastword.cli.record_access import add_record_option, path_of
 from lastword.core.failure.phrases import counted, duration
 from lastword.core.link.option_table import BY_KEY
@@ -37,9 +37,10 @@ from lastword.record.store import set_aside_before
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lastword.outbox.report import FailureReport
+    from lastword.outbox.schedule import CollectorAnswer
 
 SEND_SECONDS = 60.0
 """How long `--send` keeps sending."""
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
             target = _target(options)
             if options.redirect:
                 _redirect(outbox, options.redirect, target)
-            return _test(target) if options.test else _send(outbox, target)
+            return _test_report(target) if options.test else _send(outbox, target)
         if options.clear_dead:
             return _clear(outbox)
         return _show(outbox, _key(options), as_json=options.json)
@@ -130,26 +131,16 @@ def parser() -> CommandParser:
     )
     does.add_argument("--json", action="store_true", help="print the outbox as JSON")
     where = made.add_argument_group("where reports go, as for `lastword run`")
-    for key in ("report_to", "report_format", "report_secret_file"):
+    for key, about in _REPORTS.items():
         option = BY_KEY[key]
-        where.add_argument(
-            f"--{option.name}",
-            default=os.environ.get(option.variable) or option.default,
-            choices=option.words or None,
-            metavar=None if option.words else option.kind.upper(),
-            help=f"{_REPORTS[key]} (default: {option.variable}"
-            f"{f', else {option.default}' if option.default else ''})",
-        )
-    elsewhere = made.add_argument_group("with --test: where notifications go")
-    for key in ("notify", "notify_format", "notify_template", "notify_secret_file"):
+        default = f"{option.variable}{f', else {option.default}' if option.default else ''}"
+        given = os.environ.get(option.variable) or option.default
+        add_option(where, option, f"{about} (default: {default})", default=given)
+    where = made.add_argument_group("with --test: where notifications go")
+    for key, about in _NOTIFICATIONS.items():
         option = BY_KEY[key]
-        elsewhere.add_argument(
-            f"--{option.name}",
-            default=option.default,
-            choices=option.words or None,
-            metavar=None if option.words else "URL" if key == "notify" else "FILE",
-            help=f"{_NOTIFICATIONS[key]} (default: {option.default or 'none'})",
-        )
+        usual = option.default or "none"
+        add_option(where, option, f"{about} (default: {usual})", default=option.default)
     add_record_option(made)
     return made
 
@@ -180,25 +171,31 @@ def _redirect(outbox: Outbox, place: str, target: ReportTarget) -> None:
         sys.stderr.write("lastword outbox: some reports are being sent to their old address\n")
 
 
-def _test(target: ReportTarget) -> int:
-    """Send one test report directly, without the outbox."""
-    run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
+def _test(
+    what: str, place: str, send: Callable[[], CollectorAnswer], *, is_otlp: bool = False
+) -> int:
+    """Send one test report or notification directly, without the outbox."""
     try:
-        answer = send_once(target, own_report(run, "test", {"reason": "test", "retryable": False}))
+        fate, reason = fate_of(send(), is_otlp=is_otlp)
     except PostError as error:
-        reason = str(error)
-    else:
-        fate, reason = fate_of(answer, is_otlp=target.form == OTLP)
-        if fate is Fate.DELIVERED:
-            sys.stdout.write(f"a test report was accepted by {target.place}\n")
-            return 0
-    sys.stderr.write(f"lastword outbox: {target.place} did not accept the report: {reason}\n")
+        fate, reason = Fate.FAILED, str(error)
+    if fate is Fate.DELIVERED:
+        sys.stdout.write(f"a test {what} was accepted by {place}\n")
+        return 0
+    sys.stderr.write(f"lastword outbox: {place} did not accept the {what}: {reason}\n")
     return 1
 
 
+def _test_report(target: ReportTarget) -> int:
+    run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
+    report = own_report(run, "test", {"reason": "test", "retryable": False})
+    is_otlp = target.form == OTLP
+    return _test("report", target.place, lambda: send_once(target, report), is_otlp=is_otlp)
+
+
 def _test_notification(options: argparse.Namespace) -> int:
-    """Send one test notification directly, without the outbox."""
     destination = target_of_notifications(settings_of(vars(options)))
+    target = destination.target
     test = Notification(
         notification_id=secrets.token_hex(16),
         at_epoch_ms=now_ms(),
@@ -207,16 +204,7 @@ def _test_notification(options: argparse.Namespace) -> int:
         title="A test of lastword",
         sentence="Notifications arrive here.",
     )
-    place = destination.target.place
-    try:
-        fate, reason = fate_of(destination.send(destination.target, test), is_otlp=False)
-    except PostError as error:
-        fate, reason = Fate.FAILED, str(error)
-    if fate is Fate.DELIVERED:
-        sys.stdout.write(f"a test notification was accepted by {place}\n")
-        return 0
-    sys.stderr.write(f"lastword outbox: {place} did not accept the notification: {reason}\n")
-    return 1
+    return _test("notification", target.place, lambda: destination.send(target, test))
 
 
 def _send(outbox: Outbox, target: ReportTarget) -> int:
@@ -241,8 +229,16 @@ def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
     box = NotificationOutbox(outbox.folder)
     notifications = box.status() if os.path.exists(box.path) else None
     if as_json:
-        of_notifications = {"notifications": _notification_document(notifications)}
-        envelope.write(_document(status, aside, current) | of_notifications)
+        status = status or Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
+        members = _document(status, lambda report: {"report": msgspec.to_builtins(report)})
+        for target, pace in zip(members["targets"], status.targets, strict=True):
+            target["current"] = pace.target == current if current else None
+        members |= {"set_aside": aside, "notifications": None}
+        if notifications is not None:
+            members["notifications"] = _document(
+                notifications, lambda letter: {"event": letter.event.value}
+            )
+        envelope.write(members)
         return 0
     page = Page()
     if status is None:
@@ -272,14 +268,18 @@ def _lines(page: Page, status: Status[FailureReport], current: str) -> None:
             "A run with the same --report-to sends them; with another one,"
             " `lastword outbox --redirect all --report-to URL` does."
         )
-    for name in DROPPED:
-        if counts[name]:
-            page.line(f"{counts[name]} dropped: {_WHY[name]}", "red")
+    _dropped_lines(page, status.counts, _WHY)
     if status.dead_letters:
         page.line("permanently refused (--clear-dead deletes them):")
     for place, reason, report in status.dead_letters:
         what = ", ".join(str(report.facts.get(name, "")) for name in ("type", "incident_id"))
         page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {reason} at {place}", indent=2)
+
+
+def _dropped_lines(page: Page, counts: Mapping[str, int], why: Mapping[str, str]) -> None:
+    for name in DROPPED:
+        if counts[name]:
+            page.line(f"{counts[name]} dropped: {why[name]}", "red")
 
 
 def _target_lines(page: Page, pace: Pace, what: str, now: int) -> None:
@@ -302,39 +302,17 @@ def _notification_lines(page: Page, status: Status[Notification] | None) -> None
     )
     for pace in status.targets:
         _target_lines(page, pace, "notification", now_ms())
-    why = _WHY | {"dropped_old": "they were over 6 hours old"}
-    for name in DROPPED:
-        if counts[name]:
-            page.line(f"{counts[name]} dropped: {why[name]}", "red")
+    _dropped_lines(page, counts, _WHY | {"dropped_old": "they were over 6 hours old"})
     for place, reason, letter in status.dead_letters:
         at = day_and_time(letter.at_epoch_ms)
         page.line(f"{at}  {letter.event.value}: {reason} at {place}", indent=2)
 
 
-def _notification_document(status: Status[Notification] | None) -> dict[str, Any] | None:
-    if status is None:
-        return None
+def _document(status: Status[Any], of_letter: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     return msgspec.structs.asdict(status) | {
         "targets": [msgspec.to_builtins(pace) for pace in status.targets],
         "dead_letters": [
-            {"place": place, "said": reason, "event": letter.event.value}
+            {"place": place, "said": reason, **of_letter(letter)}
             for place, reason, letter in status.dead_letters
         ],
     }
-
-
-def _document(
-    status: Status[FailureReport] | None, aside: list[str], current: str
-) -> dict[str, Any]:
-    if status is None:
-        status = Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
-    members = msgspec.structs.asdict(status)
-    members["targets"] = [
-        msgspec.to_builtins(pace) | {"current": pace.target == current if current else None}
-        for pace in status.targets
-    ]
-    members["dead_letters"] = [
-        {"place": place, "said": reason, "report": msgspec.to_builtins(report)}
-        for place, reason, report in status.dead_letters
-    ]
-    return {**members, "set_aside": aside}

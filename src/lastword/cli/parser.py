@@ -28,6 +28,8 @@ from lastword.core.failure.option_values import DURATION_EXAMPLES, seconds_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from lastword.core.link.option_table import Option
+
 
 def positive_seconds(text: str) -> float:
     """Return a duration above 0, in seconds.
@@ -55,6 +57,45 @@ def seconds(text: str) -> float:
             f"cannot be {text!r}: it takes a duration, {DURATION_EXAMPLES}"
         )
     return duration
+
+
+METAVARS = {
+    "seconds": "TIME",
+    "bytes": "SIZE",
+    "count": "N",
+    "folder": "DIR",
+    "file": "FILE",
+    "url": "URL",
+    "url-or-topic": "URL",
+    "text": "TEXT",
+    "spending": "LIMIT",
+    "ids": "ID[,ID...]",
+}
+"""The kinds' words for a value; with a word behind it, a duration is `TIME[=WORD]`."""
+
+
+def add_option(to: argparse._ActionsContainer, option: Option, about: str, **more: Any) -> None:
+    """Add a row of a table of options to a parser, or to a group of one.
+
+    Args:
+        to: The parser or group.
+        option: The row.
+        about: Its help.
+        more: What else argparse needs to know of it.
+    """
+    flag = f"--{option.name}"
+    if option.kind == "flag":
+        to.add_argument(flag, action="store_true", help=about)
+        return
+    if option.words:
+        more["choices"] = option.words
+    elif option.timed_words:
+        more["metavar"] = f"TIME[={'|'.join(option.timed_words)}]"
+    else:
+        more.setdefault("metavar", METAVARS.get(option.kind))
+    if option.implied is not None:
+        more |= {"nargs": "?", "const": option.implied}
+    to.add_argument(flag, help=about, **more)
 
 
 MIN_COLUMNS, MAX_COLUMNS = 40, 80

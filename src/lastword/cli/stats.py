@@ -328,8 +328,6 @@ def _spread(spread: Spread) -> str:
 
 
 class _Table:
-    """Rows of figures, each with its change if there is an earlier figure."""
-
     def __init__(self, page: Page, *, compares: bool) -> None:
         self.page = page
         self._compares = compares

@@ -16,6 +16,8 @@ import msgspec
 from lastword.core.classify import Verdict, classify
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lastword.quirks.journals import JournalMembers, JournalRow, Path
 
 MAX_LINE_BYTES = 64 * 1024
@@ -97,17 +99,17 @@ def _from_object(members: JournalMembers, record: Any) -> FailedCall | None:
 
 def _from_text(row: JournalRow, line: str) -> FailedCall | None:
     match = re.match(row.pattern, line)
-    if match is None:
-        return None
-    groups = match.groupdict()
+    return None if match is None else read_groups(match.groupdict())
+
+
+def read_groups(groups: Mapping[str, str | None]) -> FailedCall | None:
+    """Return what a line says, given the groups that its row's pattern has found in it."""
     at = moment(groups["at"])
     if at is None:
         return None
     attempt = _next_try(_number_in(groups.get("attempt"), MAX_ATTEMPT))
     failure = {
-        "message": groups["message"]
-        if groups.get("quoted") is None
-        else _unquoted(groups["quoted"]),
+        "message": _unquoted(quoted) if (quoted := groups.get("quoted")) else groups.get("message"),
         "http_status": _number_in(groups.get("status"), MAX_STATUS),
         "exception_class": groups.get("name"),
     }
@@ -118,7 +120,7 @@ def _from_text(row: JournalRow, line: str) -> FailedCall | None:
         attempt=attempt,
         wait_seconds=_number_in(groups.get("wait"), MAX_WAIT_SECONDS),
         side=bool(groups.get("side")),
-        pid=int(groups["pid"]) if groups.get("pid") else None,
+        pid=int(pid) if (pid := groups.get("pid")) else None,
     )
 
 

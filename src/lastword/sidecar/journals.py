@@ -15,6 +15,7 @@ import msgspec
 
 from lastword.core.failure.taxonomy import UNDECIDED, Attribution
 from lastword.core.link.evidence import Hint, HintSource
+from lastword.platform.process import write_message
 from lastword.quirks import journals
 from lastword.quirks.agents import agent_of
 from lastword.sidecar import late_modules
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lastword.sidecar.attributions import Attributions
     from lastword.sidecar.journal_files import News
     from lastword.sidecar.journal_lines import FailedCall
+    from lastword.sidecar.own_patterns import Groups
 
     Steps = Generator[Hint | None, None, None]
     """A look, step by step, with what is new."""
@@ -75,7 +77,15 @@ def by_file(rows: Sequence[JournalRow]) -> list[list[JournalRow]]:
 class Journals:
     """New lines of an agent's journals."""
 
-    __slots__ = ("_attributions", "_environment", "_files", "_index", "_rows_by_file")
+    __slots__ = (
+        "_attributions",
+        "_environment",
+        "_files",
+        "_index",
+        "_own",
+        "_rows_by_file",
+        "_slow",
+    )
 
     def __init__(
         self,
@@ -100,6 +110,8 @@ class Journals:
         self._attributions = attributions
         self._index = FolderIndex()
         self._files: dict[tuple[str, str | None], GrowingFile] = {}
+        self._own = own
+        self._slow: set[str] = set()
 
     def __bool__(self) -> bool:
         """Return whether there may be any."""
@@ -178,7 +190,7 @@ class Journals:
             del self._files[key]
         hints: list[Hint] = []
         for row in rows:
-            if row.marker in news.data:
+            if row.marker in news.data and row.name not in self._slow:
                 calls = yield from self._calls(row, file, news, session_id)
                 read = [hint_of(each, file, turns, -since, HintSource.JOURNAL) for each in calls]
                 hints += _last(
@@ -192,11 +204,18 @@ class Journals:
         """Return the calls that new lines are about."""
         # Loaded at the first marked line: a turn that is silent and well needs no classifier.
         yield from late_modules.load(late_modules.JOURNAL_LINES)
-        from lastword.sidecar.journal_lines import read_line  # noqa: PLC0415
+        from lastword.sidecar.journal_lines import read_groups, read_line  # noqa: PLC0415
 
         calls: list[LoggedCall] = []
-        for position, line in _marked(row.marker, news):
-            call = read_line(row, line)
+        lines = _marked(row.marker, news)
+        is_own = bool(row.pattern) and row in self._own
+        own = (yield from self._match(row, lines)) if is_own else []
+        for index, (position, line) in enumerate(lines):
+            if is_own:
+                groups = own[index]
+                call = None if groups is None else read_groups(groups)
+            else:
+                call = read_line(row, line)
             yield
             if call is None or not (row.goes_on or call.verdict.type not in UNDECIDED):
                 continue
@@ -207,6 +226,22 @@ class Journals:
                 )
             calls.append(LoggedCall(position, session, attribution, call))
         return calls
+
+    def _match(
+        self, row: JournalRow, lines: Sequence[tuple[int, bytes]]
+    ) -> Generator[None, None, Sequence[Groups | None]]:
+        """Return the groups that a user's pattern finds in lines; drop one that takes long."""
+        # Loaded for a user's own patterns alone.
+        from lastword.sidecar.own_patterns import SlowPatternError, match_lines  # noqa: PLC0415
+
+        texts = [line.decode(errors="replace") for _, line in lines]
+        try:
+            return (yield from match_lines(row.pattern, texts))
+        except SlowPatternError as error:
+            own = row.name.removeprefix("config:")
+            write_message(f"your journal {own!r} is not read any more: {error}")
+            self._slow.add(row.name)
+            return [None] * len(lines)
 
 
 class LoggedCall(NamedTuple):

@@ -1,7 +1,7 @@
 """Modules loaded in a thread, so that no frame waits for what only a look or a timer needs.
 
-Owns the thread, and the lists of what is loaded together. The loop goes on meanwhile: a thread that
-imports gives way each half a millisecond.
+Owns the thread, which may do other work, too, and the lists of what is loaded together. The loop
+goes on meanwhile: a thread that imports gives way each half a millisecond.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
 FAILURE = (
     "lastword.core.classify",
@@ -90,6 +90,29 @@ class LateModules:
         if not LateModules.in_progress:
             sys.setswitchinterval(USUAL_SECONDS)
         self._done = True
+
+
+class _Work(LateModules):
+    """Other work, which the loop waits for in the same way."""
+
+    __slots__ = ("_work",)
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        super().__init__(("",))  # no module has this name: the thread is started
+        self._work = work
+
+    def _load(self) -> None:
+        try:
+            self._work()
+        finally:
+            self._end()
+
+
+def run(work: Callable[[], None]) -> Generator[None]:
+    """Do something beside the loop; yield until it is done, or cannot be."""
+    thread = _Work(work)
+    while not thread.loaded():
+        yield
 
 
 def load(names: tuple[str, ...]) -> Generator[None]:

@@ -11,32 +11,29 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from docs.demo_pictures import pictures
 from lastword.cli import demo as shown
 from tests.kit.command import command
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from lastword.cli.demo import ScenarioTurns
 
     Demo = Callable[..., subprocess.CompletedProcess[str]]
 
-DOCS = ROOT / "docs"
-
 
 @pytest.fixture(scope="module")
 def played() -> list[ScenarioTurns]:
     """The turns, played once: each test shows them otherwise."""
-    return shown._run_all()
+    return shown.run_all()
 
 
 @pytest.fixture
 def demo(played: list[ScenarioTurns], monkeypatch: pytest.MonkeyPatch) -> Demo:
     """The command, on those turns."""
-    monkeypatch.setattr(shown, "_run_all", lambda: played)
+    monkeypatch.setattr(shown, "run_all", lambda: played)
 
     def begin(*arguments: str, columns: int = 120) -> subprocess.CompletedProcess[str]:
         return command("demo", *arguments, environment={**os.environ, "COLUMNS": str(columns)})
@@ -70,30 +67,16 @@ def test_of_a_turn_that_did_not_begin_or_end_in_time_the_demo_says_that_the_mach
     late = msgspec.structs.replace(played[0].alone, answer=None, typed=None, text="", ended=False)
     unbegun = msgspec.structs.replace(late, started=False)
     of_all = [shown.ScenarioTurns(unbegun, late, late) for _ in played]
-    monkeypatch.setattr(shown, "_run_all", lambda: of_all)
+    monkeypatch.setattr(shown, "run_all", lambda: of_all)
     done = command("demo", environment={**os.environ, "COLUMNS": "120"})
     assert done.returncode == 1
     assert done.stdout.count("This machine was too slow to tell.") == 2 * len(of_all)
     assert "spinner" not in done.stdout
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_picture_in_docs_is_the_one_that_the_demo_draws(
-    theme: str, tmp_path: Path, demo: Demo
-) -> None:
-    drawn = tmp_path / "demo.svg"
-    done = demo("--svg", str(drawn), "--theme", theme, columns=60)
-    assert done.returncode == 0, done.stderr
-    kept = DOCS / f"demo-{theme}.svg"
-    again = f"lastword demo --svg docs/demo-{theme}.svg --theme {theme}"
-    assert drawn.read_text() == kept.read_text(), f"draw it again: {again}"
-
-
-def test_a_picture_that_cannot_be_written_is_said_to_be_so(tmp_path: Path, demo: Demo) -> None:
-    done = demo("--svg", str(tmp_path / "missing" / "demo.svg"))
-    assert done.returncode == 2
-    assert "No such file" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_the_pictures_in_docs_show_what_the_demo_shows(played: list[ScenarioTurns]) -> None:
+    for path, picture in pictures(played).items():
+        assert path.read_text() == picture, "draw it again: python -m docs.demo_pictures --write"
 
 
 def test_the_demo_ends_every_turn_typed_and_its_progress_line_is_gone_from_the_terminal() -> None:

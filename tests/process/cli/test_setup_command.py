@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lastword.cli.setup.settings import as_json, parse
+from lastword.cli.setup.settings import JsonText, as_json
 from lastword.quirks.setup import AGENTS, EDITORS
 from tests.kit.command import command
 from tests.kit.rows import every
@@ -89,7 +89,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def meaning(file: Path) -> Any:
-    root = parse(file.read_text()).root
+    root = JsonText(file.read_text()).root
     assert root is not None
     return as_json(root.plain)
 

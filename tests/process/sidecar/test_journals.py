@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.core.link.evidence import SilentTurn
-from lastword.sidecar import folder_index, journal_files, journals
+from lastword.quirks.journals import JournalRow
+from lastword.sidecar import folder_index, journal_files, journals, own_patterns
 from lastword.sidecar.attributions import Attributions
 from lastword.sidecar.journal_files import MAX_NEWS_BYTES, GrowingFile, is_plain
 from lastword.sidecar.journals import Journals
@@ -290,6 +291,40 @@ def test_files_are_remembered_up_to_a_bound(desk: Desk, monkeypatch: pytest.Monk
         desk.prompt(f"s{number}")
         desk.look()
     assert len(desk.journals._files) == journals.MAX_FILES
+
+
+def own_desk(tmp_path: Path, pattern: str) -> Desk:
+    """A desk whose agent has a journal of the user's own alone, with this pattern."""
+    desk = Desk(tmp_path)
+    desk.path = tmp_path / f"{SESSION}.log"
+    row = JournalRow(
+        name="config:acme", agent="acme", variables=(), default=str(tmp_path),
+        path="{session}.log", marker=b" ERR ", pattern=pattern, evidence="", version="",
+    )  # fmt: skip
+    desk.journals = Journals("acme", {}, Attributions(os.getpgrp), own=(row,))
+    desk.write("began")
+    desk.prompt()
+    return desk
+
+
+def test_a_pattern_of_the_users_reads_its_lines(tmp_path: Path) -> None:
+    desk = own_desk(tmp_path, r"(?P<at>\S+) ERR (?P<status>\d+)? ?(?P<message>.*)")
+    now = datetime.now(UTC).isoformat()
+    desk.write(f"{now} ERR 401 the key", f"{now} no line", f" ERR {'x' * 20_000}")
+    (hint,) = desk.look()
+    assert (hint.verdict.type, hint.session_id) == ("auth", SESSION)
+
+
+def test_a_slow_pattern_of_the_users_is_reported_and_not_used_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(own_patterns, "LIMIT_SECONDS", 0.1)
+    desk = own_desk(tmp_path, r"(?P<at>\S+) ERR (?P<message>(?:x+)+)y")
+    for _ in range(2):
+        desk.write(f"{datetime.now(UTC).isoformat()} ERR {'x' * 1000}")
+        assert desk.look() == []
+    said = "your journal 'acme' is not read any more: its pattern takes more than 0.1 s"
+    assert capfd.readouterr().err == f"lastword: {said}\n"
 
 
 def test_an_agent_without_a_journal_has_none() -> None:

@@ -9,7 +9,7 @@ _lastword_commands_of_two='gateway/token gateway/status gateway/reload gateway/s
 
 _lastword_command() {
   case $1 in
-    'demo') flags='-h --help --frames --svg --theme' runs_agent='' ;;
+    'demo') flags='-h --help --frames' runs_agent='' ;;
     'doctor') flags='-h --help --client --timeout --json' runs_agent='yes' ;;
     'setup') flags='-h --help --list --write --remove --wrap --host --port --folder --name --file --create --force --overnight --json' runs_agent='yes' argument='ARGUMENT' ;;
     'config') flags='-h --help --json' runs_agent='' argument='ARGUMENT' ;;
@@ -34,8 +34,6 @@ _lastword_command() {
 
 _lastword_value() {
   case $1 in
-    'demo --svg') kind=file ;;
-    'demo --theme') kind=words words='dark light' ;;
     'doctor --client') kind=words words='zed acpx jetbrains typed older v2' ;;
     'doctor --timeout') kind=nothing ;;
     'setup --wrap') kind=nothing ;;

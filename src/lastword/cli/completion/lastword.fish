@@ -55,8 +55,6 @@ complete -c lastword -n __fish_use_subcommand -a help -d 'show the help of a com
 complete -c lastword -n __fish_use_subcommand -a completion -d 'print a shell completion script, or the manual page'
 complete -c lastword -n '__lastword_is demo' -s h -l help -d 'show this help and exit'
 complete -c lastword -n '__lastword_is demo' -l frames -d 'also show every received message as JSON'
-complete -c lastword -n '__lastword_is demo' -l svg -r -F -d 'save the output to this file as an SVG picture'
-complete -c lastword -n '__lastword_is demo' -l theme -x -a 'dark light' -d 'with --svg: the colour theme'
 complete -c lastword -n '__lastword_is doctor' -s h -l help -d 'show this help and exit'
 complete -c lastword -n '__lastword_is doctor' -l client -x -a 'zed acpx jetbrains typed older v2' -d 'show how failures reach this client only: zed, acpx, jetbrains, typed, older, v2, or any other client\'s name'
 complete -c lastword -n '__lastword_is doctor' -l timeout -x -d 'how long the agent may take for each answer'

@@ -31,7 +31,7 @@ _lastword_commands() {
 _lastword_command() {
   case $1 in
     'demo')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--frames:also show every received message as JSON' '--svg:save the output to this file as an SVG picture' '--theme:with --svg: the colour theme')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--frames:also show every received message as JSON')
       argument='' runs_agent=''
       ;;
     'doctor')
@@ -116,8 +116,6 @@ _lastword_command() {
 
 _lastword_value() {
   case $1 in
-    'demo --svg') kind=file ;;
-    'demo --theme') kind=words values=(dark light) ;;
     'doctor --client') kind=words values=(zed acpx jetbrains typed older v2) ;;
     'doctor --timeout') kind=nothing ;;
     'setup --wrap') kind=nothing ;;

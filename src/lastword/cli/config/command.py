@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lastword.cli import envelope
 from lastword.cli.config.discovery import (
@@ -24,6 +24,7 @@ from lastword.cli.config.settings import (
     PROJECT,
     TABLES,
     USER,
+    FileSetting,
     FileSettings,
     load,
     options_of,
@@ -32,14 +33,11 @@ from lastword.cli.config.settings import (
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.words import redacted
-from lastword.core.link.option_table import MIB
+from lastword.core.link.option_table import MIB, Option
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-
-    from lastword.cli.config.settings import FileSetting
-    from lastword.core.link.option_table import Option
 
 _ABOUT = """\
 Shows every option that a configuration file can set, with its current value
@@ -110,22 +108,14 @@ def parser() -> CommandParser:
 # --- the values
 
 
-class _Line:
-    """One option, its value, and where that comes from."""
+class _Line(NamedTuple):
+    """One option, its value as it was written (`None` for the default), and its source."""
 
-    def __init__(self, table: str, option: Option, files: FileSettings) -> None:
-        self.table: str = table
-        self.option: Option = option
-        self.name: str = option.name
-        self.source: str = "default"
-        self.setting: FileSetting | None = None
-        self._texts: list[str] | None = None
-        text = os.environ.get(option.variable, "") if option.variable else ""
-        setting = files.values.get((table, option.name))
-        if text:
-            self.source, self._texts = "environment", [text]
-        elif setting is not None:
-            self.source, self.setting, self._texts = setting.source, setting, setting.texts
+    table: str
+    option: Option
+    texts: list[str] | None
+    source: str
+    setting: FileSetting | None = None
 
     @property
     def origin(self) -> str:
@@ -137,13 +127,11 @@ class _Line:
     @property
     def shown(self) -> str:
         """Return the value as the page shows it, without a secret."""
-        option = self.option
-        if self._texts is not None:
-            if option.kind == "flag":
-                return "on" if option.read(self._texts[0]) else "off"
-            return ", ".join(_without_secret(option, text) for text in self._texts) or "none"
+        option, texts = self.option, self.texts
         if option.kind == "flag":
-            return "off"
+            return "on" if texts is not None and option.read(texts[0]) else "off"
+        if texts is not None:
+            return ", ".join(_without_secret(option, text) for text in texts) or "none"
         if option.kind == "seconds":
             return f"{option.default:g}s" if option.default else "off"
         if option.kind == "bytes":
@@ -152,24 +140,29 @@ class _Line:
             return "~/.local/state/lastword"
         return str(option.default) if option.default != "" else "none"
 
-    @property
-    def value(self) -> Any:
-        """Return the value for JSON."""
-        option = self.option
-        if self._texts is None:
-            return False if option.kind == "flag" else option.default
-        if option.kind in {"flag", "seconds", "bytes", "count"}:
-            return option.read(self._texts[0])
-        texts = [_without_secret(option, text) for text in self._texts]
-        return texts if option.kind in LISTS else texts[0]
-
     def as_json(self) -> dict[str, Any]:
         """Return the line for programs."""
-        shown = {"table": self.table, "option": self.name, "value": self.value}
-        shown |= {"set_by": self.source}
+        option, texts = self.option, self.texts
+        value: Any = option.default
+        if texts is not None and option.kind in {"flag", "seconds", "bytes", "count"}:
+            value = option.read(texts[0])
+        elif texts is not None:
+            safe = [_without_secret(option, text) for text in texts]
+            value = safe if option.kind in LISTS else safe[0]
+        shown = {"table": self.table, "option": option.name, "value": value, "set_by": self.source}
         if self.setting is not None:
             shown |= {"file": self.setting.document.path, "line": self.setting.line}
-        return shown | ({"variable": self.option.variable} if self.source == "environment" else {})
+        return shown | ({"variable": option.variable} if self.source == "environment" else {})
+
+
+def _line(table: str, option: Option, files: FileSettings) -> _Line:
+    text = os.environ.get(option.variable, "") if option.variable else ""
+    setting = files.values.get((table, option.name))
+    if text:
+        return _Line(table, option, [text], "environment")
+    if setting is not None:
+        return _Line(table, option, setting.texts, setting.source, setting)
+    return _Line(table, option, None, "default")
 
 
 def _without_secret(option: Option, text: str) -> str:
@@ -190,9 +183,10 @@ def _show(places: Places, *, as_json: bool) -> int:
     for warning in files.warnings:
         sys.stderr.write(f"lastword config: {warning}\n")
     lines = {
-        table: [_Line(table, option, files) for option in options_of(table).values()]
+        table: [_line(table, option, files) for option in options_of(table).values()]
         for table in TABLES
     }
+    paths = {source: document.path for source, document in files.documents.items()}
     rules = [{"name": row.name, "type": row.type.value} for row in rows.rules]
     journals = [
         {"name": row.name.removeprefix("config:"), "agent": row.agent} for row in rows.journals
@@ -200,8 +194,8 @@ def _show(places: Places, *, as_json: bool) -> int:
     if as_json:
         envelope.write(
             {
-                "user_file": _of(files, USER),
-                "project_file": _of(files, PROJECT),
+                "user_file": paths.get(USER),
+                "project_file": paths.get(PROJECT),
                 "options": [line.as_json() for own in lines.values() for line in own],
                 "rules": rules,
                 "journals": journals,
@@ -209,8 +203,9 @@ def _show(places: Places, *, as_json: bool) -> int:
         )
         return 0
     page = Page(keeps_words=True)
-    page.row("your file           ", _of(files, USER) or _missing(places))
-    page.row("the project's file  ", _of(files, PROJECT) or "none")
+    missing = f"none; it would be {places.user}" if places.user else "none"
+    page.row("your file           ", paths.get(USER, missing))
+    page.row("the project's file  ", paths.get(PROJECT, "none"))
     for table, own in lines.items():
         page.line()
         page.line(f"[{table}]")
@@ -228,20 +223,11 @@ def _show(places: Places, *, as_json: bool) -> int:
 
 
 def _add(page: Page, line: _Line) -> None:
-    lead, shown = f"  {line.name:<{_NAME_COLUMNS}}", line.shown
+    lead, shown = f"  {line.option.name:<{_NAME_COLUMNS}}", line.shown
     if len(shown) > _VALUE_COLUMNS:
         page.row(lead, shown)
         lead, shown = " " * len(lead), ""
     page.row(lead, f"{shown:<{_VALUE_COLUMNS}} {line.origin}")
-
-
-def _of(files: FileSettings, source: str) -> str | None:
-    document = files.documents.get(source)
-    return None if document is None else document.path
-
-
-def _missing(places: Places) -> str:
-    return f"none; it would be {places.user}" if places.user else "none"
 
 
 # --- the files
@@ -266,32 +252,21 @@ def _check(options: argparse.Namespace) -> int:
         return 2
     results = [(path, problems_of(path, source)) for path, source in chosen]
     if options.json:
-        envelope.write(
-            {
-                "files": [
-                    {
-                        "file": path,
-                        "problems": [
-                            {"line": each.line, "sentence": each.sentence} for each in problems
-                        ],
-                    }
-                    for path, problems in results
-                ]
-            }
-        )
+        shown = [
+            (path, [{"line": each.line, "sentence": each.sentence} for each in problems])
+            for path, problems in results
+        ]
+        envelope.write({"files": [{"file": path, "problems": each} for path, each in shown]})
     else:
+        lines: list[str] = []
         for path, problems in results:
-            if not problems:
-                sys.stdout.write(f"{path}: no problems found\n")
-            for each in problems:
-                sys.stdout.write(f"{each}\n")
-        if not results:
-            sys.stdout.write("there is no configuration file here; see `lastword config path`\n")
+            lines += map(str, problems) if problems else [f"{path}: no problems found"]
+        lines = lines or ["there is no configuration file here; see `lastword config path`"]
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     return 1 if any(problems for _, problems in results) else 0
 
 
 def _chosen(file: str | None) -> list[tuple[str, str]]:
-    """Return the files to check, each with whose it is."""
     if file:
         return [(file, PROJECT if os.path.basename(file) == PROJECT_NAME else USER)]
     places = find((), os.environ)

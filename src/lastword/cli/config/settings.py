@@ -31,81 +31,37 @@ Path = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
 
 _AT_LINE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
-_KEY = re.compile(
-    r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
-)
-_LONG = ('"""', "'''")
-_TEXT = re.compile(r"""\"{3}|\'{3}|"(?:[^"\\]|\\.)*"|'[^']*'|#""")
 
 
-def place_in(sentence: str, last: int) -> tuple[str, int]:
-    """Return an error message of `tomllib` without its place, and the line.
-
-    Args:
-        sentence: The message.
-        last: The number of the last line.
-    """
-    place = _AT_LINE.search(sentence)
-    line = int(place[1]) if place and place[1] else last
-    return _AT_LINE.sub("", sentence), line
-
-
-def places_of(lines: list[str]) -> dict[Path, int]:
+def _places_of(text: str) -> dict[Path, int]:
     """Return the line of each key and header, with an index for each table of an array."""
-    numbers: dict[Path, int] = {}
+    places: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     header: Path = ()
-    inside = ""
-    for number, line in enumerate(lines, 1):
-        if not inside:
-            if title := _HEADER.match(line):
-                header = _parts(title[2])
-                if title[1] == "[[":
-                    counts[header] = counts.get(header, -1) + 1
-                header = _indexed(header, counts)
-                numbers.setdefault(header, number)
-            elif key := _KEY.match(line):
-                path = (*header, *_parts(key[1]))
-                for depth in range(len(header) + 1, len(path) + 1):
-                    numbers.setdefault(path[:depth], number)
-        inside = _left_open(line, inside)
-    return numbers
-
-
-def _left_open(line: str, inside: str) -> str:
-    """Return the quotes of a text that goes on behind this line; empty if there is none.
-
-    Args:
-        line: The line.
-        inside: The quotes of the text that it begins in.
-    """
-    at = 0
-    while True:
-        if inside:
-            at = line.find(inside, at) + len(inside)
-            if at < len(inside):
-                return inside
-            inside = ""
-        token = _TEXT.search(line, at)
-        if token is None or token[0][0] == "#":
-            return ""
-        at = token.end()
-        inside = token[0] if token[0] in _LONG else ""
-
-
-def _indexed(header: Path, counts: dict[Path, int]) -> Path:
-    """Put the number of its latest table behind each array's name."""
-    whole: Path = ()
-    for depth, part in enumerate(header, 1):
-        index = counts.get(header[:depth])
-        whole = (*whole, part) if index is None else (*whole, part, index)
-    return whole
-
-
-def _parts(key: str) -> Path:
-    names = re.findall(r"\"[^\"]*\"|'[^']*'|[^\s.\"']+", key)
-    return tuple(name.strip("\"'") for name in names)
+    statement, begin = "", 1
+    for number, line in enumerate(text.split("\n"), 1):
+        statement += f"{line}\n"
+        try:
+            parsed: Any = tomllib.loads(statement)
+        except ValueError:  # it goes on in the next line
+            if len(statement) > MAX_PROJECT_BYTES:
+                break  # of what is behind it, the last known line is reported
+            continue
+        is_header = statement.lstrip().startswith("[")
+        path: Path = () if is_header else header
+        while isinstance(parsed, dict) and len(parsed) == 1:
+            ((key, parsed),) = parsed.items()
+            path = (*path, key)
+            if is_header:
+                if isinstance(parsed, list):
+                    counts[path] = counts.get(path, -1) + 1
+                    parsed = None
+                if path in counts:
+                    path = (*path, counts[path])
+            places.setdefault(path, begin)  # a value's members are there, too
+        header = path if is_header else header
+        statement, begin = "", number + 1
+    return places
 
 
 MAX_BYTES = 64 * 1024
@@ -138,71 +94,60 @@ class ConfigDocument:
         """
         self.path: str = path
         text = _text(path, of_project=of_project)
-        self._lines: list[str] = text.splitlines()
-        self.values: dict[str, Any] = self._decoded(text)
+        self.values: dict[str, Any] = _decoded(text)
+        self._text: str = text
         self._places: dict[Path, int] = {}
 
     def line_of(self, path: Path) -> int:
         """Return the line of a key, or of the nearest one above it; 0 if neither is found."""
-        if not self._places and self._lines:
-            self._places = places_of(self._lines)
+        if not self._places:
+            self._places = _places_of(self._text)
         while path and path not in self._places:
             path = path[:-1]
         return self._places.get(path, 0)
 
-    def _decoded(self, text: str) -> dict[str, Any]:
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            reason, line = place_in(str(error), len(self._lines))
-            raise DocumentError(
-                f"this is not TOML: {reason[:1].lower()}{reason[1:]}", line
-            ) from None
-        except ValueError:  # a number of thousands of digits
-            raise DocumentError("a number is too long") from None
-        except RecursionError:
-            raise DocumentError("its values are nested too deeply") from None
+
+def _decoded(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _AT_LINE.search(str(error))
+        line = int(place[1]) if place and place[1] else len(text.splitlines())
+        reason = _AT_LINE.sub("", str(error))
+        raise DocumentError(f"this is not TOML: {reason[:1].lower()}{reason[1:]}", line) from None
+    except ValueError:  # a number of thousands of digits
+        raise DocumentError("a number is too long") from None
+    except RecursionError:
+        raise DocumentError("its values are nested too deeply") from None
 
 
 def _text(path: str, *, of_project: bool) -> str:
     if path == os.devnull:
         return ""
+    most = MAX_PROJECT_BYTES if of_project else MAX_BYTES
+    fd = -1
     try:
         fd = open_settings(path, follows_link=not of_project)
-    except OSError as error:
-        if of_project and os.path.islink(path):
-            raise DocumentError("it is a symbolic link, which a project's file cannot be") from None
-        raise DocumentError(_reason(error)) from None
-    try:
-        about = os.fstat(fd)
-        if not stat.S_ISREG(about.st_mode):
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise DocumentError("it is not a regular file")
         if of_project and not belongs_to_user(fd):
             raise DocumentError("it belongs to another user")
-        most = MAX_PROJECT_BYTES if of_project else MAX_BYTES
-        data = _all(fd, most)
+        with open(fd, "rb", closefd=False) as file:
+            data = file.read(most + 1)
     except OSError as error:
-        raise DocumentError(_reason(error)) from None
+        if fd < 0 and of_project and os.path.islink(path):
+            raise DocumentError("it is a symbolic link, which a project's file cannot be") from None
+        reason = (error.strerror or "failed").lower()
+        raise DocumentError(f"it cannot be read ({reason})") from None
     finally:
-        os.close(fd)
+        if fd >= 0:
+            os.close(fd)
     if len(data) > most:
         raise DocumentError(f"it is larger than {most // 1024} KiB")
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise DocumentError("it is not UTF-8", data.count(b"\n", 0, error.start) + 1) from None
-
-
-def _all(fd: int, most: int) -> bytes:
-    """Return the file's bytes, or a few more than the most."""
-    data = b""
-    while len(data) <= most and (more := os.read(fd, most + 1)):
-        data += more
-    return data
-
-
-def _reason(error: OSError) -> str:
-    return f"it cannot be read ({(error.strerror or 'failed').lower()})"
 
 
 RECORD = (

@@ -200,11 +200,7 @@ def parser() -> CommandParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Check what argparse cannot: which options go together.
-
-    Raises:
-        UnusableInputError: The options do not go together.
-    """
+    """Check what argparse cannot: which options go together."""
     response = options.status is not None or options.header or options.body is not None
     ending = options.exit_code is not None or options.exit_signal is not None
     if options.jsonl and (response or ending):
@@ -291,11 +287,6 @@ def _is_terminal() -> bool:
 
 
 def _open(path: str | None) -> BinaryIO:
-    """Open the input as bytes.
-
-    Raises:
-        UnusableInputError: There is no input.
-    """
     if path is not None and path != "-":
         return open(path, "rb")
     if _is_terminal():

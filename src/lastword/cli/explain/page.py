@@ -253,8 +253,6 @@ def _carrier(case: Case, carrier: str) -> tuple[str, str]:
 
 
 def _in_text(case: Case, row: str, *, squeeze: bool = False) -> tuple[str, str] | None:
-    """Return the first text in the error that holds the row."""
-
     def holds(part: object) -> bool:
         text = as_text(part)
         if squeeze:

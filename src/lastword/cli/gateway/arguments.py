@@ -1,18 +1,19 @@
-"""Arguments of argparse, made from the rows of options (`gateway.settings.option`)."""
+"""Arguments of argparse, made from the rows of settings (`gateway.settings.option`)."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli.parser import add_option
 from lastword.gateway.settings.option import SECRET_KINDS
 
 if TYPE_CHECKING:
     from lastword.gateway.settings.option import Setting
 
 
-def add_option(group: argparse._ActionsContainer, option: Setting) -> None:
-    """Add an option to a parser, or to a group of one."""
+def add_setting(group: argparse._ActionsContainer, option: Setting) -> None:
+    """Add a setting to a parser, or to a group of one."""
 
     def value(text: str) -> Any:
         read = option.read(text)
@@ -21,16 +22,9 @@ def add_option(group: argparse._ActionsContainer, option: Setting) -> None:
             raise argparse.ArgumentTypeError(f"cannot be {shown}: it takes {option.expects}")
         return read
 
-    flag, about = f"--{option.name}", option.help
-    if option.kind == "flag":
-        group.add_argument(flag, action="store_true", help=about)
-    elif option.words:
-        group.add_argument(flag, choices=option.words, default=option.default, help=about)
-    elif option.is_list:
-        group.add_argument(
-            flag, action="extend", type=value, default=[], metavar=option.metavar, help=about
-        )
+    if option.words:
+        add_option(group, option, option.help, default=option.default)
     else:
-        group.add_argument(
-            flag, type=value, default=option.default, metavar=option.metavar, help=about
-        )
+        many = {"action": "extend", "default": []} if option.is_list else {}
+        facts = {"type": value, "default": option.default, "metavar": option.metavar}
+        add_option(group, option, option.help, **facts | many)

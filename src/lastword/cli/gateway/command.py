@@ -122,7 +122,6 @@ def _what_stays(settings: GatewaySettings, port: int) -> str:
 
 
 def _agents(run_folder: str) -> list[dict[str, Any]]:
-    """Return what each process that keeps an agent says of itself."""
     from lastword.gateway.front.holders import Holders  # noqa: PLC0415
 
     if not os.path.isdir(run_folder):
@@ -131,11 +130,7 @@ def _agents(run_folder: str) -> list[dict[str, Any]]:
 
 
 def _look_for(program: str) -> None:
-    """Check that the agent is a program here.
-
-    Raises:
-        UsageError: It is not.
-    """
+    """Check that the agent is a program here."""
     if shutil.which(program) is not None:
         return
     number = errno.EACCES if os.path.exists(program) and os.sep in program else errno.ENOENT

@@ -231,11 +231,6 @@ def agent_of(  # noqa: PLR0913, PLR0917 - what an agent is made of
 
 
 def _ownership(holder: Holder) -> Ownership:
-    """Return the ownership of a holder's sessions in its fleet.
-
-    Raises:
-        FleetError: The fleet's key, or the files that the settings name, cannot be used.
-    """
     # Loaded in a fleet alone.
     from lastword.gateway.fleet.ownership import Ownership  # noqa: PLC0415
     from lastword.gateway.fleet.services import FleetServices  # noqa: PLC0415

@@ -9,7 +9,7 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from lastword.cli.gateway.arguments import add_option
+from lastword.cli.gateway.arguments import add_setting
 from lastword.cli.parser import CommandParser, seconds
 from lastword.cli.record_access import add_record_option, port
 from lastword.cli.run.options import RunOptions, UsageError, parse
@@ -70,7 +70,7 @@ def parser() -> CommandParser:
     for option in OPTIONS.values():
         if option.group not in groups:
             groups[option.group] = made.add_argument_group(option.group)
-        add_option(groups[option.group], option)
+        add_setting(groups[option.group], option)
     return made
 
 
@@ -246,11 +246,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
 
 
 def _fleet(chosen: argparse.Namespace) -> dict[str, str]:
-    """Return what a fleet's files and its node are called, seen from here.
-
-    Raises:
-        UsageError: There is a fleet without its key.
-    """
+    """Return what a fleet's files and its node are called, seen from here."""
     if chosen.fleet and not chosen.fleet_key_file:
         raise UsageError(
             "--fleet needs --fleet-key-file, a file with the same secret on every node; "

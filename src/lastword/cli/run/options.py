@@ -115,7 +115,6 @@ def _is_passthrough(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def _command(arguments: Sequence[str]) -> list[str]:
-    """Return what stands after `--`."""
     if "--" not in arguments:
         raise UsageError(MISSING)
     command = list(arguments[arguments.index("--") + 1 :])
@@ -125,7 +124,6 @@ def _command(arguments: Sequence[str]) -> list[str]:
 
 
 def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
-    """Read one option from the front."""
     word = rest.pop(0)
     flag, has_value, text = word.partition("=")
     option = _BY_FLAG.get(flag)

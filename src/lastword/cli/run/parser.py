@@ -6,7 +6,7 @@ Owns the groups and the text around the options. The command line itself is read
 
 from __future__ import annotations
 
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_option
 from lastword.core.link.option_table import BY_KEY, MIB, Option
 
 ABOUT = """\
@@ -63,20 +63,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Each option by its key, in the order in which they are shown."""
 
-METAVARS = {
-    "seconds": "TIME",
-    "bytes": "SIZE",
-    "count": "N",
-    "folder": "DIR",
-    "file": "FILE",
-    "url": "URL",
-    "url-or-topic": "URL",
-    "text": "TEXT",
-    "spending": "LIMIT",
-    "ids": "ID[,ID...]",
-}
-"""The kinds' words for a value; with a word behind it, a duration is `TIME=WORD`."""
-
 
 def parser() -> CommandParser:
     """Return the parser."""
@@ -91,27 +77,7 @@ def add_options(made: CommandParser) -> None:
         group = made.add_argument_group(title)
         for key in keys:
             option = BY_KEY[key]
-            text = f"{option.about} {_default(option)}".rstrip()
-            if option.kind == "flag":
-                group.add_argument(f"--{option.name}", action="store_true", help=text)
-            elif option.words:
-                group.add_argument(f"--{option.name}", choices=option.words, help=text)
-            else:
-                metavar = _metavar(option)
-                if option.implied is not None:
-                    group.add_argument(
-                        f"--{option.name}",
-                        nargs="?",
-                        const=option.implied,
-                        metavar=metavar,
-                        help=text,
-                    )
-                    continue
-                group.add_argument(f"--{option.name}", metavar=metavar, help=text)
-
-
-def _metavar(option: Option) -> str:
-    return f"TIME[={'|'.join(option.timed_words)}]" if option.timed_words else METAVARS[option.kind]
+            add_option(group, option, f"{option.about} {_default(option)}".rstrip())
 
 
 def _default(option: Option) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lastword.cli.config.discovery import ConfigError
 from lastword.core.failure.retry_policy import RetryBucket
-from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import LinkOptions
 from lastword.core.redact.environment_secrets import secrets_in, secrets_of
 from lastword.platform.identity import IMPLEMENTATION, local_time, roll, run_id, zone_of
@@ -19,8 +18,6 @@ from lastword.record.recorder import Recorder
 from lastword.sidecar.session import Settings, Sidecar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lastword.cli.config.rows import OwnRows
     from lastword.cli.run.options import RunOptions
     from lastword.notify.settings import NotifySettings
@@ -52,14 +49,8 @@ def sidecar_for(
 
 def core_options(options: RunOptions, run: str) -> LinkOptions:
     """Return the core's options, for the run with this id."""
-    values: dict[str, Any] = options.values
-    return LinkOptions(
-        **{
-            option.field: values[option.key]
-            for option in OPTIONS
-            # Where the record is kept is for doors in process alone.
-            if option.field in LinkOptions.__struct_fields__ and option.field != "record"
-        },
+    return LinkOptions.of_values(
+        options.values,
         implementation=IMPLEMENTATION,
         incident_prefix=f"{run}-",
         secrets=(*secrets_of(os.environ), *secrets_in(options.command)),
@@ -150,40 +141,25 @@ def notify_settings(options: RunOptions) -> NotifySettings | None:
     return settings_of(options.values)
 
 
-def _reports(folder: str, target: ReportTarget, run: Run) -> ReportSink:
-    # Loaded in the recorder's process, and only where reports are asked for.
-    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
-
-    return OutboxSink(folder, target, run)
-
-
-def _notifier(folder: str, notices: NotifySettings, run: Run) -> ReportSink:
-    # Loaded in the recorder's process, and only where notifications are asked for.
-    from lastword.notify.notifier import Notifier  # noqa: PLC0415
-    from lastword.notify.writer import Surroundings  # noqa: PLC0415
-
-    return Notifier(notices, folder, run, surroundings=Surroundings(local_time=local_time))
-
-
 def _outgoing(
-    folder: str, target: ReportTarget | None, notices: NotifySettings | None
-) -> StartReportSink | None:
-    """Return what starts reports and notifications in the recorder's process, if either is on."""
-    starts: list[Callable[[Run], ReportSink]] = []
-    if target is not None:
-        starts.append(partial(_reports, folder, target))
-    if notices is not None:
-        starts.append(partial(_notifier, folder, notices))
-    if not starts:
-        return None
-    return partial(_together, starts)
-
-
-def _together(starts: Sequence[Callable[[Run], ReportSink]], run: Run) -> ReportSink:
-    # Loaded in the recorder's process.
+    folder: str, target: ReportTarget | None, notices: NotifySettings | None, run: Run
+) -> ReportSink:
+    """Start reports and notifications, in the recorder's process."""
+    # Loaded there, and only where they are asked for.
     from lastword.record.sink import ReportSinks  # noqa: PLC0415
 
-    return ReportSinks([start(run) for start in starts])
+    sinks: list[ReportSink] = []
+    if target is not None:
+        from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+
+        sinks.append(OutboxSink(folder, target, run))
+    if notices is not None:
+        from lastword.notify.notifier import Notifier  # noqa: PLC0415
+        from lastword.notify.writer import Surroundings  # noqa: PLC0415
+
+        around = Surroundings(local_time=local_time)
+        sinks.append(Notifier(notices, folder, run, surroundings=around))
+    return ReportSinks(sinks)
 
 
 def record_folder(options: RunOptions) -> str:
@@ -236,7 +212,8 @@ def _recorder(
         path = None if options.values["no_record"] else store_path(folder)
         this = this_run(run, door="run", program=os.path.basename(options.command[0]))
         limits = limits_of(options.environment())
-        reports = _outgoing(folder, target, notices)
+        sends = target is not None or notices is not None
+        reports = partial(_outgoing, folder, target, notices) if sends else None
         return _sink(path, this, limits, reports)
 
     return Recorder(start, Bounds(NOTIFIED if notices is not None else frozenset()))

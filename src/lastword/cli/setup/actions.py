@@ -1,6 +1,7 @@
-"""The actions of `lastword setup` on an editor's settings: show, write, remove, wrap.
+"""The plans of `lastword setup` for an editor's settings: show, write, remove, wrap.
 
-Owns the forms of an entry, as JSON or as code, the decisions, and the messages for refusals.
+Owns the forms of an entry, as JSON or as code, the decisions, and the messages for refusals. A plan
+changes nothing until it is carried out.
 `quirks.setup` says which editor uses which form, with the evidence; the settings file is changed
 in `settings`.
 """
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lastword.cli.setup.remote import Remote
-    from lastword.cli.setup.settings import SettingsFile
+    from lastword.cli.setup.settings import SettingsFile, Value
     from lastword.quirks.setup import AgentCommand, Editor
 
 
@@ -227,141 +228,143 @@ class SetupRequest:
 
 
 @dataclass(slots=True)
-class SetupOutcome:
-    """The outcome: what was done, or what the user must do by hand.
+class SetupPlan:
+    """What is to be done, or what the user must do by hand.
 
     Attributes:
+        request: what it is for.
         action: `print`, `written`, `replaced`, `unchanged`, `wrapped`, `unwrapped`, `removed` or
             `absent`.
         name: the entry's name.
         path: the settings file; empty if there is none.
         snippet: what was put in, or should be.
-        backup: the copy of the old settings; empty if there were none.
         notes: what the user should know, in sentences.
         entry: the entry, if it is JSON.
+        change: the settings file and its new text, if it is to be changed.
+        removed: the command of an entry that is to be removed.
+        backup: the copy of the old settings; empty if there were none.
     """
 
+    request: SetupRequest
     action: str
     name: str
     path: str
     snippet: Snippet | None = None
-    backup: str = ""
     notes: list[str] = field(default_factory=list[str])
     entry: dict[str, Any] | None = None
+    change: tuple[SettingsFile, str] | None = field(default=None, repr=False)
+    removed: list[str] = field(default_factory=list[str])
+    backup: str = ""
+
+    def carry_out(self) -> None:
+        """Change the settings file.
+
+        Raises:
+            SettingsError: it cannot be done; nothing has changed.
+        """
+        if self.change is not None:
+            self.backup = save(*self.change, may_create=self.request.create)
+        if self.removed:
+            self.notes += remote.forgotten(self.removed, self.request.environment)
 
 
-def show(request: SetupRequest) -> SetupOutcome:
-    """Return what to put into the editor's configuration, and change nothing."""
+def show(request: SetupRequest) -> SetupPlan:
+    """Plan to print what to put into the editor's configuration."""
     words, notes = _words(request)
     env = _env(request, words)
     snippet = snippet_of(request.editor, request.entry_name, words, request.agent, env)
     if not request.editor.is_json:
-        return SetupOutcome("print", _called(request), "", snippet, notes=notes)
+        return SetupPlan(request, "print", _called(request), "", snippet, notes)
     entry = entry_of(request.editor.form, words, env)
     notes += _other_places(request)
-    return SetupOutcome(
-        "print", request.entry_name, request.path, snippet, notes=notes, entry=entry
-    )
+    return SetupPlan(request, "print", request.entry_name, request.path, snippet, notes, entry)
 
 
-def write(request: SetupRequest) -> SetupOutcome:
-    """Put the entry into the settings file.
+def write(request: SetupRequest) -> SetupPlan:
+    """Plan to put the entry into the settings file.
 
     Raises:
-        SettingsError: it cannot be done; nothing has changed.
+        SettingsError: it cannot be put in.
     """
-    outcome, file, text = _prepared(request)
-    if outcome.action != "unchanged":
-        outcome.backup = save(file, text, may_create=request.create)
-    return outcome
-
-
-def check(request: SetupRequest) -> None:
-    """Check that the entry can be put into the settings file, and change nothing.
-
-    Raises:
-        SettingsError: it cannot.
-    """
-    _prepared(request)
-
-
-def _prepared(request: SetupRequest) -> tuple[SetupOutcome, SettingsFile, str]:
-    """Return the outcome of `write`, the settings file, and its new text; save nothing.
-
-    Raises:
-        SettingsError: The entry cannot be put in.
-    """
-    outcome = show(request)
+    plan = show(request)
     file, settings = _open(request)
-    old, new = settings.entry(outcome.name), outcome.entry or {}
+    old, new = settings.entry(plan.name), plan.entry or {}
     if old is not None and not request.force:
         new, variables = _with_variables(old.plain, new)
         # Their values may be keys: what is shown of the entry is lastword's own part.
-        outcome.notes += [f"Its own variables stay: {', '.join(variables)}."] if variables else []
+        plan.notes += [f"Its own variables stay: {', '.join(variables)}."] if variables else []
     if old is not None and old.plain == new:
-        outcome.action = "unchanged"
-        return outcome, file, file.text
+        plan.action = "unchanged"
+        return plan
     if old is not None and not request.force:
-        _may_be_replaced(outcome.name, old.plain, new)
-    outcome.action = "written" if old is None else "replaced"
-    return outcome, file, put(settings, outcome.name, new)
+        _may_be_replaced(plan.name, old.plain, new)
+    plan.action = "written" if old is None else "replaced"
+    plan.change = file, put(settings, plan.name, new)
+    return plan
 
 
-def remove(request: SetupRequest) -> SetupOutcome:
-    """Take the entry out of the settings file.
+def remove(request: SetupRequest) -> SetupPlan:
+    """Plan to take the entry out of the settings file.
 
     Raises:
-        SettingsError: it is not ours, or cannot be taken out; nothing has changed.
+        SettingsError: it is not ours, or cannot be taken out.
     """
     file, settings = _open(request)
     name = request.entry_name or _only_one(settings, request.remote)
-    outcome = SetupOutcome("absent", name, request.path)
+    plan = SetupPlan(request, "absent", name, request.path)
     old = settings.entry(name) if name else None
     if old is None:
-        return outcome
+        return plan
     if not request.force and not programs.is_ours(words_of(old.plain)):
         raise SettingsError(f"its entry {name!r} does not run lastword; --force removes it")
-    outcome.backup = save(file, remove_entry(settings, name))
-    outcome.action = "removed"
-    outcome.notes += remote.forgotten(words_of(old.plain), request.environment)
-    return outcome
+    plan.change = file, remove_entry(settings, name)
+    plan.action = "removed"
+    plan.removed = words_of(old.plain)
+    return plan
 
 
-def wrap(request: SetupRequest, name: str, *, is_written: bool) -> SetupOutcome:
-    """Put lastword in front of an agent that the settings have.
+def wrap(request: SetupRequest, name: str, *, undo: bool, is_written: bool) -> SetupPlan:
+    """Plan to put lastword in front of an agent that the settings have, or to take it away.
 
     Raises:
-        SettingsError: there is no such agent, or it has no command; nothing has changed.
+        SettingsError: there is no such agent, or it has no command.
     """
-    file, settings, words = _existing(request, name)
+    file, settings, old = _existing(request, name)
+    words = words_of(old.plain)
+    is_ours = programs.is_ours(words)
+    plan = SetupPlan(request, "unchanged", name, request.path)
+    if undo:
+        new = programs.behind(words) if is_ours and "--" in words else []
+    else:
+        own = _own(request)
+        plan.notes = [own.note]
+        new = [] if is_ours else [*own.words, "run", *request.run_words, "--", *words]
+    if not new:
+        return plan
+    text = rewrite(settings, name, changed_words(old.plain, new))
+    entry = read(text, settings.section).entry(name)
+    assert entry is not None  # noqa: S101 - for the type checker
+    plan.snippet = Snippet(_dedented(text[entry.start : entry.end]), "json")
+    plan.entry = as_json(entry.plain)
+    if undo or is_written:
+        plan.action = "unwrapped" if undo else "wrapped"
+        plan.change = file, text
+    else:
+        plan.action = "print"
+    return plan
+
+
+def _own(request: SetupRequest) -> programs.NamedCommand:
     whole = programs.uses_whole_paths(request.editor)
-    own = programs.own_command(request.environment, whole=whole)
-    outcome = SetupOutcome("unchanged", name, request.path, notes=[own.note])
-    if programs.is_ours(words):
-        return outcome
-    new = [*own.words, "run", *request.run_words, "--", *words]
-    return _rewritten(outcome, file, settings, new, "wrapped" if is_written else "print")
-
-
-def unwrap(request: SetupRequest, name: str) -> SetupOutcome:
-    """Take lastword away from in front of an agent, and leave the agent.
-
-    Raises:
-        SettingsError: there is no such agent, or it has no command; nothing has changed.
-    """
-    file, settings, words = _existing(request, name)
-    outcome = SetupOutcome("unchanged", name, request.path)
-    if not programs.is_ours(words) or "--" not in words:
-        return outcome
-    return _rewritten(outcome, file, settings, programs.behind(words), "unwrapped")
+    return programs.own_command(request.environment, whole=whole)
 
 
 def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
-    whole = programs.uses_whole_paths(request.editor)
-    own = programs.own_command(request.environment, whole=whole)
+    own = _own(request)
     if request.connect_words:
         return [*own.words, *request.connect_words], [own.note] if own.note else []
     install = request.agent.install if request.agent else ""
+    whole = programs.uses_whole_paths(request.editor)
     agent = programs.agent_command(request.command, request.environment, install, whole=whole)
     words = [*own.words, "run", *request.run_words, "--", *agent.words]
     return words, [note for note in (own.note, agent.note) if note]
@@ -448,46 +451,22 @@ def _only_one(settings: AgentSettings, machine: Remote | None) -> str:
     return names[0] if names else ""
 
 
-def _existing(request: SetupRequest, name: str) -> tuple[SettingsFile, AgentSettings, list[str]]:
+def _existing(request: SetupRequest, name: str) -> tuple[SettingsFile, AgentSettings, Value]:
     file, settings = _open(request)
     old = settings.entry(name)
     if old is None:
         names = [member.key for member in settings.agents.members or ()] if settings.agents else []
         there = f"it has {', '.join(names)}" if names else "it has none"
         raise SettingsError(f"there is no entry {name!r} in it ({there})")
-    words = words_of(old.plain)
-    if not words:
+    if not words_of(old.plain):
         raise SettingsError(
             f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
             f"agent from scratch, as in `lastword setup {request.editor.name} claude`"
         )
-    return file, settings, words
-
-
-def _rewritten(
-    outcome: SetupOutcome,
-    file: SettingsFile,
-    settings: AgentSettings,
-    words: list[str],
-    action: str,
-) -> SetupOutcome:
-    old = settings.entry(outcome.name)
-    plain = old.plain if old else {}
-    changes = changed_words(plain, words)
-    text = rewrite(settings, outcome.name, changes)
-    after = read(text, settings.section)
-    entry = after.entry(outcome.name)
-    shown = _dedented(text[entry.start : entry.end]) if entry else ""
-    outcome.snippet = Snippet(shown, "json")
-    outcome.entry = as_json(entry.plain) if entry else None
-    outcome.action = action
-    if action != "print":
-        outcome.backup = save(file, text)
-    return outcome
+    return file, settings, old
 
 
 def _dedented(text: str) -> str:
-    """Return an object's text without its indentation."""
     first, *rest = text.splitlines()
     indent = rest[-1][: len(rest[-1]) - len(rest[-1].lstrip())] if rest else ""
     return "\n".join([first, *(line.removeprefix(indent) for line in rest)])

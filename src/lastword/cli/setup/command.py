@@ -32,8 +32,8 @@ from lastword.quirks.setup import AGENTS, BY_ALIAS, COMMANDS, EDITORS, INSTEAD, 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from lastword.cli.setup.actions import SetupOutcome
-    from lastword.quirks.setup import Editor
+    from lastword.cli.setup.actions import SetupPlan
+    from lastword.quirks.setup import AgentCommand, Editor
 
 
 OVERNIGHT = {
@@ -74,7 +74,23 @@ _NAME_COLUMNS = 20
 def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
     """List the known editors and agents."""
     if as_json:
-        envelope.write(_list_document(environment))
+        envelope.write(
+            {
+                "version": VERSION,
+                "editors": [
+                    _described(
+                        row,
+                        file=settings_paths(row, environment)[0] if row.is_json else None,
+                        can_write=row.is_json,
+                    )
+                    for row in EDITORS.values()
+                ],
+                "agents": [
+                    _described(row, command=list(row.command), install=row.install)
+                    for row in COMMANDS
+                ],
+            }
+        )
         return
     page = Page(keeps_words=True)
     page.line("editors, and where each one's agents are set up:", "bold")
@@ -94,38 +110,61 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
     sys.stdout.write(page.drain())
 
 
-def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool) -> None:
+def _described(row: AgentCommand | Editor, **members: Any) -> dict[str, Any]:
+    evidence = {"evidence": row.evidence, "evidence_version": row.version, "read_on": READ_ON}
+    return {"name": row.name, "title": row.title, **members, **evidence}
+
+
+def write_plan(plan: SetupPlan, *, as_json: bool) -> None:
     """Print what was done, or what to do."""
+    request, snippet = plan.request, plan.snippet
+    check = _check(request) if request.command else None
     if as_json:
-        envelope.write(_document(request, outcome))
+        envelope.write(
+            {
+                "version": VERSION,
+                "editor": request.editor.name,
+                "agent": request.agent.name if request.agent else None,
+                "action": plan.action,
+                "name": plan.name,
+                "file": plan.path or None,
+                "section": request.editor.section or None,
+                "entry": plan.entry,
+                "snippet": snippet.text if snippet else None,
+                "language": snippet.language if snippet else None,
+                "backup": plan.backup or None,
+                "notes": plan.notes,
+                "next": _next_step(plan),
+                "check": check,
+            }
+        )
         return
     page = Page(keeps_words=True)
-    path = shown(outcome.path, request.environment)
-    page.line(_headline(request, outcome, path))
-    if outcome.snippet and outcome.action in {"print", "written", "replaced", "wrapped"}:
+    page.line(_headline(plan))
+    is_written = plan.action in {"written", "replaced", "wrapped"}
+    if snippet and (is_written or plan.action == "print"):
         page.line()
-        for line in outcome.snippet.text.splitlines():
+        for line in snippet.text.splitlines():
             page.verbatim((line, ""))
     page.line()
-    for note in outcome.notes:
+    for note in plan.notes:
         page.row("Note:   ", note)
-    if outcome.backup:
-        page.verbatim(("Backup: ", "dim"), (shown(outcome.backup, request.environment), ""))
-    page.row("Next:   ", next_step(request, outcome))
-    if request.command and outcome.action not in {"removed", "absent"}:
-        page.verbatim(("Check:  ", "dim"), (_check(request), ""))
-    if outcome.action in {"written", "replaced", "wrapped"}:
-        page.verbatim(("Undo:   ", "dim"), (_undo(request, outcome), ""))
+    if plan.backup:
+        page.verbatim(("Backup: ", "dim"), (shown(plan.backup, request.environment), ""))
+    page.row("Next:   ", _next_step(plan))
+    if check and plan.action not in {"removed", "absent"}:
+        page.verbatim(("Check:  ", "dim"), (check, ""))
+    if is_written:
+        page.verbatim(("Undo:   ", "dim"), (_undo(plan), ""))
     sys.stdout.write(page.drain())
 
 
-def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
-    """Return what the user does next, as a sentence."""
-    if outcome.action == "removed":
-        return f"{request.editor.title} no longer offers it. A session that is open goes on."
-    if outcome.action == "absent":
+def _next_step(plan: SetupPlan) -> str:
+    if plan.action == "removed":
+        return f"{plan.request.editor.title} no longer offers it. A session that is open goes on."
+    if plan.action == "absent":
         return "If the entry has another name, give it as --name NAME."
-    return request.editor.next_step.replace("NAME", outcome.name)
+    return plan.request.editor.next_step.replace("NAME", plan.name)
 
 
 def _check(request: SetupRequest) -> str:
@@ -135,86 +174,40 @@ def _check(request: SetupRequest) -> str:
     return command_line([*typed_command(request.environment), "doctor", "--", *request.command])
 
 
-def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
+def _undo(plan: SetupPlan) -> str:
+    request = plan.request
     words = [*typed_command(request.environment), "setup", request.editor.name]
-    if request.remote:
-        words += ["--remove", "--name", outcome.name]
-    elif request.agent and not request.name and outcome.action != "wrapped":
+    is_wrapped = plan.action == "wrapped"
+    if request.agent and not request.name and not request.remote and not is_wrapped:
         words += [request.agent.name, "--remove"]
     else:
-        words += ["--remove", "--wrap" if outcome.action == "wrapped" else "--name", outcome.name]
-    return command_line(words + (["--file", outcome.path] if request.file else []))
+        words += ["--remove", "--wrap" if is_wrapped else "--name", plan.name]
+    return command_line(words + (["--file", plan.path] if request.file else []))
 
 
-def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:
-    editor, name = request.editor, outcome.name
-    if outcome.action == "print" and not request.command:
+def _headline(plan: SetupPlan) -> str:
+    editor, name = plan.request.editor, plan.name
+    path = shown(plan.path, plan.request.environment)
+    if plan.action != "print":
+        return _HEADLINES[plan.action].format(path=path, name=name or "entry with lastword")
+    if not plan.request.command:
         return f"With lastword in front, {name} would look like this in {path}; --write changes it:"
-    if outcome.action == "print" and not editor.is_json:
-        if editor.form == "toad":
-            return f"{editor.title} takes an agent on its command line:"
+    if editor.form == "toad":
+        return f"{editor.title} takes an agent on its command line:"
+    if not editor.is_json:
         return f"For {editor.title}, add this to {editor.places[0]}:"
-    if outcome.action == "print":
-        return f"For {editor.title}, add this to {path}; --write does it for you:"
-    return {
-        "written": f"{path} now has {name}:",
-        "replaced": f"{path} had {name} already; it is now:",
-        "unchanged": f"{path} needs no change: {name} is already set up like this.",
-        "wrapped": f"{path} now has lastword in front of {name}:",
-        "unwrapped": f"{path} has {name} without lastword again.",
-        "removed": f"{name} is no longer in {path}.",
-        "absent": f"{path} has no {name or 'entry with lastword'}: there is nothing to remove.",
-    }[outcome.action]
+    return f"For {editor.title}, add this to {path}; --write does it for you:"
 
 
-def _document(request: SetupRequest, outcome: SetupOutcome) -> dict[str, Any]:
-    snippet = outcome.snippet
-    return {
-        "version": VERSION,
-        "editor": request.editor.name,
-        "agent": request.agent.name if request.agent else None,
-        "action": outcome.action,
-        "name": outcome.name,
-        "file": outcome.path or None,
-        "section": request.editor.section or None,
-        "entry": outcome.entry,
-        "snippet": snippet.text if snippet else None,
-        "language": snippet.language if snippet else None,
-        "backup": outcome.backup or None,
-        "notes": outcome.notes,
-        "next": next_step(request, outcome),
-        "check": _check(request) if request.command else None,
-    }
-
-
-def _list_document(environment: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "version": VERSION,
-        "editors": [
-            {
-                "name": row.name,
-                "title": row.title,
-                "file": settings_paths(row, environment)[0] if row.is_json else None,
-                "can_write": row.is_json,
-                "evidence": row.evidence,
-                "evidence_version": row.version,
-                "read_on": READ_ON,
-            }
-            for row in EDITORS.values()
-        ],
-        "agents": [
-            {
-                "name": row.name,
-                "title": row.title,
-                "command": list(row.command),
-                "install": row.install,
-                "evidence": row.evidence,
-                "evidence_version": row.version,
-                "read_on": READ_ON,
-            }
-            for row in COMMANDS
-        ],
-    }
+_HEADLINES = {
+    "written": "{path} now has {name}:",
+    "replaced": "{path} had {name} already; it is now:",
+    "unchanged": "{path} needs no change: {name} is already set up like this.",
+    "wrapped": "{path} now has lastword in front of {name}:",
+    "unwrapped": "{path} has {name} without lastword again.",
+    "removed": "{name} is no longer in {path}.",
+    "absent": "{path} has no {name}: there is nothing to remove.",
+}
 
 
 DESCRIPTION = """\
@@ -264,44 +257,36 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"lastword setup: {error}\n")
         return 2
     try:
-        request, outcome = _carried_out(request, options)
+        plan = _plan(request, options)
+        plan.carry_out()
     except remote.RemoteError as error:
         sys.stderr.write(f"lastword setup: {error}\n")
         return 1
-    except SettingsError as error:
+    except (SettingsError, RecursionError) as error:
         path = shown(request.path, os.environ)
-        sys.stderr.write(f"lastword setup: {path} was not changed: {error}\n")
+        why = error if isinstance(error, SettingsError) else "it is nested too deeply"
+        sys.stderr.write(f"lastword setup: {path} was not changed: {why}\n")
         return 1
     if options.overnight:
-        outcome.notes += notes(_given(options))
-    write_outcome(request, outcome, as_json=options.json)
+        plan.notes += notes(
+            {each.key for each in OPTIONS if getattr(options, f"run_{each.key}") is not None}
+        )
+    write_plan(plan, as_json=options.json)
     return 0
 
 
-def _carried_out(
-    request: SetupRequest, options: argparse.Namespace
-) -> tuple[SetupRequest, actions.SetupOutcome]:
-    """Do what was asked; return the request, completed, and the outcome."""
-    if options.wrap is not None and options.remove:
-        return request, actions.unwrap(request, options.wrap)
+def _plan(request: SetupRequest, options: argparse.Namespace) -> SetupPlan:
     if options.wrap is not None:
-        return request, actions.wrap(request, options.wrap, is_written=options.write)
+        return actions.wrap(request, options.wrap, undo=options.remove, is_written=options.write)
     if options.remove:
-        return request, actions.remove(request)
+        return actions.remove(request)
     if request.remote is not None:
         return _elsewhere(request, request.remote, is_written=options.write)
-    return request, actions.write(request) if options.write else actions.show(request)
+    return actions.write(request) if options.write else actions.show(request)
 
 
-def _elsewhere(
-    request: SetupRequest, machine: remote.Remote, *, is_written: bool
-) -> tuple[SetupRequest, actions.SetupOutcome]:
-    """Set an agent on another machine up.
-
-    Raises:
-        RemoteError: The machine cannot be used; nothing has changed here.
-        SettingsError: The settings cannot be changed; a gateway may have been started there.
-    """
+def _elsewhere(request: SetupRequest, machine: remote.Remote, *, is_written: bool) -> SetupPlan:
+    """Plan for an agent on another machine; a gateway is started before the settings change."""
     environment = request.environment
     there = remote.look(machine, request.command, request.agent)
     machine = replace(machine, program=there.program)
@@ -312,15 +297,13 @@ def _elsewhere(
         connect_words=tuple(machine.words(there.home, environment)),
     )
     has_file = is_written and request.editor.is_json
-    if has_file:
-        actions.check(request)
+    plan = actions.write(request) if has_file else actions.show(request)
     if is_written:
         if not there.is_running:
             remote.start(machine, request.command, request.run_words, there.home)
         remote.save_token(machine, environment)
-    outcome = actions.write(request) if has_file else actions.show(request)
-    outcome.notes += remote.notes_of(machine, there, request.run_words, is_written=is_written)
-    return request, outcome
+    plan.notes += remote.notes_of(machine, there, request.run_words, is_written=is_written)
+    return plan
 
 
 def _request(options: argparse.Namespace, command: list[str] | None) -> SetupRequest:
@@ -365,11 +348,6 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
 
 
 def _remote(options: argparse.Namespace) -> remote.Remote | None:
-    """Return the machine of the agent, if it is another one.
-
-    Raises:
-        UsageError: It cannot be one.
-    """
     if options.host is None:
         given = [f"--{name}" for name in ("port", "folder") if getattr(options, name) is not None]
         if given:
@@ -425,11 +403,7 @@ def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
 
 
 def _run_words(options: argparse.Namespace) -> list[str]:
-    """Return the options of `lastword run` that were given, as words.
-
-    Raises:
-        UsageError: `lastword run` would not take one.
-    """
+    """Return the options of `lastword run` that were given, as words."""
     words: list[str] = []
     for option in OPTIONS:
         value = getattr(options, f"run_{option.key}")
@@ -446,11 +420,6 @@ def _run_words(options: argparse.Namespace) -> list[str]:
             words += [f"--{option.name}={value}"] if option.implied else [f"--{option.name}", value]
     parse([*words, "--", "agent"], {})
     return words
-
-
-def _given(options: argparse.Namespace) -> set[str]:
-    """Return the keys of the options of `lastword run` that the user gave."""
-    return {each.key for each in OPTIONS if getattr(options, f"run_{each.key}") is not None}
 
 
 def parser() -> CommandParser:

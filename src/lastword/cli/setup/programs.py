@@ -244,11 +244,9 @@ def agent_command(
 
 
 def _from_anywhere(program: str, word: str, before: Sequence[str]) -> str:
-    """Return an argument that names a file of this folder by its whole path, any other as it is.
-
-    A word without a separator or a suffix, as in `opencode acp`, names a file only where an
-    interpreter takes its script.
-    """
+    """Return an argument that names a file of this folder by its whole path, any other as it is."""
+    # A word without a separator or a suffix, as in `opencode acp`, names a file only where an
+    # interpreter takes its script.
     is_script = _INTERPRETER.fullmatch(_stem(program)) and all(
         each.startswith("-") for each in before
     )

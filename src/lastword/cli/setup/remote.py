@@ -313,11 +313,6 @@ def _end(remote: Remote) -> str:
 
 
 def _check_here() -> None:
-    """Check that `lastword connect` can run here.
-
-    Raises:
-        RemoteError: It cannot.
-    """
     if sys.platform == "win32":
         raise RemoteError(ssh.ON_WINDOWS)
     if importlib.util.find_spec("websockets") is None:
@@ -354,11 +349,7 @@ def _run(remote: Remote, script: str, **values: str) -> dict[str, str]:
 
 
 def _answers(remote: Remote, text: str, way: str) -> dict[str, str]:
-    """Run a script there by one way of `ssh`.
-
-    Raises:
-        SshError: It could not be run.
-    """
+    """Run a script there by one way of `ssh`."""
     host = shlex.quote(remote.host)
     try:
         done = subprocess.run(  # noqa: S603 - the words are our own

@@ -15,26 +15,31 @@ import re
 import stat
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lastword.platform.settings_files import copy_rights, replace
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-DEEPEST = 100
-"""How deep values may stand in one another."""
-
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\r\n]++)"
-    r"|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
-    r'|(?P<string>"(?:[^"\\\x00-\x1f]|\\[^\r\n])*+")'
-    r"|(?P<scalar>[-+.0-9A-Za-z]++)"
-    r"|(?P<mark>[{}\[\],:])"
+_STRING = r'"(?:[^"\\]|\\.)*+"?'
+_COMMENT = re.compile(
+    rf"{_STRING}|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?P<end>\*/)?+)", re.DOTALL
 )
-_NUMBER = re.compile(r"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+")
-_WORDS = {"true": True, "false": False, "null": None}
+_TRAILING = re.compile(
+    rf"{_STRING}|[\[{{:,][ \t\r\n]*+,|(?P<comma>,)(?=[ \t\r\n]*+[}}\]])", re.DOTALL
+)
+_CONSTANT = re.compile(rf"{_STRING}|(?P<word>-?(?:NaN|Infinity))", re.DOTALL)
+_SPACES = " \t\r\n"
+_SPACE = re.compile(rf"[{_SPACES}]*+")
+
+
+def _as_written(number: str) -> tuple[str]:
+    return (number,)
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word!r} is not a value")
+
+
+_DECODER = json.JSONDecoder(parse_int=_as_written, parse_float=_as_written, parse_constant=_refuse)
 
 
 class JsoncError(Exception):
@@ -42,17 +47,11 @@ class JsoncError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A comment, a string, a scalar or a mark, and where it stands."""
+class Comment:
+    """A comment and where it stands."""
 
-    kind: str
     text: str
     start: int
-
-    @property
-    def end(self) -> int:
-        """Where the next character stands."""
-        return self.start + len(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,60 +76,91 @@ class Value:
     """A value and its position.
 
     Attributes:
+        document: the text that it is in.
         start: where it begins.
         end: where it ends.
         plain: what it means, with each number as a tuple of its text.
-        members: an object's members in order; `None` for any other value.
     """
 
+    document: JsonText
     start: int
     end: int
     plain: Any
-    members: tuple[JsonMember, ...] | None = None
+
+    @property
+    def members(self) -> list[JsonMember] | None:
+        """An object's members in order; `None` for any other value."""
+        return self.document.members_at(self.start) if isinstance(self.plain, dict) else None
 
     def named(self, key: str) -> list[JsonMember]:
         """Return the members with this key; a text may repeat a key."""
         return [member for member in self.members or () if member.key == key]
 
 
-@dataclass(frozen=True, slots=True)
 class JsonText:
     """A text and its meaning.
 
     Attributes:
         text: the text.
+        comments: its comments.
         root: its value; `None` if there is nothing but space and comments.
-        tokens: everything except space, comments included.
     """
 
-    text: str
-    root: Value | None
-    tokens: tuple[Token, ...]
+    def __init__(self, text: str) -> None:
+        """Read a text.
 
-    @property
-    def comments(self) -> list[Token]:
-        """Return its comments."""
-        return [token for token in self.tokens if token.kind == "comment"]
+        Raises:
+            JsoncError: it is not JSON, also with comments and trailing commas.
+        """
+        self.text: str = text
+        self.comments: list[Comment] = []
+        self.root: Value | None = None
+        # Comments and trailing commas become spaces, so that the rest is JSON in its old place.
+        self._bare = _COMMENT.sub(self._without_comment, text)
+        self._json = _TRAILING.sub(lambda match: " " if match["comma"] else match[0], self._bare)
+        start, end = self._skip(0), len(self._bare.rstrip(_SPACES))
+        if start >= end:
+            return
+        try:
+            self.root = Value(self, start, end, _DECODER.decode(self._json))
+        except json.JSONDecodeError as error:
+            reason = error.msg[:1].lower() + error.msg[1:]
+            reason = reason.removesuffix(" at").removesuffix(" starting")
+            raise JsoncError(f"line {error.lineno}, column {error.colno}: {reason}") from None
+        except ValueError as error:
+            words = (match for match in _CONSTANT.finditer(self._json) if match["word"])
+            raise JsoncError(f"{place(text, next(words).start())}: {error}") from None
+        except RecursionError:
+            raise JsoncError("it is nested too deeply") from None
+
+    def members_at(self, start: int) -> list[JsonMember]:
+        """Return the members of the object that begins here."""
+        members: list[JsonMember] = []
+        at = self._skip(start + 1)
+        while self._bare[at] != "}":
+            key, end = _DECODER.raw_decode(self._json, at)
+            begin = self._skip(self._skip(end) + 1)
+            plain, end = _DECODER.raw_decode(self._json, begin)
+            behind = self._skip(end)
+            comma = behind if self._bare[behind] == "," else None
+            members.append(JsonMember(key, at, Value(self, begin, end, plain), comma))
+            at = behind if comma is None else self._skip(behind + 1)
+        return members
 
     def end_before(self, place: int) -> int:
-        """Return where the last token before a position ends, or 0."""
-        return max((token.end for token in self.tokens if token.end <= place), default=0)
+        """Return where the last value, mark or comment before a position ends, or 0."""
+        return len(self.text[:place].rstrip(_SPACES))
 
+    def _without_comment(self, match: re.Match[str]) -> str:
+        comment = match["comment"]
+        if not comment or (comment[:2] == "/*" and not match["end"]):
+            return match[0]
+        self.comments.append(Comment(comment, match.start()))
+        return re.sub(r"[^\r\n]", " ", comment)
 
-def parse(text: str) -> JsonText:
-    """Read a text.
-
-    Raises:
-        JsoncError: it is not JSON, also with comments and trailing commas.
-    """
-    tokens = tuple(_tokens(text))
-    reader = _Reader(text, [token for token in tokens if token.kind != "comment"])
-    root = None
-    if reader.peek():
-        root = reader.value(0)
-        if reader.peek():
-            raise reader.error("there is more after the end")
-    return JsonText(text, root, tokens)
+    def _skip(self, at: int) -> int:
+        space = _SPACE.match(self._bare, at)
+        return space.end() if space else at
 
 
 def as_json(plain: Any) -> Any:
@@ -142,110 +172,10 @@ def as_json(plain: Any) -> Any:
     return json.loads(plain[0]) if isinstance(plain, tuple) else plain
 
 
-def _tokens(text: str) -> Iterator[Token]:
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise JsoncError(f"{place(text, at)}: {text[at]!r} cannot stand there")
-        if match.lastgroup != "space":
-            yield Token(match.lastgroup or "", match[0], at)
-        at = match.end()
-
-
 def place(text: str, at: int) -> str:
     """Return a position in words: `line 3, column 5`."""
     before = text[:at]
     return f"line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))}"
-
-
-class _Reader:
-    """Tokens without comments, read one by one."""
-
-    def __init__(self, text: str, tokens: list[Token]) -> None:
-        self._text = text
-        self._tokens = tokens
-        self._at = 0
-
-    def peek(self) -> str:
-        """Return the next token's text; empty at the end."""
-        return self._tokens[self._at].text if self._at < len(self._tokens) else ""
-
-    def next_token(self) -> Token:
-        """Consume and return the next token."""
-        if self._at == len(self._tokens):
-            raise self.error("it ends too early")
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def error(self, problem: str) -> JsoncError:
-        """Return an error at the next token."""
-        more = self._at < len(self._tokens)
-        at = self._tokens[self._at].start if more else len(self._text)
-        return JsoncError(f"{place(self._text, at)}: {problem}")
-
-    def value(self, depth: int) -> Value:
-        """Read the value that begins here."""
-        if depth > DEEPEST:
-            raise self.error("it is nested too deeply")
-        if self.peek() == "{":
-            return self._object(depth)
-        if self.peek() == "[":
-            return self._array(depth)
-        if self.peek() in {"}", "]", ",", ":"}:
-            raise self.error(f"a value is missing before {self.peek()!r}")
-        token = self.next_token()
-        plain = self._string(token) if token.kind == "string" else self._scalar(token)
-        return Value(token.start, token.end, plain)
-
-    def _string(self, token: Token) -> str:
-        try:
-            text: str = json.loads(token.text)
-        except ValueError:
-            self._at -= 1
-            raise self.error("there is a bad escape in this string") from None
-        return text
-
-    def _scalar(self, token: Token) -> Any:
-        if token.text in _WORDS:
-            return _WORDS[token.text]
-        if _NUMBER.fullmatch(token.text):
-            return (token.text,)
-        self._at -= 1
-        raise self.error(f"{token.text!r} is not a value")
-
-    def _object(self, depth: int) -> Value:
-        start = self.next_token().start
-        members: list[JsonMember] = []
-        while self.peek() != "}":
-            if members and members[-1].comma is None:
-                raise self.error("a comma is missing" if self.peek() else "it ends too early")
-            key = self.next_token()
-            if key.kind != "string":
-                self._at -= 1
-                raise self.error("a key in quotes is missing")
-            name = self._string(key)
-            if self.peek() != ":":
-                raise self.error("a colon is missing")
-            self.next_token()
-            value = self.value(depth + 1)
-            members.append(JsonMember(name, key.start, value, self._comma()))
-        plain = {member.key: member.value.plain for member in members}
-        return Value(start, self.next_token().end, plain, tuple(members))
-
-    def _array(self, depth: int) -> Value:
-        start = self.next_token().start
-        plain: list[Any] = []
-        comma: int | None = start
-        while self.peek() != "]":
-            if comma is None:
-                raise self.error("a comma is missing" if self.peek() else "it ends too early")
-            plain.append(self.value(depth + 1).plain)
-            comma = self._comma()
-        return Value(start, self.next_token().end, plain)
-
-    def _comma(self) -> int | None:
-        return self.next_token().start if self.peek() == "," else None
 
 
 _INDENT = re.compile(r"[ \t]*+")
@@ -288,7 +218,7 @@ def read(text: str, section: str) -> AgentSettings:
         SettingsError: it is not JSON with comments, or has no room for agents.
     """
     try:
-        document = parse(text)
+        document = JsonText(text)
     except JsoncError as error:
         raise SettingsError(f"it is not valid JSON ({error})") from None
     root = document.root
@@ -314,7 +244,7 @@ def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
     expected.setdefault(settings.section, {})
     expected[settings.section] = expected[settings.section] | {name: _as_read(entry)}
     if document.root is None:
-        gap = newline if document.tokens and not text.endswith(("\n", "\r")) else ""
+        gap = newline if document.comments and not text.endswith(("\n", "\r")) else ""
         whole = render({settings.section: {name: entry}}, "", "  ", newline)
         return _proved(f"{text}{gap}{whole}{newline}", expected)
     unit = _unit(document)
@@ -391,18 +321,14 @@ def _expected(settings: AgentSettings) -> dict[str, Any]:
 
 
 def _as_read(entry: Any) -> Any:
-    root = parse(json.dumps(entry)).root
+    root = JsonText(json.dumps(entry)).root
     return root.plain if root else None
 
 
 def _proved(text: str, expected: dict[str, Any]) -> str:
-    """Return the text if it has the intended meaning.
-
-    Raises:
-        SettingsError: It does not; this should never happen.
-    """
+    """Return the text if it has the intended meaning."""
     try:
-        root = parse(text).root
+        root = JsonText(text).root
     except JsoncError:
         root = None
     if root is None or root.plain != expected:
@@ -460,7 +386,10 @@ def _removed(document: JsonText, place: Value, key: str) -> str:
 
 def _glue(document: JsonText, start: int, end: int) -> str:
     """Return what must replace a removed stretch of text: a comment must end its line."""
-    ends_line = any(token.end == start and token.text.startswith("//") for token in document.tokens)
+    ends_line = any(
+        each.start + len(each.text) == start and each.text.startswith("//")
+        for each in document.comments
+    )
     after = document.text[end:]
     gap = after[: len(after) - len(after.lstrip())]
     return _newline(document.text) if ends_line and "\n" not in gap else ""

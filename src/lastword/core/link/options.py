@@ -7,12 +7,12 @@ offer refuses the rest (`lastword.inprocess.settings`).
 
 from __future__ import annotations
 
-from collections.abc import Callable  # noqa: TC003
+from collections.abc import Callable, Mapping  # noqa: TC003
 from datetime import (
     datetime,  # noqa: TC003
     tzinfo,  # noqa: TC003 - as above
 )
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -185,6 +185,15 @@ class LinkOptions(Options, frozen=True, kw_only=True):
     zone_of: Callable[[str], tzinfo | None] | None = None
     retry_bucket: RetryBucket | None = None
     answers_questions: bool = True
+
+    @classmethod
+    def of_values(cls, values: Mapping[str, Any], **shell: Any) -> LinkOptions:
+        """Return options from the values of the table's, by their keys, and what the shell adds."""
+        # Where the record is kept is for doors in process alone.
+        fields = {*cls.__struct_fields__} - {"record"}
+        return cls(
+            **{each.field: values[each.key] for each in OPTIONS if each.field in fields}, **shell
+        )
 
     def local_time(self) -> datetime | None:
         """Return the local time, if there is a clock for it."""

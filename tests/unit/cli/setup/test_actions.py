@@ -175,29 +175,36 @@ def mine(request: SetupRequest) -> Any:
         return json.load(file)["agent_servers"]["mine"]
 
 
+def write(request: SetupRequest) -> actions.SetupPlan:
+    """Put the entry in."""
+    plan = actions.write(request)
+    plan.carry_out()
+    return plan
+
+
 OURS: dict[str, Any] = {"command": "/old/lastword", "args": ["run", "--", "nowhere"]}
 
 
 def test_variables_that_the_user_gave_an_entry_stay_in_it(tmp_path: Path) -> None:
     request = settings(tmp_path, OURS | {"env": {"A_KEY": "sk-secret", "PATH": "/old"}})
-    outcome = actions.write(request)
+    outcome = write(request)
     assert mine(request)["env"] == {"A_KEY": "sk-secret", "PATH": "/bin"}
     assert "Its own variables stay: A_KEY." in outcome.notes
     assert outcome.action == "replaced"
     assert "sk-secret" not in repr(outcome)
-    assert actions.write(request).action == "unchanged"
+    assert write(request).action == "unchanged"
 
 
 def test_force_replaces_an_entry_with_its_variables(tmp_path: Path) -> None:
     request = settings(tmp_path, OURS | {"env": {"A_KEY": "sk-secret"}})
-    actions.write(dataclasses.replace(request, force=True))
+    write(dataclasses.replace(request, force=True))
     assert mine(request)["env"] == {"PATH": "/bin"}
 
 
 @pytest.mark.parametrize("env", [None, ["A_KEY"], {}])
 def test_an_entry_without_variables_of_its_own_gets_lastwords(tmp_path: Path, env: Any) -> None:
     request = settings(tmp_path, OURS | {"env": env})
-    outcome = actions.write(request)
+    outcome = write(request)
     assert mine(request)["env"] == {"PATH": "/bin"}
     assert not any("variables" in note for note in outcome.notes)
 
@@ -205,5 +212,5 @@ def test_an_entry_without_variables_of_its_own_gets_lastwords(tmp_path: Path, en
 def test_an_entry_that_is_no_object_is_left_as_it_is(tmp_path: Path) -> None:
     request = settings(tmp_path, "something else")
     with pytest.raises(SettingsError, match="does not run lastword"):
-        actions.write(request)
+        write(request)
     assert mine(request) == "something else"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.terminal_svg import CELL_PX, MARGIN_PX, THEMES, Theme, terminal_svg
 from lastword.cli.page import STYLES
-from lastword.cli.svg import CELL_PX, MARGIN_PX, THEMES, Theme, terminal_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 AA = 4.5
