@@ -26,6 +26,7 @@ from tests.unit.restart.crashing import Link, request
 LIMITED = classify({"error": {"message": "slow down"}, "status": 429})
 EMPTY = classify({"error": {"message": "insufficient_quota", "code": "insufficient_quota"}})
 RESET = classify(ConnectionResetError("Connection reset by peer"))
+REFUSED = classify({"error": {"message": "model not found"}, "status": 404})
 VAGUE = classify("something odd")
 
 JOURNAL, WIRE, STDERR = HintSource.JOURNAL, HintSource.WIRE, HintSource.STDERR
@@ -300,6 +301,16 @@ def test_text_and_a_cut_are_a_failure_unless_the_call_was_to_be_tried_again(
 ) -> None:
     wire = begun().agent(chunk("The answer is"))
     hint(wire, RESET, goes_on=goes_on).agent(result())
+    assert ("error" in wire.answers()[0]) is fails
+
+
+@pytest.mark.parametrize(("last", "fails"), [(chunk("Done."), False), (update(**TOOL), True)])
+def test_a_request_that_fails_after_an_answer_in_words_may_be_for_a_title(
+    last: Any, *, fails: bool
+) -> None:
+    wire = begun().agent(chunk("Hello."), update(**TOOL), last)
+    hint(wire, REFUSED, HintSource.OBSERVER, session_id=None, goes_on=False)
+    wire.agent(result()).time(wire.now + 5)
     assert ("error" in wire.answers()[0]) is fails
 
 
