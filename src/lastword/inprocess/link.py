@@ -239,11 +239,11 @@ class HandlerLink:
                 return
             now = self._moved()
             # What has been waited for until now is counted before it changes.
-            self._core.receive_silence(turn.requests.silence(0.0), now)
+            self._core.receive_silence(turn.requests.silence(None), now)
             self._hear(turn.note(report, now))
             for entry in turn.entries():
                 self._note_entry(entry)
-            self._core.receive_silence(turn.requests.silence(0.0), now)
+            self._core.receive_silence(turn.requests.silence(None), now)
         self._rearm()
 
     def _look_at_requests(self, *, at_once: bool) -> None:

@@ -42,7 +42,7 @@ class TurnRequests:
 
     def note(self, report: dict[str, Any], now: float) -> list[Hint]:
         """Take in a report; return what it says of failed requests."""
-        return self._named(self.requests.note(report, now, 0.0))
+        return self._named(self.requests.note(report, now))
 
     def look(self, now: float, *, at_once: bool) -> list[Hint]:
         """Return the refusals whose bodies have not come in time, or all of them `at_once`."""

@@ -16,7 +16,7 @@ import msgspec
 from lastword.core.classify import Verdict, classify, own_failure
 from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType
 from lastword.core.link.decision import PROVIDER_SILENT
-from lastword.core.link.evidence import Hint, HintSource
+from lastword.core.link.evidence import Hint, HintSource, TurnId
 from lastword.core.link.facts import Cause, SilenceCause
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Entry, Kind
@@ -49,6 +49,7 @@ class ProviderRequest(msgspec.Struct):
     """A request to a model.
 
     Attributes:
+        turn: the only turn that was open when it was sent, if there was one.
         host: where it was sent, with a port that is not the usual one.
         path: its path, without a query.
         began_at: when it was sent.
@@ -60,6 +61,7 @@ class ProviderRequest(msgspec.Struct):
         body: how a refusal begins, `None` if it has not come.
     """
 
+    turn: TurnId | None
     host: str
     path: str
     began_at: float
@@ -84,7 +86,7 @@ class ProviderRequest(msgspec.Struct):
 class ModelRequests:
     """An agent's requests to its model provider, as its runtime reports them."""
 
-    __slots__ = ("_ended_at", "_failed", "_open", "_over", "_refused", "runtimes")
+    __slots__ = ("_ended", "_failed", "_open", "_over", "_refused", "runtimes")
 
     def __init__(self) -> None:
         self.runtimes: dict[int, str] = {}
@@ -96,29 +98,29 @@ class ModelRequests:
         """The last that failed, until another one succeeds."""
         self._over: list[tuple[ProviderRequest, float, Verdict | None]] = []
         """Those that have ended and are not yet recorded, when they did, and why they failed."""
-        self._ended_at: float | None = None
-        """When the last one ended, `None` if there was none."""
+        self._ended: tuple[TurnId | None, float] | None = None
+        """The turn of the last one that ended, and when; `None` if there was none."""
 
     @property
     def due(self) -> float | None:
         """When a refusal is reported without its body."""
         return min((each.status_at + BODY_SECONDS for each in self._refused.values()), default=None)
 
-    def receive(self, line: bytes, now: float, turn_began_at: float) -> list[Hint]:
-        """Take in a report; return what it says of failed requests.
+    def receive(self, line: bytes, now: float, turn: TurnId | None = None) -> list[Hint]:
+        """Take in a report; return what it says of failed requests of this turn.
 
         Args:
             line: The report.
             now: When it came.
-            turn_began_at: When the last turn began: its requests are counted from 1.
+            turn: The only open turn: its requests are counted from 1.
         """
         try:
             report = msgspec.json.decode(line)
         except (msgspec.DecodeError, ValueError, RecursionError):
             return []
-        return self.note(report, now, turn_began_at) if isinstance(report, dict) else []
+        return self.note(report, now, turn) if isinstance(report, dict) else []
 
-    def note(self, report: dict[str, Any], now: float, turn_began_at: float) -> list[Hint]:
+    def note(self, report: dict[str, Any], now: float, turn: TurnId | None = None) -> list[Hint]:
         """Take in a report that is decoded, as `receive` does one that is not."""
         event, pid, number = (report.get(name) for name in ("event", "pid", "id"))
         if not isinstance(pid, int):
@@ -131,25 +133,25 @@ class ModelRequests:
         if not isinstance(number, int):
             return []
         if event == "request":
-            return list(self._begin((pid, number), report, now, turn_began_at))
+            return list(self._begin((pid, number), report, now, turn))
         key = (pid, number)
         if key in self._refused and event in {"body", "end", "error"}:
             request = self._refused.pop(key)
             request.body = _text(report.get("text")) or request.body
-            return self._fail(request, _verdict_of(request), request.status_at)
+            return self._fail(request, _verdict_of(request), request.status_at, turn)
         opened = self._open.get(key)
-        return [] if opened is None else self._note(key, opened, report, now)
+        return [] if opened is None else self._note(key, opened, report, now, turn)
 
     def _begin(
-        self, key: tuple[int, int], report: dict[str, Any], now: float, turn_began_at: float
+        self, key: tuple[int, int], report: dict[str, Any], now: float, turn: TurnId | None
     ) -> Iterator[Hint]:
         if report.get("model") is not True:
             return
         for each in list(self._refused):
             refused = self._refused.pop(each)
-            yield from self._fail(refused, _verdict_of(refused), refused.status_at)
+            yield from self._fail(refused, _verdict_of(refused), refused.status_at, turn)
         failed = self._failed
-        if failed is not None and failed.began_at < turn_began_at:
+        if failed is not None and failed.turn != turn:
             failed = self._failed = None
         path = _text(report.get("path")) or ""
         again = failed is not None and failed.path == path
@@ -157,6 +159,7 @@ class ModelRequests:
         if len(self._open) >= MAX_OPEN:
             del self._open[next(iter(self._open))]
         self._open[key] = ProviderRequest(
+            turn=turn,
             host=_text(report.get("host")) or "",
             path=path,
             began_at=now,
@@ -165,7 +168,12 @@ class ModelRequests:
         )
 
     def _note(
-        self, key: tuple[int, int], request: ProviderRequest, report: dict[str, Any], now: float
+        self,
+        key: tuple[int, int],
+        request: ProviderRequest,
+        report: dict[str, Any],
+        now: float,
+        turn: TurnId | None,
     ) -> list[Hint]:
         event, status = report.get("event"), report.get("status")
         request.last_at = now
@@ -178,18 +186,18 @@ class ModelRequests:
             elif report.get("ends") is False:
                 # How it goes on is not reported.
                 del self._open[key]
-                self._ended_at = self._failed = None
+                self._ended = self._failed = None
                 self._over.append((request, now, None))
         elif event == "end":
             del self._open[key]
-            self._ended_at, self._failed = now, None
+            self._ended, self._failed = (request.turn, now), None
             self._over.append((request, now, None))
         elif event == "error":
             del self._open[key]
-            verdict = _verdict_of_end(request, report, now)
+            verdict = _verdict_of_end(request, report, now, is_awaited=request.turn == turn)
             if verdict is not None:
-                return self._fail(request, verdict, now)
-            self._ended_at = now
+                return self._fail(request, verdict, now, turn)
+            self._ended = request.turn, now
             self._over.append((request, now, None))
         return []
 
@@ -197,16 +205,16 @@ class ModelRequests:
         """Return an entry for each request that has ended since the last call.
 
         Args:
-            turns: The open turns. Of several, nobody can tell whose a request was.
+            turns: The open turns: one that the request was not sent in is not named.
         """
         over, self._over = self._over, []
-        turn = turns[0] if len(turns) == 1 else None
+        turn, only = turns[0] if len(turns) == 1 else None, TurnId.of(turns)
         entries = [
             Entry(
                 kind=Kind.MODEL_REQUEST,
                 at_seconds=at,
-                session_id=None if turn is None else turn.session_id,
-                turn=None if turn is None else turn.number,
+                session_id=turn.session_id if turn and request.turn == only else None,
+                turn=turn.number if turn and request.turn == only else None,
                 facts={
                     "host": one_line(request.host)[:MAX_HOST_CHARS],
                     "status": request.status,
@@ -223,8 +231,8 @@ class ModelRequests:
                 del entry.facts[name]
         return entries
 
-    def look(self, now: float, *, at_once: bool = False) -> list[Hint]:
-        """Return the refusals whose bodies have not come in time, or all of them `at_once`."""
+    def look(self, now: float, turn: TurnId | None = None, *, at_once: bool = False) -> list[Hint]:
+        """Return this turn's refusals whose bodies have not come in time, or all `at_once`."""
         late = [
             key
             for key, each in self._refused.items()
@@ -233,32 +241,35 @@ class ModelRequests:
         hints: list[Hint] = []
         for key in late:
             request = self._refused.pop(key)
-            hints += self._fail(request, _verdict_of(request), request.status_at)
+            hints += self._fail(request, _verdict_of(request), request.status_at, turn)
         return hints
 
-    def silence(self, turn_began_at: float) -> SilenceCause | None:
+    def silence(self, turn: TurnId | None) -> SilenceCause | None:
         """Return why an agent is silent that has a request open; `None` if it has none."""
-        waits = [each for each in self._open.values() if each.began_at >= turn_began_at]
+        waits = [each for each in self._open.values() if each.turn == turn]
         if not waits:
             return None
         last = max(waits, key=lambda each: each.last_at)
         cause = Cause.PROVIDER if last.status is None else Cause.STREAM
         return SilenceCause(cause=cause, since=last.last_at, is_certain=True)
 
-    def idleness(self, turn_began_at: float, now: float) -> SilenceCause | None:
+    def idleness(self, turn: TurnId | None, now: float) -> SilenceCause | None:
         """Return that a silent agent has had no request open for long in a turn that had one."""
-        ended_at = self._ended_at
-        if self._open or self._refused or ended_at is None or ended_at < turn_began_at:
+        if self._open or self._refused or self._ended is None:
             return None
-        if now - ended_at < IDLE_SECONDS:
+        last, ended_at = self._ended
+        if last != turn or now - ended_at < IDLE_SECONDS:
             return None
         return SilenceCause(cause=Cause.IDLE, since=ended_at)
 
-    def _fail(self, request: ProviderRequest, verdict: Verdict, at: float) -> list[Hint]:
-        self._ended_at = at
+    def _fail(
+        self, request: ProviderRequest, verdict: Verdict, at: float, turn: TurnId | None
+    ) -> list[Hint]:
+        self._ended = request.turn, at
         self._over.append((request, at, verdict))
-        if any(each.status is not None for each in self._open.values()):
-            # The turn's own answer is on its way: this was a title's or a summary's.
+        if request.turn != turn or any(each.status is not None for each in self._open.values()):
+            # It was sent for an earlier turn; or this turn's own answer is on its way, and it was
+            # for a title or a summary.
             return []
         self._failed = request
         return [
@@ -284,12 +295,17 @@ def _verdict_of(request: ProviderRequest) -> Verdict:
     )
 
 
-def _verdict_of_end(request: ProviderRequest, report: dict[str, Any], now: float) -> Verdict | None:
-    """Return why a request ended without a whole answer, `None` if the agent wanted it to."""
+def _verdict_of_end(
+    request: ProviderRequest, report: dict[str, Any], now: float, *, is_awaited: bool
+) -> Verdict | None:
+    """Return why a request ended without a whole answer, `None` if the agent wanted it to.
+
+    It wants the end of one that is no longer awaited: its turn is over, or the user has cancelled.
+    """
     name, code = _text(report.get("name")), _text(report.get("code"))
     if name in _ENDED_BY_AGENT:
         in_vain = request.status is None and now - request.began_at >= GIVEN_UP_SECONDS
-        return own_failure(ErrorType.TIMEOUT, PROVIDER_SILENT) if in_vain else None
+        return own_failure(ErrorType.TIMEOUT, PROVIDER_SILENT) if is_awaited and in_vain else None
     phase = "connect" if request.status is None else "stream"
     verdict = classify({"exception_class": name or "", "code": code, "phase": phase})
     if verdict.type in UNDECIDED:

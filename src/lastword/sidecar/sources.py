@@ -13,6 +13,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from lastword.core.link.evidence import TurnId
 from lastword.core.timeline.entry import Kind
 from lastword.sidecar import late_modules
 
@@ -338,9 +339,8 @@ class Sources:
         silent = self._connection.silent_turns(now, seconds)
         if not silent:
             return
-        inside = self._requests if len(silent) == 1 else None
-        began_at = silent[0].began_at
-        if inside is not None and (cause := inside.silence(began_at)) is not None:
+        inside, turn = self._requests if len(silent) == 1 else None, TurnId.of(silent)
+        if inside is not None and (cause := inside.silence(turn)) is not None:
             self._connection.receive_silence(cause, now)
             return
         if self._silences is None:
@@ -355,7 +355,7 @@ class Sources:
         if start is not None and start.group and is_due:
             cause = self._silences.look(start.group, silent, now, port=start.port)
             if cause is None and inside is not None:
-                cause = inside.idleness(began_at, now)
+                cause = inside.idleness(turn, now)
             self._connection.receive_silence(cause, now)
 
     def _apply(self, hints: Sequence[Hint], now: float) -> None:
@@ -408,10 +408,9 @@ class Sources:
 
                 self._requests = ModelRequests()
             if self._requests is not None:
-                turns = self._connection.silent_turns(now, 0.0)
-                began_at = max((turn.began_at for turn in turns), default=0.0)
+                turn = TurnId.of(self._connection.silent_turns(now, 0.0))
                 for line in lines:
-                    self._apply(self._requests.receive(line, now, began_at), now)
+                    self._apply(self._requests.receive(line, now, turn), now)
                 self._look_at_requests(now, at_once=at_once)
                 self._wake_for_requests()
         except Exception as error:  # noqa: BLE001 - as in `look`
@@ -420,8 +419,9 @@ class Sources:
     def _look_at_requests(self, now: float, *, at_once: bool) -> None:
         if self._requests is None:
             return
-        self._apply(self._requests.look(now, at_once=at_once), now)
-        for entry in self._requests.entries(self._connection.silent_turns(now, 0.0)):
+        turns = self._connection.silent_turns(now, 0.0)
+        self._apply(self._requests.look(now, TurnId.of(turns), at_once=at_once), now)
+        for entry in self._requests.entries(turns):
             self._note_entry(entry)
 
     def _wake_for_requests(self) -> None:

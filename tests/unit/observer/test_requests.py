@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.taxonomy import Attribution, ErrorType
-from lastword.core.link.evidence import Hint, HintSource, SilentTurn
+from lastword.core.link.evidence import Hint, HintSource, SilentTurn, TurnId
 from lastword.core.link.facts import Cause
 from lastword.core.timeline.session_events import problems_of
 from lastword.observer.requests import MAX_OPEN, ModelRequests
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CHAT = "/v1/chat/completions"
 TURN = 100.0
+FIRST, SECOND = TurnId(1, 0), TurnId(2, 0)
 
 
 class Runtime:
@@ -26,14 +27,14 @@ class Runtime:
         self.requests = ModelRequests()
         self.hints: list[Hint] = []
         self.now = TURN
-        self.began_at = TURN
+        self.turn: TurnId | None = FIRST
 
     def report(self, event: str, number: int = 1, **members: Any) -> None:
         report = {"pid": 7, "event": event, "id": number, **members}
         self.line(json.dumps(report).encode())
 
     def line(self, line: bytes) -> None:
-        self.hints += self.requests.receive(line, self.now, self.began_at)
+        self.hints += self.requests.receive(line, self.now, self.turn)
 
     def request(self, number: int = 1, path: str = CHAT, **members: Any) -> None:
         members = {
@@ -51,7 +52,7 @@ class Runtime:
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
-        self.hints += self.requests.look(self.now)
+        self.hints += self.requests.look(self.now, self.turn)
 
     @property
     def types(self) -> list[ErrorType]:
@@ -121,7 +122,7 @@ def test_a_refusal_without_a_body_is_reported_before_the_agent_says_anything() -
     runtime = Runtime()
     runtime.request()
     runtime.report("status", status=503)
-    assert len(runtime.requests.look(runtime.now, at_once=True)) == 1
+    assert len(runtime.requests.look(runtime.now, FIRST, at_once=True)) == 1
 
 
 def test_tries_are_counted_until_one_succeeds() -> None:
@@ -138,9 +139,55 @@ def test_tries_are_counted_until_one_succeeds() -> None:
 def test_a_turn_counts_its_own_tries() -> None:
     runtime = Runtime()
     runtime.refuse(1, 503)
-    runtime.now = runtime.began_at = TURN + 60
+    runtime.turn = SECOND
     runtime.refuse(2, 503)
-    assert [hint.attempt for hint in runtime.hints] == [2, 2]
+    # So does a prompt that is sent again.
+    runtime.turn = TurnId(2, 1)
+    runtime.refuse(3, 503)
+    assert [hint.attempt for hint in runtime.hints] == [2, 2, 2]
+
+
+@every(
+    "report",
+    [
+        ("error", {"name": "TypeError", "code": "ECONNRESET"}),
+        ("error", {"name": "AbortError"}),
+        ("status", {"status": 429}),
+        ("body", {"text": "{}"}),
+    ],
+)
+def test_a_request_that_outlives_its_turn_says_nothing_of_the_next(
+    report: tuple[str, dict[str, Any]],
+) -> None:
+    runtime = Runtime()
+    runtime.request()
+    if report[0] == "body":
+        runtime.report("status", status=429)
+    runtime.now, runtime.turn = TURN + 60, SECOND
+    runtime.report(report[0], **report[1])
+    runtime.wait(60)
+    assert runtime.hints == []
+    (entry,) = runtime.requests.entries([SilentTurn("s", TURN, TURN, number=2)])
+    assert (entry.session_id, entry.turn) == (None, None)
+
+
+def test_the_users_cancel_is_no_failure_of_the_provider() -> None:
+    runtime = Runtime()
+    runtime.request()
+    runtime.now, runtime.turn = TURN + 60, None
+    runtime.report("error", name="AbortError")
+    (entry,) = runtime.requests.entries([])
+    assert "type" not in entry.facts
+
+
+def test_a_request_of_two_turns_at_once_is_evidence_of_neither() -> None:
+    runtime = Runtime()
+    runtime.turn = None
+    runtime.request()
+    runtime.turn = FIRST
+    runtime.report("status", status=429)
+    runtime.wait(1)
+    assert runtime.hints == []
 
 
 def test_another_request_after_a_failure_is_not_a_retry_of_it() -> None:
@@ -200,13 +247,13 @@ def test_a_request_to_something_else_proves_nothing() -> None:
     runtime.report("body", 1, text="down")
     runtime.wait(60)
     assert runtime.hints == []
-    assert runtime.requests.silence(TURN) is None
+    assert runtime.requests.silence(FIRST) is None
 
 
 def test_an_open_request_is_why_the_agent_is_silent() -> None:
     runtime = Runtime()
     runtime.request()
-    cause = runtime.requests.silence(TURN)
+    cause = runtime.requests.silence(FIRST)
     assert cause is not None
     assert (cause.cause, cause.since, cause.is_certain) == (Cause.PROVIDER, TURN, True)
 
@@ -217,7 +264,7 @@ def test_an_answer_that_stops_is_why_the_agent_is_silent() -> None:
     runtime.report("status", status=200)
     runtime.now += 5
     runtime.report("progress")
-    cause = runtime.requests.silence(TURN)
+    cause = runtime.requests.silence(FIRST)
     assert cause is not None
     assert (cause.cause, cause.since) == (Cause.STREAM, TURN + 5)
 
@@ -225,12 +272,12 @@ def test_an_answer_that_stops_is_why_the_agent_is_silent() -> None:
 def test_a_request_of_an_earlier_turn_is_not_why_this_one_is_silent() -> None:
     runtime = Runtime()
     runtime.request()
-    assert runtime.requests.silence(TURN + 1) is None
+    assert runtime.requests.silence(SECOND) is None
 
 
 def test_each_request_that_is_over_has_an_entry() -> None:
     runtime = Runtime()
-    turn = SilentTurn("s", TURN, TURN, number=3)
+    turn = SilentTurn("s", TURN, TURN, number=1)
     runtime.refuse(1, 429)
     runtime.request(2, host="api.example.com\u202e")
     runtime.now += 2
@@ -240,7 +287,7 @@ def test_each_request_that_is_over_has_an_entry() -> None:
     runtime.request(3)
     runtime.report("error", 3, name="TypeError", code="ECONNREFUSED")
     entries = runtime.requests.entries([turn])
-    assert [(entry.session_id, entry.turn) for entry in entries] == [("s", 3)] * 3
+    assert [(entry.session_id, entry.turn) for entry in entries] == [("s", 1)] * 3
     assert [problem for entry in entries for problem in problems_of(entry)] == []
     refused, answered, failed = (entry.facts for entry in entries)
     assert (refused["status"], refused["type"], refused["total_seconds"]) == (429, "rate_limit", 0)
@@ -260,17 +307,17 @@ def test_of_several_open_turns_none_has_the_request() -> None:
 
 def test_an_agent_that_asks_nothing_for_long_is_idle() -> None:
     runtime = Runtime()
-    assert runtime.requests.idleness(TURN, TURN + 60) is None
+    assert runtime.requests.idleness(FIRST, TURN + 60) is None
     runtime.request()
-    assert runtime.requests.idleness(TURN, TURN + 60) is None
+    assert runtime.requests.idleness(FIRST, TURN + 60) is None
     runtime.now += 5
     runtime.report("status", status=200)
     runtime.report("end")
-    assert runtime.requests.idleness(TURN, TURN + 24) is None
-    cause = runtime.requests.idleness(TURN, TURN + 25)
+    assert runtime.requests.idleness(FIRST, TURN + 24) is None
+    cause = runtime.requests.idleness(FIRST, TURN + 25)
     assert cause is not None
     assert (cause.cause, cause.since) == (Cause.IDLE, TURN + 5)
-    assert runtime.requests.idleness(TURN + 6, TURN + 60) is None
+    assert runtime.requests.idleness(SECOND, TURN + 60) is None
 
 
 def test_the_runtime_of_each_process_is_known() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum, IntEnum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,8 @@ from lastword.core.failure.taxonomy import UNDECIDED, AgentError, Attribution, E
 from lastword.core.link import late
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lastword.core.classify import Verdict
     from lastword.core.failure.ladder import SentError
     from lastword.core.failure.retry_policy import FailedAttempt
@@ -100,6 +102,7 @@ class SilentTurn(msgspec.Struct, frozen=True):
         answered: whether the agent has answered, and the answer waits for a look alone.
         unread: whether stderr has had what may be an error since the model last answered.
         number: its number in its session.
+        tries: how often its prompt had been sent and had failed.
     """
 
     session_id: str
@@ -108,6 +111,20 @@ class SilentTurn(msgspec.Struct, frozen=True):
     answered: bool = False
     unread: bool = False
     number: int | None = None
+    tries: int = 0
+
+
+class TurnId(NamedTuple):
+    """A turn by what never changes: its times move while the user is asked, or lastword stops."""
+
+    number: int
+    tries: int
+
+    @classmethod
+    def of(cls, turns: Sequence[SilentTurn]) -> TurnId | None:
+        """Return the only one of these; of several, nobody can tell whose something is."""
+        number = turns[0].number if len(turns) == 1 else None
+        return None if number is None else cls(number, turns[0].tries)
 
 
 # --- the evidence of one turn ---------------------------------------------------------------------

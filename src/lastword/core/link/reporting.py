@@ -558,4 +558,5 @@ def _silent_turn(link: Link, turn: Turn) -> SilentTurn:
         answered=answered,
         unread=answered and has_unread_error(link, turn),
         number=turn.number,
+        tries=len(turn.tried),
     )
