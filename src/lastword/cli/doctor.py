@@ -10,6 +10,7 @@ import msgspec
 
 from lastword.cli import envelope
 from lastword.cli.config.discovery import ConfigError, find
+from lastword.cli.config.rows import NO_ROWS
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, positive_seconds
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from lastword.kit.doctor.conversation import ConversationResult
     from lastword.quirks.journals import JournalRow
 
 DESCRIPTION = """\
@@ -72,6 +72,9 @@ arguments, 130 after Ctrl-C.
 TIMEOUT_SECONDS = 30.0
 INTERRUPTED_STATUS = 130
 NOTIFY = "LASTWORD_NOTIFY"
+_USUAL = {"evidence": "auto", "fallback": "auto", "spend_limit": ""}
+"""The options of `lastword run` that are examined, with what they are if it cannot read any."""
+
 MARKS = {Health.OK: "ok", Health.NOTE: "note", Health.PROBLEM: "PROBLEM"}
 STEP_COLUMNS, MARK_COLUMNS = 14, 9
 TAIL_LINES = 6
@@ -162,13 +165,15 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     own = (*paths.VARIABLES, FROM_FILE_VARIABLE, URL_VARIABLE)
     variables = [*(option.variable for option in OPTIONS), *own]
     findings = surroundings.examine(os.environ, _complaint, variables)
-    findings += _configuration()
-    findings += _notifications()
+    about, own_journals = _configuration()
+    findings += about
+    about, values = _options()
+    findings += about
     findings += command.examine(agent[0], os.environ)
     if findings[-1].verdict is Health.PROBLEM and findings[-1].step == command.STEP:
         return Report(agent, findings, [])
     speaks_v2 = False
-    observer = _observer(agent)
+    observer = _observer(AgentStart(agent, values["evidence"]))
     try:
         result = converse(
             agent,
@@ -188,58 +193,55 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
         if observer is not None:
             observer.close()
     findings.append(_versions(speaks_v2=speaks_v2))
-    findings += _sources(agent, result, runtimes)
-    limit = _option("spend_limit")
-    if limit not in {"", "auto"}:
-        findings.append(diagnosis.costs(limit))
-    rows = clients.table(chosen.client, option=_option("fallback"), speaks_v2=speaks_v2)
+    rows_of_journals = journals.rows_of(diagnosis.agent_name(result), own_journals, agent)
+    findings += _sources(AgentStart(agent, values["evidence"]), rows_of_journals, runtimes)
+    if values["spend_limit"]:
+        findings.append(diagnosis.costs(values["spend_limit"]))
+    rows = clients.table(chosen.client, option=values["fallback"], speaks_v2=speaks_v2)
     findings.append(diagnosis.overnight(result, agent))
     if chosen.client:
         findings += [diagnosis.shown_by(row) for row in rows]
     return Report(agent, findings, rows)
 
 
-def _configuration() -> list[Observation]:
+def _configuration() -> tuple[list[Observation], tuple[JournalRow, ...]]:
+    """Examine the configuration files; return the user's journals, too."""
     places = find((), os.environ)
     if not places.present:
-        return []
+        return [], ()
     try:
         files = load(places, ("run", "record"))
     except ConfigError as error:
         do = "Correct it: until then `lastword run` does not start the agent"
-        return [problem("configuration", f"{error}.", do)]
+        return [problem("configuration", f"{error}.", do)], ()
     findings = [note("configuration", f"{warning}.") for warning in files.warnings]
+    rows = NO_ROWS
     try:
-        files.rows()
+        rows = files.rows()
     except ConfigError as error:
         findings.append(note("configuration", f"Your own rows are ignored: {error}."))
     if files.documents:
         paths_read = " and ".join(document.path for document in files.documents.values())
         findings.append(ok("configuration", f"{paths_read}: `lastword config` shows what it sets."))
-    return findings
+    return findings, rows.journals
 
 
-def _notifications() -> list[Observation]:
+def _options() -> tuple[list[Observation], dict[str, str]]:
+    """Examine what is notified; return the values of other options, too."""
     try:
         values = parse(["--", "agent"]).values
     except UsageError as error:
         do = "Correct it: until then `lastword run` does not start the agent"
-        return [problem("notifications", f"{error}.", do)] if os.environ.get(NOTIFY) else []
+        findings = [problem("notifications", f"{error}.", do)] if os.environ.get(NOTIFY) else []
+        return findings, _USUAL
+    used = {key: str(values.get(key, usual)) for key, usual in _USUAL.items()}
     if not values.get("notify"):
-        return []
+        return [], used
     settings = settings_of(values)
     target = target_of(settings).target
     what = ", ".join(settings.events)
     sentence = f"Notifications ({what}) go to {target.place}, in the form of {settings.form}."
-    return [ok("notifications", sentence, place=target.place, form=settings.form)]
-
-
-def _own_journals() -> tuple[JournalRow, ...]:
-    """Return the journals of the user's file; none if it cannot be used."""
-    try:
-        return load(find((), os.environ, project=False), ()).rows().journals
-    except ConfigError:
-        return ()
+    return [ok("notifications", sentence, place=target.place, form=settings.form)], used
 
 
 def _complaint(variable: str, value: str) -> str | None:
@@ -253,17 +255,9 @@ def _complaint(variable: str, value: str) -> str | None:
     return None
 
 
-def _option(key: str) -> str:
-    """Return the environment's value of an option that is `auto` by default."""
-    try:
-        return str(parse(["--", "agent"]).values.get(key, "auto"))
-    except UsageError:
-        return "auto"
-
-
-def _observer(agent: list[str]) -> ObserverPipe | None:
+def _observer(start: AgentStart) -> ObserverPipe | None:
     """Return what the agent's runtime reports to, if `lastword run` would have it report."""
-    if not AgentStart(agent, _option("evidence")).may_have_observer:
+    if not start.may_have_observer:
         return None
     try:
         return ObserverPipe()
@@ -279,23 +273,19 @@ def _runtimes(observer: ObserverPipe) -> list[str]:
 
 
 def _sources(
-    agent: list[str], result: ConversationResult, runtimes: list[str] | None
+    start: AgentStart, rows_of_journals: list[JournalRow], runtimes: list[str] | None
 ) -> list[Observation]:
-    """Check the sources that `lastword run` would read besides this agent's pipes.
+    """Check the sources that `lastword run` would read besides the agent's pipes.
 
     Args:
-        agent: The agent's command.
-        result: What it has answered.
+        start: The agent's start.
+        rows_of_journals: The journals that it may keep.
         runtimes: The runtimes that have reported; `None` if none was asked to.
     """
-    evidence = _option("evidence")
-    if evidence == "wire":
+    if start.evidence == "wire":
         return [diagnosis.no_sources_read()]
-    start = AgentStart(agent, evidence)
     observations = [] if runtimes is None else [diagnosis.runtime_source(runtimes)]
-    for rows in journals.by_file(
-        journals.rows_of(diagnosis.agent_name(result), _own_journals(), agent)
-    ):
+    for rows in journals.by_file(rows_of_journals):
         begins = rows[0].path.partition("*")[0].partition("{")[0].rstrip("/")
         place = os.path.join(journals.folder_of(rows[0], os.environ), begins)
         in_time = all(row.in_time for row in rows)

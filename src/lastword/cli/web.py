@@ -298,15 +298,12 @@ class _Request(BaseHTTPRequestHandler):
             return
         try:
             answer = self._read(path, query)
-        except StoreError as error:
-            self._send_json({"error": f"{error}."}, HTTPStatus.SERVICE_UNAVAILABLE)
-            return
-        except OSError as error:
-            reason = (error.strerror or "failed").lower()
-            self._send_json(
-                {"error": f"The file of frames cannot be read: {reason}."},
-                HTTPStatus.SERVICE_UNAVAILABLE,
-            )
+        except (StoreError, OSError) as error:
+            text = str(error)
+            if isinstance(error, OSError):
+                reason = (error.strerror or "failed").lower()
+                text = f"The file of frames cannot be read: {reason}"
+            self._send_json({"error": f"{text}."}, HTTPStatus.SERVICE_UNAVAILABLE)
             return
         if answer is None:
             missing = "There is no such session in the record; it may have been cleared."

@@ -16,6 +16,7 @@ from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
     from lastword.cli.config.discovery import Places
     from lastword.cli.config.settings import FileSettings
@@ -85,7 +86,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     rest = list(arguments)
     while rest and rest[0] != "--":
         if not rest[0].startswith("-"):
-            raise UsageError(_without_dashes(arguments))
+            raise UsageError(_sentences().without_dashes(PROG, arguments, _value_flags()))
         _read_option(rest, values)
     secret = str(values["report_secret_file"])
     if secret and not os.access(os.path.expanduser(secret), os.R_OK):
@@ -99,7 +100,8 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
         )
     command = _command(rest)
     if command[0].partition("=")[0] in _BY_FLAG:
-        raise UsageError(_behind_dashes(arguments))
+        own = arguments[: list(arguments).index("--")]
+        raise UsageError(_sentences().behind_dashes(PROG, own, command, _value_flags()))
     return RunOptions(values, command, files)
 
 
@@ -120,7 +122,9 @@ def _command(arguments: Sequence[str]) -> list[str]:
     command = list(arguments[arguments.index("--") + 1 :])
     if not command or not command[0]:
         raise UsageError("there is no command after --; for example: lastword run -- opencode acp")
-    return _meant_words(command) if len(command) == 1 and " " in command[0] else command
+    if len(command) == 1 and " " in command[0]:
+        return [*_sentences().meant_words(command)]
+    return command
 
 
 def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
@@ -128,7 +132,8 @@ def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
     flag, has_value, text = word.partition("=")
     option = _BY_FLAG.get(flag)
     if option is None:
-        raise UsageError(_no_option(flag))
+        flags = [*_BY_FLAG, "--help"]
+        raise UsageError(_sentences().no_such("option", flag, flags, f"{PROG} --help"))
     if option.kind == "flag":
         values[option.key] = _value(option, text, flag) if has_value else True
         return
@@ -147,7 +152,7 @@ def _value(option: Option, text: str, where: str) -> float | str:
         # The text may contain a password.
         raise UsageError(f"{where} is not an address that can be used: it takes {option.expects}")
     if value is None and option.words:
-        raise UsageError(_no_word(where, text, option.words))
+        raise UsageError(_sentences().wrong_choice(where, text, option.words))
     if value is None:
         raise UsageError(f"{where} cannot be {text!r}: it takes {option.expects}")
     return value
@@ -174,41 +179,14 @@ def _files(places: Places) -> FileSettings:
         raise UsageError(str(error)) from error
 
 
-# The imports below are for errors: nothing is started, so nobody waits.
+def _sentences() -> ModuleType:
+    # Loaded for an error: nothing is started, so nobody waits.
+    from lastword.cli import words  # noqa: PLC0415
 
-
-def _no_option(flag: str) -> str:
-    from lastword.cli.words import no_such  # noqa: PLC0415
-
-    return no_such("option", flag, [*_BY_FLAG, "--help"], f"{PROG} --help")
-
-
-def _no_word(where: str, text: str, words: Sequence[str]) -> str:
-    from lastword.cli.words import wrong_choice  # noqa: PLC0415
-
-    return wrong_choice(where, text, words)
-
-
-def _meant_words(command: Sequence[str]) -> list[str]:
-    from lastword.cli.words import meant_words  # noqa: PLC0415
-
-    return meant_words(command)
+    return words
 
 
 def _value_flags() -> dict[str, bool]:
     return {
         flag: option.kind != "flag" and option.implied is None for flag, option in _BY_FLAG.items()
     }
-
-
-def _without_dashes(arguments: Sequence[str]) -> str:
-    from lastword.cli.words import without_dashes  # noqa: PLC0415
-
-    return without_dashes(PROG, arguments, _value_flags())
-
-
-def _behind_dashes(arguments: Sequence[str]) -> str:
-    from lastword.cli.words import behind_dashes  # noqa: PLC0415
-
-    at = list(arguments).index("--")
-    return behind_dashes(PROG, arguments[:at], arguments[at + 1 :], _value_flags())
