@@ -208,7 +208,7 @@ def parser() -> CommandParser:
     rungs = (AUTO, *(rung.value for rung in Rung))
     add(
         "--fallback",
-        type=_todays_name,
+        type=lambda rung: RUNG_ALIASES.get(rung, rung),
         choices=rungs,
         help=f"how failures reach the client ({', '.join(rungs)}; default: {AUTO}, which depends "
         "on what the client says it supports)",
@@ -221,10 +221,6 @@ def parser() -> CommandParser:
     show("--script", action="store_true", help="print the scenario as a scenario file, to edit")
     show("--json", action="store_true", help="with --list or --rungs: print JSON")
     return made
-
-
-def _todays_name(rung: str) -> str:
-    return RUNG_ALIASES.get(rung, rung)
 
 
 def _refused(problem: str, see: str = "--list") -> int:

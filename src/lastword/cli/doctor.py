@@ -109,7 +109,8 @@ def main(arguments: Sequence[str]) -> int:
         return _refused(
             "the agent's command is missing; for example: lastword doctor -- opencode acp"
         )
-    if chosen.client and (meant := _meant(chosen.client)):
+    unknown = chosen.client and chosen.client.lower() not in clients.CLIENTS
+    if unknown and (meant := nearest(chosen.client, clients.CLIENTS)):
         return _refused(
             f"no client is known as {shown(chosen.client)}. Did you mean {meant}? `lastword doctor "
             "--help` lists them all"
@@ -149,11 +150,6 @@ def parser() -> CommandParser:
     )
     made.add_argument("--json", action="store_true", help="print the findings as JSON")
     return made
-
-
-def _meant(client: str) -> str:
-    """Return the known client whose name was misspelled, if any."""
-    return "" if client.lower() in clients.CLIENTS else nearest(client, clients.CLIENTS)
 
 
 def _refused(problem: str) -> int:

@@ -111,7 +111,10 @@ def _parts(
     yield "</div>\n"
     text = msgspec.json.format(encoded(manifest)).decode()
     yield _MANIFEST.format(manifest=html.escape(text))
-    yield _DATA.format(data=_within_script({"summary": summary, "events": events}), script=script)
+    data = encoded({"summary": summary, "events": events}).decode()
+    # Nothing in it ends the script or begins a comment.
+    data = data.replace("<", "\\u003c").replace(">", "\\u003e")
+    yield _DATA.format(data=data, script=script)
 
 
 def _about(
@@ -120,15 +123,21 @@ def _about(
     run = manifest["runs"][-1]
     sides = [run["agent"] or run["program"], run["agent_version"]]
     sides += ["in", run["client"], run["client_version"]] if run["client"] else []
+    recorded_by = f"lastword {run['lastword_version']}, Python {run['python_version']}"
+    recorded_by += f", {run['platform']}"
+    counts = manifest["counts"]
+    turns = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts["turns"].items())
+    count = sum(counts["entries"].values())
+    left_out = "" if count == len(entries) else f", of which the latest {len(entries)} are here"
     rows = [
         ("Agent", " ".join(filter(None, sides))),
         ("From", moment(began_epoch_ms) if entries else manifest["runs"][0]["started_at"]),
         ("To", moment(entries[-1][1].at_epoch_ms) if entries else run["last_at"]),
-        ("Turns", _counts(manifest["counts"]["turns"])),
-        ("Entries", _entries(sum(manifest["counts"]["entries"].values()), len(entries))),
+        ("Turns", turns),
+        ("Entries", f"{count}{left_out}"),
         ("Taken out when recorded", by_rule(manifest["redactions"]["when_recorded"]) or "nothing"),
         ("Taken out when exported", by_rule(manifest["redactions"]["when_exported"]) or "nothing"),
-        ("Recorded by", _recorded_by(run)),
+        ("Recorded by", recorded_by),
         ("Made by", manifest["made_by"]),
     ]
     yield '<dl class="facts">\n'
@@ -136,10 +145,6 @@ def _about(
         if value:
             yield f"<div><dt>{name}</dt><dd><bdi>{_plain(value)}</bdi></dd></div>\n"
     yield '</dl>\n<p class="buttons" id="copies"></p>\n'
-
-
-def _recorded_by(run: dict[str, Any]) -> str:
-    return f"lastword {run['lastword_version']}, Python {run['python_version']}, {run['platform']}"
 
 
 def _failures(entries: Sequence[_Numbered]) -> Iterator[str]:
@@ -204,21 +209,8 @@ def _anchor(incident: str) -> str:
     return html.escape(f"incident={quote(incident, safe='')}")
 
 
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
-
-
-def _entries(count: int, shown: int) -> str:
-    return str(count) if count == shown else f"{count}, of which the latest {shown} are here"
-
-
 def _plain(text: str) -> str:
     return html.escape(one_line(text))
-
-
-def _within_script(value: object) -> str:
-    """Return JSON in which nothing ends a script or begins a comment."""
-    return encoded(value).decode().replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _hash(text: str) -> str:

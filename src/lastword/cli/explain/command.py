@@ -262,14 +262,12 @@ def _names_error(word: str | None) -> bool:
 def _signal(name: str | None) -> int | None:
     if name is None:
         return None
-    number = signal_number(name if name.lstrip("-").isdigit() else f"SIG{_bare(name)}")
+    number = signal_number(
+        name if name.lstrip("-").isdigit() else f"SIG{name.upper().removeprefix('SIG')}"
+    )
     if number is None or not 0 < abs(number) < 65:  # noqa: PLR2004 - Linux has 64 signals
         raise UnusableInputError(f"there is no signal {name!r}; say SIGKILL or 9, for example")
     return abs(number)
-
-
-def _bare(name: str) -> str:
-    return name.upper().removeprefix("SIG")
 
 
 def _headers(lines: list[str]) -> dict[str, str]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from lastword.cli.gateway.arguments import add_setting
 from lastword.cli.parser import CommandParser, seconds
 from lastword.cli.record_access import add_record_option, port
-from lastword.cli.run.options import RunOptions, UsageError, parse
+from lastword.cli.run.options import RunOptions, UsageError, parse, value_flags
 from lastword.cli.words import nearest
-from lastword.core.link.option_table import BY_KEY, Option
+from lastword.core.link.option_table import BY_KEY
 from lastword.core.link.option_table import OPTIONS as RUN_OPTIONS
 from lastword.gateway.front.tokens import TOKEN_SECONDS
 from lastword.gateway.settings.fleet import node_name
@@ -205,9 +205,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
     made = parser()
     if arguments and "--" not in arguments and (meant := nearest(arguments[0], WORDS)):
         raise UsageError(f"did you mean `lastword gateway {meant}`? Only options come before --")
-    own, agent = made.split(
-        arguments, {f"--{option.name}": _has_value(option) for option in RUN_OPTIONS}
-    )
+    own, agent = made.split(arguments, value_flags())
     configured = files.words("gateway", own) if files is not None else []
     from_environment = [
         f"--{option.name}={value}"
@@ -223,6 +221,9 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
         raise UsageError("--frames is an option of `lastword run`; leave it out")
     if not os.path.isdir(chosen.root):
         raise UsageError(f"--root cannot be {chosen.root!r}: that is not a folder")
+    # Paths are meant from this folder, not from the sessions' folders.
+    program = run.command[0]
+    program = os.path.abspath(program) if os.sep in program else program
     values = {
         name: option.read(getattr(chosen, option.key))
         if option.words
@@ -238,7 +239,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
             "root": os.path.realpath(chosen.root),
             "state_folder": _state_folder(run),
             "record_folder": _record_folder(run),
-            "command": [_program_from_here(run.command[0]), *run.command[1:]],
+            "command": [program, *run.command[1:]],
             "options": [*rest, *_record_from_here(run), *_files_from_here(run)],
             "report": _report(run, rest),
         }
@@ -262,15 +263,6 @@ def _fleet(chosen: argparse.Namespace) -> dict[str, str]:
         **{name: os.path.abspath(path) if path else "" for name, path in paths.items()},
         "fleet.node": chosen.fleet_node or node_name(socket.gethostname()),
     }
-
-
-def _has_value(option: Option) -> bool:
-    return option.kind != "flag" and option.implied is None
-
-
-def _program_from_here(program: str) -> str:
-    """Resolve a program's path against this folder, not the sessions' folder."""
-    return os.path.abspath(program) if os.sep in program else program
 
 
 def _record_folder(run: RunOptions) -> str:

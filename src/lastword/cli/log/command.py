@@ -381,7 +381,7 @@ def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
         show_legend(page, shown)
         page.line("`lastword log 1` opens the first of these, `lastword log 2` the second.", "dim")
     else:
-        page.line("No turn is recorded" + _since(options), "dim")
+        page.line("No turn is recorded" + (" in this time." if since else " yet."), "dim")
     if left_out:
         are = "is" if left_out == 1 else "are"
         page.line(
@@ -426,7 +426,3 @@ def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
     announced = [(each.at_seconds, number_of(each.facts.get("wait_seconds"))) for each in retries]
     until = turn.ended_seconds if turn.ended_seconds is not None else announced[-1][0]
     return tuple(waits_that_passed(announced, until))
-
-
-def _since(options: argparse.Namespace) -> str:
-    return " in this time." if options.since else " yet."

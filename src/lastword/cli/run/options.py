@@ -86,7 +86,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     rest = list(arguments)
     while rest and rest[0] != "--":
         if not rest[0].startswith("-"):
-            raise UsageError(_sentences().without_dashes(PROG, arguments, _value_flags()))
+            raise UsageError(_sentences().without_dashes(PROG, arguments, value_flags()))
         _read_option(rest, values)
     secret = str(values["report_secret_file"])
     if secret and not os.access(os.path.expanduser(secret), os.R_OK):
@@ -101,7 +101,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     command = _command(rest)
     if command[0].partition("=")[0] in _BY_FLAG:
         own = arguments[: list(arguments).index("--")]
-        raise UsageError(_sentences().behind_dashes(PROG, own, command, _value_flags()))
+        raise UsageError(_sentences().behind_dashes(PROG, own, command, value_flags()))
     return RunOptions(values, command, files)
 
 
@@ -186,7 +186,8 @@ def _sentences() -> ModuleType:
     return words
 
 
-def _value_flags() -> dict[str, bool]:
+def value_flags() -> dict[str, bool]:
+    """Return each option, and whether its value is the next word."""
     return {
         flag: option.kind != "flag" and option.implied is None for flag, option in _BY_FLAG.items()
     }
