@@ -59,6 +59,7 @@ def match_lines(pattern: str, lines: Sequence[str]) -> Generator[None, None, lis
                     stderr=subprocess.DEVNULL,
                     encoding="ascii",
                     check=False,
+                    creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # on Windows
                 )
             )
 
