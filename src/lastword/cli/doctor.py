@@ -264,7 +264,7 @@ def _observer(start: AgentStart) -> ObserverPipe | None:
 def _runtimes(observer: ObserverPipe) -> list[str]:
     requests = ModelRequests()
     for line in observer.read():
-        requests.receive(line, 0.0, 0.0)
+        requests.receive(line, 0.0)
     return list(requests.runtimes.values())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -21,6 +21,7 @@ from lastword.core.classify import (
 from lastword.core.failure.phrases import (
     counted,
     duration,
+    moment_of,
     plain_duration,
     plain_moment,
     short_duration,
@@ -347,3 +348,22 @@ def test_a_duration_takes_few_characters(seconds: float | None, words: str) -> N
 )  # fmt: skip
 def test_a_number_agrees_with_what_it_counts(count: int, word: str, words: str) -> None:
     assert counted(count, word) == words
+
+
+@every(
+    ("exit_code", "stderr", "advice"),
+    [
+        (1, "Traceback (most recent call last):\nValueError: x", "Report it if it happens again."),
+        (3, "", "Check the details if it happens again."),
+    ],
+)
+def test_an_agent_that_is_started_again_after_a_crash_needs_less(
+    exit_code: int, stderr: str, advice: str
+) -> None:
+    verdict = classify_exit(exit_code=exit_code, stderr_tail=stderr)
+    assert words_for(verdict, restarts=True).message.endswith(advice)
+
+
+def test_a_moment_out_of_range_is_the_earliest() -> None:
+    assert moment_of(1_700_000_000_000, UTC).isoformat() == "2023-11-14T22:13:20+00:00"
+    assert moment_of(1e20, UTC) == moment_of(0, UTC)

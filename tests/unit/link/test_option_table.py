@@ -9,7 +9,7 @@ import pytest
 from lastword.core.failure.ladder import AUTO, Rung
 from lastword.core.failure.option_values import RUNG_ALIASES, earlier_names
 from lastword.core.link.option_table import BY_KEY, MIB, OPTIONS
-from lastword.core.link.options import LIMITS, WORDS, Options
+from lastword.core.link.options import LIMITS, WORDS, LinkOptions, Options
 from tests.kit.places import PROTOCOL
 from tests.kit.rows import every
 
@@ -93,3 +93,13 @@ def test_what_is_no_rung_and_was_none_is_refused(value: object) -> None:
         Options(fallback=value)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="is not a valid Rung"):
         Rung(value)
+
+
+def test_the_values_of_the_command_line_are_a_links_options() -> None:
+    values = {option.key: option.default for option in OPTIONS}
+    made = LinkOptions.of_values(values | {"idle_timeout": 7.0}, implementation="x")
+    assert (made.idle_timeout_seconds, made.implementation, made.record) == (
+        7.0,
+        "x",
+        Options().record,
+    )

@@ -45,8 +45,13 @@ def made(monkeypatch: pytest.MonkeyPatch, *, cost: float, steps: int = STEPS) ->
         module.late_modules.LateModules, "loaded", lambda which: loads.append(which) or True
     )
     turn = SimpleNamespace(
-        **{"session_id": "s", "began_at": 100.0, "silent_since": 100.0, "answered": False},
-        **{"unread": False, "number": 1, "tries": 0},
+        session_id="s",
+        began_at=100.0,
+        silent_since=100.0,
+        answered=False,
+        unread=False,
+        number=1,
+        tries=0,
     )
     connection = SimpleNamespace(
         expects_hints=lambda **_: None,
