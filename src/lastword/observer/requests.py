@@ -36,6 +36,9 @@ BODY_SECONDS = 0.3
 IDLE_SECONDS = 20.0
 """An agent that has asked nothing for this long is not between two requests."""
 
+STREAM_SECONDS = 30.0
+"""An answer of which nothing has come for this long may have had an end that was not reported."""
+
 GIVEN_UP_SECONDS = 10.0
 """An agent that ends an unanswered request after this long has waited in vain."""
 
@@ -86,7 +89,7 @@ class ProviderRequest(msgspec.Struct):
 class ModelRequests:
     """An agent's requests to its model provider, as its runtime reports them."""
 
-    __slots__ = ("_ended", "_failed", "_open", "_over", "_refused", "runtimes")
+    __slots__ = ("_began_at", "_ended", "_failed", "_open", "_over", "_refused", "runtimes")
 
     def __init__(self) -> None:
         self.runtimes: dict[int, str] = {}
@@ -94,6 +97,8 @@ class ModelRequests:
         self._open: dict[tuple[int, int], ProviderRequest] = {}
         self._refused: dict[tuple[int, int], ProviderRequest] = {}
         """Those whose refusal may still get a body."""
+        self._began_at = 0.0
+        """When the last one was sent."""
         self._failed: ProviderRequest | None = None
         """The last that failed, until another one succeeds."""
         self._over: list[tuple[ProviderRequest, float, Verdict | None]] = []
@@ -158,6 +163,7 @@ class ModelRequests:
         attempt = failed.attempt + 1 if failed is not None and again else 1
         if len(self._open) >= MAX_OPEN:
             del self._open[next(iter(self._open))]
+        self._began_at = now
         self._open[key] = ProviderRequest(
             turn=turn,
             host=_text(report.get("host")) or "",
@@ -246,7 +252,12 @@ class ModelRequests:
 
     def silence(self, turn: TurnId | None) -> SilenceCause | None:
         """Return why an agent is silent that has a request open; `None` if it has none."""
-        waits = [each for each in self._open.values() if each.turn == turn]
+        # Of an answer that has not gone on since, whoever asks again has had enough.
+        waits = [
+            each
+            for each in self._open.values()
+            if each.turn == turn and (each.status is None or each.last_at >= self._began_at)
+        ]
         if not waits:
             return None
         last = max(waits, key=lambda each: each.last_at)
@@ -267,7 +278,10 @@ class ModelRequests:
     ) -> list[Hint]:
         self._ended = request.turn, at
         self._over.append((request, at, verdict))
-        if request.turn != turn or any(each.status is not None for each in self._open.values()):
+        if request.turn != turn or any(
+            each.turn == turn and each.status is not None and at < each.last_at + STREAM_SECONDS
+            for each in self._open.values()
+        ):
             # It was sent for an earlier turn; or this turn's own answer is on its way, and it was
             # for a title or a summary.
             return []

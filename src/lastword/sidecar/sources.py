@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.core.link.evidence import TurnId
+from lastword.core.link.facts import Cause
 from lastword.core.timeline.entry import Kind
 from lastword.sidecar import late_modules
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from lastword.core.link.effects import Effect
     from lastword.core.link.evidence import Hint, SilentTurn
+    from lastword.core.link.facts import SilenceCause
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
     from lastword.observer.requests import ModelRequests
@@ -110,6 +112,7 @@ class Sources:
         "_console",
         "_events",
         "_failures",
+        "_has_request_open",
         "_is_fresh",
         "_journals",
         "_looking",
@@ -122,6 +125,7 @@ class Sources:
         "_silences",
         "_start",
         "_timer_spent",
+        "_tree_cause",
         "due",
     )
 
@@ -149,6 +153,10 @@ class Sources:
         self._requests: ModelRequests | None = None
         """What the agent's runtime has reported, once it has."""
         self._silences: SilenceLooks | None = None
+        self._tree_cause: SilenceCause | None = None
+        """What the last look at the agent's processes has shown."""
+        self._has_request_open = False
+        """Whether the last look found that the turn waited for one."""
         self._failures = late_modules.LateModules(late_modules.FAILURE)
         self._connections: dict[int, int] = {}
         """How often each agent's stream was requested, by its port."""
@@ -339,24 +347,38 @@ class Sources:
         silent = self._connection.silent_turns(now, seconds)
         if not silent:
             return
-        inside, turn = self._requests if len(silent) == 1 else None, TurnId.of(silent)
-        if inside is not None and (cause := inside.silence(turn)) is not None:
-            self._connection.receive_silence(cause, now)
+        turn = TurnId.of(silent)
+        inside = None if turn is None else self._requests
+        request_cause = None if inside is None else inside.silence(turn)
+        looked = self._look_at_tree(silent, now, for_timer=for_timer)
+        is_over = self._has_request_open and request_cause is None
+        self._has_request_open = request_cause is not None
+        if not (looked or request_cause or is_over):
             return
+        tree_cause = self._tree_cause
+        cause = request_cause or (tree_cause if looked else None)
+        if request_cause and tree_cause and tree_cause.cause is Cause.TOOL:
+            # A program that was started since then is what the turn waits for now.
+            cause = max(request_cause, tree_cause, key=lambda each: each.since)
+        if cause is None and inside is not None:
+            cause = inside.idleness(turn, now)
+        self._connection.receive_silence(cause, now)
+
+    def _look_at_tree(self, silent: Sequence[SilentTurn], now: float, *, for_timer: bool) -> bool:
+        """Look at the agent's processes, if that is due; return whether it was."""
         if self._silences is None:
             if not late_modules.LateModules(late_modules.SILENCE).loaded():
-                return
+                return False
             # Loaded at the first silence, as the journals are.
             from lastword.sidecar.silence import SilenceLooks  # noqa: PLC0415
 
             self._silences = SilenceLooks()
-        start = self._start
-        is_due = self._silences.is_due(now, for_timer=for_timer)
-        if start is not None and start.group and is_due:
-            cause = self._silences.look(start.group, silent, now, port=start.port)
-            if cause is None and inside is not None:
-                cause = inside.idleness(turn, now)
-            self._connection.receive_silence(cause, now)
+        group = 0 if self._start is None else self._start.group
+        if not group or not self._silences.is_due(now, for_timer=for_timer):
+            return False
+        port = None if self._start is None else self._start.port
+        self._tree_cause = self._silences.look(group, silent, now, port=port)
+        return True
 
     def _apply(self, hints: Sequence[Hint], now: float) -> None:
         for hint in hints:
@@ -407,7 +429,8 @@ class Sources:
                 from lastword.observer.requests import ModelRequests  # noqa: PLC0415
 
                 self._requests = ModelRequests()
-            if self._requests is not None:
+            # Each piece of the agent's output comes by: mostly there is nothing to do.
+            if self._requests is not None and (lines or self._requests.due is not None):
                 turn = TurnId.of(self._connection.silent_turns(now, 0.0))
                 for line in lines:
                     self._apply(self._requests.receive(line, now, turn), now)

@@ -275,6 +275,23 @@ def test_a_request_of_an_earlier_turn_is_not_why_this_one_is_silent() -> None:
     assert runtime.requests.silence(SECOND) is None
 
 
+def test_an_answer_whose_end_was_not_reported_hides_nothing_that_follows() -> None:
+    runtime = Runtime()
+    runtime.request(1)
+    runtime.report("status", 1, status=200)
+    runtime.now += 2
+    runtime.request(2)
+    runtime.report("status", 2, status=200)
+    runtime.report("end", 2)
+    assert runtime.requests.silence(FIRST) is None
+    runtime.now += 30
+    runtime.refuse(3, 401)
+    assert runtime.types == ["auth"]
+    runtime.turn = SECOND
+    runtime.refuse(4, 401)
+    assert runtime.types == ["auth"] * 2
+
+
 def test_each_request_that_is_over_has_an_entry() -> None:
     runtime = Runtime()
     turn = SilentTurn("s", TURN, TURN, number=1)
