@@ -33,7 +33,9 @@ BUN_OPTION = f'"--preload={NODE_FILE}"' if " " in NODE_FILE else f"--preload={NO
 
 PYTHON_FOLDER = os.path.join(FOLDER, "python")
 
-READ_BYTES = 64 * 1024
+READ_BYTES = 16 * 1024
+"""How much is read at once: a refusal takes up to 2 ms, and the agent's frames wait meanwhile."""
+
 MAX_LINE_BYTES = 4096
 """What a pipe takes in one piece on Linux; the observer's lines are shorter."""
 
@@ -41,6 +43,8 @@ _OUTSIDE = frozenset(
     {
         *("bwrap", "docker", "doas", "firejail", "flatpak", "flatpak-spawn", "nsenter", "podman"),
         *("sandbox-exec", "snap", "ssh", "su", "sudo", "unshare", "wsl"),
+        *("apptainer", "chroot", "distrobox", "gosu", "lxc", "machinectl", "nerdctl", "pkexec"),
+        *("proot", "runuser", "setpriv", "singularity", "srt", "su-exec", "systemd-run", "toolbox"),
     }
 )
 """Programs that run another where this machine's files may be missing: Node does not start if it
@@ -51,11 +55,15 @@ def may_observe(command: Sequence[str]) -> bool:
     """Return whether what this command starts can read the observer's files."""
     if os.name != "posix" or any(char in FOLDER for char in '"\\:\n'):
         return False
+    if not os.access(NODE_FILE, os.R_OK):  # an update replaces it, or nothing has unpacked it
+        return False
     # With Node's permissions it may not read a file that they do not name.
     words = (*command, os.environ.get("NODE_OPTIONS", ""))
-    return os.path.basename(command[0]) not in _OUTSIDE and not any(
-        "--permission" in word or "--experimental-permission" in word for word in words
-    )
+    if any("--permission" in word or "--experimental-permission" in word for word in words):
+        return False
+    # Behind `env` or `nice`, or in a shell's own line.
+    programs = (os.path.basename(part) for word in command for part in word.split())
+    return _OUTSIDE.isdisjoint(programs)
 
 
 class ObserverPipe:
@@ -72,7 +80,8 @@ class ObserverPipe:
         os.mkfifo(self.path, 0o600)
         try:
             # For writing as well: it does not end when a process of the agent's does.
-            self.fd: int = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            flags = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+            self.fd: int = os.open(self.path, flags)
         except OSError:
             os.unlink(self.path)
             raise

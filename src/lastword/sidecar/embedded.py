@@ -331,6 +331,7 @@ class EmbeddedSidecar(Sidecar):
         for child in (self._child, *self._past):
             if child.agent is not None:
                 child.agent.signal_group(signal.SIGKILL)
+        self._sources.close()
         self._close(BUG_STATUS)
 
     def _close(self, status: int) -> None:

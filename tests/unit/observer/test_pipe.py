@@ -117,6 +117,8 @@ def test_a_folder_that_would_have_to_be_quoted_is_refused(
         (["gemini", "--acp"], True),
         (["/usr/bin/docker", "run", "gemini"], False),
         (["sudo", "gemini"], False),
+        (["env", "CI=1", "/usr/bin/bwrap", "--ro-bind", "/", "/", "gemini"], False),
+        (["sh", "-c", "exec nice apptainer exec gemini.sif gemini --acp"], False),
         # Node's permissions would keep it from reading the file, and from starting.
         (["node", "--permission", "agent.js"], False),
     ],
@@ -131,6 +133,13 @@ def test_nor_is_one_to_which_the_user_gives_nodes_permissions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NODE_OPTIONS", "--experimental-permission --allow-fs-read=/srv")
+    assert not may_observe(["gemini"])
+
+
+def test_without_its_file_an_agent_is_not_observed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lastword.observer.pipe.NODE_FILE", str(tmp_path / "node.cjs"))
     assert not may_observe(["gemini"])
 
 
