@@ -144,8 +144,7 @@ def _named(counts: Mapping[str, int]) -> dict[str, int]:
 
 def _gateway(table: _Table, now: GatewayPeriod, before: GatewayPeriod | None) -> None:
     """Show what happened to sessions behind a gateway, leaving out zero counts."""
-    table.page.line()
-    table.page.line("Behind a gateway", "bold")
+    table.head("Behind a gateway")
     rows = _gateway_rows(now)
     earlier = {} if before is None else _gateway_rows(before)
     for label, count in rows.items():
@@ -211,8 +210,7 @@ def _counts(table: _Table, title: str, now: Mapping[str, int], before: Mapping[s
     names = list(dict.fromkeys([*now, *before]))
     if not names:
         return
-    table.page.line()
-    table.page.line(title, "bold")
+    table.head(title)
     for name in names[:MAX_ROWS]:
         table.row(name, now.get(name, 0), before.get(name, 0))
     if len(names) > MAX_ROWS:
@@ -223,8 +221,7 @@ def _by_day(table: _Table, now: Period) -> None:
     days = sorted({*now.by_day, *now.turns_by_day})[-14:]
     if not days:
         return
-    table.page.line()
-    table.page.line("Failed turns by day", "bold")
+    table.head("Failed turns by day")
     most = max((now.by_day.get(day, 0) for day in days), default=0)
     if most:
         table.page.line("The longest bar is the day with the most failures.", "dim")
@@ -238,8 +235,7 @@ def _by_day(table: _Table, now: Period) -> None:
 def _latency(table: _Table, now: Period, before: Period) -> None:
     if not now.first_output.count and not now.whole_turn.count:
         return
-    table.page.line()
-    table.page.line("How long turns took", "bold")
+    table.head("How long turns took")
     table.page.line(
         "Half of them took at most the first figure, 9 of 10 at most the second, and 99 of 100 at "
         "most the third. Output is a text, a tool call or a question to the user.",
@@ -263,8 +259,7 @@ def _waits(table: _Table, now: Period, before: Period) -> None:
     )
     if not any(seconds for _, seconds, _ in rows):
         return
-    table.page.line()
-    table.page.line("Who made you wait", "bold")
+    table.head("Who made you wait")
     for label, mine, theirs in rows:
         text = duration(mine) or "-"
         if theirs:
@@ -275,8 +270,7 @@ def _waits(table: _Table, now: Period, before: Period) -> None:
 def _providers(table: _Table, now: Period) -> None:
     if not now.providers:
         return
-    table.page.line()
-    table.page.line("Requests to model providers", "bold")
+    table.head("Requests to model providers")
     table.page.line(
         "As the agents' own runtimes reported them. Half of the requests took at most the first "
         "figure, 9 of 10 at most the second, and 99 of 100 at most the third.",
@@ -293,8 +287,7 @@ def _providers(table: _Table, now: Period) -> None:
 def _costs(table: _Table, now: Period, before: Period) -> None:
     if not now.costs and not before.costs:
         return
-    table.page.line()
-    table.page.line("Cost, as the agents state it", "bold")
+    table.head("Cost, as the agents state it")
     parts: tuple[tuple[str, Callable[[CostTotal], str]], ...] = (
         ("", lambda _: "in all"),
         ("by agent", lambda cost: cost.agent),
@@ -337,6 +330,10 @@ class _Table:
         if self._compares and before is not None and before != now:
             change = f"  {abs(now - before):,} {'more' if now > before else 'fewer'}"
         self.page.row(self.label(label), f"{now:>{_NUMBER_COLUMNS},}{change}")
+
+    def head(self, title: str) -> None:
+        self.page.line()
+        self.page.line(title, "bold")
 
     def label(self, text: str, figures: int = _COUNT_COLUMNS) -> str:
         """Return a row's label, cut to leave room for its figures."""

@@ -237,25 +237,20 @@ def read(text: str, section: str) -> AgentSettings:
 def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
     """Return the text with an entry added, or replaced if the name exists."""
     document, text = settings.document, settings.document.text
-    old, newline = settings.entry(name), _newline(settings.document.text)
+    old, newline = settings.entry(name), _newline(text)
     if old is not None and old.plain == _as_read(entry):
         return text
     expected = _expected(settings)
-    expected.setdefault(settings.section, {})
-    expected[settings.section] = expected[settings.section] | {name: _as_read(entry)}
+    expected[settings.section] = expected.get(settings.section, {}) | {name: _as_read(entry)}
     if document.root is None:
         gap = newline if document.comments and not text.endswith(("\n", "\r")) else ""
         whole = render({settings.section: {name: entry}}, "", "  ", newline)
         return _proved(f"{text}{gap}{whole}{newline}", expected)
-    unit = _unit(document)
-    if old is not None:
-        shown = render(entry, _line_indent(text, old.start), unit, newline)
-        return _proved(text[: old.start] + shown + text[old.end :], expected)
     if settings.agents is None:
-        return _proved(
-            _inserted(document, document.root, settings.section, {name: entry}), expected
-        )
-    return _proved(_inserted(document, settings.agents, name, entry), expected)
+        changed = _with_value(document, document.root, settings.section, {name: entry})
+    else:
+        changed = _with_value(document, settings.agents, name, entry)
+    return _proved(changed, expected)
 
 
 def remove_entry(settings: AgentSettings, name: str) -> str:
