@@ -89,7 +89,16 @@ class ProviderRequest(msgspec.Struct):
 class ModelRequests:
     """An agent's requests to its model provider, as its runtime reports them."""
 
-    __slots__ = ("_began_at", "_ended", "_failed", "_open", "_over", "_refused", "runtimes")
+    __slots__ = (
+        "_answered",
+        "_began_at",
+        "_ended",
+        "_failed",
+        "_open",
+        "_over",
+        "_refused",
+        "runtimes",
+    )
 
     def __init__(self) -> None:
         self.runtimes: dict[int, str] = {}
@@ -97,6 +106,8 @@ class ModelRequests:
         self._open: dict[tuple[int, int], ProviderRequest] = {}
         self._refused: dict[tuple[int, int], ProviderRequest] = {}
         """Those whose refusal may still get a body."""
+        self._answered: ProviderRequest | None = None
+        """The last that was answered well."""
         self._began_at = 0.0
         """When the last one was sent."""
         self._failed: ProviderRequest | None = None
@@ -193,10 +204,12 @@ class ModelRequests:
                 # How it goes on is not reported.
                 del self._open[key]
                 self._ended = self._failed = None
+                self._answered = request
                 self._over.append((request, now, None))
         elif event == "end":
             del self._open[key]
             self._ended, self._failed = (request.turn, now), None
+            self._answered = request
             self._over.append((request, now, None))
         elif event == "error":
             del self._open[key]
@@ -286,6 +299,7 @@ class ModelRequests:
             # for a title or a summary.
             return []
         self._failed = request
+        answered = self._answered
         return [
             Hint(
                 source=HintSource.OBSERVER,
@@ -296,6 +310,7 @@ class ModelRequests:
                 # Nothing is known of what the agent does next, but by what it has done.
                 goes_on=None if verdict.retryable or request.attempt > 1 else False,
                 may_go_on=verdict.retryable,
+                answered_at=answered.last_at if answered and answered.turn == turn else None,
             )
         ]
 

@@ -314,6 +314,18 @@ def test_a_request_that_fails_after_an_answer_in_words_may_be_for_a_title(
     assert ("error" in wire.answers()[0]) is fails
 
 
+@pytest.mark.parametrize(("answered", "fails"), [(-0.1, True), (0.1, False)])
+def test_a_request_that_fails_after_one_that_showed_nothing_more_may_be_for_a_title(
+    answered: float, *, fails: bool
+) -> None:
+    wire = begun().agent(update(**TOOL))
+    told: dict[str, Any] = {"goes_on": False, "answered_at": wire.now + answered}
+    wire.time(wire.now + 1)
+    hint(wire, REFUSED, HintSource.OBSERVER, session_id=None, **told)
+    wire.agent(result()).time(wire.now + 5)
+    assert ("error" in wire.answers()[0]) is fails
+
+
 def test_a_command_of_the_agents_own_may_well_show_nothing() -> None:
     wire = Wire().client(INITIALIZE)
     wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})

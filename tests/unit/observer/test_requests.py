@@ -292,6 +292,19 @@ def test_an_answer_whose_end_was_not_reported_hides_nothing_that_follows() -> No
     assert runtime.types == ["auth"] * 2
 
 
+def test_a_failure_is_reported_with_the_time_of_the_last_good_answer_in_its_turn() -> None:
+    runtime = Runtime()
+    runtime.refuse(1, 401)
+    runtime.request(2)
+    runtime.report("status", 2, status=200)
+    runtime.now += 3
+    runtime.report("end", 2)
+    runtime.refuse(3, 401)
+    runtime.turn = SECOND
+    runtime.refuse(4, 401)
+    assert [hint.answered_at for hint in runtime.hints] == [None, TURN + 3, None]
+
+
 def test_each_request_that_is_over_has_an_entry() -> None:
     runtime = Runtime()
     turn = SilentTurn("s", TURN, TURN, number=1)

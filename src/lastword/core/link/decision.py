@@ -381,15 +381,18 @@ def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
     A failure that only its form attributes to this turn counts if the turn shows nothing at all, or
     if the agent gave up at once; after a tool, only one in a log does, and at any time. Once there
     was text, a call that was to be tried again does not count: a further call may have succeeded
-    with nothing to add. After an answer in words, the runtime's request may have been for a title
-    or a summary. A command of the agent's own, such as `/compact`, may well show nothing.
+    with nothing to add. After an answer that was in words, or that showed nothing more, the
+    runtime's request may have been for a title. A command of the agent's own, such as `/compact`,
+    may well show nothing.
     """
     evidence, facts = snapshot.evidence, snapshot.facts
     if evidence.hint is None or snapshot.slash:
         return False
     if not facts.output or _shows_retries_alone(snapshot):
         return True
-    if evidence.hint_source is HintSource.OBSERVER and evidence.speaks:
+    if evidence.hint_may_be_aside or (
+        evidence.hint_source is HintSource.OBSERVER and evidence.speaks
+    ):
         return False
     if evidence.hint_attribution is not Attribution.PROVEN:
         if is_wordless(evidence, facts):

@@ -77,6 +77,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
         may_go_on: whether it was written as a warning, or about a call that is tried again, so that
             the agent may have got over it.
         side: the call was not for the turn itself but, for example, for a title: it has no effect.
+        answered_at: when a call in this turn was last answered well, if the source knows.
     """
 
     source: HintSource
@@ -90,6 +91,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     goes_on: bool | None = None
     may_go_on: bool = False
     side: bool = False
+    answered_at: float | None = None
 
 
 class SilentTurn(msgspec.Struct, frozen=True):
@@ -202,6 +204,8 @@ class TurnEvidence(msgspec.Struct):
         hint_attribution: how certain it is that the hint is about this turn.
         hint_wait_until: until when the server, or the agent that tries again, lets the call wait.
         hint_at: when that call failed.
+        hint_may_be_aside: whether the call followed one that was answered well, with nothing shown
+            in between: the turn may have had all of its answer.
         may_go_on: whether the agent tries it again, or may do so by what was written.
         hinted: whether there was any hint in this turn.
         last_call: the failed call that the newest of them reported, whatever came after it.
@@ -232,6 +236,7 @@ class TurnEvidence(msgspec.Struct):
     hint_attribution: Attribution = Attribution.FOREIGN
     hint_wait_until: float = 0.0
     hint_at: float = 0.0
+    hint_may_be_aside: bool = False
     may_go_on: bool = False
     hinted: bool = False
     last_call: Verdict | None = None
@@ -326,6 +331,8 @@ class TurnEvidence(msgspec.Struct):
             waits = verdict.retry_after_seconds or 0.0, hint.wait_seconds or 0.0
             self.hint_at, self.hint_wait_until = hint.at_seconds, hint.at_seconds + max(waits)
             self.may_go_on = hint.goes_on is True or hint.may_go_on
+            answered_at = hint.answered_at
+            self.hint_may_be_aside = answered_at is not None and answered_at > self.output_at
 
     def recover(self, now: float) -> None:
         """Take in output: the agent has recovered from whatever had failed."""
