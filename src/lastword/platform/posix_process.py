@@ -40,7 +40,7 @@ _HEAD_BYTES = 256
 class Agent:
     """A running agent, and the sidecar's ends of its pipes."""
 
-    __slots__ = ("_reaped", "exit", "pid", "stderr", "stdin", "stdout")
+    __slots__ = ("_reaped", "exit", "pid", "stderr", "stdin", "stdout", "temporary")
 
     def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
         self.pid: int = pid
@@ -48,6 +48,8 @@ class Agent:
         self.stdout: int = stdout
         self.stderr: int = stderr
         self.exit: Exit | None = None
+        self.temporary: str = ""
+        """A file that the guardian removes, too."""
         self._reaped = False
 
     def poll(self) -> Exit | None:
@@ -316,7 +318,7 @@ def _has_left_its_group(pid: int) -> bool:
 
 SCRIPT = """
 trap "" TERM INT HUP QUIT
-group=$1 tries=$2 pause=$3
+group=$1 tries=$2 pause=$3 temporary=$4
 
 # The former leader of the group, if it runs in another one now; Linux can say so.
 moved() {
@@ -333,6 +335,7 @@ if read -r line 2>/dev/null </proc/$group/stat; then
 fi
 read -r word
 [ -z "$word" ] || exit 0
+[ -z "$temporary" ] || rm -f -- "$temporary"
 
 end() {
     alive=1
@@ -361,15 +364,15 @@ class Guardian:
 
     __slots__ = ("_fd", "_pid")
 
-    def __init__(self, pgid: int) -> None:
-        """Start it."""
+    def __init__(self, pgid: int, temporary: str = "") -> None:
+        """Start it; it removes the file `temporary` as well."""
         read_end, write_end = os.pipe()
         self._fd = write_end
         try:
             try:
-                self._pid = _spawn_guardian(read_end, pgid)
+                self._pid = _spawn_guardian(read_end, pgid, temporary)
             except (OSError, NotImplementedError):
-                self._pid = _fork_guardian(read_end, pgid)  # there is no shell here
+                self._pid = _fork_guardian(read_end, pgid, temporary)  # there is no shell here
         except OSError:
             close(write_end)
             raise
@@ -395,14 +398,14 @@ class Guardian:
 def guardian_of(agent: Agent) -> Guardian | None:
     """Return a guardian for a running agent."""
     try:
-        return Guardian(agent.pid)
+        return Guardian(agent.pid, agent.temporary)
     except OSError:
         return None  # no process can be created: the agent runs without a guardian
 
 
-def _spawn_guardian(read_end: int, pgid: int) -> int:
+def _spawn_guardian(read_end: int, pgid: int, temporary: str) -> int:
     tries = round(GUARDIAN_GRACE_SECONDS / _PAUSE_SECONDS)
-    words = ("lastword-guardian", str(pgid), str(tries), str(_PAUSE_SECONDS))
+    words = ("lastword-guardian", str(pgid), str(tries), str(_PAUSE_SECONDS), temporary)
     return os.posix_spawn(
         SHELL,
         [SHELL, "-c", SCRIPT, *words],
@@ -416,12 +419,12 @@ def _spawn_guardian(read_end: int, pgid: int) -> int:
     )
 
 
-def _fork_guardian(read_end: int, pgid: int) -> int:
+def _fork_guardian(read_end: int, pgid: int, temporary: str) -> int:
     leader = _open_process(pgid)
     try:
         pid = os.fork()
         if pid == 0:
-            _guard(read_end, pgid, leader)
+            _guard(read_end, pgid, leader, temporary)
     finally:
         if leader is not None:
             close(leader)
@@ -436,7 +439,7 @@ def _open_process(pid: int) -> int | None:
         return None
 
 
-def _guard(read_end: int, pgid: int, leader: int | None) -> None:
+def _guard(read_end: int, pgid: int, leader: int | None, temporary: str) -> None:
     """Run the guardian; never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -454,6 +457,8 @@ def _guard(read_end: int, pgid: int, leader: int | None) -> None:
             while time.monotonic() < deadline and _end(pgid, None if leader is None else 1, 0):
                 time.sleep(_POLL_SECONDS)
             _end(pgid, None if leader is None else 1, signal.SIGKILL)
+            if os.path.exists(temporary):
+                os.unlink(temporary)
     finally:
         os._exit(0)
 

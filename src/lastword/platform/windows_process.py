@@ -164,7 +164,7 @@ class Job:
 class Agent:
     """A running agent, and the sidecar's ends of its pipes."""
 
-    __slots__ = ("_process", "exit", "job", "pid", "stderr", "stdin", "stdout")
+    __slots__ = ("_process", "exit", "job", "pid", "stderr", "stdin", "stdout", "temporary")
 
     def __init__(self, pid: int, process: int, job: Job, pipes: tuple[int, int, int]) -> None:
         self.pid: int = pid
@@ -172,6 +172,7 @@ class Agent:
         self.job: Job = job
         self.stdin, self.stdout, self.stderr = pipes
         self.exit: Exit | None = None
+        self.temporary: str = ""
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:

@@ -55,6 +55,7 @@ class AgentStart:
                 observer.close()
             raise
         self.group = agent.pid
+        agent.temporary = observer.path if observer is not None else ""
         return agent
 
     def note_ready(self) -> None:

@@ -206,7 +206,7 @@ import lastword.platform.posix_process as patched
 patched.SHELL, patched.GUARDIAN_GRACE_SECONDS = {shell!r}, {grace}
 from lastword.platform.process import Guardian, spawn
 agent = spawn([*{command}, sys.argv[1]])
-guardian = Guardian(agent.pid)
+guardian = Guardian(agent.pid, "temporary")
 os.set_blocking(agent.stdout, True)
 os.read(agent.stdout, 99)
 print(agent.pid, flush=True)
@@ -268,8 +268,10 @@ KILLED = "os.kill(os.getpid(), 9)"
 def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
     guardian: str, script: str, grace: float, tmp_path: Path
 ) -> None:
+    (tmp_path / "temporary").touch()
     pid = _left_by_a_killed_owner(_orphans(guardian, KILLED, grace), script, tmp_path)
     until(lambda: not _runs(pid), "the end of the group")
+    until(lambda: not (tmp_path / "temporary").exists(), "the end of the file")
     assert (tmp_path / "told").exists() == ("told" in script)
 
 
