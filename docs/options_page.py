@@ -6,10 +6,10 @@ Owns `docs/reference/options.md`: `python -m docs.options_page --write` makes it
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 from pathlib import Path
 
-from lastword.cli.run.parser import GROUPS
-from lastword.core.link.option_table import BY_KEY, MIB, Option
+from lastword.core.link.option_table import MIB, OPTIONS, Option
 
 PAGE = Path(__file__).resolve().parent / "reference" / "options.md"
 
@@ -62,8 +62,7 @@ def page() -> str:
     """Return the whole page."""
     return HEAD + "".join(
         f"\n## {title[0].upper()}{title[1:]}\n\n{COLUMNS}{''.join(map(row, options))}"
-        for title, keys in GROUPS.items()
-        for options in [[BY_KEY[key] for key in keys]]
+        for title, options in groupby(OPTIONS, lambda option: option.group)
     )
 
 

@@ -1,13 +1,15 @@
 """The options of `lastword run` as a parser: for its help, completion and the manual.
 
-Owns the groups and the text around the options. The command line itself is read by
-`cli.run.options`, which loads faster; both use `core.link.option_table`.
+Owns the text around the options. The command line itself is read by `cli.run.options`, which loads
+faster; both use `core.link.option_table`.
 """
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from lastword.cli.parser import CommandParser, add_option
-from lastword.core.link.option_table import BY_KEY, MIB, Option
+from lastword.core.link.option_table import MIB, OPTIONS, Option
 
 ABOUT = """\
 Runs an ACP agent with lastword between it and the client, on stdin and stdout.
@@ -40,29 +42,6 @@ exit status: the agent's own; 2 for invalid options, 126 or 127 if the agent
 cannot be started or is not found.
 """
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "limits": (
-        *("first_update_timeout", "idle_timeout", "tool_timeout", "turn_timeout"),
-        *("spend_limit", "cancel_grace", "stderr_limit", "line_limit"),
-    ),
-    "what the client sees": ("fallback", "silent_success", "warn_after", "show_retries"),
-    "evidence": ("evidence",),
-    "restarts and retries": (
-        *("restart", "retry", "retry_wait_limit"),
-        *("fallback_model", "fallback_stays", "continue_at_reset", "continue_with"),
-    ),
-    "questions of the agent to the user": ("ask_reminder", "ask_timeout"),
-    "the record of sessions (see lastword log)": ("record", "no_record", "record_text"),
-    "reports of failures": ("report_to", "report_format", "report_secret_file"),
-    "notifications": (
-        *("notify", "notify_events", "notify_format", "notify_template", "notify_secret_file"),
-        *("notify_content", "notify_question_after"),
-    ),
-    "configuration files": ("config", "no_config"),
-    "troubleshooting lastword": ("passthrough", "verbose", "frames"),
-}
-"""Each option by its key, in the order in which they are shown."""
-
 
 def parser() -> CommandParser:
     """Return the parser."""
@@ -73,10 +52,9 @@ def parser() -> CommandParser:
 
 def add_options(made: CommandParser) -> None:
     """Add the options to a parser."""
-    for title, keys in GROUPS.items():
+    for title, options in groupby(OPTIONS, lambda option: option.group):
         group = made.add_argument_group(title)
-        for key in keys:
-            option = BY_KEY[key]
+        for option in options:
             add_option(group, option, f"{option.about} {_default(option)}".rstrip())
 
 

@@ -47,9 +47,10 @@ class Option:
             or change what is read, recorded, redacted or sent.
         implied: The written value that the option has without one. With such a value, another is
             given behind `=` only.
+        group: The heading in the help below which it stands.
     """
 
-    __slots__ = ("about", "aliases", "default", "implied", "kind", "name", "project_safe")
+    __slots__ = ("about", "aliases", "default", "group", "implied", "kind", "name", "project_safe")
 
     def __init__(  # noqa: PLR0913 - an option's facts
         self,
@@ -61,6 +62,7 @@ class Option:
         *,
         project_safe: bool = False,
         implied: str | None = None,
+        group: str = "",
     ) -> None:
         self.name: str = name
         self.kind: str = kind
@@ -69,6 +71,7 @@ class Option:
         self.aliases: Mapping[str, str] = aliases or {}
         self.project_safe: bool = project_safe
         self.implied: str | None = implied
+        self.group: str = group
 
     @property
     def key(self) -> str:
@@ -208,6 +211,7 @@ def _bytes(text: str) -> int | None:
 
 
 _TABLE = """\
+# limits
 first-update-timeout seconds =15m project-safe
     end a turn that has produced no output at all after this time; raise it for slow models
 idle-timeout seconds =15m project-safe
@@ -216,52 +220,57 @@ tool-timeout seconds =2h project-safe
     the same limit while a tool call is in progress; raise it for builds that take hours
 turn-timeout seconds project-safe
     end every turn after this time, whatever it is doing
-warn-after seconds =45s project-safe
-    warn the user after this much silence, if the client can show it
+spend-limit spending
+    end the turn when the agent states costs of this much, and refuse further prompts; an amount
+    with its currency, for each session, or /turn, or /day for all of a day
 cancel-grace seconds =10s
     how long the agent may take to confirm a cancel
 stderr-limit bytes =16MiB
     end the turn of an agent that floods stderr with more than this and sends nothing else
 line-limit bytes =64MiB
     the longest message to read, in either direction
+# what the client sees
 fallback auto|RUNGS =auto
     how a failure reaches the client; auto depends on what the client says it supports
 silent-success error|pass =error
     what to do with a turn that ends as a success without output: make it an error, or let it
     pass
+warn-after seconds =45s project-safe
+    warn the user after this much silence, if the client can show it
+show-retries auto|off =auto project-safe
+    show a line in the conversation while the agent retries; auto does so for clients that
+    cannot show retries otherwise
+# evidence
 evidence auto|inside|beside|wire =auto
     where to look for the cause of a failure: wire is the agent's output alone, beside also its
     logs and events, inside also its runtime's requests to the model provider (Node, Bun, Python);
     auto is inside for agents with which it was tried, and beside for others
-show-retries auto|off =auto project-safe
-    show a line in the conversation while the agent retries; auto does so for clients that
-    cannot show retries otherwise
+# restarts and retries
 restart on-crash|never =on-crash
     restart a crashed agent when it is next needed, and resume its sessions
 retry count
     send a prompt again, up to this many times, if it failed before anything happened
 retry-wait-limit seconds =5m
     the longest wait before such a retry; if a longer one is needed, do not retry
-continue-at-reset seconds implied=6h
-    when a turn fails of a limit that ends at a known time, wait for that time and go on; up to
-    this long in all. The wait ends with `lastword run`: keep the editor open; a gateway's goes
-    on
-continue-with text =Continue.
-    the prompt with which to go on
-spend-limit spending
-    end the turn when the agent states costs of this much, and refuse further prompts; an amount
-    with its currency, for each session, or /turn, or /day for all of a day
-ask-reminder seconds project-safe
-    remind the user of the agent's question after this time, and a few times more
-ask-timeout seconds=reject|cancel
-    answer the agent's question after this time, if nobody has: with no, or that it was
-    cancelled
 fallback-model ids
     when a turn fails of its model or its provider, and not for a short time, go on with this
     model of the agent's; of several, the next one where one fails too. Afterwards the former
     model is restored
 fallback-stays flag
     keep that model for the following turns
+continue-at-reset seconds implied=6h
+    when a turn fails of a limit that ends at a known time, wait for that time and go on; up to
+    this long in all. The wait ends with `lastword run`: keep the editor open; a gateway's goes
+    on
+continue-with text =Continue.
+    the prompt with which to go on
+# questions of the agent to the user
+ask-reminder seconds project-safe
+    remind the user of the agent's question after this time, and a few times more
+ask-timeout seconds=reject|cancel
+    answer the agent's question after this time, if nobody has: with no, or that it was
+    cancelled
+# the record of sessions (see lastword log)
 record folder
     keep the record in this folder
 no-record flag
@@ -269,12 +278,14 @@ no-record flag
 record-text flag
     also record the text of errors, without secrets; for failures that lastword does not
     recognise
+# reports of failures
 report-to url
     send a report of each failure, without content, to this address
 report-format otlp|webhook =otlp
     send reports to an OpenTelemetry collector, or signed to a webhook
 report-secret-file file
     the file with the secret that signs reports to a webhook
+# notifications
 notify url-or-topic
     notify somebody who is away: a webhook, or a topic of ntfy, as ntfy://ntfy.sh/my-topic
 notify-events text =ask,failed,limit,continued
@@ -289,24 +300,30 @@ notify-content flag
     also send what it is about: a question's title, and the text of an error, without secrets
 notify-question-after seconds =10s
     notify a question once it has been open for this long
-passthrough flag
-    run the agent without lastword, to see whether lastword causes a problem
-frames file
-    write every message of both sides to this file, without secrets, for a bug report; prompts
-    and answers are in it; `lastword log --web --frames FILE` shows it
-verbose flag
-    log to stderr what lastword sees and does, for a bug report
+# configuration files
 config file
     read this configuration file instead of the user's own
 no-config flag
     read no configuration file, neither the user's nor a project's
+# troubleshooting lastword
+passthrough flag
+    run the agent without lastword, to see whether lastword causes a problem
+verbose flag
+    log to stderr what lastword sees and does, for a bug report
+frames file
+    write every message of both sides to this file, without secrets, for a bug report; prompts
+    and answers are in it; `lastword log --web --frames FILE` shows it
 """
-"""The options: a line with the name, the kind, the default as a user writes it (otherwise it is
-off or empty) and marks, and below it what the option is for."""
+"""The options, in groups with a title: a line with the name, the kind, the default as a user writes
+it (otherwise it is off or empty) and marks, and below it what the option is for."""
 
 
 def _read_table() -> Iterator[Option]:
+    group = ""
     for row in _TABLE.replace("\n    ", "\t").splitlines():
+        if row.startswith("# "):
+            group = row[2:]
+            continue
         head, *about = row.split("\t")
         name, kind, *marks = head.split()
         implied = next((mark[8:] for mark in marks if mark.startswith("implied=")), None)
@@ -318,6 +335,7 @@ def _read_table() -> Iterator[Option]:
             aliases=RUNG_ALIASES if "RUNGS" in kind else None,
             project_safe="project-safe" in marks,
             implied=implied,
+            group=group,
         )
         for mark in marks:
             if mark.startswith("="):

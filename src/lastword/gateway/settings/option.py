@@ -35,12 +35,11 @@ class Setting(Option):
     As an annotation of a settings class's field, it declares the option that sets the field.
 
     Attributes:
-        group: The heading in the help below which it stands.
         metavar: What the help calls its value.
         note: What the help says of the default; empty for the default itself.
     """
 
-    __slots__ = ("_variable", "group", "metavar", "note")
+    __slots__ = ("_variable", "metavar", "note")
 
     def __init__(  # noqa: PLR0913 - an option's facts
         self,
@@ -54,8 +53,7 @@ class Setting(Option):
         note: str = "",
         variable: str = "",
     ) -> None:
-        super().__init__(name, kind, about, False if kind == "flag" else default)
-        self.group: str = group
+        super().__init__(name, kind, about, False if kind == "flag" else default, group=group)
         self.metavar: str = metavar or ("" if kind not in KINDS else KINDS[kind].metavar)
         self.note: str = note
         self._variable = variable
