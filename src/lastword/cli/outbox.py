@@ -96,7 +96,8 @@ def main(arguments: Sequence[str]) -> int:
                 _redirect(outbox, options.redirect, target)
             return _test_report(target) if options.test else _send(outbox, target)
         if options.clear_dead:
-            return _clear(outbox)
+            sys.stdout.write(f"{counted(outbox.clear_dead(), 'refused report')} deleted\n")
+            return 0
         return _show(outbox, _key(options), as_json=options.json)
     except (NotifyError, TargetError) as error:
         sys.stderr.write(f"lastword outbox: {error}\n")
@@ -216,11 +217,6 @@ def _send(outbox: Outbox, target: ReportTarget) -> int:
     sent = counted(status.counts[SENT] - before, "report")
     sys.stdout.write(f"{sent} sent, {status.waiting} still waiting, {status.dead} refused\n")
     return 1 if status.waiting else 0
-
-
-def _clear(outbox: Outbox) -> int:
-    sys.stdout.write(f"{counted(outbox.clear_dead(), 'refused report')} deleted\n")
-    return 0
 
 
 def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:

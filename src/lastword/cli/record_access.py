@@ -186,7 +186,11 @@ def _named(record: sqlite3.Connection, name: str) -> Part:
     matches = reader.find_by_beginning(record, text) if text.strip() else []
     if numbered is not None:
         # The list shows numbers; an id that begins with one can be given with one more character.
-        _note_number(text, matches)
+        if matches:
+            sys.stderr.write(
+                f"lastword: {text} is read as a number in the list; for an id that begins with "
+                f"{text}, give more of it\n"
+            )
         return numbered
     if not matches:
         raise UnusableError(f"no session begins with {name!r}; `lastword log` lists them")
@@ -199,14 +203,6 @@ def _is_number(text: str) -> bool:
     """Return whether it is a number in the list. `019` is the beginning of an id."""
     is_short = len(text) <= len(str(listing.MAX_NUMBER))
     return is_short and text.isascii() and text.isdigit() and text[0] != "0"
-
-
-def _note_number(number: str, begins: list[Part]) -> None:
-    if begins:
-        sys.stderr.write(
-            f"lastword: {number} is read as a number in the list; for an id that begins with "
-            f"{number}, give more of it\n"
-        )
 
 
 def _candidates(matches: list[Part]) -> str:

@@ -16,7 +16,6 @@ import msgspec
 from lastword.cli import envelope
 from lastword.cli.explain.page import (
     Case,
-    Explanation,
     case_of_exit,
     case_of_response,
     case_of_text,
@@ -143,7 +142,13 @@ def main(arguments: Sequence[str]) -> int:
         if options.jsonl:
             with _open(options.file) as lines:
                 return explain_lines(lines, sys.stdout)
-        _write(explain(_case(options)), as_json=options.json)
+        explanation = explain(_case(options))
+        if options.json:
+            envelope.write(explanation.as_json())
+        else:
+            text = shown(explanation, columns=terminal_columns(), colours=has_colours())
+            sys.stdout.write(text)
+        sys.stdout.flush()
     except (UnusableInputError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             # The reader has closed our output (`| head`).
@@ -311,15 +316,6 @@ def _text(data: bytes) -> str:
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:  # what PowerShell's > writes
         return data.decode("utf-16", "replace")
     return data.decode("utf-8", "replace")
-
-
-def _write(explanation: Explanation, *, as_json: bool) -> None:
-    if as_json:
-        envelope.write(explanation.as_json())
-    else:
-        text = shown(explanation, columns=terminal_columns(), colours=has_colours())
-        sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 def _sentence(error: Exception) -> str:

@@ -237,13 +237,10 @@ def _stop(arguments: Sequence[str]) -> int:
             sys.stdout.write(f"{counted(len(stopped), 'agent')} {are} stopping\n")
             status = 0
     elif status == 0:
-        sys.stdout.write(f"agents: {_left_running(folder)}\n")
+        count = len(_agents(folder))
+        left = f"{count} still running; --agents ends them too" if count else "none is running"
+        sys.stdout.write(f"agents: {left}\n")
     return status
-
-
-def _left_running(run_folder: str) -> str:
-    count = len(_agents(run_folder))
-    return f"{count} still running; --agents ends them too" if count else "none is running"
 
 
 def _status(arguments: Sequence[str]) -> int:

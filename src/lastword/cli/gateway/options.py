@@ -15,7 +15,6 @@ from lastword.cli.record_access import add_record_option, port
 from lastword.cli.run.options import RunOptions, UsageError, parse, value_flags
 from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY
-from lastword.core.link.option_table import OPTIONS as RUN_OPTIONS
 from lastword.gateway.front.tokens import TOKEN_SECONDS
 from lastword.gateway.settings.fleet import node_name
 from lastword.gateway.settings.gateway import OPTIONS, URL_VARIABLE, settings_of
@@ -267,10 +266,8 @@ def _fleet(chosen: argparse.Namespace) -> dict[str, str]:
 
 def _record_folder(run: RunOptions) -> str:
     """Return the record's folder; empty if no record is kept."""
-    if run.values.get("no_record") or run.values.get("passthrough"):
-        return ""
-    named = str(run.values.get("record") or "")
-    return named_folder(named) if named else state_folder(os.environ)
+    is_recorded = not run.values.get("no_record") and not run.values.get("passthrough")
+    return _state_folder(run) if is_recorded else ""
 
 
 def _record_from_here(run: RunOptions) -> list[str]:
@@ -311,7 +308,5 @@ def _report(run: RunOptions, options: Sequence[str]) -> TargetOptions:
 
 def _state_folder(run: RunOptions) -> str:
     """Return the folder of logs and keys, which is beside the record."""
-    for option in RUN_OPTIONS:
-        if option.kind == "folder" and run.values.get(option.key):
-            return named_folder(str(run.values[option.key]))
-    return state_folder(os.environ)
+    named = str(run.values.get("record") or "")
+    return named_folder(named) if named else state_folder(os.environ)

@@ -94,7 +94,10 @@ def follow(options: argparse.Namespace, path: str) -> int:
         UnusableError: The named session does not exist.
         StoreError: The store cannot be read.
     """
-    part = _part(options, path)
+    part = None
+    if options.session is not None or options.last:
+        with reader.reading(path) as record:
+            part = chosen_session(record, options)
     place = _Place(path)
     if not place.is_there():
         sys.stderr.write(f"lastword log: there is no record at {path} yet; waiting for it\n")
@@ -131,13 +134,6 @@ def _concerns(recorded: RecordedEntry, session_id: str, runs: set[int]) -> bool:
     return recorded.entry.session_id == session_id or (
         recorded.entry.session_id is None and recorded.run in runs
     )
-
-
-def _part(options: argparse.Namespace, path: str) -> Part | None:
-    if options.session is None and not options.last:
-        return None
-    with reader.reading(path) as record:
-        return chosen_session(record, options)
 
 
 class _Place:

@@ -46,16 +46,11 @@ cannot be started or is not found.
 def parser() -> CommandParser:
     """Return the parser."""
     made = CommandParser("run", usage="[options] -- CMD [ARGUMENT...]", about=ABOUT, ends=ENDS)
-    add_options(made)
-    return made
-
-
-def add_options(made: CommandParser) -> None:
-    """Add the options to a parser."""
     for title, options in groupby(OPTIONS, lambda option: option.group):
         group = made.add_argument_group(title)
         for option in options:
             add_option(group, option, f"{option.about} {_default(option)}".rstrip())
+    return made
 
 
 def _default(option: Option) -> str:
