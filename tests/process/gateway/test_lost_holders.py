@@ -192,10 +192,10 @@ def test_a_holder_that_ends_late_leaves_its_session_to_the_next_one(
     second = holder_of(gateway, session)
     assert second["pid"] != first["pid"]
     (path,) = gateway.runtime.rglob("session-*.sock")
+    (link,) = gateway.runtime.rglob("*.session")
     with closing(socket.socket(socket.AF_UNIX)) as asking:
         asking.connect(str(path))
         asking.sendall(wire.control(wire.STOP) + b"\n")
-    (link,) = gateway.runtime.rglob("*.session")
     until("it has left the session", lambda: not os.path.lexists(link))
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         viewer.load(session, gateway.root)
