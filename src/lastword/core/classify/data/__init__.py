@@ -11,5 +11,5 @@ from functools import partial
 
 from lastword.core.failure import data
 
-read_tables = partial(data.read_tables, __path__[0])
+read_tables: partial[list[tuple[str, tuple[str, ...]]]] = partial(data.read_tables, __path__[0])
 """Return a file's tables in their order, each with its heading and its rows."""

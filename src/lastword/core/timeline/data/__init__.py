@@ -9,5 +9,5 @@ from functools import partial
 
 from lastword.core.failure import data
 
-read_tables = partial(data.read_tables, __path__[0])
-read_words = partial(data.read_words, __path__[0])
+read_tables: partial[list[tuple[str, tuple[str, ...]]]] = partial(data.read_tables, __path__[0])
+read_words: partial[dict[str, dict[str, str]]] = partial(data.read_words, __path__[0])
