@@ -55,8 +55,9 @@ guard(() => {
   if (versions.electron || (!bun && parseInt(versions.node, 10) < 18)) return;
   // A launcher's child with the launcher's own stdin and stdout is the agent, so it gets the part back,
   // unless its program may not see these files.
-  const FOREIGN = /(^|[\\/])(bwrap|docker|doas|firejail|flatpak(-spawn)?|nsenter|podman|sandbox-exec|snap|ssh|su|sudo|unshare|wsl)$/;
-  const isAgent = (file, stdio) => !FOREIGN.test(String(file)) && (stdio === 'inherit' || (Array.isArray(stdio) && [0, 1].every((n) => {
+  const outside = new Set(String(spec.outside || '').split(' ').filter(Boolean));
+  const isOutside = (words) => words.join(' ').split(' ').some((word) => outside.has(word.split('/').pop()));
+  const isAgent = (words, stdio) => !isOutside(words) && (stdio === 'inherit' || (Array.isArray(stdio) && [0, 1].every((n) => {
     return stdio[n] === 'inherit' || stdio[n] === n || Boolean(stdio[n] && stdio[n].fd === n);
   })));
   const restored = (own) => {
@@ -168,7 +169,7 @@ guard(() => {
   // --- a launcher's children ---
   const processes = require('child_process'), { ChildProcess } = processes;
   const relaunch = guard((options) => {
-    if (!isAgent(options.file, options.stdio) || !Array.isArray(options.envPairs)) return;
+    if (!isAgent([options.file].concat(options.args), options.stdio) || !Array.isArray(options.envPairs)) return;
     const own = {};
     options.envPairs.forEach((pair) => { own[pair.slice(0, pair.indexOf('='))] = pair.slice(pair.indexOf('=') + 1); });
     options.envPairs = Object.entries(restored(own)).map(([name, value]) => name + '=' + value);
@@ -180,7 +181,7 @@ guard(() => {
   } });
   const relaunchSync = guard((args) => {
     const where = args.findIndex((each, n) => n > 0 && each && typeof each === 'object' && !Array.isArray(each));
-    if (where < 0 || !isAgent(args[0], args[where].stdio)) return args;
+    if (where < 0 || !isAgent([].concat.apply([], args.slice(0, where)), args[where].stdio)) return args;
     const options = Object.assign({}, args[where], { env: restored(args[where].env || env) });
     return args.map((each, n) => (n === where ? options : each));
   });

@@ -39,7 +39,7 @@ READ_BYTES = 16 * 1024
 MAX_LINE_BYTES = 4096
 """What a pipe takes in one piece on Linux; the observer's lines are shorter."""
 
-_OUTSIDE = frozenset(
+OUTSIDE = frozenset(
     {
         *("bwrap", "docker", "doas", "firejail", "flatpak", "flatpak-spawn", "nsenter", "podman"),
         *("sandbox-exec", "snap", "ssh", "su", "sudo", "unshare", "wsl"),
@@ -48,7 +48,7 @@ _OUTSIDE = frozenset(
     }
 )
 """Programs that run another where this machine's files may be missing: Node does not start if it
-cannot read what it is to load."""
+cannot read what it is to load. The observer's variable names them, for a launcher's children."""
 
 
 def may_observe(command: Sequence[str]) -> bool:
@@ -63,7 +63,7 @@ def may_observe(command: Sequence[str]) -> bool:
         return False
     # Behind `env` or `nice`, or in a shell's own line.
     programs = (os.path.basename(part) for word in command for part in word.split())
-    return _OUTSIDE.isdisjoint(programs)
+    return OUTSIDE.isdisjoint(programs)
 
 
 class ObserverPipe:
@@ -98,7 +98,7 @@ class ObserverPipe:
         ends = [f"[{file.st_dev},{file.st_ino}]" for file in map(os.fstat, (stdin, stdout))]
         environment[VARIABLE] = (
             f'{{"pipe":"{self.path}","stdin":{ends[0]},"stdout":{ends[1]},'
-            f'"model_path":"{MODEL_PATH}"}}'
+            f'"model_path":"{MODEL_PATH}","outside":"{" ".join(sorted(OUTSIDE))}"}}'
         )
         for name, own, between in (
             ("NODE_OPTIONS", f'--require "{NODE_FILE}"', " "),

@@ -22,7 +22,7 @@ from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Entry, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lastword.core.link.evidence import SilentTurn
 
@@ -149,7 +149,7 @@ class ModelRequests:
         if not isinstance(number, int):
             return []
         if event == "request":
-            return list(self._begin((pid, number), report, now, turn))
+            return self._begin((pid, number), report, now, turn)
         key = (pid, number)
         if key in self._refused and event in {"body", "end", "error"}:
             request = self._refused.pop(key)
@@ -160,18 +160,15 @@ class ModelRequests:
 
     def _begin(
         self, key: tuple[int, int], report: dict[str, Any], now: float, turn: TurnId | None
-    ) -> Iterator[Hint]:
+    ) -> list[Hint]:
         if report.get("model") is not True:
-            return
-        for each in list(self._refused):
-            refused = self._refused.pop(each)
-            yield from self._fail(refused, _verdict_of(refused), refused.status_at, turn)
+            return []
+        hints = self.look(now, turn, at_once=True)
         failed = self._failed
         if failed is not None and failed.turn != turn:
             failed = self._failed = None
         path = _text(report.get("path")) or ""
-        again = failed is not None and failed.path == path
-        attempt = failed.attempt + 1 if failed is not None and again else 1
+        attempt = failed.attempt + 1 if failed is not None and failed.path == path else 1
         if len(self._open) >= MAX_OPEN:
             del self._open[next(iter(self._open))]
         self._began_at = now
@@ -183,6 +180,7 @@ class ModelRequests:
             attempt=min(attempt, MAX_ATTEMPT),
             last_at=now,
         )
+        return hints
 
     def _note(
         self,

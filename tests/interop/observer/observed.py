@@ -143,7 +143,7 @@ def additions(
         status = os.fstat(fd)
         return [status.st_dev, status.st_ino]
 
-    spec = {"pipe": str(fifo), "stdin": place(stdin), "stdout": place(stdout)}
+    spec = {"pipe": str(fifo), "stdin": place(stdin), "stdout": place(stdout), "outside": "sudo"}
     ours = {"NODE_OPTIONS": f'--require "{observer}"', "BUN_OPTIONS": f"--preload={observer}"}
     python = str(observer.parent / "python")
     return {

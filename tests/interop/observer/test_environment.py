@@ -61,6 +61,21 @@ def test_a_tool_has_the_users_environment_before_a_request_and_after_it(
     assert printed == {"before": users, "after": users, "own": users, "shell": shell}
 
 
+LAUNCH = """
+const words = [process.execPath, '-e', '0', process.argv[1]];
+require('child_process').spawnSync('env', words, { stdio: 'inherit' });
+"""
+
+
+@pytest.mark.parametrize(("word", "starts"), [("plain", 2), ("/usr/bin/sudo", 1)])
+def test_a_child_that_may_not_see_the_observers_files_is_not_observed(
+    word: str, starts: int, runtime: Runtime, tmp_path: Path
+) -> None:
+    with Pipe(tmp_path / "fifo") as pipe:
+        assert run([runtime.program(), "-e", LAUNCH, word], {}, pipe).shown == ("", "", 0)
+    assert [json.loads(line)["event"] for line in pipe.lines] == ["start"] * starts
+
+
 @pytest.mark.matrix
 def test_an_old_version_of_node_runs_the_program_as_without_it(
     server: Server, tmp_path: Path

@@ -14,6 +14,7 @@ from lastword.observer.pipe import (
     MAX_LINE_BYTES,
     MODEL_PATH,
     NODE_FILE,
+    OUTSIDE,
     PYTHON_FOLDER,
     VARIABLE,
     ObserverPipe,
@@ -96,6 +97,7 @@ def test_the_agent_learns_the_pipe_and_its_own_streams(pipe: ObserverPipe) -> No
         "stdin": ends[0],
         "stdout": ends[1],
         "model_path": MODEL_PATH,
+        "outside": " ".join(sorted(OUTSIDE)),
     }
     os.close(reader)
     os.close(writer)
