@@ -240,21 +240,19 @@ class HandlerLink:
             now = self._moved()
             # What has been waited for until now is counted before it changes.
             self._core.receive_silence(turn.requests.silence(None), now)
-            self._hear(turn.note(report, now))
-            for entry in turn.entries():
-                self._note_entry(entry)
+            self._hear(turn, turn.note(report, now))
             self._core.receive_silence(turn.requests.silence(None), now)
         self._rearm()
 
     def _look_at_requests(self, *, at_once: bool) -> None:
         for turn in list(self._observer.turns.values()) if self._observer is not None else ():
-            self._hear(turn.look(self._now(), at_once=at_once))
-            for entry in turn.entries():
-                self._note_entry(entry)
+            self._hear(turn, turn.look(self._now(), at_once=at_once))
 
-    def _hear(self, hints: list[Hint]) -> None:
+    def _hear(self, turn: TurnRequests, hints: list[Hint]) -> None:
         for hint in hints:
             self._carry_out(self._core.receive_hint(hint, self._now()))
+        for entry in turn.entries():
+            self._note_entry(entry)
 
     def _stay_in_process(self) -> None:
         """End a process that a handler forked: what it does here would be done twice."""
