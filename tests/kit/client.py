@@ -377,6 +377,11 @@ def update_of(frame: Frame) -> Frame:
     return update
 
 
+def is_retry(frame: Frame) -> bool:
+    """Whether it reports that a model call is tried again."""
+    return bool(update_of(frame).get("sessionUpdate") == "agent_retry")
+
+
 def texts(frames: Sequence[Frame]) -> list[str]:
     contents = [update_of(frame).get("content") for frame in frames]
     return [content["text"] for content in contents if isinstance(content, dict)]

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,7 +25,7 @@ from lastword.sidecar.event_stream import (
     EventStream,
 )
 from tests.kit.canaries import CANARIES, PLAIN
-from tests.kit.client import RETRY
+from tests.kit.client import RETRY, is_retry
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
 from tests.process.sidecar.stored_files import all_stored_text
@@ -114,11 +114,6 @@ def opencode(start: Start, tmp_path: Path) -> Callable[..., SidecarClient]:
     return starts
 
 
-def _is_retry(frame: dict[str, Any]) -> bool:
-    update = frame.get("params", {}).get("update", {})
-    return bool(update.get("sessionUpdate") == "agent_retry")
-
-
 def test_a_retry_is_told_as_it_is_announced_and_no_secret_of_the_stream_gets_out(
     opencode: Callable[..., SidecarClient], tmp_path: Path
 ) -> None:
@@ -127,7 +122,7 @@ def test_a_retry_is_told_as_it_is_announced_and_no_secret_of_the_stream_gets_out
     options = ("--verbose", "--record-text")
     client = opencode("own", text, *options, LASTWORD_STATE_DIR=str(state))
     prompt = client.prompt()
-    told = client.expect(_is_retry)["params"]["update"]
+    told = client.expect(is_retry)["params"]["update"]
     assert (told["attempt"], told["error"]["type"]) == (2, "rate_limit")
     assert 0 < told["wait_seconds"] <= 30
     client.go_on()

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kit.client import RETRY
+from tests.kit.client import RETRY, is_retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,25 +81,18 @@ def observed(start: Start, tmp_path: Path) -> Callable[..., SidecarClient]:
     return starts
 
 
-def _is_retry(frame: dict[str, Any]) -> bool:
-    update = frame.get("params", {}).get("update", {})
-    return bool(update.get("sessionUpdate") == "agent_retry")
-
-
 def test_a_hidden_retry_is_shown_and_the_empty_answer_behind_it_is_named(
     observed: Callable[..., SidecarClient], tmp_path: Path
 ) -> None:
     client = observed("at once")
     assert os.listdir(tmp_path / "pipes") == []
     prompt = client.prompt()
-    retry = client.expect(_is_retry)["params"]["update"]
+    retry = client.expect(is_retry)["params"]["update"]
     assert (retry["attempt"], retry["error"]["type"]) == (2, "rate_limit")
     client.go_on()
     payload = client.answer(prompt)["error"]["data"]["agent_error"]
     assert (payload["type"], payload["provider_code"]) == ("rate_limit", "rate_limit_error")
-    assert [
-        frame["params"]["update"]["attempt"] for frame in client.frames if _is_retry(frame)
-    ] == [
+    assert [frame["params"]["update"]["attempt"] for frame in client.frames if is_retry(frame)] == [
         2,
         3,
     ]
@@ -108,7 +101,7 @@ def test_a_hidden_retry_is_shown_and_the_empty_answer_behind_it_is_named(
 def test_garbage_in_the_pipe_changes_nothing(observed: Callable[..., SidecarClient]) -> None:
     client = observed("garbage")
     prompt = client.prompt()
-    client.expect(_is_retry)
+    client.expect(is_retry)
     client.go_on()
     assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "rate_limit"
     assert "lastword:" not in client.said
