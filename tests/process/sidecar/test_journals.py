@@ -18,7 +18,7 @@ from lastword.sidecar.journal_files import MAX_NEWS_BYTES, GrowingFile, is_plain
 from lastword.sidecar.journals import Journals
 from tests.kit import journal_samples
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
-from tests.kit.client import RETRY
+from tests.kit.client import RETRY, is_retry
 from tests.kit.journal_samples import SESSION
 from tests.process.sidecar.stored_files import all_stored_text
 
@@ -400,11 +400,6 @@ def journalling(start: Start, tmp_path: Path) -> Iterator[Journalling]:
     return Journalling(start, tmp_path)
 
 
-def _is_retry(frame: dict[str, Any]) -> bool:
-    update = frame.get("params", {}).get("update", {})
-    return bool(update.get("sessionUpdate") == "agent_retry")
-
-
 def test_a_retry_that_only_the_journal_knows_is_told_and_no_secret_of_it_gets_out(
     journalling: Journalling,
 ) -> None:
@@ -420,7 +415,7 @@ def test_a_retry_that_only_the_journal_knows_is_told_and_no_secret_of_it_gets_ou
     for _ in range(2):
         since = len(client.frames)
         prompt = client.prompt()
-        told = client.expect(_is_retry, since=since)["params"]["update"]
+        told = client.expect(is_retry, since=since)["params"]["update"]
         assert (told["attempt"], told["max_attempts"]) == (2, 11)
         assert told["error"]["type"] == "budget"
         client.go_on()
@@ -479,10 +474,10 @@ def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
     failing = journalling(*lines, sample=sample, environment={"SESSION": "ses_1"})
     prompt = failing.prompt()
     if sample == "vibe":
-        failing.expect(_is_retry)
+        failing.expect(is_retry)
     failing.listen(0.5)
     idle.listen(0.5)
-    assert not [frame for frame in idle.frames if _is_retry(frame)]
+    assert not [frame for frame in idle.frames if is_retry(frame)]
     idle.go_on()
     assert idle.answer(idle_prompt)["error"]["data"]["agent_error"]["type"] == "unknown"
     failing.go_on()
@@ -500,5 +495,5 @@ def test_of_two_hundred_silent_sessions_the_one_that_fails_is_reported(
     path = (journalling.folder / NAMES["claude"][2]).with_name("session-77.jsonl")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(journal_samples.claude(datetime.now(UTC)) + "\n")
-    retry = client.expect(_is_retry)["params"]
+    retry = client.expect(is_retry)["params"]
     assert retry["sessionId"] == "session-77"
