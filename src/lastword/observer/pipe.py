@@ -87,6 +87,13 @@ class ObserverPipe:
             raise
         self._part = b""
 
+    @classmethod
+    def adopted(cls, fd: int) -> ObserverPipe:
+        """Return the pipe that this process made before it replaced itself."""
+        pipe = cls.__new__(cls)
+        pipe.fd, pipe.path, pipe._part = fd, "", b""
+        return pipe
+
     def environment(self, stdin: int, stdout: int) -> dict[str, str]:
         """Return this process's environment with the observer in it.
 

@@ -169,6 +169,10 @@ class FrameWriter:
                 self.pending_bytes += len(rest)
                 return
 
+    def pending(self) -> bytes:
+        """Return what the reader has not taken yet."""
+        return b"".join(self._pending)
+
     def close(self) -> None:
         """Close the descriptor; pending bytes are lost."""
         if not self.closed:

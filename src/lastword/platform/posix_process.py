@@ -379,6 +379,23 @@ class Guardian:
         finally:
             close(read_end)
 
+    @classmethod
+    def adopted(cls, pid: int, fd: int) -> Guardian:
+        """Return the guardian that this process started before it replaced itself.
+
+        Args:
+            pid: Its process id.
+            fd: The descriptor that tells it that this process lives.
+        """
+        guardian = cls.__new__(cls)
+        guardian._pid, guardian._fd = pid, fd
+        return guardian
+
+    @property
+    def process(self) -> tuple[int, int]:
+        """Return its process id and descriptor, as `adopted` takes them."""
+        return self._pid, self._fd
+
     def disarm(self) -> None:
         """End it when there is nothing left to guard."""
         self._send(b"0\n")  # a shell reads a whole line, should the end of the pipe not reach it

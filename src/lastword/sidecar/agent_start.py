@@ -58,6 +58,18 @@ class AgentStart:
         agent.temporary = observer.path if observer is not None else ""
         return agent
 
+    def adopt(self, agent: Agent, observer: int, port: int | None) -> None:
+        """Go on with an agent that this process started before it replaced itself.
+
+        Args:
+            agent: The agent, which has answered.
+            observer: The descriptor of what its runtime reports; -1 for none.
+            port: The port at which it serves its events.
+        """
+        self.group = agent.pid
+        self.port = port
+        self.observer = ObserverPipe.adopted(observer) if observer >= 0 else None
+
     def note_ready(self) -> None:
         """Note that the agent has answered: its processes have found what they were to load."""
         self.started_well = True

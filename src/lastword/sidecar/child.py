@@ -31,6 +31,11 @@ class Child:
         """When all of its output had been read."""
 
     @property
+    def guardian(self) -> Guardian | None:
+        """Return what ends it if this process vanishes."""
+        return self._guardian
+
+    @property
     def descriptors(self) -> tuple[int, int, int] | None:
         """Return the sidecar's ends of its stdin, stdout and stderr."""
         agent = self.agent

@@ -13,26 +13,32 @@ import signal
 import sys
 import time
 import traceback
+import weakref
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
+
+from lastword.core.link.effects import Record
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.platform.framing import FrameWriter
-from lastword.platform.process import write_message
+from lastword.platform.process import Agent, write_message
 from lastword.sidecar.loop import Descriptors, PollLoop
-from lastword.sidecar.session import Sidecar
+from lastword.sidecar.session import LEDGER_SECONDS, Sidecar
 
 assert sys.platform != "win32"
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from lastword.core.link.effects import Said
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.waits import StoredWait
     from lastword.core.timeline.entry import Entry
-    from lastword.platform.process import Agent
+    from lastword.platform.process import Guardian
     from lastword.record.recorder import Recorder
+    from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.session import Settings
 
 STOP_SECONDS = 15.0
@@ -47,15 +53,22 @@ _OF_LIMITS = frozenset({Kind.LIMIT_WAIT, Kind.CONTINUED})
 
 
 class LoopSignals:
-    """The signals that a sidecar needs, as the event loop reports them."""
+    """The signals that a sidecar needs, as the event loop reports them to each of its sidecars."""
 
     fd = -1
+    _all: ClassVar[weakref.WeakSet[LoopSignals]] = weakref.WeakSet()
 
     def __init__(self, wake: Callable[[], object]) -> None:
         """Begin; to be called in the main thread, with its event loop running."""
         self._numbers: list[int] = []
         self._wake = wake
-        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._note, signal.SIGCHLD)
+        self._all.add(self)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._note_all)
+
+    @classmethod
+    def _note_all(cls) -> None:
+        for each in list(cls._all):
+            each._note(signal.SIGCHLD)
 
     def _note(self, number: int) -> None:
         self._numbers.append(number)
@@ -99,6 +112,42 @@ class FrameQueue(FrameWriter):
     def close(self) -> None:
         """Take no more."""
         self.closed = True
+
+
+class RunningAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that runs on while this process replaces itself.
+
+    Attributes:
+        pid: its process id.
+        pipes: our ends of its stdin, stdout and stderr.
+        guardian: the process id and the descriptor of its guardian, if it has one.
+        observer: the descriptor of what its runtime reports; -1 for none.
+        port: the port at which it serves its events, if it does.
+        begun: the line that it has begun.
+        unsent: what it has not taken yet.
+        speaks_typed: it sends `agent_error` itself.
+    """
+
+    pid: int
+    pipes: tuple[int, int, int]
+    guardian: tuple[int, int] | None
+    observer: int
+    port: int | None
+    begun: bytes
+    unsent: bytes
+    speaks_typed: bool
+
+    @property
+    def descriptors(self) -> list[int]:
+        """Return all of them."""
+        beside = [self.observer] if self.observer >= 0 else []
+        return [*self.pipes, *beside, *((self.guardian[1],) if self.guardian is not None else ())]
+
+    def adopted(self, start: AgentStart) -> Agent:
+        """Return the agent, as one that `start` has started."""
+        agent = Agent(self.pid, *self.pipes)
+        start.adopt(agent, self.observer, self.port)
+        return agent
 
 
 class EmbeddedLoop(PollLoop):
@@ -159,6 +208,7 @@ class EmbeddedSidecar(Sidecar):
         recorder: Recorder | None = None,
         waits: Callable[[str, StoredWait | None], object] | None = None,
         noted: Callable[[Entry], object] | None = None,
+        guardian: Guardian | None = None,
     ) -> None:
         """Create it.
 
@@ -172,7 +222,10 @@ class EmbeddedSidecar(Sidecar):
             waits: Receives each session's wait for the end of a limit when it begins, and `None`
                 before the prompt with which its turn goes on.
             noted: Receives every entry of the timeline, recorded or not.
+            guardian: That of an agent which runs since before this process replaced itself.
         """
+        if agent is not None and guardian is None:
+            guardian = self._guardian_of(agent)
         self._waits = waits
         self._noted = noted
         self._deliver = deliver
@@ -188,7 +241,7 @@ class EmbeddedSidecar(Sidecar):
             settings,
             options,
             agent=agent,
-            guardian=self._guardian_of(agent) if agent is not None else None,
+            guardian=guardian,
             inbox=inbox,
             recorder=recorder,
         )
@@ -218,6 +271,64 @@ class EmbeddedSidecar(Sidecar):
     def start(self) -> None:
         """Begin to relay."""
         self._contained(self._begin)
+        self._step_soon()
+
+    @property
+    def may_be_handed_over(self) -> bool:
+        """Whether the agent can run on while this process replaces itself."""
+        agent = self._child.agent
+        runs = agent is not None and agent.poll() is None and self._loop.talking
+        idle = not (self._past or self._child.stop.begun or self._loop.relay.orders)
+        return runs and idle and not self._gone.is_set() and self._connection.may_be_taken_up
+
+    def hand_over(self) -> RunningAgent:
+        """Let go of the agent, which runs on, for the program that replaces this one."""
+        agent, start = self._child.agent, self._settings.start
+        assert agent is not None
+        self.pause(paused=False)
+        while (block := self._to_client.next_block()) is not None:
+            self._deliver(block)
+        begun, unsent = self._loop.hand_over()
+        observer, start.observer = start.observer, None
+        guardian = self._child.guardian
+        self._embedded.release()
+        self._sources.close()
+        self._close_ledger(LEDGER_SECONDS)
+        if self._recorder is not None:
+            self._recorder.close()
+        for handle in (self._timer, self._due):
+            if handle is not None:
+                handle.cancel()
+        self._gone.set()
+        return RunningAgent(
+            pid=agent.pid,
+            pipes=(agent.stdin, agent.stdout, agent.stderr),
+            guardian=None if guardian is None else guardian.process,
+            observer=-1 if observer is None else observer.fd,
+            port=start.port,
+            begun=begun,
+            unsent=unsent,
+            speaks_typed=self._connection.connection.link.agent.speaks_typed,
+        )
+
+    def take_up(self, agent: RunningAgent, said: Iterable[Said], turns: int) -> None:
+        """Go on with an agent that was handed over.
+
+        Args:
+            agent: As it was handed over.
+            said: What was said before and still matters, in order.
+            turns: How many turns there have been.
+        """
+        for each in said:
+            if each.turn:
+                self._connection.number_turns_after(each.turn - 1)
+            frame = jsonrpc.decode(each.line)
+            for effect in self._connection.receive(each.side, frame, each.at):
+                if isinstance(effect, Record):
+                    self._sources.note(effect.entry.kind, each.at)
+        self._connection.number_turns_after(turns)
+        self._has_session = True
+        self._loop.take_up(agent.begun, agent.unsent)
         self._step_soon()
 
     def send(self, line: bytes) -> None:

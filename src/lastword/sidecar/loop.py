@@ -283,6 +283,17 @@ class PollLoop:
             self.relay.from_agent(block, now)
         return len(data)
 
+    def hand_over(self) -> tuple[bytes, bytes]:
+        """Return the line that the agent has begun, and what it has not taken, and forget both."""
+        unsent = self.to_agent.pending() if self.to_agent is not None else b""
+        return self._agent_lines.rest(), unsent
+
+    def take_up(self, begun: bytes, unsent: bytes) -> None:
+        """Go on with what `hand_over` returned in an earlier process."""
+        self._agent_lines.feed(begun)
+        if self.to_agent is not None:
+            self.to_agent.write(unsent)
+
     @property
     def holds_part(self) -> bool:
         """Return whether the agent has begun a line that it has not ended."""

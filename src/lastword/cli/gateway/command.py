@@ -6,7 +6,6 @@ be started as it was asked.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import shutil
@@ -14,7 +13,6 @@ import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
@@ -31,6 +29,7 @@ from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.phrases import counted, plain_moment
 from lastword.errors import LastwordError, StoreError, missing_extra
+from lastword.gateway.front.control import STATUS, STOP, ask
 from lastword.gateway.front.folders import (
     folder_of,
     noted_fleet_key,
@@ -40,7 +39,6 @@ from lastword.gateway.front.folders import (
 from lastword.gateway.front.links import LINK_SECONDS, Links, address
 from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
 from lastword.gateway.run_folder import pid_of
-from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing.attachment import Role
 from lastword.platform.identity import local_time
 
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.gateway.front.process import Welcome
-    from lastword.gateway.settings.gateway import GatewaySettings
 
 assert sys.platform != "win32"  # noqa: S101
 
@@ -83,6 +80,7 @@ def _complain(message: str) -> int:
 
 
 def _serve(arguments: Sequence[str]) -> int:
+    from lastword.cli.gateway.holder import holder_of  # noqa: PLC0415
     from lastword.cli.gateway.options import read  # noqa: PLC0415
     from lastword.gateway.front.process import INHERITED, ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own_reports import OwnReports  # noqa: PLC0415
@@ -90,15 +88,8 @@ def _serve(arguments: Sequence[str]) -> int:
     settings = read(arguments, use(arguments, "gateway"))
     if INHERITED not in os.environ:  # a reload goes on with the sessions that there are
         _look_for(settings.holder.command[0])
-    port = settings.listen[1]
-
-    def ready(welcome: Welcome) -> None:
-        nonlocal port
-        port = urlsplit(welcome.url).port or port
-        _ready(welcome)
-
     try:
-        serve(settings, ready)
+        serve(settings, _ready, holder_of)
     except (ServingError, StoreError) as error:
         holder = settings.holder
         reports = OwnReports(holder.report, holder.state_folder, holder.command[0])
@@ -107,26 +98,13 @@ def _serve(arguments: Sequence[str]) -> int:
         reports.finish()
         return _complain(str(error))
     if sys.stderr.isatty():
-        sys.stderr.write(f"lastword: stopped{_what_stays(settings, port)}\n")
+        sys.stderr.write("lastword: stopped\n")
     return 0
 
 
-def _what_stays(settings: GatewaySettings, port: int) -> str:
-    """Return the end of a sentence about the agents that a gateway leaves running, if any."""
-    count = len(_agents(run_folder_of(settings.holder.state_folder, port)))
-    if not count:
-        return ""
-    keep = "keeps" if count == 1 else "keep"
-    end = f"lastword gateway stop --agents{'' if port == _USUAL_PORT else f' --port {port}'}"
-    return f"; {counted(count, 'agent')} {keep} running for the next gateway here, or until `{end}`"
-
-
 def _agents(run_folder: str) -> list[dict[str, Any]]:
-    from lastword.gateway.front.holders import Holders  # noqa: PLC0415
-
-    if not os.path.isdir(run_folder):
-        return []
-    return asyncio.run(Holders(HolderSettings(run_folder=run_folder)).all_statuses())
+    holders = ask(run_folder, STATUS).get("holders")
+    return holders if isinstance(holders, list) else []
 
 
 def _look_for(program: str) -> None:
@@ -142,7 +120,9 @@ def _ready(welcome: Welcome) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: token {welcome.token}\n")
         sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
-        sys.stderr.write("lastword: Ctrl-C stops the gateway and leaves its agents running\n")
+        sys.stderr.write(
+            "lastword: Ctrl-C stops the gateway and its agents; `lastword gateway reload` goes on with them\n"
+        )
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
         sys.stderr.write(
@@ -222,25 +202,11 @@ def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
 
 
 def _stop(arguments: Sequence[str]) -> int:
-    from lastword.gateway.front.holders import Holders  # noqa: PLC0415
-
     options = stop_parser().read(arguments)
     folder = _run_folder(options)
-    holders = Holders(HolderSettings(run_folder=folder))
-    # Before the gateway, which takes the answers of their turns to viewers.
-    stopped = asyncio.run(holders.stop_all()) if options.agents else set()
-    status = _signal(options, signal.SIGTERM)
     if options.agents:
-        stopped |= asyncio.run(holders.stop_all())  # what a viewer has just had started
-        if stopped:
-            are = "is" if len(stopped) == 1 else "are"
-            sys.stdout.write(f"{counted(len(stopped), 'agent')} {are} stopping\n")
-            status = 0
-    elif status == 0:
-        count = len(_agents(folder))
-        left = f"{count} still running; --agents ends them too" if count else "none is running"
-        sys.stdout.write(f"agents: {left}\n")
-    return status
+        ask(folder, STOP)
+    return _signal(options, signal.SIGTERM)
 
 
 def _status(arguments: Sequence[str]) -> int:
@@ -265,12 +231,8 @@ def _status(arguments: Sequence[str]) -> int:
         if not agents:
             page.line("agents: none is running; the first session starts one")
     for holder in agents:
-        agent, pid = holder.get("agent_pid"), holder.get("pid")
-        if pid is None:
-            page.line(f"agent: the process that keeps it does not answer at {holder['socket']}")
-            continue
-        process = f"process {agent}" if agent else "starts with the next prompt"
-        page.line(f"agent: {process}, kept by process {pid}")
+        agent = holder.get("agent_pid")
+        page.line(f"agent: {f'process {agent}' if agent else 'starts with the next prompt'}")
         for session in holder.get("sessions", []):
             what = "a turn is running" if session.get("turn") else "idle"
             activity = str((session.get("view") or {}).get("activity"))

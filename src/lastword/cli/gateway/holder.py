@@ -1,4 +1,4 @@
-"""A holder's program: its settings from stdin, and the link to its agent as `lastword run` has it.
+"""A holder, with the link to its agent as `lastword run` has it.
 
 Owns how both are put together. The gateway knows neither the options of `lastword run` nor the
 sidecar.
@@ -6,10 +6,7 @@ sidecar.
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,36 +21,36 @@ from lastword.cli.run.start import (
     report_target,
     settings_of,
 )
-from lastword.errors import LastwordError
 from lastword.gateway.front.folders import push_folder_of
-from lastword.gateway.holder.agent_process import SupervisedAgent, supervised
+from lastword.gateway.holder.agent_process import HandedAgent, SupervisedAgent, supervised
 from lastword.gateway.holder.notices import LateSink, SessionNotices
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import started
-from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
-from lastword.gateway.settings.fleet import VARIABLE
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.platform.identity import run_id
-from lastword.platform.process import ensure_standard_streams, without_our_locale, write_message
+from lastword.platform.posix_process import Guardian
+from lastword.platform.process import write_message
 from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.paths import store_path
 from lastword.record.recorder import Recorder
 from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 from lastword.sidecar.agent_start import AgentStart
-from lastword.sidecar.embedded import EmbeddedSidecar
+from lastword.sidecar.embedded import EmbeddedSidecar, RunningAgent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lastword.cli.run.options import RunOptions
+    from lastword.core.link.effects import Said
     from lastword.core.link.waits import StoredWait
     from lastword.gateway.fleet.ownership import Ownership
     from lastword.gateway.holder.agent_process import HeldAgent, LimitWaits
     from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.store import OpenLog
     from lastword.outbox.target import ReportTarget
+    from lastword.platform.process import Agent
     from lastword.record.sink import Sink
 
 SUBSCRIPTIONS = "push.json"
@@ -91,7 +88,16 @@ class LinkedAgent:
         except OSError as error:
             failure = error
             write_message(not_started(options.command[0], error))
-        self._link = link = EmbeddedSidecar(
+        link = self._linked(start, agent)
+        if failure is not None:
+            link.refuse(failure)
+        link.start()
+
+    def _linked(
+        self, start: AgentStart, agent: Agent | None, guardian: Guardian | None = None
+    ) -> EmbeddedSidecar:
+        options = self._options
+        self._link = EmbeddedSidecar(
             settings_of(options, start),
             msgspec.structs.replace(
                 core_options(options, self._record.run), answers_questions=False
@@ -102,10 +108,31 @@ class LinkedAgent:
             recorder=_recorder(options, self._record, self._notices),
             waits=self._waits,
             noted=self._record.noted,
+            guardian=guardian,
         )
-        if failure is not None:
-            link.refuse(failure)
-        link.start()
+        return self._link
+
+    @property
+    def may_be_handed_over(self) -> bool:
+        """Whether it can run on at this moment while this process replaces itself."""
+        return self._link is not None and self._link.may_be_handed_over
+
+    def hand_over(self) -> HandedAgent:
+        """Let go of it for the program that replaces this one."""
+        assert self._link is not None  # noqa: S101 - for the type checker
+        running = self._link.hand_over()
+        return HandedAgent(
+            state=msgspec.json.encode(running),
+            descriptors=running.descriptors,
+            speaks_typed=running.speaks_typed,
+        )
+
+    def take_up(self, state: bytes, said: Sequence[Said], turns: int) -> None:
+        """Go on with it, instead of starting one."""
+        running = msgspec.json.decode(state, type=RunningAgent)
+        start = AgentStart(self._options.command, str(self._options.values["evidence"]))
+        guardian = Guardian.adopted(*running.guardian) if running.guardian is not None else None
+        self._linked(start, running.adopted(start), guardian).take_up(running, said, turns)
 
     @property
     def pid(self) -> int:
@@ -191,7 +218,7 @@ class HolderNotices:
         self._settings = settings
         self._options = options
         self._names: dict[str, str] = {}
-        self._run = run_id()
+        self._run = settings.run
         folder = push_folder_of(settings.state_folder, in_fleet=settings.fleet is not None)
         self._push_file = os.path.join(folder, SUBSCRIPTIONS)
         self._sink = LateSink(self._is_needed, self._start)
@@ -240,54 +267,25 @@ def _ownership(holder: Holder) -> Ownership:
     return Ownership(FleetServices(settings.fleet, settings.name), holder)
 
 
-async def _run(holder: Holder) -> None:
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, holder.terminate)
-    await holder.run()
-
-
-def main(arguments: Sequence[str], open_log: OpenLog = session_log) -> int:
-    """Hold an agent.
+def holder_of(settings: HolderSettings, open_log: OpenLog = session_log) -> Holder:
+    """Return a holder, which is still to be run.
 
     Args:
-        arguments: Its settings as JSON, from older fronts; others write them to stdin.
+        settings: Its settings.
         open_log: Opens the log of a session.
     """
-    text = arguments[0].encode() if arguments else sys.stdin.buffer.read()
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    ensure_standard_streams()
-    without_our_locale()
-    settings = msgspec.json.decode(text, type=HolderSettings)
-    names = ("run_folder", "log_folder", "record_folder", "state_folder", "root")
-    folders = {name: os.path.abspath(path) for name in names if (path := getattr(settings, name))}
-    settings = msgspec.structs.replace(settings, **folders)
-    os.environ.pop(VARIABLE, None)  # it may have a password, which is not for agents
-    if settings.root:  # where the agent starts
-        os.chdir(settings.root)
+    settings = msgspec.structs.replace(settings, run=settings.run or run_id())
     options = _run_options(settings)
     if options is not None:
         timeout = str(options.values.get("ask_timeout", ""))
         settings = msgspec.structs.replace(settings, question_timeout=timeout)
     notifier = HolderNotices(settings, options) if options is not None else None
     notices = notifier.notices if notifier is not None else None
-    agent = partial(agent_of, settings, options, notices)
-    fleet = _ownership if settings.fleet is not None else None
-    try:
-        holder = Holder(settings, agent, open_log, notices, fleet)
-        try:
-            asyncio.run(_run(holder))
-        finally:
-            holder.reports.finish()
-    except LogOwnedError:
-        return 1  # whoever started it looks for the owner
-    except LastwordError as error:
-        write_message(f"lastword: {error}")
-        return 1
-    finally:
-        if notifier is not None:
-            notifier.close()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return Holder(
+        settings,
+        partial(agent_of, settings, options, notices),
+        open_log,
+        notices,
+        _ownership if settings.fleet is not None else None,
+        at_end=notifier.close if notifier is not None else None,
+    )

@@ -275,6 +275,24 @@ class Connection:
         """Go on with such a wait, and with its prompt, in a session that the agent has again."""
         return prompts.resume_wait(self.at(now), prompt, stored)
 
+    @property
+    def may_be_taken_up(self) -> bool:
+        """Whether another process needs no more than what both sides have said to go on.
+
+        That is not so while something is held back here, or waits to be sent again; a turn that
+        waits for the end of a limit is stored.
+        """
+        link = self.link
+        kept = (link.agent_gone, link.withheld_error, link.model_requests, link.resent)
+        if not link.initialized or link.ends_agent or any(kept):
+            return False
+        if any(session.waiting for session in link.sessions.values()):
+            return False
+        return all(
+            turn.withheld is None and (turn.state in _AT_AGENT or resend.stored_wait(turn))
+            for turn in link.open_turns()
+        )
+
     def stand_still(self, seconds: float) -> None:
         """Take in that the link stood still this long (a blocking client, a stopped process)."""
         self._due_computed = False
@@ -308,6 +326,8 @@ class Connection:
             effects += ending.stop_session(self.link, session, Event.STOP, verdict)
         return effects
 
+
+_AT_AGENT = frozenset({State.SENT, State.RUNNING, State.CANCELLING})
 
 _SETS_NO_NEAR_DEADLINE = frozenset(
     {

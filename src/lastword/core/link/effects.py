@@ -35,6 +35,22 @@ CLIENT, AGENT = Side.CLIENT, Side.AGENT
 """For paths that every frame takes: an enum's member costs 0.5 µs on Python 3.11."""
 
 
+class Said(msgspec.Struct, frozen=True):
+    """A line that was said in an earlier process, to one that takes the link up.
+
+    Attributes:
+        side: who said it.
+        line: the line.
+        at: when, on the monotonic clock.
+        turn: the number of the turn that it begins; 0 for none.
+    """
+
+    side: Side
+    line: bytes
+    at: float
+    turn: int = 0
+
+
 class Forward(msgspec.Struct, frozen=True):
     """Pass the frame on to the other side as the very bytes that arrived."""
 

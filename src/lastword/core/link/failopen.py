@@ -185,6 +185,18 @@ class FailOpen:
         """As `Connection.resume_wait`."""
         return self._effects(lambda: self._innermost.resume_wait(prompt, stored, now))
 
+    @property
+    def may_be_taken_up(self) -> bool:
+        """As `Connection.may_be_taken_up`; not once an agent has been restarted under new names."""
+        layer = self._layer
+        if self.blown or (layer is not None and (layer.state.names.ours or layer.state.awaited())):
+            return False
+        return self._try(lambda: self._innermost.may_be_taken_up, otherwise=False)
+
+    def number_turns_after(self, turns: int) -> None:
+        """Give the next turn the number after this one."""
+        self._innermost.link.turns = turns
+
     def stand_still(self, seconds: float) -> None:
         """As `Connection.stand_still`."""
         self._try(lambda: self.connection.stand_still(seconds), None)

@@ -31,6 +31,7 @@ from lastword.gateway.log.owner import LogOwnedError, LogOwner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lastword.gateway.connections import Reader, Writer
     from lastword.gateway.fleet.expiring import StoredRecord
     from lastword.gateway.fleet.leases import LeaseStore
     from lastword.gateway.fleet.node_link import Serve
@@ -111,7 +112,7 @@ class OwningHolder(Protocol):
         """Its settings."""
         ...
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: Reader, writer: Writer) -> None:
         """Serve the connection of a front until it ends."""
         ...
 
@@ -241,6 +242,16 @@ class Ownership:
         self._renewing = asyncio.create_task(self._leases.run())
         return await self._claim(session_id) if session_id else None
 
+    async def take_up(self, session_id: str) -> None:
+        """Take over a session whose agent runs on here, from before this program was replaced.
+
+        Raises:
+            LogOwnedError: Another node has the session.
+            FleetError: The fleet cannot be used.
+            StoreError: The session's log cannot be used here.
+        """
+        await self._claim(session_id)
+
     # Taking over.
 
     async def _claim(self, session_id: str) -> Takeover | None:
@@ -358,22 +369,24 @@ class Ownership:
                 await self._services.sessions.put(name, record)
                 await self._leases.release(name)
 
-    async def settle(self) -> None:
-        """Wait until the fleet has all of every log, for a while at most."""
+    async def settle(self) -> bool:
+        """Wait until the fleet has all of every log, for a while at most; return whether it has."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
-                for owned in list(self._owned.values()):
-                    await owned.replicator.settled()
+                settled = [await each.replicator.settled() for each in [*self._owned.values()]]
+                return all(settled)
+        return False
 
-    async def close(self) -> None:
-        """Wait for what ends, and leave the fleet."""
+    async def close(self, *, goes_on: bool = False) -> None:
+        """Wait for what ends, and leave the fleet; with `goes_on`, not the sessions."""
         if self._ending:
             await asyncio.wait(self._ending)
         if self._renewing is not None:
             self._renewing.cancel()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(RECORD_SECONDS):
-                await self._leases.release_all()
+        if not goes_on:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(RECORD_SECONDS):
+                    await self._leases.release_all()
         await self._services.close()
 
     def _record(self, session: OwnedSession, owned: _Owned) -> OwnerRecord:

@@ -7,17 +7,15 @@ where it listens for other nodes of a fleet.
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lastword.gateway import wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lastword.gateway.connections import Duplex
     from lastword.outbox.own_reports import OwnReports
-
-Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Directory(Protocol):
@@ -82,7 +80,7 @@ class Directory(Protocol):
         """Return all logs: the names of the sessions, and their paths."""
         ...
 
-    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Streams:
+    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Duplex:
         """Connect to a holder.
 
         Args:

@@ -20,14 +20,14 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.node_link import address_of, place_of
-from lastword.gateway.front.holders import StartError, hangs, status
+from lastword.gateway.front.holders import StartError, hangs
 from lastword.gateway.viewing import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from lastword.gateway.connections import Duplex, Writer
     from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
-    from lastword.gateway.front.directory import Streams
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import Holders
     from lastword.outbox.own_reports import OwnReports
@@ -77,9 +77,7 @@ class FleetDirectory:
         self._silent: set[str] = set()
         self._owned: dict[str, str] = {}
         """Where the owner of each session is, by the session's name, as it was last seen."""
-        self._connected: weakref.WeakKeyDictionary[asyncio.StreamWriter, str] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._connected: weakref.WeakKeyDictionary[Writer, str] = weakref.WeakKeyDictionary()
         """The connections to holders of other nodes, and the place of each."""
         node.listen_to_owners(self._owner_changed)
 
@@ -342,8 +340,7 @@ class FleetDirectory:
     async def _spare_here(self, facts: dict[str, Any]) -> dict[str, Any]:
         return await self._answer(self._own.spare(object_of(facts.get("client"))))
 
-    @staticmethod
-    async def _answer(holder: Awaitable[str | None]) -> dict[str, Any]:
+    async def _answer(self, holder: Awaitable[str | None]) -> dict[str, Any]:
         """Return the answer that names a holder, by where other nodes reach it."""
         try:
             path = await holder
@@ -351,10 +348,10 @@ class FleetDirectory:
             return {"error": error.error, "silent": error.is_silent}
         if path is None or address_of(path) is not None:
             return {wire.PLACE: path}
-        facts = await status(path)
-        if facts is None:
+        here = self._own.holder(path)
+        if here is None or here.fleet is None:
             return {"error": refusals.holder_silent(), "silent": True}
-        return {wire.PLACE: facts.get(wire.PLACE)}
+        return {wire.PLACE: here.fleet.place}
 
     # Holders.
 
@@ -373,7 +370,7 @@ class FleetDirectory:
     def places(self) -> list[str]:
         """Return the places of running holders: those here, or some elsewhere if there are none."""
         places = {place_of(owner.address): None for owner in self._node.owners.values()}
-        return self._own.sockets() or [*places][:MAX_PLACES]
+        return self._own.places() or [*places][:MAX_PLACES]
 
     def log_path(self, session_id: str) -> str:
         """Return the path of a session's log on this node."""
@@ -383,7 +380,7 @@ class FleetDirectory:
         """Return all logs of this node: the names of the sessions, and their paths."""
         return self._own.logs()
 
-    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Streams:
+    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Duplex:
         """Connect to a holder.
 
         Args:

@@ -1,4 +1,4 @@
-"""Serving: the front's process, from its start to its replacement by a newer one.
+"""Serving: the gateway's process, from its start to its replacement by a newer one.
 
 Owns the listening socket, which survives a re-execution, the folders, and the signals.
 """
@@ -10,9 +10,9 @@ import contextlib
 import errno
 import logging
 import os
-import signal
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
 from typing import TYPE_CHECKING, Any
@@ -23,10 +23,11 @@ import uvicorn
 from lastword.errors import LastwordError
 from lastword.gateway.front.abortable import AbortableHttp
 from lastword.gateway.front.app import Front
+from lastword.gateway.front.control import ControlSocket
 from lastword.gateway.front.doorkeeper import Doorkeeper
 from lastword.gateway.front.folders import folder_of, note_fleet_key, run_folder_of
 from lastword.gateway.front.framed_protocol import FramedProtocol
-from lastword.gateway.front.holders import Holders
+from lastword.gateway.front.holders import HandedHolders, Holders
 from lastword.gateway.front.limit_waits import LimitWaits
 from lastword.gateway.front.links import LINK_SECONDS, Links, address
 from lastword.gateway.front.services import FrontServices
@@ -39,15 +40,18 @@ from lastword.gateway.run_folder import (
     close_to_others,
     make_private,
 )
+from lastword.gateway.settings.fleet import VARIABLE
 from lastword.gateway.viewing.attachment import Role
 from lastword.notify.subscriptions import Subscriptions
 from lastword.platform.folder_watch import FolderWatch
+from lastword.platform.process import ensure_standard_streams, without_our_locale
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from lastword.gateway.front.fleet_front import FleetFront
     from lastword.gateway.front.fleet_node import FleetNode
+    from lastword.gateway.front.holders import MakeHolder
     from lastword.gateway.settings.gateway import GatewaySettings
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
@@ -86,8 +90,10 @@ class ServingError(Exception):
     """The gateway cannot be started; the text says why and what to do."""
 
 
-def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
-    """Serve until a signal ends it; `ready` gets the URLs and a token.
+def serve(
+    settings: GatewaySettings, ready: Callable[[Welcome], None], make_holder: MakeHolder
+) -> None:
+    """Serve until a signal ends it; `ready` gets the URLs and a token, `make_holder` makes holders.
 
     Raises:
         ServingError: It cannot be started.
@@ -99,7 +105,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
             f"the gateway itself does not listen on {host}: put a proxy with TLS in front of it, "
             "and give --behind-proxy"
         )
-    listening, inherited = _inherited() or (_listening(*settings.listen), -1)
+    listening, inherited, handed = _inherited() or (_listening(*settings.listen), -1, None)
     port = listening.getsockname()[1]
     state_folder = settings.holder.state_folder
     folder, run_folder = folder_of(state_folder), run_folder_of(state_folder, port)
@@ -134,7 +140,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
         notified=Links.notified(folder, time.time, keeper),
         of_fleet=None if node is None else node.links,
     )
-    holders = Holders(holder, limit=settings.sessions)
+    holders = Holders(holder, make_holder, limit=settings.sessions)
     fleet = None if node is None else _fleet_front(node, holders, settings.log_age_seconds)
     services = FrontServices(holders, keeper, settings, fleet)
     front = Front(services, doorkeeper, settings)
@@ -149,14 +155,24 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     url = f"ws://{origin}{settings.path}"
     welcome = Welcome(url=url, token=token, page=page, link=link)
     signals = FrontSignals()
+    ensure_standard_streams()
+    without_our_locale()
+    os.environ.pop(VARIABLE, None)  # it may have a password, which is not for agents
+    begun_in = os.getcwd()
+    os.chdir(holder.root or ".")  # where agents start
+
+    left = HandedHolders()
 
     async def run() -> None:
+        nonlocal left
         signals.receive()
         if fleet is not None:
             await _join(fleet, goes_on=inherited >= 0)
         ready(welcome)
         try:
-            await _serve(settings, front, services, listening, pid_file, signals)
+            if handed is not None:
+                await holders.take_up(handed)
+            left = await _serve(settings, front, services, listening, pid_file, signals)
         finally:
             if fleet is not None:
                 await fleet.close()
@@ -164,7 +180,8 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     asyncio.run(run())
     holders.reports.finish()
     if signals.is_reload:
-        _become_newer(listening, pid_file.number)
+        os.chdir(begun_in)
+        _become_newer(listening, pid_file.number, left)
 
 
 class _FrontServer(uvicorn.Server):
@@ -280,8 +297,8 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     listening: socket.socket,
     pid_file: PidFile,
     signals: FrontSignals,
-) -> None:
-    """Serve until a signal comes."""
+) -> HandedHolders:
+    """Serve until a signal comes; return what goes on in the program that replaces this one."""
     config = uvicorn.Config(
         front.app,
         http=AbortableHttp,
@@ -307,11 +324,11 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
     while not server.started and not task.done():  # noqa: ASYNC110 - it tells in no other way
         await asyncio.sleep(0.01)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, _reap)
-    _reap()
+    control = ControlSocket(services.holders)
+    await control.make()
     beside = [
         asyncio.create_task(_forget_old(services.holders, settings.log_age_seconds)),
-        asyncio.create_task(_keep(pid_file, services.holders.run_folder)),
+        asyncio.create_task(_keep(pid_file, control, services.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
         asyncio.create_task(LimitWaits(services.holders, services.directory).watch()),
     ]
@@ -320,7 +337,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     if not waiting.done():
         waiting.cancel()
         await task
-        return
+        return HandedHolders()
     await front.close(
         *((1012, "gateway_restarts") if signals.is_reload else (1001, "gateway_stops"))
     )
@@ -329,20 +346,27 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     for done in beside:
         done.cancel()
     await asyncio.wait(beside)
+    await control.close()
+    handed = HandedHolders()
+    if signals.is_reload:
+        handed = await services.holders.hand_over()
+    else:
+        await services.holders.stop_all(ends_sessions=False)
     if signals.is_reload:
         hold()
     else:
         signals.restore_defaults()
+    return handed
 
 
-async def _keep(pid_file: PidFile, run_folder: str) -> None:
-    """Make the file with the process' id again, if it has been deleted."""
+async def _keep(pid_file: PidFile, control: ControlSocket, run_folder: str) -> None:
+    """Make the file with the process' id and the control socket again, if they are deleted."""
     deleted = asyncio.Event()
     folder = FolderWatch(run_folder, deleted.set)
     try:
         while True:
             deleted.clear()
-            if pid_file.keep():
+            if pid_file.keep() | await control.keep():
                 folder.renew()
             await asyncio.sleep(KEEP_SECONDS)
             with contextlib.suppress(TimeoutError):
@@ -358,21 +382,18 @@ async def _forget_old(holders: Holders, age_seconds: float) -> None:
         await asyncio.sleep(FORGET_EVERY_SECONDS)
 
 
-def _reap() -> None:
-    """Reap ended holders, including those that were started before a re-execution."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
-def _inherited() -> tuple[socket.socket, int] | None:
-    """Return the previous front's socket and lock file."""
-    listening, _, pid_file = os.environ.pop(INHERITED, "").partition(",")
-    if not (listening.isdecimal() and pid_file.isdecimal()):
+def _inherited() -> tuple[socket.socket, int, HandedHolders] | None:
+    """Return the socket, the lock file and the agents of the program that this one has replaced."""
+    numbers = os.environ.pop(INHERITED, "").split(",")
+    if not all(number.isdecimal() for number in numbers):
         return None
-    for number in (int(listening), int(pid_file)):
+    listening, pid_file, file = map(int, numbers)
+    with os.fdopen(file, "rb") as left:
+        left.seek(0)
+        handed = msgspec.json.decode(left.read(), type=HandedHolders)
+    for number in (listening, pid_file, *handed.descriptors):
         os.set_inheritable(number, False)  # noqa: FBT003 - its only form
-    return socket.socket(fileno=int(listening)), int(pid_file)
+    return socket.socket(fileno=listening), pid_file, handed
 
 
 def _pid_file(run_folder: str, inherited: int) -> PidFile:
@@ -401,10 +422,14 @@ def _listening(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _become_newer(listening: socket.socket, pid_file: int) -> None:
-    """Run the code that is installed now, keeping the socket on which clients wait."""
-    for number in (listening.fileno(), pid_file):
+def _become_newer(listening: socket.socket, pid_file: int, left: HandedHolders) -> None:
+    """Run the code that is installed now, keeping the socket on which clients wait, and agents."""
+    with tempfile.TemporaryFile() as made:
+        made.write(msgspec.json.encode(left))
+        made.flush()
+        file = os.dup(made.fileno())
+    for number in (listening.fileno(), pid_file, file, *left.descriptors):
         os.set_inheritable(number, True)  # noqa: FBT003 - its only form
-    os.environ[INHERITED] = f"{listening.fileno()},{pid_file}"
+    os.environ[INHERITED] = f"{listening.fileno()},{pid_file},{file}"
     words = [sys.executable, "-P", "-m", "lastword", *sys.argv[1:]]
     os.execv(sys.executable, words)  # noqa: S606

@@ -95,7 +95,7 @@ class Quality:
         return await asyncio.shield(self._update)
 
     async def _collect(self) -> Snapshot:
-        sockets = len(self._holders.sockets())
+        sockets = len(self._holders.places())
         statuses = await self._holders.statuses()
         self._totals.update(statuses, sockets)
         gauges = self.measured.gauges(_heads(statuses)) | self._gauges()

@@ -12,11 +12,14 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+import msgspec
+
 from lastword.gateway import wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from lastword.core.link.effects import Said
     from lastword.core.link.waits import StoredWait
     from lastword.gateway.holder.recording import HolderRecord
 
@@ -36,6 +39,20 @@ PART_BYTES = 64 * 1024
 
 MAX_LINE_BYTES = 80 * 1024 * 1024
 """Beyond what `lastword run` lets pass at its largest `--line-limit`: such a line is noise."""
+
+
+class HandedAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that runs on while this process replaces itself.
+
+    Attributes:
+        state: what its link needs to go on, as JSON of its own.
+        descriptors: the open files that it needs.
+        speaks_typed: it sends `agent_error` itself.
+    """
+
+    state: bytes
+    descriptors: list[int]
+    speaks_typed: bool
 
 
 class HeldAgent(Protocol):
@@ -65,6 +82,25 @@ class HeldAgent(Protocol):
 
     def resume_wait(self, line: bytes, stored: StoredWait) -> None:
         """Go on with such a wait, of the prompt in this line, that began in another process."""
+        ...
+
+    @property
+    def may_be_handed_over(self) -> bool:
+        """Whether it can run on at this moment while this process replaces itself."""
+        ...
+
+    def hand_over(self) -> HandedAgent:
+        """Let go of it for the program that replaces this one."""
+        ...
+
+    def take_up(self, state: bytes, said: Sequence[Said], turns: int) -> None:
+        """Go on with it, instead of starting one.
+
+        Args:
+            state: That of `HandedAgent`.
+            said: What was said before and still matters, in order.
+            turns: How many turns there have been.
+        """
         ...
 
     async def stop(self) -> None:
@@ -134,6 +170,19 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
 
     def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
         return self._transport.get_pipe_transport(fd) if self._transport is not None else None
+
+    @property
+    def may_be_handed_over(self) -> bool:
+        """Return `False`: asyncio's processes end with its loop."""
+        return False
+
+    def hand_over(self) -> HandedAgent:
+        """Raise `NotImplementedError`: it is never handed over."""
+        raise NotImplementedError
+
+    def take_up(self, state: bytes, said: Sequence[Said], turns: int) -> None:
+        """Raise `NotImplementedError`, as `hand_over`."""
+        raise NotImplementedError
 
     async def stop(self) -> None:
         """End it: close its input, then send a signal."""

@@ -9,6 +9,7 @@ committed.
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,7 @@ class Hub:
         turns: Callable[[], int] | None = None,
         unattended_seconds: float | None = 24 * 3600.0,
         question_timeout: str = "",
+        goes_on: bool = False,
     ) -> None:
         """Begin on a log, which may have a past.
 
@@ -95,6 +97,7 @@ class Hub:
             unattended_seconds: How long a question waits without a controller; `None`: not at all.
             question_timeout: How long it waits in any case, and what is answered then, as
                 `--ask-timeout` has it; empty for no limit.
+            goes_on: The agent that asked what is open runs on.
         """
         self._log = log
         self.head: int = log.head
@@ -116,9 +119,9 @@ class Hub:
         self._waits = WaitLines()
         self._presence = PresenceBounds()
         self._activity = Activity()
-        self._recall()
+        self._recall(goes_on=goes_on)
 
-    def _recall(self) -> None:
+    def _recall(self, *, goes_on: bool) -> None:
         """Restore what the log says was open, in a process that takes the session over."""
         for pinned in self._log.pins_of("open:"):
             about = pinned.entry.about
@@ -127,7 +130,18 @@ class Hub:
         # No question had a greater number than its entry: an answer that is sent again to one of
         # the agent's before must not answer one of this agent's.
         self._last_question = self.head
-        self._lost_questions = [pinned.entry.about.number for pinned in self._log.pins_of("ask:")]
+        self._lost_questions: list[int] = []
+        for _, asked in self._log.pins_of("ask:"):
+            number = asked.about.number
+            if goes_on:
+                since = time.monotonic() - max(time.time() - asked.at_ms / 1000, 0.0)
+                self._questions[number] = OpenQuestion(
+                    asked.about.request, asked.about.method, since, asked.frame
+                )
+            else:
+                self._lost_questions.append(number)
+        if self.open_turns:
+            self._activity.begin_turn()
         for pinned in self._log.pins_of("end:"):
             self._ended[pinned.entry.about.viewer, pinned.entry.about.request] = pinned
 

@@ -109,6 +109,14 @@ class Openings:
         """Return the session that a request opened; empty if none."""
         return self._opened.get((viewer, request_id), "")
 
+    def all_opened(self) -> list[tuple[str, bytes, str]]:
+        """Return the viewer and the id of each request that opened a session, and the session."""
+        return [(viewer, request, session) for (viewer, request), session in self._opened.items()]
+
+    def opened_before(self, viewer: str, request_id: bytes, session_id: str) -> None:
+        """Note a request that opened a session in the process that this one has replaced."""
+        self._opened[viewer, request_id] = session_id
+
     def pop_all(self) -> list[Opening]:
         """Remove and return all that wait."""
         waiting = list(self._waiting.values())

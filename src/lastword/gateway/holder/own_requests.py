@@ -50,6 +50,20 @@ class OwnRequests:
         """Skip the numbers that an earlier holder of a session used."""
         self._last = max(self._last, number)
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Return the last number towards the agent, and how many turns there have been."""
+        return self._last, self._turns
+
+    def count_on(self, numbers: int, turns: int) -> None:
+        """Go on from the counts of the process that this one has replaced."""
+        self._last, self._turns = numbers, turns
+
+    @property
+    def are_waiting(self) -> bool:
+        """Return whether an answer is missing."""
+        return bool(self._waiting)
+
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send a request, and wait for the answer.
 

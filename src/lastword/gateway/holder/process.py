@@ -1,6 +1,6 @@
-"""The holder: one agent, the logs of its sessions, and the viewers that fronts connect to it.
+"""The holder: one agent, the logs of its sessions, and the viewers that are connected to it.
 
-Owns the process between fronts and one agent. It is the agent's only client; fronts come and go
+Owns what is between viewers and one agent. It is the agent's only client; viewers come and go
 without ending a turn. `Hub` makes all decisions; this module reads, commits and sends, in that
 order.
 """
@@ -25,6 +25,8 @@ from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
 from lastword.gateway.holder.agent_process import exit_facts
 from lastword.gateway.holder.connection import FrontLink
+from lastword.gateway.holder.handover import HandedHolder, OpenedBy, said_before
+from lastword.gateway.holder.limit_waits import waiting_turn
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
 from lastword.gateway.holder.quality import HolderQuality
@@ -33,18 +35,17 @@ from lastword.gateway.holder.restoring import bring_back
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwner
 from lastword.gateway.quality import table
-from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import with_session
 from lastword.gateway.viewing.request_ids import number_of
 from lastword.outbox.own_reports import OwnReports
-from lastword.platform.folder_watch import FolderWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.connections import Reader, Writer
     from lastword.gateway.fleet.ownership import Ownership, Takeover
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.holder.effects import HubEffect
@@ -61,10 +62,6 @@ MAX_SESSIONS = 64
 
 LOOK_SECONDS = 0.05
 """The shortest time between two checks of what no frame announces."""
-
-BACKLOG = 1024
-"""Fronts' connections that wait for this process: asyncio takes one more for a connection that is
-made and then lost, and a viewer of each would read that there is no agent."""
 
 SPARE_SECONDS = 600.0
 """How long an agent without a session waits for one, once no front is there."""
@@ -85,6 +82,7 @@ class Holder:
         open_log: OpenLog,
         notices: SessionNotices | None = None,
         fleet: Callable[[Holder], Ownership] | None = None,
+        at_end: Callable[[], object] | None = None,
     ) -> None:
         """Put a holder together.
 
@@ -94,13 +92,18 @@ class Holder:
             open_log: Opens the log of a session.
             notices: What notifications are made from, if there are any.
             fleet: Returns the ownership of its sessions in a fleet, if it is in one.
+            at_end: Called in a thread at its end, for what may take a moment.
         """
+        self._at_end = at_end
         self.settings = settings
         self.notices: SessionNotices | None = notices
         self.open_log: OpenLog = open_log
         self.quality: HolderQuality = HolderQuality()
         self.record: HolderRecord = HolderRecord(
-            settings.record_folder, program=settings.command[0], noted=self.quality.noted
+            settings.record_folder,
+            program=settings.command[0],
+            run=settings.run,
+            noted=self.quality.noted,
         )
         self.reports: OwnReports = OwnReports(
             settings.report, settings.state_folder, settings.command[0]
@@ -118,6 +121,7 @@ class Holder:
         self._ready = asyncio.Event()
         self._over = asyncio.Event()
         self._is_terminated = False
+        self._is_handed_over = False
         self.abandoned: set[str] = set()
         """Sessions that other nodes have now."""
         self._stirred = asyncio.Event()
@@ -131,8 +135,12 @@ class Holder:
         """Of the log that it takes over."""
         self._takeover: Takeover | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.socket_path: str = os.path.join(settings.run_folder, f"{settings.name}.sock")
-        """Where fronts find it."""
+        self.begun: asyncio.Event = asyncio.Event()
+        """Set once its agent's process has been started, or could not be."""
+        self.serving: set[asyncio.Task[None]] = set()
+        """The connections that it serves."""
+        self.opened: list[HeldSession] = []
+        """All sessions that it has opened, whose files are closed at its end."""
         self.fleet: Ownership | None = fleet(self) if fleet is not None else None
 
     @property
@@ -141,59 +149,106 @@ class Holder:
         settings = self.settings
         return LogOwner(pid=os.getpid(), address=settings.address, run_folder=settings.run_folder)
 
-    async def run(self) -> None:
+    async def run(self, handed: HandedHolder | None = None) -> None:
         """Hold the agent until its sessions have ended.
+
+        Args:
+            handed: What it was in the program that this one has replaced, if it was.
 
         Raises:
             LogOwnedError: Another process has the session that it is started for.
             FleetError: The fleet cannot be used.
-            OSError: The agent cannot be started, or the socket cannot be made.
+            OSError: The agent cannot be started.
         """
         if self.settings.session:  # before an agent is started for it
             self._lock = HeldSession.locked(self, self.settings.session)
-        if self.fleet is not None:
-            self._takeover = await self.fleet.start(self.settings.session)
-        self._server = await self._listen()
+        beside: list[asyncio.Task[None]] = []
         try:
-            await self.agent.start()
-            watch = asyncio.create_task(self._watch())
-            starting = asyncio.create_task(self._start())
+            if self.fleet is not None:
+                self._takeover = await self.fleet.start(self.settings.session)
+            beside = [asyncio.create_task(self._watch())]
+            if handed is None:
+                await self.agent.start()
+                beside.append(asyncio.create_task(self._start()))
+            else:
+                await self._take_up(handed)
+            self.begun.set()
             await self._over.wait()
-            for task in (watch, starting):
-                task.cancel()
         finally:
-            await wire.close_server(self._server)
+            for task in beside:
+                task.cancel()
             await self._leave()
+            if self._lock is not None:
+                self._lock.release()
 
-    async def _listen(self) -> asyncio.Server:
-        """Make the socket.
-
-        Raises:
-            OSError: It cannot be made.
-        """
-        # A front takes away a socket at which nobody listens: it has this name once one does.
-        made = f"{self.socket_path.removesuffix('.sock')}.new"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(made)
-        server = await asyncio.start_unix_server(
-            self._accept, made, limit=wire.LINE_LIMIT_BYTES, backlog=BACKLOG
+    @property
+    def may_be_handed_over(self) -> bool:
+        """Whether the agent can run on at this moment while this process replaces itself."""
+        is_idle = self.is_ready and not (
+            self._openings.are_waiting or self.conversation.are_waiting
         )
-        os.chmod(made, 0o600)
-        self._socket = _identity(made)
-        os.rename(made, self.socket_path)
-        return server
+        goes_on = self._initialize_failed is None and not self._over.is_set()
+        return is_idle and goes_on and self.agent.may_be_handed_over
 
-    async def _keep_socket(self, folder: FolderWatch) -> None:
-        """Make the socket, and the links to it, again if they have been deleted."""
-        with contextlib.suppress(OSError, StoreError):  # as of a home that is away: it comes back
-            if _is_gone(self.socket_path):
-                make_private(self.settings.run_folder)
-                folder.renew()
-                before, self._server = self._server, await self._listen()
-                await wire.close_server(before)
+    async def hand_over(self) -> HandedHolder | None:
+        """Let go of the agent, which runs on, for the program that replaces this one.
+
+        `None`: it cannot be; the agent ends, with its turns.
+        """
+        if (
+            self.fleet is not None and not await self.fleet.settle()
+        ) or not self.may_be_handed_over:
+            self.terminate()
+        else:
+            return self._handed_over()
+        return None
+
+    def _handed_over(self) -> HandedHolder:
+        self._is_handed_over = True
+        agent = self.agent.hand_over()
+        numbers, turns = self.conversation.counts
+        handed = HandedHolder(
+            name=self.settings.name,
+            client=self.settings.client,
+            initialized=self.initialized,
+            run=self.record.run,
+            numbers=numbers,
+            turns=turns,
+            sessions=list(self.sessions),
+            opened=[OpenedBy(*each) for each in self._openings.all_opened()],
+            agent=agent,
+        )
         for session in self.sessions.values():
-            if _is_gone(self._link_of(session)):
-                self._link(session)
+            session.leave()
+        self.sessions.clear()
+        self._over.set()
+        return handed
+
+    async def _take_up(self, handed: HandedHolder) -> None:
+        """Go on with an agent that was handed over, and with its sessions."""
+        self.conversation.count_on(handed.numbers, handed.turns)
+        self.initialized = handed.initialized
+        for session_id in handed.sessions:
+            try:
+                if self.fleet is not None:
+                    await self.fleet.take_up(session_id)
+                self.add(HeldSession.open(self, session_id, goes_on=True))
+                if self.fleet is not None:
+                    await self.fleet.opened(self.sessions[session_id])
+            except LastwordError as error:
+                sys.stderr.write(f"lastword: {error}\n")
+        for opened in handed.opened:
+            self._openings.opened_before(opened.viewer, opened.request_id, opened.session)
+        params = self.settings.initialize_params(self.settings.client)
+        said = said_before(params, handed, self.sessions.values())
+        self.agent.take_up(handed.agent.state, said, handed.turns)
+        for session in self.sessions.values():
+            waiting = waiting_turn(session.log) if self.agent.waits_for_limits else None
+            if waiting is not None:
+                session.restore_wait(waiting)
+        self._ready.set()
+        if handed.sessions and not self.sessions:
+            self.stop()
 
     async def _start(self) -> None:
         """Initialize the agent, and restore the session that it is started for."""
@@ -215,18 +270,10 @@ class Holder:
             return
         await bring_back(self, session, self._takeover)
 
-    # Fronts.
+    # Viewers.
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        peer = writer.get_extra_info("socket")
-        user = wire.peer_user(peer) if peer is not None else None
-        if user is not None and user != os.getuid():
-            writer.close()
-            return
-        await self.serve(reader, writer)
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve a front, which is one of this user's or of a node of the fleet."""
+    async def serve(self, reader: Reader, writer: Writer) -> None:
+        """Serve a viewer's connection, from this process or from a node of the fleet."""
         link = FrontLink(self, reader, writer)
         self._links.add(link)
         try:
@@ -248,6 +295,11 @@ class Holder:
         }
         return facts | ({wire.PLACE: self.fleet.place} if self.fleet is not None else {})
 
+    @property
+    def is_ready(self) -> bool:
+        """Return whether its agent has answered `initialize`, and has its session back."""
+        return self._ready.is_set()
+
     async def ready(self) -> dict[str, Any] | None:
         """Wait for the agent's answer to `initialize`; return the error object if it refused."""
         await self._ready.wait()
@@ -268,7 +320,6 @@ class Holder:
             params: Its params.
             origin: The session that it forks, if any.
         """
-        self._rename_spare()
         request_id = frame.message.request_id or b"null"
         outcome = self._openings.again(link, link.viewer, request_id, self.sessions)
         if outcome is None and origin is not None:
@@ -306,15 +357,6 @@ class Holder:
         number = self.conversation.next_number()
         self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
-
-    def _rename_spare(self) -> None:
-        """Rename the socket: this holder is no longer a spare."""
-        name = os.path.basename(self.socket_path)
-        if name.startswith("spare-"):
-            path = os.path.join(self.settings.run_folder, f"agent-{name.rpartition('-')[2]}")
-            with contextlib.suppress(FileNotFoundError):  # it is made again
-                os.rename(self.socket_path, path)
-            self.socket_path = path
 
     def pass_on(self, link: FrontLink, frame: Frame) -> None:
         """Ask the agent for something that belongs to no session, such as a login."""
@@ -434,30 +476,9 @@ class Holder:
             opening.link.has_opened(session, opening.request_id, answer)
 
     def add(self, session: HeldSession) -> None:
-        """Take in a session, and make it known to fronts."""
+        """Take in a session."""
         self.sessions[session.id] = session
         self._by_agents_id[session.agents_id] = session
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._link_of(session))
-        self._link(session)
-
-    def _link_of(self, session: HeldSession) -> str:
-        return os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
-
-    def _link(self, session: HeldSession) -> None:
-        """Lead a session's name to the socket; a folder that has gone is made again soon."""
-        with contextlib.suppress(OSError):
-            os.symlink(os.path.basename(self.socket_path), self._link_of(session))
-
-    def _unlink(self, path: str) -> None:
-        """Delete a path to this holder's socket, unless it leads to the session's next holder."""
-        with contextlib.suppress(FileNotFoundError):
-            try:
-                is_own = _identity(path) == self._socket
-            except FileNotFoundError:
-                is_own = True  # it leads nowhere
-            if is_own:
-                os.unlink(path)
 
     @property
     def can_close(self) -> bool:
@@ -480,8 +501,6 @@ class Holder:
             return
         if self._by_agents_id.get(session.agents_id) is session:
             del self._by_agents_id[session.agents_id]
-        # Whoever has the answer may ask for the session at once, and would find this holder.
-        self._unlink(self._link_of(session))
         session.carry_out(effects)
         session.end(word)
         if not self.sessions:
@@ -518,7 +537,6 @@ class Holder:
         self._by_agents_id.pop(session.agents_id, None)
         self.abandoned.add(session.id)
         session.abandon(reason, aside)
-        self._unlink(self._link_of(session))
 
     def _limit_waits(self, agents_id: str, stored: StoredWait | None) -> None:
         """Log that a session waits for the end of a limit, or that it goes on now."""
@@ -567,20 +585,14 @@ class Holder:
 
     async def _watch(self) -> None:
         """Watch what no frame announces: timeouts, a slow disk, sessions without viewers."""
-        folder = FolderWatch(self.settings.run_folder, self.stir)
-        try:
-            while True:
-                await asyncio.sleep(LOOK_SECONDS)
-                self._stirred.clear()
-                due = self._look(time.monotonic())
-                await self._keep_socket(folder)
-                wait = min(folder.look_seconds, due - time.monotonic())
-                if wait > LOOK_SECONDS:
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(wait - LOOK_SECONDS):
-                            await self._stirred.wait()
-        finally:
-            folder.close()
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._stirred.clear()
+            wait = self._look(time.monotonic()) - time.monotonic()
+            if wait > LOOK_SECONDS:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait - LOOK_SECONDS):
+                        await self._stirred.wait()
 
     def _look(self, now: float) -> float:
         """Do what is due; return when to look again if nothing happens until then."""
@@ -602,7 +614,6 @@ class Holder:
         sessions = list(self.sessions.values())
         for session in sessions:
             session.end_turns()
-            self._unlink(self._link_of(session))
         await self.agent.stop()  # before another one can be started in the same files
         if self.fleet is not None:
             await self.fleet.settle()
@@ -611,6 +622,11 @@ class Holder:
             session.leave()
 
     async def _leave(self) -> None:
+        if self._is_handed_over:
+            if self.fleet is not None:
+                await self.fleet.close(goes_on=True)
+            await asyncio.to_thread(self._finish)
+            return
         if self._is_terminated:
             await self._hand_over()
         for session in list(self.sessions.values()):
@@ -619,18 +635,13 @@ class Holder:
             await self.fleet.close()
         await asyncio.gather(*(link.close() for link in list(self._links)))
         await self.agent.stop()
-        for session in HeldSession.opened:
+        for session in self.opened:
             session.close()
-        self.quality.leave(self.settings.run_folder)
+        await asyncio.to_thread(self._finish)
+
+    def _finish(self) -> None:
+        """Finish what may take a moment: the record, and what is sent somewhere."""
         self.record.close()
-        self._unlink(self.socket_path)
-
-
-def _identity(path: str) -> tuple[int, int]:
-    """Return what tells a file from others of its name: a deleted one's number is used again."""
-    status = os.stat(path)
-    return status.st_ino, status.st_mtime_ns
-
-
-def _is_gone(path: str) -> bool:
-    return not os.path.lexists(path)
+        self.reports.finish()
+        if self._at_end is not None:
+            self._at_end()

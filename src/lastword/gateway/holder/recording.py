@@ -38,14 +38,23 @@ class HolderRecord:
     """The record of one holder."""
 
     def __init__(
-        self, folder: str, *, program: str, noted: Callable[[Entry], object] | None = None
+        self,
+        folder: str,
+        *,
+        program: str,
+        run: str = "",
+        noted: Callable[[Entry], object] | None = None,
     ) -> None:
         """Record into this folder; with an empty `folder`, nothing is recorded.
 
-        `noted` also receives the entries of the link to the agent, recorded or not.
+        Args:
+            folder: The folder.
+            program: The agent's program.
+            run: The run's id; a new one if it is empty.
+            noted: Receives the entries of the link to the agent, too, recorded or not.
         """
         self.noted: Callable[[Entry], object] | None = noted
-        self.run: str = run_id()
+        self.run: str = run or run_id()
         """The id of the run that the holder and the link to its agent are recorded in."""
         self._folder = folder
         self._program = program

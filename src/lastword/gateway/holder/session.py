@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -77,10 +77,15 @@ _UNIQUE = re.compile(
 class HeldSession:
     """One session."""
 
-    opened: ClassVar[list[HeldSession]] = []
-    """All that this process has opened, whose files are closed at its end."""
-
-    def __init__(self, holder: SessionHolder, session_id: str, log: Log, lock: LogLock) -> None:
+    def __init__(
+        self,
+        holder: SessionHolder,
+        session_id: str,
+        log: Log,
+        lock: LogLock,
+        *,
+        goes_on: bool = False,
+    ) -> None:
         self.id = session_id
         self._lock = lock
         self.agents_id: str = log.remembered("agents_id") or session_id
@@ -112,6 +117,7 @@ class HeldSession:
             turns=holder.conversation.next_turn,
             unattended_seconds=holder.settings.unattended_seconds,
             question_timeout=holder.settings.question_timeout,
+            goes_on=goes_on,
         )
         self._is_marked = False
         """Its log has a mark for its front: the session waits for the end of a limit."""
@@ -135,7 +141,7 @@ class HeldSession:
         )
         self._looked_at = time.monotonic()
         holder.record.holds(self.agents_id, session_id)
-        HeldSession.opened.append(self)
+        holder.opened.append(self)
 
     @classmethod
     def made(cls, holder: SessionHolder, agents_id: str) -> HeldSession:
@@ -181,8 +187,16 @@ class HeldSession:
         agents_id: str = "",
         *,
         lock: LogLock | None = None,
+        goes_on: bool = False,
     ) -> HeldSession:
-        """Open a session's log, creating it if needed; `lock` is its lock, if that was taken.
+        """Open a session's log, creating it if needed.
+
+        Args:
+            holder: Its holder.
+            session_id: The session.
+            agents_id: The agent's id of it, if it is new.
+            lock: Its lock, if that was taken.
+            goes_on: Its agent runs on, with all that is open.
 
         Raises:
             StoreError: It cannot be used, or another process has it.
@@ -199,7 +213,7 @@ class HeldSession:
         log.remember("ended", "")
         if agents_id:
             log.remember("agents_id", agents_id)
-        session = cls(holder, session_id, log, lock)
+        session = cls(holder, session_id, log, lock, goes_on=goes_on)
         if log.reason not in {"", "new"}:
             session.note(Kind.LOG_RESET, reason=log.reason, first=log.head + 1)
         return session
@@ -297,7 +311,7 @@ class HeldSession:
         """Have the link to the agent go on with a wait that began in another process."""
         self._mark(waits=True)
         self._holder.conversation.next_turn()  # the link counts it too
-        self._holder.agent.resume_wait(self._towards_agent(waiting.prompt), waiting.stored)
+        self._holder.agent.resume_wait(self.towards_agent(waiting.prompt), waiting.stored)
 
     def _mark(self, *, waits: bool) -> None:
         self._is_marked = waits
@@ -331,7 +345,7 @@ class HeldSession:
             message.call()
             return
         if isinstance(message, ToAgent):
-            self._holder.agent.send(self._towards_agent(message.line))
+            self._holder.agent.send(self.towards_agent(message.line))
             return
         attachment = message.attachment
         attached = next((each for each in self._attached if each.attachment is attachment), None)
@@ -342,7 +356,8 @@ class HeldSession:
         else:
             attached.send(message.line)
 
-    def _towards_agent(self, line: bytes) -> bytes:
+    def towards_agent(self, line: bytes) -> bytes:
+        """Return a line with the id by which the agent knows the session."""
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
     def receive(self, attached: AttachedViewer, frame: Frame) -> None:

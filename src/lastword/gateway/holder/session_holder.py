@@ -63,6 +63,11 @@ class SessionHolder(Protocol):
         ...
 
     @property
+    def opened(self) -> list[HeldSession]:
+        """All sessions that it has opened, whose files are closed at its end."""
+        ...
+
+    @property
     def quality(self) -> HolderQuality:
         """The counts."""
         ...

@@ -1,7 +1,7 @@
 """The settings of a holder: each is one field, with the option of `lastword gateway` that sets it.
 
-Owns the value, which a front writes to a new holder's stdin as JSON, and what an agent is asked
-with at `initialize`, by which a front knows the agents that suit a client.
+Owns the value, and what an agent is asked with at `initialize`, by which it is known which agents
+suit a client.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ AGENT_ERROR: dict[str, Any] = {"version": 1, "retry": True}
 
 
 class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a holder, which its front writes to its stdin as JSON.
+    """The settings of a holder.
 
     Attributes:
-        name: the name of its socket, and of its files beside it.
-        run_folder: the folder of the sockets; for its user alone.
+        name: its name.
+        run_folder: the folder of the gateway's socket; for its user alone.
         log_folder: the folder of the logs; for its user alone.
         address: the URL of the gateway that starts it.
         links_to: where browsers reach that gateway, if that has been said.
@@ -41,6 +41,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         state_folder: the folder of the outbox.
         command: the agent's command.
         options: the options of `lastword run`.
+        run: the run that it is recorded in.
         client: the `initialize` params of the client that it is started for.
         session: the session whose log it takes over; empty for a new agent without one.
         report: where failures are reported.
@@ -57,6 +58,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     state_folder: str = ""
     command: list[str] = []
     options: list[str] = []
+    run: str = ""
     client: dict[str, Any] = {}
     session: str = ""
     report: TargetOptions = TargetOptions()

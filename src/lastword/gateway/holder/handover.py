@@ -1,0 +1,155 @@
+"""Handing a holder over to the program that replaces this one, with its agent and its open turns.
+
+Owns what of a holder outlives the replacement beside its logs, and what the new link to the agent
+has to be told of the past: what is open at the agent, from the logs.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.effects import Said, Side
+from lastword.core.link.handshake import EXTENSION
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.holder.agent_process import HandedAgent  # noqa: TC001 - read at runtime
+from lastword.gateway.holder.limit_waits import waiting_turn
+from lastword.gateway.log.entries import LogEntry, LogKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lastword.gateway.holder.limit_waits import WaitingTurn
+    from lastword.gateway.holder.session import HeldSession
+
+
+class OpenedBy(msgspec.Struct, frozen=True):
+    """Which request of a viewer opened a session."""
+
+    viewer: str
+    request_id: bytes
+    session: str
+
+
+class HandedHolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A holder that goes on in the program which replaces this one.
+
+    Attributes:
+        name: its name.
+        suits: which clients it suits while it is a spare; empty once it has a session.
+        client: the `initialize` params of the client that it was started for.
+        initialized: the agent's answer to `initialize`.
+        run: the run that it is recorded in.
+        numbers: the last number of a request to the agent.
+        turns: how many turns there have been.
+        sessions: its sessions.
+        opened: the requests that opened them.
+        agent: the agent.
+    """
+
+    name: str
+    suits: str = ""
+    client: dict[str, Any]
+    initialized: dict[str, Any]
+    run: str
+    numbers: int
+    turns: int
+    sessions: list[str]
+    opened: list[OpenedBy]
+    agent: HandedAgent
+
+
+def said_before(
+    initialize: dict[str, Any], handed: HandedHolder, sessions: Iterable[HeldSession]
+) -> list[Said]:
+    """Return what a new link to the agent has to know of the past, in order.
+
+    A turn that waits for the end of a limit is left out: it is taken up by itself.
+
+    Args:
+        initialize: The params of `initialize`.
+        handed: The holder.
+        sessions: The sessions.
+    """
+    initialized = _as_the_agent_said(handed.initialized, speaks_typed=handed.agent.speaks_typed)
+    open_entries: list[Said] = []
+    greeting = jsonrpc.request(b"0", acp.INITIALIZE, initialize)
+    first = [
+        Said(Side.CLIENT, greeting, 0.0),
+        Said(Side.AGENT, jsonrpc.result(b"0", initialized), 0.0),
+    ]
+    for session in sessions:
+        params = session.recall("params") | {"sessionId": session.agents_id}
+        result = session.recall("result")
+        first += [
+            Said(Side.CLIENT, jsonrpc.request(b"0", acp.RESUME, params), 0.0),
+            Said(Side.AGENT, jsonrpc.result(b"0", result), 0.0),
+        ]
+        open_entries += _open_in(session)
+    open_entries.sort(key=lambda each: each.at)
+    begins = open_entries[0].at if open_entries else time.monotonic()
+    return [msgspec.structs.replace(each, at=begins) for each in first] + open_entries
+
+
+def _open_in(session: HeldSession) -> Iterator[Said]:
+    """Return what is open between a session and the agent, and what the agent has said since."""
+    waiting = waiting_turn(session.log)
+    numbered = [*session.log.pins_of("open:"), *session.log.pins_of("ask:")]
+    still_open = {seq: entry for seq, entry in numbered if not _is_of(waiting, entry)}
+    if not still_open:
+        return
+    for seq, entry in sorted(still_open.items()):
+        if seq < session.log.first:  # it has been trimmed, and what followed it
+            yield from _said(session, entry, is_open=True)
+    after = max(min(still_open), session.log.first) - 1
+    while entries := session.log.read(after):
+        for seq, entry in entries:
+            yield from _said(session, entry, is_open=seq in still_open)
+        after = entries[-1].seq
+
+
+def _is_of(waiting: WaitingTurn | None, entry: LogEntry) -> bool:
+    is_request = entry.kind is LogKind.IN
+    return waiting is not None and is_request and entry.about.number == waiting.number
+
+
+def _said(session: HeldSession, entry: LogEntry, *, is_open: bool) -> Iterator[Said]:
+    at = time.monotonic() - max(time.time() - entry.at_ms / 1000, 0.0)
+    frame = jsonrpc.decode(entry.frame) if entry.frame else None
+    if not isinstance(frame, jsonrpc.Frame):
+        return
+    if entry.kind is LogKind.IN:
+        if frame.message.method == acp.CANCEL:
+            yield Said(Side.CLIENT, session.towards_agent(entry.frame), at)
+        elif is_open:
+            line = jsonrpc.with_id(frame, b"%d" % entry.about.number)
+            yield Said(Side.CLIENT, session.towards_agent(line), at, entry.about.turn)
+    elif (entry.kind is LogKind.ASK and is_open) or (
+        entry.kind is LogKind.OUT and not _is_ours(frame)
+    ):
+        yield Said(Side.AGENT, entry.frame, at)
+
+
+def _is_ours(frame: jsonrpc.Frame) -> bool:
+    """Return whether the link itself sent this: a failure, a retry, a remark."""
+    update = frame.message.update
+    kind = update.session_update if update is not None else ""
+    return kind in _OURS
+
+
+_OURS = frozenset(
+    {*(word for each in (acp.V1, acp.V2) for word in (each.error_kind, each.retry_kind)), "notice"}
+)
+
+
+def _as_the_agent_said(initialized: dict[str, Any], *, speaks_typed: bool) -> dict[str, Any]:
+    """Return the agent's answer to `initialize` without what the link added for its client."""
+    dialect = acp.dialect(initialized.get("protocolVersion"))
+    capabilities = dict(object_of(initialized.get(dialect.agent_capabilities)))
+    meta = dict(object_of(capabilities.get("_meta")))
+    if not speaks_typed:
+        meta.pop(EXTENSION, None)
+    return initialized | {dialect.agent_capabilities: capabilities | {"_meta": meta}}
