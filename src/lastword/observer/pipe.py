@@ -71,8 +71,15 @@ class ObserverPipe:
 
     __slots__ = ("_part", "fd", "path")
 
-    def __init__(self) -> None:
-        """Make it. Raises OSError."""
+    def __init__(self, fd: int = -1) -> None:
+        """Make it, or go on with the one that this process had before it replaced itself.
+
+        Raises OSError.
+        """
+        self._part = b""
+        if fd >= 0:
+            self.fd, self.path = fd, ""
+            return
         folder = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - its name cannot be guessed
         if any(char in folder for char in '"\\\n'):
             raise OSError("a folder whose name JSON would have to quote")
@@ -85,14 +92,6 @@ class ObserverPipe:
         except OSError:
             os.unlink(self.path)
             raise
-        self._part = b""
-
-    @classmethod
-    def adopted(cls, fd: int) -> ObserverPipe:
-        """Return the pipe that this process made before it replaced itself."""
-        pipe = cls.__new__(cls)
-        pipe.fd, pipe.path, pipe._part = fd, "", b""
-        return pipe
 
     def environment(self, stdin: int, stdout: int) -> dict[str, str]:
         """Return this process's environment with the observer in it.

@@ -364,36 +364,39 @@ class Guardian:
 
     __slots__ = ("_fd", "_pid")
 
-    def __init__(self, pgid: int, temporary: str = "") -> None:
-        """Start it; it removes the file `temporary` as well."""
-        read_end, write_end = os.pipe()
-        self._fd = write_end
-        try:
-            try:
-                self._pid = _spawn_guardian(read_end, pgid, temporary)
-            except (OSError, NotImplementedError):
-                self._pid = _fork_guardian(read_end, pgid, temporary)  # there is no shell here
-        except OSError:
-            close(write_end)
-            raise
-        finally:
-            close(read_end)
-
-    @classmethod
-    def adopted(cls, pid: int, fd: int) -> Guardian:
-        """Return the guardian that this process started before it replaced itself.
+    def __init__(self, pid: int, fd: int) -> None:
+        """Return one that has been started, by this program or the one that it has replaced.
 
         Args:
             pid: Its process id.
             fd: The descriptor that tells it that this process lives.
         """
-        guardian = cls.__new__(cls)
-        guardian._pid, guardian._fd = pid, fd
-        return guardian
+        self._pid = pid
+        self._fd = fd
+
+    @classmethod
+    def start(cls, pgid: int, temporary: str = "") -> Guardian:
+        """Start one for a process group; it removes the file `temporary` as well.
+
+        Raises:
+            OSError: No process can be created.
+        """
+        read_end, write_end = os.pipe()
+        try:
+            try:
+                pid = _spawn_guardian(read_end, pgid, temporary)
+            except (OSError, NotImplementedError):
+                pid = _fork_guardian(read_end, pgid, temporary)  # there is no shell here
+        except OSError:
+            close(write_end)
+            raise
+        finally:
+            close(read_end)
+        return cls(pid, write_end)
 
     @property
     def process(self) -> tuple[int, int]:
-        """Return its process id and descriptor, as `adopted` takes them."""
+        """Return its process id and descriptor."""
         return self._pid, self._fd
 
     def disarm(self) -> None:
@@ -415,7 +418,7 @@ class Guardian:
 def guardian_of(agent: Agent) -> Guardian | None:
     """Return a guardian for a running agent."""
     try:
-        return Guardian(agent.pid, agent.temporary)
+        return Guardian.start(agent.pid, agent.temporary)
     except OSError:
         return None  # no process can be created: the agent runs without a guardian
 

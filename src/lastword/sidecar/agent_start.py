@@ -68,7 +68,7 @@ class AgentStart:
         """
         self.group = agent.pid
         self.port = port
-        self.observer = ObserverPipe.adopted(observer) if observer >= 0 else None
+        self.observer = ObserverPipe(observer) if observer >= 0 else None
 
     def note_ready(self) -> None:
         """Note that the agent has answered: its processes have found what they were to load."""

@@ -68,9 +68,10 @@ class LoopSignals:
     @classmethod
     def _note_all(cls) -> None:
         for each in list(cls._all):
-            each._note(signal.SIGCHLD)
+            each.note(signal.SIGCHLD)
 
-    def _note(self, number: int) -> None:
+    def note(self, number: int) -> None:
+        """Note a signal."""
         self._numbers.append(number)
         self._wake()
 

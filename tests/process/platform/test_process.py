@@ -206,7 +206,7 @@ import lastword.platform.posix_process as patched
 patched.SHELL, patched.GUARDIAN_GRACE_SECONDS = {shell!r}, {grace}
 from lastword.platform.process import Guardian, spawn
 agent = spawn([*{command}, sys.argv[1]])
-guardian = Guardian(agent.pid, "temporary")
+guardian = Guardian.start(agent.pid, "temporary")
 os.set_blocking(agent.stdout, True)
 os.read(agent.stdout, 99)
 print(agent.pid, flush=True)

@@ -27,7 +27,6 @@ from lastword.gateway.holder.notices import LateSink, SessionNotices
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import started
 from lastword.gateway.log.session_log import session_log
-from lastword.gateway.settings.holder import HolderSettings
 from lastword.platform.identity import run_id
 from lastword.platform.posix_process import Guardian
 from lastword.platform.process import write_message
@@ -47,8 +46,10 @@ if TYPE_CHECKING:
     from lastword.core.link.waits import StoredWait
     from lastword.gateway.fleet.ownership import Ownership
     from lastword.gateway.holder.agent_process import HeldAgent, LimitWaits
+    from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.store import OpenLog
+    from lastword.gateway.settings.holder import HolderSettings
     from lastword.outbox.target import ReportTarget
     from lastword.platform.process import Agent
     from lastword.record.sink import Sink
@@ -131,7 +132,7 @@ class LinkedAgent:
         """Go on with it, instead of starting one."""
         running = msgspec.json.decode(state, type=RunningAgent)
         start = AgentStart(self._options.command, str(self._options.values["evidence"]))
-        guardian = Guardian.adopted(*running.guardian) if running.guardian is not None else None
+        guardian = Guardian(*running.guardian) if running.guardian is not None else None
         self._linked(start, running.adopted(start), guardian).take_up(running, said, turns)
 
     @property
@@ -267,11 +268,14 @@ def _ownership(holder: Holder) -> Ownership:
     return Ownership(FleetServices(settings.fleet, settings.name), holder)
 
 
-def holder_of(settings: HolderSettings, open_log: OpenLog = session_log) -> Holder:
+def holder_of(
+    settings: HolderSettings, quality: HolderQuality, open_log: OpenLog = session_log
+) -> Holder:
     """Return a holder, which is still to be run.
 
     Args:
         settings: Its settings.
+        quality: Counts what happens.
         open_log: Opens the log of a session.
     """
     settings = msgspec.structs.replace(settings, run=settings.run or run_id())
@@ -285,7 +289,8 @@ def holder_of(settings: HolderSettings, open_log: OpenLog = session_log) -> Hold
         settings,
         partial(agent_of, settings, options, notices),
         open_log,
-        notices,
-        _ownership if settings.fleet is not None else None,
+        quality=quality,
+        notices=notices,
+        fleet=_ownership if settings.fleet is not None else None,
         at_end=notifier.close if notifier is not None else None,
     )

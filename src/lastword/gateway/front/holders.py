@@ -26,8 +26,10 @@ from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.connections import pair
 from lastword.gateway.holder.handover import HandedHolder  # noqa: TC001 - read at runtime
+from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.log import files
 from lastword.gateway.log.owner import LogLock, LogOwnedError, LogOwner, owner_of
+from lastword.gateway.quality.counts import Counts
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import META
 from lastword.outbox.own_reports import OwnReports
@@ -38,9 +40,10 @@ if TYPE_CHECKING:
     from lastword.gateway.connections import Duplex
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.settings.holder import HolderSettings
 
-    MakeHolder: TypeAlias = Callable[[HolderSettings], Holder]
+    MakeHolder: TypeAlias = Callable[[HolderSettings, HolderQuality], Holder]
     """Makes a holder, which is run later: the gateway knows no options of `lastword run`."""
 
 LOOK_SECONDS = 0.02
@@ -77,10 +80,12 @@ class HandedHolders(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         holders: the holders.
         opened: by the viewer and its request: the holder that was asked for a new session.
+        counts: what has been counted.
     """
 
     holders: list[HandedHolder] = []
     opened: dict[str, str] = {}
+    counts: Counts = msgspec.field(default_factory=Counts)
 
     @property
     def descriptors(self) -> list[int]:
@@ -104,6 +109,8 @@ class Holders:
         self._limit = limit
         program = template.command[0] if template.command else ""
         self.reports: OwnReports = OwnReports(template.report, template.state_folder, program)
+        self.quality: HolderQuality = HolderQuality()
+        """Counts what happens in all of them."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Each for as long as somebody has or wants it: viewers may name sessions without end."""
         self._running: dict[str, Holder] = {}
@@ -129,6 +136,10 @@ class Holders:
     def have_sessions(self) -> bool:
         """Return whether any of them has a session."""
         return any(holder.sessions for holder in self._running.values())
+
+    def sessions(self) -> list[HeldSession]:
+        """Return all sessions."""
+        return [each for holder in self._running.values() for each in holder.sessions.values()]
 
     def holder(self, place: str) -> Holder | None:
         """Return the holder of this name."""
@@ -294,7 +305,7 @@ class Holders:
     async def _begin(self, settings: HolderSettings, handed: HandedHolder | None = None) -> bool:
         """Run a holder; return whether its agent has been started, or is there."""
         name = settings.name
-        holder = self._running[name] = self._make(settings)
+        holder = self._running[name] = self._make(settings, self.quality)
         task = self._tasks[name] = asyncio.create_task(self._run(holder, handed))
         task.add_done_callback(lambda _: self._has_ended(name))
         begun = asyncio.create_task(holder.begun.wait())
@@ -392,7 +403,7 @@ class Holders:
         served = [task for holder in self._running.values() for task in holder.serving]
         if served:  # who leaves is in the logs
             await asyncio.wait(served, timeout=REST_SECONDS)
-        while time.monotonic() < until and not self._is_at_rest():
+        while time.monotonic() < until and not self._is_at_rest():  # noqa: ASYNC110 - no event
             await asyncio.sleep(LOOK_SECONDS)
         opened = dict(self._opened)
         spares = dict(self._spares)
@@ -403,7 +414,7 @@ class Holders:
                 handed.append(msgspec.structs.replace(left, suits=spares.get(name, "")))
         if tasks:
             await asyncio.wait(tasks)
-        return HandedHolders(holders=handed, opened=opened)
+        return HandedHolders(holders=handed, opened=opened, counts=self.quality.counts)
 
     def _is_at_rest(self) -> bool:
         return all(holder.may_be_handed_over for holder in self._running.values())
@@ -411,6 +422,7 @@ class Holders:
     async def take_up(self, handed: HandedHolders) -> None:
         """Go on with the agents that were handed over."""
         self._opened.update(handed.opened)
+        self.quality.counts.include(handed.counts)
         for each in handed.holders:
             if each.suits:
                 self._spares[each.name] = each.suits

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import uvicorn
@@ -90,7 +90,7 @@ class ServingError(Exception):
     """The gateway cannot be started; the text says why and what to do."""
 
 
-def serve(
+def serve(  # noqa: PLR0915 - what a gateway is made of
     settings: GatewaySettings, ready: Callable[[Welcome], None], make_holder: MakeHolder
 ) -> None:
     """Serve until a signal ends it; `ready` gets the URLs and a token, `make_holder` makes holders.
@@ -155,12 +155,7 @@ def serve(
     url = f"ws://{origin}{settings.path}"
     welcome = Welcome(url=url, token=token, page=page, link=link)
     signals = FrontSignals()
-    ensure_standard_streams()
-    without_our_locale()
-    os.environ.pop(VARIABLE, None)  # it may have a password, which is not for agents
-    begun_in = os.getcwd()
-    os.chdir(holder.root or ".")  # where agents start
-
+    before = _Surroundings.enter(holder.root)
     left = HandedHolders()
 
     async def run() -> None:
@@ -180,8 +175,31 @@ def serve(
     asyncio.run(run())
     holders.reports.finish()
     if signals.is_reload:
-        os.chdir(begun_in)
+        before.restore()
         _become_newer(listening, pid_file.number, left)
+
+
+class _Surroundings(NamedTuple):
+    """What a program that replaces this one finds again: where it was started, and in what."""
+
+    folder: str
+    fleet: str | None
+
+    @classmethod
+    def enter(cls, root: str) -> _Surroundings:
+        """Go where agents are to start, without what is not for them; return what was before."""
+        ensure_standard_streams()
+        without_our_locale()
+        before = cls(os.getcwd(), os.environ.pop(VARIABLE, None))  # it may have a password
+        if root:
+            os.chdir(root)
+        return before
+
+    def restore(self) -> None:
+        """Go back."""
+        os.chdir(self.folder)
+        if self.fleet is not None:
+            os.environ[VARIABLE] = self.fleet
 
 
 class _FrontServer(uvicorn.Server):

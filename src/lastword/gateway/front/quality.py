@@ -1,13 +1,13 @@
 """The gateway's own quality: `/readyz`, `/metrics`, and the metrics for OpenTelemetry.
 
-Owns when holders are asked, who may read what, and the snapshot that all readers share.
+Owns when it is counted, who may read what, and the snapshot that all readers share.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.responses import Response
@@ -20,7 +20,6 @@ from lastword.gateway.quality.front_counts import FrontCounts
 from lastword.gateway.quality.outbox import OutboxMetrics
 from lastword.gateway.quality.readiness import NotReady, NotReadyTold, Readiness, ReadyTold
 from lastword.gateway.quality.telemetry import meters_of
-from lastword.gateway.quality.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,12 +30,11 @@ if TYPE_CHECKING:
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.settings.gateway import GatewaySettings
 
-ASK_EVERY_SECONDS = 15.0
-"""How often holders are asked though nobody asks for it: what a holder that is killed has counted
-since is lost."""
+COUNT_EVERY_SECONDS = 15.0
+"""How often a snapshot is made though nobody asks for it, for OpenTelemetry."""
 
 FRESH_SECONDS = 1.0
-"""How long a snapshot is reused, so that many readers ask the holders no more often."""
+"""How long a snapshot is reused, however many read it."""
 
 
 class Quality:
@@ -55,7 +53,6 @@ class Quality:
         self.readiness: Readiness = Readiness(holder.command[0], holder.log_folder)
         self._holders = holders
         self._settings = settings
-        self._totals = Totals(holders.run_folder)
         self._outbox = OutboxMetrics(holder.state_folder)
         self._fresh_until = 0.0
         self._update: asyncio.Task[Snapshot] | None = None
@@ -95,31 +92,26 @@ class Quality:
         return await asyncio.shield(self._update)
 
     async def _collect(self) -> Snapshot:
-        sockets = len(self._holders.places())
-        statuses = await self._holders.statuses()
-        self._totals.update(statuses, sockets)
-        gauges = self.measured.gauges(_heads(statuses)) | self._gauges()
+        sessions = self._holders.sessions()
+        heads = {session.id: session.log.head for session in sessions}
+        gauges = self.measured.gauges(heads) | self._holders.quality.gauges(sessions)
+        gauges |= self._gauges() | {table.HOLDERS.key(): len(self._holders.places())}
         if self._settings.holder.state_folder:
             await asyncio.to_thread(self._outbox.read)
-        last = self._totals.snapshot(self.measured.counts, gauges | self._outbox.gauges)
-        last.counts.include(self._outbox.counts)
-        self.last = last
+        counts = Counts()
+        for each in (self.measured.counts, self._holders.quality.counts, self._outbox.counts):
+            counts.include(each)
+        self.last = Snapshot(counts=counts, gauges=gauges | self._outbox.gauges)
         self._fresh_until = time.monotonic() + FRESH_SECONDS
         return self.last
 
     async def watch(self) -> None:
-        """Ask the holders regularly, for as long as the front runs."""
+        """Make snapshots for as long as the gateway runs, if somebody exports them."""
         meters = meters_of(self.measured, lambda: self.last)
         try:
             while True:
                 await self.snapshot()
-                await asyncio.sleep(ASK_EVERY_SECONDS)
+                await asyncio.sleep(COUNT_EVERY_SECONDS)
         finally:
             if meters is not None:
                 meters.close()
-
-
-def _heads(statuses: list[dict[str, Any]]) -> dict[str, int]:
-    """Return the last entry of each session's log."""
-    sessions = [session for status in statuses for session in status.get("sessions", [])]
-    return {each["sessionId"]: each["head"] for each in sessions}

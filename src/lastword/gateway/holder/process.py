@@ -29,7 +29,6 @@ from lastword.gateway.holder.handover import HandedHolder, OpenedBy, said_before
 from lastword.gateway.holder.limit_waits import waiting_turn
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
-from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.restoring import bring_back
 from lastword.gateway.holder.session import HeldSession
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.notices import SessionNotices
+    from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.log.owner import LogLock
     from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.holder import HolderSettings
@@ -75,11 +75,13 @@ def now_ms() -> int:
 class Holder:
     """One agent and its sessions."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it is made of
         self,
         settings: HolderSettings,
         agent: StartAgent,
         open_log: OpenLog,
+        *,
+        quality: HolderQuality,
         notices: SessionNotices | None = None,
         fleet: Callable[[Holder], Ownership] | None = None,
         at_end: Callable[[], object] | None = None,
@@ -90,6 +92,7 @@ class Holder:
             settings: Its settings.
             agent: Makes its agent, which is started later.
             open_log: Opens the log of a session.
+            quality: Counts what happens.
             notices: What notifications are made from, if there are any.
             fleet: Returns the ownership of its sessions in a fleet, if it is in one.
             at_end: Called in a thread at its end, for what may take a moment.
@@ -98,7 +101,7 @@ class Holder:
         self.settings = settings
         self.notices: SessionNotices | None = notices
         self.open_log: OpenLog = open_log
-        self.quality: HolderQuality = HolderQuality()
+        self.quality: HolderQuality = quality
         self.record: HolderRecord = HolderRecord(
             settings.record_folder,
             program=settings.command[0],
@@ -291,7 +294,6 @@ class Holder:
             "pid": os.getpid(),
             "agent_pid": self.agent.pid,
             "sessions": [session.describe() for session in self.sessions.values()],
-            "quality": self.quality.report(self.sessions.values()),
         }
         return facts | ({wire.PLACE: self.fleet.place} if self.fleet is not None else {})
 

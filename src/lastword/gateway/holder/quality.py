@@ -6,21 +6,15 @@ be no front to report to.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
-
 from lastword.core.protocol import acp
-from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import BY_WORD
 from lastword.gateway.log.entries import LogKind
 from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import LEFT, Counts, QualityReport
+from lastword.gateway.quality.counts import Counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,11 +51,11 @@ class MeasuredSession(Protocol):
 
 
 class HolderQuality:
-    """The counts of one holder."""
+    """The counts of all holders."""
 
-    def __init__(self) -> None:
-        self.id: str = secrets.token_hex(8)
-        self.counts: Counts = Counts()
+    def __init__(self, counts: Counts | None = None) -> None:
+        """Count on from `counts`, if any."""
+        self.counts: Counts = counts or Counts()
 
     def committed(self, commit: Committed) -> None:
         """Count the entries of one commit."""
@@ -86,26 +80,15 @@ class HolderQuality:
             if past > 0:
                 add(table.REPLAYED, min(past, len(pulled.entries)))
 
-    def report(self, sessions: Iterable[MeasuredSession]) -> dict[str, Any]:
-        """Return the report for a front."""
-        gauges: dict[str, float] = {}
+    def gauges(self, sessions: Iterable[MeasuredSession]) -> dict[str, float]:
+        """Return the gauges of these sessions."""
+        gauges: dict[str, float] = {table.LAG_MOST.key(): 0}
         for session in sessions:
             for key, value in gauges_of(session):
                 gauges[key] = gauges.get(key, 0) + value
             most = max((each.reader.lag for each in session.hub.attached), default=0)
-            gauges[table.LAG_MOST.key()] = max(gauges.get(table.LAG_MOST.key(), 0), most)
-        report = QualityReport(id=self.id, counts=self.counts, gauges=gauges)
-        return object_of(msgspec.to_builtins(report))
-
-    def leave(self, run_folder: str) -> None:
-        """Leave the counts behind, for the present or a later front."""
-        path = os.path.join(run_folder, f"{self.id}{LEFT}")
-        report = QualityReport(id=self.id, counts=self.counts)
-        with contextlib.suppress(OSError):  # as of a full disk: the last report stays
-            number = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            with os.fdopen(number, "wb") as file:
-                file.write(msgspec.json.encode(report))
-            os.rename(f"{path}.new", path)
+            gauges[table.LAG_MOST.key()] = max(gauges[table.LAG_MOST.key()], most)
+        return gauges
 
 
 def gauges_of(session: MeasuredSession) -> Iterator[tuple[str, float]]:

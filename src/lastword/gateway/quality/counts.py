@@ -1,7 +1,6 @@
 """Counts: how often something happened and how long it took, as values that can be added.
 
-Owns the counters and histograms of one process, and the report in which a holder sends or leaves
-its own. They are only numbers, and name nobody.
+Owns the counters and histograms of a gateway. They are only numbers, and name nobody.
 """
 
 from __future__ import annotations
@@ -11,9 +10,6 @@ from bisect import bisect_left
 import msgspec
 
 from lastword.gateway.quality.table import BY_NAME, SEPARATOR, Metric, MetricKind, metric_of
-
-LEFT = ".counts"
-"""How the name of the file ends that a holder leaves behind in the run folder."""
 
 
 class Distribution(msgspec.Struct):
@@ -80,7 +76,7 @@ class Counts(msgspec.Struct, kw_only=True):
         distribution.observe(value)
 
     def include(self, other: Counts) -> None:
-        """Add another process' counts. Series unknown to this version are left out."""
+        """Add other counts. Series unknown to this version are left out."""
         for key, value in other.counters.items():
             metric = metric_of(key)
             if metric is not None and metric.kind is MetricKind.COUNTER and value > 0:
@@ -92,20 +88,6 @@ class Counts(msgspec.Struct, kw_only=True):
                     metric.key(*labels_of(key)), Distribution.empty(metric.bounds)
                 )
                 ours.include(distribution)
-
-
-class QualityReport(msgspec.Struct, kw_only=True):
-    """What a holder reports beside its status, or leaves behind when it ends.
-
-    Attributes:
-        id: identifies the holder's process; never used again.
-        counts: what has happened since its start.
-        gauges: the state of its sessions.
-    """
-
-    id: str
-    counts: Counts
-    gauges: dict[str, float] = {}
 
 
 def labels_of(key: str) -> list[str]:

@@ -180,9 +180,8 @@ UNACKNOWLEDGED = _gauge(
 )
 HOLDERS = _gauge(
     "holders",
-    "{process}",
-    "Processes that run an agent, by whether they answer.",
-    Label("state", ("answering", "silent")),
+    "{agent}",
+    "Agents that run, or are started with the next prompt.",
 )
 STARTED = _gauge("start_time", "s", "When this front started, in seconds since 1970 UTC.")
 
