@@ -1,4 +1,4 @@
-"""A gateway in the test's own process: its real front and holders in threads, its agents beside it.
+"""A gateway in the test's own process: it runs in a thread, with its agents beside it.
 
 Owns what stands for a process there: the loop of a thread, its end, the signals that the main
 thread takes for all, and what is one to a process. All else is the gateway's own code. For what a
@@ -18,34 +18,28 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-import msgspec
-
 from lastword.cli.config.user_file import use
 from lastword.cli.gateway import command
+from lastword.cli.gateway.holder import holder_of
 from lastword.cli.gateway.options import read
+from lastword.gateway.front import control
 from lastword.gateway.front.folders import run_folder_of
-from lastword.gateway.front.holders import Holders
-from lastword.gateway.holder.process import Holder
-from lastword.gateway.holder.session import HeldSession
-from lastword.gateway.log.owner import LogOwnedError
 from lastword.gateway.log.session_log import session_log
-from lastword.gateway.settings.holder import HolderSettings
 from lastword.platform import folder_watch
 from lastword.platform.folder_watch import FolderWatch
-from tests.kit.gateway.serving import LOOK_SECONDS, Place
+from lastword.sidecar import embedded
+from tests.kit.gateway.serving import Place
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from types import ModuleType
 
     from lastword.gateway.front.process import Welcome
     from lastword.gateway.log.store import OpenLog
@@ -101,82 +95,8 @@ class Signals:
                 cls.heard.discard(each)
 
 
-class OfThread(list[HeldSession]):
-    """The sessions that a holder has opened: those of its thread alone."""
-
-    def __init__(self) -> None:
-        self._own = threading.local()
-
-    def append(self, session: HeldSession) -> None:
-        vars(self._own).setdefault("sessions", []).append(session)
-
-    def __iter__(self) -> Iterator[HeldSession]:
-        return iter(vars(self._own).get("sessions", ()))
-
-
-_embedded = copy_of("lastword.sidecar.embedded", LoopSignals=Signals)
-# An agent ends with the tests, since its stdin does: it needs no guardian.
-_embedded.EmbeddedSidecar._guardian_of = lambda *_: None
-_program = copy_of("lastword.cli.gateway.holder", EmbeddedSidecar=_embedded.EmbeddedSidecar)
-
-
-def hold(settings: HolderSettings, open_log: OpenLog) -> int:
-    """Hold an agent, as the holder's program does; return its status."""
-    options = _program._run_options(settings)
-    assert options is not None, "what its options are refused for is for a real process"
-    timeout = str(options.values.get("ask_timeout", ""))
-    settings = msgspec.structs.replace(settings, question_timeout=timeout)
-    notifier = _program.HolderNotices(settings, options)
-    agent = partial(_program.agent_of, settings, options, notifier.notices)
-    try:
-        holder = Holder(settings, agent, open_log, notifier.notices)
-        try:
-            with asyncio.Runner() as runner:
-                runner.run(holder.run())
-                # The end of a process closes what it has open.
-                for link in list(runner.get_loop()._transports.values()):  # type: ignore[attr-defined]
-                    link.abort()
-                runner.run(asyncio.sleep(0))
-        finally:
-            holder.reports.finish()
-    except LogOwnedError:
-        return 1
-    finally:
-        notifier.close()
-    return 0
-
-
-class HolderThread(io.BytesIO):
-    """A holder, as its front has it: a process, whose settings are written to it."""
-
-    def __init__(self, open_log: OpenLog) -> None:
-        super().__init__()
-        self.stdin = self
-        self._open_log = open_log
-        self._status: int | None = None
-        self.thread = threading.Thread(target=self._run, daemon=True)
-
-    def close(self) -> None:
-        """Begin: it has its settings."""
-        if not self.closed:
-            self._settings = msgspec.json.decode(self.getvalue(), type=HolderSettings)
-            super().close()
-            self.thread.start()
-
-    def _run(self) -> None:
-        status = 1
-        try:
-            status = hold(self._settings, self._open_log)
-        finally:
-            self._status = status
-
-    def poll(self) -> int | None:
-        """Return its status, once it has ended."""
-        return self._status
-
-
-class _FrontSignals:
-    """What ends a front in a thread: a word, and not a signal."""
+class _ThreadSignals:
+    """What ends a gateway in a thread: a word, and not a signal."""
 
     is_reload = False
 
@@ -184,15 +104,8 @@ class _FrontSignals:
         self._end = asyncio.Event()
 
     def receive(self) -> None:
-        """Begin: the loop of a thread gets no signals, and what it is told of them is let go."""
+        """Begin."""
         self.loop = asyncio.get_running_loop()
-        real = self.loop.add_signal_handler
-
-        def add(number: int, *rest: Any) -> None:
-            if number != signal.SIGCHLD:  # a front's children are threads here
-                real(number, *rest)
-
-        self.loop.add_signal_handler = add  # type: ignore[method-assign]
 
     def restore_defaults(self) -> None:
         """There is none."""
@@ -230,7 +143,10 @@ class InsideGateway(Place):
         self._ends = contextlib.ExitStack()
         self._ends.enter_context(mock.patch.dict(os.environ, self.environment, clear=True))
         self._ends.enter_context(contextlib.chdir(self.root))  # where agents start
-        self._ends.enter_context(mock.patch.object(HeldSession, "opened", OfThread()))
+        self._ends.enter_context(mock.patch.object(embedded, "LoopSignals", Signals))
+        # An agent ends with the tests, since its stdin does: it needs no guardian.
+        guards = mock.patch.object(embedded.EmbeddedSidecar, "_guardian_of", return_value=None)
+        self._ends.enter_context(guards)
         # Where the kernel would send a signal, which a thread does not get, they look.
         self._ends.enter_context(mock.patch.object(FolderWatch, "renew"))
         self._ends.enter_context(mock.patch.object(folder_watch, "UNWATCHED_SECONDS", 0.2))
@@ -240,48 +156,35 @@ class InsideGateway(Place):
         logging.getLogger().addHandler(logged)
         self._ends.callback(logging.getLogger().removeHandler, logged)
         Signals.begin()
-        self._held: list[HolderThread] = []
-        self._signals: list[_FrontSignals] = []
+        self._signals: list[_ThreadSignals] = []
         self._failure: BaseException | None = None
         self._welcome = threading.Event()
         words = ["--listen", "127.0.0.1:0", "--root", str(self.root), *options, "--", *agent]
         settings = read(words, use(words, "gateway"))
-        front = self._front(open_log)
+        front = self._front()
 
         def run() -> None:
             try:
-                front.serve(settings, self._ready)
+                front.serve(settings, self._ready, partial(holder_of, open_log=open_log))
             except BaseException as error:  # noqa: BLE001 - told by who started it
                 self._failure = error
                 self._welcome.set()
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
-        assert self._welcome.wait(FUSE_SECONDS), "the fuse burned: the front serves"
+        assert self._welcome.wait(FUSE_SECONDS), "the fuse burned: the gateway serves"
         if self._failure is not None:
             self._tidy()
             raise self._failure
 
-    def _front(self, open_log: OpenLog) -> ModuleType:
-        """The front's module, with threads for processes."""
+    def _front(self) -> ModuleType:
+        """The module of the gateway's process, with a thread for one."""
 
-        def popen(*_: object, **__: object) -> HolderThread:
-            self._held.append(HolderThread(open_log))
-            return self._held[-1]
-
-        def signals() -> _FrontSignals:
-            self._signals.append(_FrontSignals())
+        def signals() -> _ThreadSignals:
+            self._signals.append(_ThreadSignals())
             return self._signals[-1]
 
-        system = SimpleNamespace(Popen=popen, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
-        holders = copy_of("lastword.gateway.front.holders", subprocess=system)
-        front = copy_of(
-            "lastword.gateway.front.process",
-            Holders=holders.Holders,
-            FrontSignals=signals,
-            hold=lambda: None,
-            _reap=lambda: None,
-        )
+        front = copy_of("lastword.gateway.front.process", FrontSignals=signals, hold=lambda: None)
         listening, pid_file = front._listening, front._pid_file
 
         def listens(host: str, port: int) -> socket.socket:
@@ -303,11 +206,15 @@ class InsideGateway(Place):
         self._welcome.set()
 
     def holders(self) -> list[dict[str, Any]]:
-        """How its holders are."""
-        found: list[dict[str, Any]] = self._ask(Holders.statuses)
+        """How its agents are."""
+        found: list[dict[str, Any]] = control.ask(self._run_folder, control.STATUS)["holders"]
         for each in found:
             del each["pid"]  # it is the test's own, which nobody may kill
         return found
+
+    @property
+    def _run_folder(self) -> str:
+        return run_folder_of(str(self.state), self.port)
 
     def link(self, page: str = "", *options: str) -> str:
         printed = io.StringIO()
@@ -318,19 +225,7 @@ class InsideGateway(Place):
 
     def end_holders(self) -> None:
         """End its agents, as `lastword gateway stop --agents` does."""
-        begun = [each.thread for each in self._held if each.thread.ident is not None]
-        burns_at = time.monotonic() + FUSE_SECONDS
-        while begun := [each for each in begun if each.is_alive()]:
-            assert time.monotonic() < burns_at, "the fuse burned: its holders end"
-            self._ask(Holders.stop_all)  # again, for one that has begun just now
-            begun[0].join(LOOK_SECONDS)
-
-    def _ask(self, what: Callable[[Holders], Coroutine[Any, Any, Any]]) -> Any:
-        """Ask its holders, in a thread, since the test may have a loop that runs."""
-        folder = run_folder_of(str(self.state), self.port)
-        known = Holders(HolderSettings(run_folder=folder))
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, what(known)).result(FUSE_SECONDS)
+        control.ask(self._run_folder, control.STOP)
 
     def close(self) -> None:
         if not self._signals:  # it is closed
@@ -338,8 +233,7 @@ class InsideGateway(Place):
         try:
             self._signals.pop().end()
             self._thread.join(FUSE_SECONDS)
-            assert not self._thread.is_alive(), "the fuse burned: the front ends"
-            self.end_holders()
+            assert not self._thread.is_alive(), "the fuse burned: the gateway ends"
         finally:
             self._tidy()
         if self._failure is not None:

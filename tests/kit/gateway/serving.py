@@ -1,4 +1,4 @@
-"""A gateway in processes of its own, as a test has it: its folders, its front, its holders.
+"""A gateway in a process of its own, as a test has it: its folders, its process, its agents.
 
 Owns their end: nothing of a gateway is left when its test is over, and no process is ended that is
 not its own.
@@ -6,10 +6,8 @@ not its own.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -98,7 +96,7 @@ class Place:
 
 
 class Gateway(Place):
-    """One gateway, whose front may be killed and started again."""
+    """One gateway, which may be killed and started again."""
 
     def __init__(
         self,
@@ -113,11 +111,11 @@ class Gateway(Place):
         self.command = list(command)
         """The agent's, at the next start."""
         self._options = list(options)
-        self.port = free_port()  # nobody is given it while its front is away
+        self.port = free_port()  # nobody is given it while the gateway is away
         self.front = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start a front, at the gateway's port."""
+        """Start it, at its port."""
         stderr = self.folder / "stderr"
         begins = stderr.stat().st_size if stderr.exists() else 0
         with stderr.open("ab") as file:
@@ -137,20 +135,28 @@ class Gateway(Place):
             _, _, rest = stderr.read_bytes()[begins:].partition(b"serving at ")
             return rest.partition(b"\n")[0] if b"\n" in rest else b""
 
-        self.url = until("the front serves", url).decode()
+        self.url = until("the gateway serves", url).decode()
         self.port = int(self.url.rpartition(":")[2].partition("/")[0])
         return self.front
 
-    def kill_front(self) -> None:
-        """Kill the front, as a machine out of memory does."""
+    def kill(self) -> None:
+        """Kill it, as a machine out of memory does, and wait until its agents have ended."""
+        held = self.holders()
         self.front.kill()
         self.front.wait(FUSE_SECONDS)
+        for each in held:
+            until("the agent has ended", lambda pid=each["agent_pid"]: not is_running(pid))
+
+    def crash(self) -> None:
+        """Kill it, and start it again."""
+        self.kill()
+        self.start()
 
     def reload(self) -> None:
-        """Let a front of the code that is installed now take over, and wait until it serves."""
+        """Let the code that is installed now take over, and wait until it serves."""
         before = self.stderr().count("serving at")
         assert self.tell("reload").returncode == 0
-        until("the front is back", lambda: self.stderr().count("serving at") > before)
+        until("the gateway is back", lambda: self.stderr().count("serving at") > before)
 
     def tell(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run one of the commands beside serving, such as `status`, in the test's own process."""
@@ -178,20 +184,12 @@ class Gateway(Place):
             if self.front.poll() is None:
                 self.front.terminate()
                 self.front.wait(FUSE_SECONDS)
-            for holder in held:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(holder["pid"], signal.SIGCONT)
-            self.tell("stop", "--agents")
-            for holder in held:
-                for pid in (holder["pid"], holder["agent_pid"]):
-                    until(f"{pid} has ended", lambda pid=pid: not is_running(pid))
+            for pid in [each["agent_pid"] for each in held]:
+                until(f"{pid} has ended", lambda pid=pid: not is_running(pid))
         finally:
             if self.front.poll() is None:
                 self.front.kill()
                 self.front.wait(FUSE_SECONDS)
-            for holder in held:
-                if is_running(holder["pid"]):
-                    os.kill(holder["pid"], signal.SIGKILL)
             shutil.rmtree(self.runtime, ignore_errors=True)
 
 

@@ -38,8 +38,7 @@ def test_a_new_session_whose_answer_was_lost_is_given_again_and_is_not_made_twic
     before = ViewerClient(gateway, replay=True)
     request = before.request("session/new", opening)
     before.cut()
-    gateway.kill_front()
-    gateway.start()
+    gateway.reload()
     with ViewerClient(gateway, replay=True, known=before.known) as after:
         after.request("session/new", opening, id_=request)
         session = after.answer(request)["result"]["sessionId"]

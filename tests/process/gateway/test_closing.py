@@ -198,8 +198,7 @@ def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
             other = (await editor.call("session/new", opening))["result"]["sessionId"]
             await asyncio.to_thread(close_elsewhere, gateway, other)
             await editor.wait_for(lambda _: "This session has ended." in str(editor.frames))
-            gateway.kill_front()
-            gateway.start()
+            await asyncio.to_thread(gateway.reload)
             answer = await editor.answer(editor.prompt(stays, "go on"))
             assert answer["result"]["stopReason"] == "end_turn"
             assert (await editor.close())[0] == 0

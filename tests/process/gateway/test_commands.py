@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,10 +16,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from lastword._installation import command_for
-from lastword.gateway.front import holders
 from lastword.gateway.viewing.attachment import Role
 from tests.kit.command import command, in_a_process
-from tests.kit.gateway.serving import GATEWAY, Gateway, agent, is_running, until
+from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
@@ -28,6 +26,7 @@ from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     Serve = Callable[..., Gateway]
 
@@ -108,11 +107,9 @@ def test_help_is_written_for_the_gateway_and_each_of_its_words() -> None:
 
 
 @pytest.mark.processes
-def test_at_a_terminal_the_end_says_which_agents_keep_running(serve: Serve) -> None:
+def test_at_a_terminal_it_says_how_it_ends_and_that_it_has(serve: Serve) -> None:
     gateway = serve("healthy")
-    with ViewerClient(gateway) as viewer:
-        viewer.new(gateway.root)
-    gateway.kill_front()
+    gateway.kill()
     ours, theirs = os.openpty()
     front = subprocess.Popen(
         [*GATEWAY, "--listen", f"127.0.0.1:{gateway.port}", "--", *agent("healthy")],
@@ -128,16 +125,13 @@ def test_at_a_terminal_the_end_says_which_agents_keep_running(serve: Serve) -> N
             said += os.read(ours, 4096)
         front.send_signal(signal.SIGINT)
         front.wait(FUSE_SECONDS)
-        while b"stop --agents" not in said:
+        while b"stopped" not in said:
             said += os.read(ours, 4096)
     finally:
         front.kill()
         front.wait(FUSE_SECONDS)
         os.close(ours)
-    assert b"stopped; 1 agent keeps running" in said
-    assert f"stop --agents --port {gateway.port}`".encode() in said
-    ended = gateway.tell("stop", "--agents")
-    assert (ended.returncode, ended.stdout) == (0, "1 agent is stopping\n")
+    assert b"Ctrl-C stops the gateway and its agents" in said
 
 
 @pytest.mark.processes
@@ -151,27 +145,8 @@ def test_who_watches_a_turn_has_its_answer_when_the_agents_are_stopped(serve: Se
         answer = viewer.answer(prompt)
         assert viewer.closed()[0] == 4410
     assert "The agent was stopped" in answer["error"]["message"]
-    assert "1 agent is stopping" in stopped.stdout
+    assert "is stopping" in stopped.stdout
     gateway.front.wait(FUSE_SECONDS)
-
-
-@pytest.mark.processes
-def test_an_agent_whose_keeper_does_not_answer_is_named_and_stopped_as_the_others(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gateway = serve("healthy")
-    with ViewerClient(gateway) as viewer:
-        viewer.new(gateway.root)
-    (held,) = gateway.holders()
-    monkeypatch.setattr(holders, "SILENT_SECONDS", 0.1)
-    os.kill(held["pid"], signal.SIGSTOP)
-    status = gateway.tell("status").stdout
-    assert f"does not answer at {held['socket']}" in " ".join(status.split())
-    assert "1 still running" in gateway.tell("stop").stdout
-    monkeypatch.setattr(holders, "END_SECONDS", 0.1)
-    assert gateway.tell("stop", "--agents").stdout == "1 agent is stopping\n"
-    os.kill(held["pid"], signal.SIGCONT)
-    until("it has ended", lambda: not is_running(held["pid"]))
 
 
 def told(gateway: Gateway, *words: str) -> subprocess.CompletedProcess[str]:
@@ -203,11 +178,8 @@ def test_what_runs_is_told_kept_secret_and_stopped_and_nothing_else_is(serve: Se
         document = json.loads(gateway.tell("status", "--json").stdout)
         assert problems_in(document, "gateway") == []
         assert document["holders"][0]["sessions"][0]["session_id"] == session
-        held = gateway.holders()[0]["pid"]
-        assert viewer.known["secret"] not in Path(f"/proc/{held}/cmdline").read_text()
         said = told(gateway, "stop").stdout
         assert said.startswith(f"gateway: process {gateway.front.pid} is stopping\n")
-        assert "--agents ends them too" in said
     gateway.front.wait(FUSE_SECONDS)
     for secret in (gateway.token(), viewer.known["secret"]):
         assert secret not in gateway.stderr()
@@ -215,7 +187,6 @@ def test_what_runs_is_told_kept_secret_and_stopped_and_nothing_else_is(serve: Se
     status = gateway.tell("status")
     assert status.returncode == 1
     assert f"gateway: not running on port {gateway.port}\n" in status.stdout
-    assert session in status.stdout
     # Nor is a process ended that has its number now.
     with subprocess.Popen(["sleep", "600"]) as other:
         (pid_file,) = (gateway.runtime / "lastword").glob("*/front.pid")
@@ -267,8 +238,7 @@ def test_a_reload_goes_on_though_the_agent_is_gone(serve: Serve) -> None:
     program.write_text(f"#!/bin/sh\nexec {shlex.join(gateway.command)}\n", encoding="utf-8")
     program.chmod(0o755)
     gateway.command = [str(program)]
-    gateway.kill_front()
-    gateway.start()
+    gateway.crash()
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
         program.unlink()

@@ -91,7 +91,7 @@ async def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_promp
         session_id = await editor.begin(gateway.root, TYPED)
         prompt = editor.prompt(session_id, "40 200")
         await editor.wait_for(lambda _: len(editor.words()) > 3)
-        gateway.kill_front()
+        await asyncio.to_thread(gateway.kill)
         payload = (await editor.answer(prompt))["error"]["data"]["agent_error"]
         assert (payload["type"], payload["reason"]) == ("network", "gateway_unreachable")
         assert payload["retry_safety"] == "ask"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import signal
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -84,7 +83,7 @@ async def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
 
 @pytest.mark.processes
 @fused
-async def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
+async def test_a_gateway_that_is_replaced_in_a_turn_is_not_noticed(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
     gateway = serve("", command=counting(str(tmp_path / "prompts")))
@@ -95,8 +94,7 @@ async def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
         request = editor.prompt(session_id, "200 10 ask")
         for seen in (20, 80):
             await editor.wait_for(lambda _, seen=seen: len(editor.words()) > seen)
-            gateway.kill_front()
-            gateway.start()
+            await asyncio.to_thread(gateway.reload)
         answer = await editor.answer(request)
         assert answer["result"] == {"stopReason": "end_turn"}
         assert editor.words() == _counted(1, 200, asks=True)
@@ -105,7 +103,7 @@ async def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
 
 @pytest.mark.processes
 @fused
-async def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
+async def test_a_gateway_that_is_killed_ends_the_turn_with_a_typed_failure(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
     gateway = serve("", command=counting(str(tmp_path / "prompts")))
@@ -115,8 +113,7 @@ async def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
         session_id = await editor.begin(gateway.root)
         request = editor.prompt(session_id, "20000 10")
         await editor.wait_for(lambda _: len(editor.words()) > 20)
-        (holder,) = (each for each in gateway.holders() if each["sessions"])
-        os.kill(holder["pid"], signal.SIGKILL)
+        await asyncio.to_thread(gateway.crash)
         answer = await editor.answer(request)
         payload = answer["error"]["data"]["agent_error"]
         assert payload["type"] == "agent_crash"

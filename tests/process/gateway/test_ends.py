@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.gateway.serving import agent, is_running, until
+from tests.kit.gateway.serving import agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 
@@ -44,11 +42,6 @@ def cursor(viewer: ViewerClient, epoch: str) -> dict[str, Any]:
     return {"_meta": {"lastword": {"after": {"epoch": epoch, "seq": viewer.seqs()[-1]}}}}
 
 
-def is_buried(pid: int) -> bool:
-    """Is there no such process, and no zombie of it?"""
-    return not os.path.exists(f"/proc/{pid}")
-
-
 def place_of(viewer: ViewerClient) -> str:
     found = next(frame for frame in viewer.frames if "epoch" in str(frame.get("result")))
     epoch: str = found["result"]["_meta"]["lastword"]["epoch"]
@@ -57,7 +50,7 @@ def place_of(viewer: ViewerClient) -> str:
 
 @pytest.mark.parametrize("log_kind", ["late"])
 @pytest.mark.processes
-def test_a_front_that_is_killed_in_mid_turn_loses_nothing_and_doubles_nothing(
+def test_a_gateway_that_is_replaced_in_mid_turn_loses_nothing_and_doubles_nothing(
     serve: Serve,
 ) -> None:
     gateway = serve(TALKS)
@@ -66,9 +59,8 @@ def test_a_front_that_is_killed_in_mid_turn_loses_nothing_and_doubles_nothing(
     epoch = place_of(before)
     prompt = before.prompt(session)
     before.find(lambda frame: "<5>" in str(frame))
-    gateway.kill_front()
-    assert before.closed()[0] == 1006
-    gateway.start()
+    gateway.reload()
+    assert before.closed()[0] == 1012
     with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
         place = after.load(session, gateway.root, **cursor(before, epoch))["_meta"]["lastword"]
         assert place["epoch"] == epoch
@@ -98,7 +90,7 @@ def test_a_stock_viewer_is_shown_the_turn_that_went_on_without_it(serve: Serve) 
 
 @pytest.mark.parametrize("log_kind", ["disk", "late"])
 @pytest.mark.processes
-def test_a_holder_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes_back(
+def test_a_gateway_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes_back(
     serve: Serve,
 ) -> None:
     gateway = serve(HANGS)
@@ -107,11 +99,8 @@ def test_a_holder_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes
     epoch = place_of(before)
     prompt = before.prompt(session)
     before.find(lambda frame: "One." in str(frame))
-    (holder,) = gateway.holders()
-    os.kill(holder["pid"], signal.SIGKILL)
-    assert before.closed()[0] == 1012
-    until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
-    until("its front has buried it", lambda: is_buried(holder["pid"]))
+    gateway.crash()
+    assert before.closed()[0] == 1006
     with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
         place = after.load(session, gateway.root, **cursor(before, epoch))["_meta"]["lastword"]
         assert place["epoch"] == epoch
@@ -128,22 +117,25 @@ def test_a_holder_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes
 
 
 @pytest.mark.processes
-def test_stopping_the_front_leaves_the_turn_and_the_next_front_finds_it(serve: Serve) -> None:
-    gateway = serve(TALKS)
-    before = ViewerClient(gateway, replay=True)
+def test_stopping_the_gateway_ends_the_turn_and_the_next_one_brings_the_session_back(
+    serve: Serve,
+) -> None:
+    gateway = serve(HANGS)
+    before = ViewerClient(gateway, capabilities=TYPED, replay=True)
     session = before.new(gateway.root)
-    before.prompt(session)
-    before.find(lambda frame: "<2>" in str(frame))
+    prompt = before.prompt(session)
+    before.find(lambda frame: "One." in str(frame))
     assert gateway.tell("stop").returncode == 0
     assert before.closed()[0] == 1001
     gateway.front.wait(FUSE_SECONDS)
     assert gateway.front.returncode == 0
     assert gateway.tell("stop").returncode == 1
     gateway.start()
-    with ViewerClient(gateway) as after:
+    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
         after.load(session, gateway.root)
-        after.find(lambda frame: f"<{WORDS - 1}>" in str(frame))
-        assert "".join(said(after)) == "".join(f"<{number}>" for number in range(WORDS))
+        after.request("session/prompt", {"sessionId": session} | GO, id_=prompt)
+        assert "The agent was stopped" in after.answer(prompt)["error"]["message"]
+        after.find(lambda frame: "restored" in str(frame))
 
 
 @pytest.mark.processes
@@ -205,7 +197,7 @@ def test_a_gateway_with_another_agent_takes_no_spare_of_the_one_before(
     with ViewerClient(gateway):
         pass
     assert len(gateway.holders()) == 1
-    gateway.kill_front()
+    gateway.kill()
     gateway.command = agent("rate_limit")
     gateway.start()
     with ViewerClient(gateway) as viewer:

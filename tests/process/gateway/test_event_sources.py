@@ -1,14 +1,14 @@
-"""Where events come from: a holder of the version before, and files alone."""
+"""Where events come from: files alone."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
@@ -30,42 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SESSION = "s-1"
-
-
-class PlayedHolder:
-    """A holder of some version, that answers with what it is told to."""
-
-    def __init__(self, path: str, version: int | None, answers: dict[str, Any]) -> None:
-        self._path = path
-        self._version = version
-        self._answers = answers
-        self.asked: list[str] = []
-        self._served: list[asyncio.Event] = []
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_unix_server(self._serve, self._path)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for served in self._served:
-            await served.wait()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        served = asyncio.Event()
-        self._served.append(served)
-        while line := await reader.readline():
-            word, _ = wire.read_control(line.rstrip(b"\n"))
-            self.asked.append(word)
-            known = {} if self._version is None else {"version": self._version}
-            sessions = [{"sessionId": SESSION, "head": 3}]
-            answers = {wire.STATUS: known | {"sessions": sessions}} | self._answers
-            if word in answers:
-                writer.write(wire.control(word, **answers[word]) + b"\n")
-        writer.close()
-        with contextlib.suppress(OSError):
-            await writer.wait_closed()
-        served.set()
 
 
 @pytest.fixture
@@ -94,26 +58,7 @@ KEPT: list[SqliteLog] = []
 def source(folder: Path) -> SessionSource:
     logs = str(folder / "logs")
     template = HolderSettings(name="", run_folder=str(folder / "run"), log_folder=logs, command=[])
-    return SessionSource(Holders(template))
-
-
-def held(folder: Path, version: int | None, **answers: Any) -> PlayedHolder:
-    """A holder that has the session."""
-    os.symlink("agent-1.sock", folder / "run" / f"{wire.name_of(SESSION)}.session")
-    return PlayedHolder(str(folder / "run" / "agent-1.sock"), version, answers)
-
-
-@fused
-async def test_a_holder_of_the_version_before_is_asked_nothing_that_it_does_not_know(
-    folder: Path,
-) -> None:
-    async with held(folder, None) as holder:
-        page = await source(folder).page(SESSION, EventQuery())
-        assert [event["seq"] for event in page["events"]] == [1, 2, 3]
-        assert holder.asked == [wire.STATUS]
-        view = (await source(folder).live())[SESSION]
-        assert (view.id, view.head, view.cwd) == (SESSION, 3, "/w")
-        assert await source(folder).note(SESSION, {"word": "stalled"}) is None
+    return SessionSource(Holders(template, mock.Mock()))
 
 
 @fused

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -151,7 +149,7 @@ def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Ser
 
 
 @pytest.mark.processes
-def test_a_failed_session_says_of_what_and_a_killed_holders_is_lost(serve: Serve) -> None:
+def test_a_failed_session_says_of_what_and_a_killed_gateways_is_lost(serve: Serve) -> None:
     gateway = serve("rate_limit")
     api = ApiClient(gateway)
     viewer, session = played(gateway)
@@ -162,13 +160,13 @@ def test_a_failed_session_says_of_what_and_a_killed_holders_is_lost(serve: Serve
         assert (failure["type"], failure["retryable"]) == ("rate_limit", True)
         assert failure["sentence"].endswith(".")
         assert failure["seq"] == view["head"]
-        os.kill(gateway.holders()[0]["pid"], signal.SIGKILL)
+    gateway.crash()
     until(
         "it is lost",
         lambda: api.json(f"/v1/sessions/{session}")["session"]["state"] == "lost",
     )
     assert api.json("/v1/sessions")["sessions"][0]["last_failure"] == failure
-    assert [event["kind"] for event in api.events(session)][-1] == "error"
+    assert "error" in [event["kind"] for event in api.events(session)]
 
 
 def test_a_cursor_is_refused_or_begun_anew_and_never_taken_for_another(

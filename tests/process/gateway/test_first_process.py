@@ -132,12 +132,8 @@ def test_the_first_process_takes_new_code_buries_orphans_and_stops(contained: Co
     with ViewerClient(contained, known=viewer.known) as viewer:  # type: ignore[arg-type]
         viewer.load(session, contained.root)
         viewer.answer(viewer.prompt(session))
-        # What a holder that is killed leaves behind is the first process' to bury.
-        holder = next(
-            pid for pid in contained.children if b"gateway.holder" in contained.command_of(pid)
-        )
-        os.kill(holder, signal.SIGKILL)
-        until("it is buried", lambda: holder not in contained.children)
+        # What an agent that is killed leaves behind is the first process' to bury.
+        viewer.result("session/close", {"sessionId": session})
         until("nobody is left unburied", lambda: all(map(is_running, contained.children)))
     contained.tell("stop")
     assert contained.outer.wait(FUSE_SECONDS) == 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -12,7 +10,6 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.gateway.test_http import EVENTS, Caller, next_message
@@ -114,9 +111,7 @@ def test_a_restored_session_keeps_its_directories(serve_noting: Callable[..., Ga
         origin = viewer.new(gateway.root)
         session = viewer.result("session/fork", opening | {"sessionId": origin})["sessionId"]
         viewer.answer(viewer.prompt(session))
-    (holder,) = (each for each in gateway.holders() if session in str(each["sessions"]))
-    os.kill(holder["pid"], signal.SIGKILL)
-    until("its holder has gone", lambda: not is_running(holder["pid"]))
+    gateway.crash()
     with ViewerClient(gateway) as viewer:
         viewer.load(session, gateway.root)
     restored = noted(gateway, "session/load")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ from lastword.gateway.front import doorkeeper, services
 from lastword.gateway.viewing.attachment import Role
 from lastword.gateway.viewing.rates import Rate
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import is_running, until
+from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.process.gateway.test_http import Caller
 
@@ -59,8 +57,7 @@ def test_an_observer_is_greeted_with_what_the_running_agent_said(serve: Serve) -
     with ViewerClient(gateway) as controller:
         session = controller.new(gateway.root)
         said = controller.frames[0]["result"]
-        gateway.kill_front()
-        gateway.start()  # it has to ask
+        gateway.reload()  # it has to ask
         with watching(gateway) as observer:
             told = observer.frames[0]["result"]
             assert told["agentCapabilities"] == said["agentCapabilities"]
@@ -90,9 +87,7 @@ def test_an_observer_has_no_session_brought_back_and_a_controller_has(serve: Ser
     gateway = serve("healthy")
     with ViewerClient(gateway) as controller:
         session = controller.new(gateway.root)
-        (held,) = (one for one in gateway.holders() if one["sessions"])
-        os.kill(held["pid"], signal.SIGKILL)
-        until("it has ended", lambda: not is_running(held["agent_pid"]))
+    gateway.crash()
     params = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
     with watching(gateway) as observer, ViewerClient(gateway) as controller:
         refused = observer.answer(observer.request("session/load", params))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +9,8 @@ import pytest
 
 from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import is_running, until
+from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.process.gateway.test_lost_holders import holder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,16 +45,10 @@ class Waiting:
 
     def __init__(self, gateway: Gateway, viewer: ViewerClient) -> None:
         self.id = viewer.new(gateway.root)
-        self._holder = holder_of(gateway, self.id)
         self.known = viewer.known
         self.prompt = viewer.prompt(self.id)
         life = viewer.find(lambda frame: word_of(frame) == "limit_wait")
         self.until_epoch_ms = life["params"]["facts"]["until_epoch_ms"]
-
-    def kill(self) -> None:
-        """Kill the process that has it, as a machine out of memory does."""
-        os.kill(self._holder["pid"], signal.SIGKILL)
-        until("the agent has ended", lambda: not is_running(self._holder["agent_pid"]))
 
 
 def word_of(frame: dict[str, Any]) -> str | None:
@@ -116,9 +107,7 @@ def test_a_wait_outlives_all_processes_and_the_agent_gets_one_prompt(
     gateway = limited(1, 12, "silent")
     with viewing(gateway) as viewer:
         session = Waiting(gateway, viewer)
-    session.kill()
-    gateway.kill_front()
-    gateway.start()
+    gateway.crash()
     until("it has gone on", lambda: len(texts(tmp_path)) == 2)
     with viewing(gateway) as viewer:
         viewer.load(session.id, gateway.root)
@@ -134,7 +123,7 @@ def test_a_client_that_waits_gets_its_answer_from_the_next_process(
     gateway = limited(1, 12)
     with viewing(gateway) as viewer:
         session = Waiting(gateway, viewer)
-        session.kill()
+    gateway.crash()
     with viewing(gateway, known=session.known) as viewer:
         viewer.load(session.id, gateway.root)
         again = {"sessionId": session.id, "prompt": [{"type": "text", "text": "go"}]}
@@ -148,7 +137,7 @@ def test_a_cancel_in_the_next_process_ends_the_wait(limited: Any, tmp_path: Path
     gateway = limited(1, 3600)
     with viewing(gateway) as viewer:
         session = Waiting(gateway, viewer)
-        session.kill()
+    gateway.crash()
     with viewing(gateway) as viewer:
         viewer.load(session.id, gateway.root)
         viewer.find(lambda frame: word_of(frame) == "restored")

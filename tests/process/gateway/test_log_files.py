@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import subprocess
@@ -14,7 +13,7 @@ import pytest
 
 from lastword.gateway.log.sqlite import SqliteLog
 from tests.kit.gateway import serving
-from tests.kit.gateway.late_holder import IS_AWAY
+from tests.kit.gateway.late_gateway import IS_AWAY
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
@@ -164,12 +163,12 @@ def test_a_session_whose_file_was_damaged_says_so_under_a_new_epoch(serve: Serve
     before.answer(before.prompt(session))
     (holder,) = [each for each in gateway.holders() if each["sessions"]]
     epoch = holder["sessions"][0]["epoch"]
-    os.kill(holder["pid"], signal.SIGKILL)
-    before.closed()
+    gateway.kill()
     (file,) = (gateway.state / "gateway" / "sessions").glob("*.db")
     file.write_bytes(b"no database " * 1000)
     for companion in ("-wal", "-shm"):
         Path(f"{file}{companion}").unlink()  # from it all would be found again
+    gateway.start()
     cursor = {"epoch": epoch, "seq": before.seqs()[-1]}
     with ViewerClient(gateway, replay=True, known=before.known) as after:
         more = {"_meta": {"lastword": {"after": cursor}}}

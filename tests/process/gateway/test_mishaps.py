@@ -16,7 +16,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 from lastword.gateway.run_folder import PidFile, pid_of
-from tests.kit.gateway.serving import Gateway, is_running, until
+from tests.kit.gateway.serving import Gateway, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.processes
 
-SILENT_AFTER_GREETING = """
-import json, sys
-for line in sys.stdin:
-    asked = json.loads(line)
-    if asked.get("method") == "initialize":
-        told = {"protocolVersion": 1, "agentCapabilities": {}}
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
-"""
 NEVER_GREETS = "import sys; sys.stdin.read()"
 GREETING = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
 STEADY_LOOKS = 20
@@ -68,7 +60,7 @@ def settled(pid: int) -> int:
     return counts[-1]
 
 
-def test_a_front_that_is_told_to_reload_again_and_again_goes_on_until_it_is_stopped(
+def test_a_gateway_that_is_told_to_reload_again_and_again_goes_on_until_it_is_stopped(
     serve: Serve,
 ) -> None:
     gateway = serve("healthy")
@@ -121,56 +113,21 @@ def test_sessions_are_found_again_once_the_run_folder_was_deleted(serve: Serve) 
     until("it is known still", lambda: gateway.tell("status").returncode == 0)
 
 
-def test_a_session_that_is_being_opened_by_a_holder_that_dies_is_refused(serve: Serve) -> None:
-    gateway = serve("", command=[sys.executable, "-c", SILENT_AFTER_GREETING])
-    with ViewerClient(gateway) as viewer:
-        params = {"cwd": str(gateway.root), "mcpServers": []}
-        asked = viewer.request("session/new", params)
-        holder = until("it is asked", lambda: _taken(gateway))
-        os.kill(holder, signal.SIGKILL)
-        payload = viewer.answer(asked)["error"]["data"]["agent_error"]
-        assert payload["type"] == "agent_crash"
-        assert payload["retryable"] is True
-    with ViewerClient(gateway, replay=True) as viewer:  # which is told to come back
-        viewer.request("session/new", {"cwd": str(gateway.root), "mcpServers": []})
-        os.kill(until("it is asked", lambda: _taken(gateway)), signal.SIGKILL)
-        assert viewer.closed() == (1012, "agent_lost")
-
-
 def _controllers(gateway: Gateway) -> list[int]:
     return [each["controllers"] for holder in gateway.holders() for each in holder["sessions"]]
-
-
-def _taken(gateway: Gateway) -> int:
-    """The holder that was given a session to open."""
-    found = [each for each in gateway.holders() if "/agent-" in each["socket"]]
-    return found[0]["pid"] if found else 0
-
-
-def test_a_request_of_no_session_whose_agent_has_gone_goes_to_another(serve: Serve) -> None:
-    gateway = serve("healthy")
-    with ViewerClient(gateway) as viewer:
-        before = gateway.holders()[0]["pid"]
-        os.kill(before, signal.SIGKILL)
-        until("it is gone", lambda: not is_running(before))
-        assert viewer.answer(viewer.request("authenticate", {"methodId": "none"}))
-        assert viewer.new(gateway.root)
 
 
 def test_viewers_that_leave_before_the_agent_has_started_leave_nothing_open(serve: Serve) -> None:
     gateway = serve("", command=[sys.executable, "-c", NEVER_GREETS])
     # Before anybody has come: of one who leaves, nobody knows how long the end takes.
-    front = settled(gateway.front.pid)
     with _over_a_socket(gateway):
-        (running,) = until("a holder runs", gateway.holders)
-    holder = running["pid"]
-    own = settled(holder)
+        until("an agent runs", gateway.holders)
+    front = settled(gateway.front.pid)
     for come in (_over_a_socket, _over_http) * 3:
         with come(gateway):
-            until("it is asked", lambda: descriptors(gateway.front.pid) > front + 1)
-        # One more may stay with a process; six rounds of viewers leave none each.
-        until("the front is left", lambda: descriptors(gateway.front.pid) <= front + 1)
-    until("the holder is left", lambda: descriptors(holder) <= own + 1)
+            until("it is asked", lambda: descriptors(gateway.front.pid) > front)
+        # One more may stay; six rounds of viewers leave none each.
+        until("it is left", lambda: descriptors(gateway.front.pid) <= front + 1)
     assert "Traceback" not in gateway.stderr()
 
 

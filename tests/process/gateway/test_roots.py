@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.gateway.viewing.attachment import Role
-from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 
 if TYPE_CHECKING:
@@ -135,7 +132,7 @@ def test_paths_are_resolved_and_a_link_that_is_switched_or_made_later_leads_nowh
         (noting.root / f"link-{name}").symlink_to("/etc")
     shutil.rmtree(project)
     Path(project).symlink_to("/etc")
-    lose_holders(noting)
+    noting.crash()
     with ViewerClient(noting) as viewer:
         viewer.load(session, noting.root)
         viewer.answer(viewer.prompt(session))
@@ -148,13 +145,6 @@ def test_paths_are_resolved_and_a_link_that_is_switched_or_made_later_leads_nowh
     assert sent["additionalDirectories"] == [str(noting.root / "more")]
     assert not noted(noting, "session/load")
     assert [each["sessionId"] for each in noted(noting, "session/prompt")] == [session]
-
-
-def lose_holders(gateway: Gateway) -> None:
-    """Kill a gateway's holders, and wait for their agents' ends."""
-    for holder in gateway.holders():
-        os.kill(holder["pid"], signal.SIGKILL)
-        until("the agent has ended", lambda pid=holder["agent_pid"]: not is_running(pid))
 
 
 def test_the_root_is_not_named_to_who_may_not_open_sessions(noting: Gateway) -> None:

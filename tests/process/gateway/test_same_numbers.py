@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import is_running, until
+from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.log_web import LogWeb
 from tests.process.gateway.test_quality import Metrics
-from tests.process.gateway.test_recorded import entries, holder_of, lastword, runs
+from tests.process.gateway.test_recorded import entries, lastword, runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,9 +66,7 @@ def test_a_turn_has_the_records_number_and_both_of_its_pages_are_in_the_order_of
     ]
     until("it is recorded", lambda: turns_of_record(gateway, session) == expected)
     assert turns_of_api(gateway, session) == expected
-    holder = holder_of(gateway, session)["pid"]
-    os.kill(holder, signal.SIGKILL)
-    until("its holder has ended", lambda: not is_running(holder))
+    gateway.crash()
     with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
         viewer.load(session, gateway.root)
         viewer.answer(viewer.prompt(session))

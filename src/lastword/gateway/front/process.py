@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -163,11 +164,11 @@ def serve(  # noqa: PLR0915 - what a gateway is made of
         signals.receive()
         if fleet is not None:
             await _join(fleet, goes_on=inherited >= 0)
-        ready(welcome)
         try:
             if handed is not None:
                 await holders.take_up(handed)
-            left = await _serve(settings, front, services, listening, pid_file, signals)
+            begun = partial(ready, welcome)
+            left = await _serve(settings, front, services, listening, pid_file, signals, begun)
         finally:
             if fleet is not None:
                 await fleet.close()
@@ -315,6 +316,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     listening: socket.socket,
     pid_file: PidFile,
     signals: FrontSignals,
+    begun: Callable[[], None],
 ) -> HandedHolders:
     """Serve until a signal comes; return what goes on in the program that replaces this one."""
     config = uvicorn.Config(
@@ -344,6 +346,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         await asyncio.sleep(0.01)
     control = ControlSocket(services.holders)
     await control.make()
+    begun()
     beside = [
         asyncio.create_task(_forget_old(services.holders, settings.log_age_seconds)),
         asyncio.create_task(_keep(pid_file, control, services.holders.run_folder)),

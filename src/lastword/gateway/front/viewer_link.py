@@ -46,6 +46,10 @@ _Reached = TypeVar("_Reached")
 OWN_ID = b'"lastword-front"'
 """The id of the front's own requests, whose answers no viewer gets."""
 
+LINGER_SECONDS = 0.25
+"""How long a connection stays whose last session has ended: its viewer may be about to open or load
+another."""
+
 HOLDER_LOST = 1012
 """The close code where the holder of a session has gone, and another will take it over."""
 
@@ -93,6 +97,8 @@ class ViewerLink(ABC):
         """The front's own requests that holders have not answered."""
         self._unanswered: dict[bytes, _Unanswered] = {}
         """By their ids, such as the one that opens a session."""
+        self._lingering: asyncio.Task[None] | None = None
+        """Closes the connection soon."""
         self.quality: LinkQuality = services.quality.measured.open_link(self.transport)
         """How it is measured."""
         self.code: int = 1006
@@ -129,6 +135,8 @@ class ViewerLink(ABC):
 
     async def leave(self) -> None:
         """Tell the holders that the viewer has gone, once they have what it sent before."""
+        if self._lingering is not None:
+            self._lingering.cancel()
         await self._delivery.finish()
         for opening in list(self._opening.values()):
             opening.cancel()
@@ -539,7 +547,18 @@ class ViewerLink(ABC):
     ) -> None:
         """Leave a session that has ended; close the connection if it carries no other."""
         self._leave_session(session_id, upstream)
-        if not (self._by_session or self._unanswered or self._delivery.is_busy):
+        if self._is_unused and self._lingering is None:
+            self._lingering = asyncio.create_task(self._close_unused(code, reason))
+
+    @property
+    def _is_unused(self) -> bool:
+        return not (self._by_session or self._unanswered or self._delivery.is_busy)
+
+    async def _close_unused(self, code: int, reason: str) -> None:
+        """Close the connection, unless its viewer goes to another session now."""
+        await asyncio.sleep(LINGER_SECONDS)
+        self._lingering = None
+        if self._is_unused:
             await self.close(code, reason)
 
     def _leave_session(self, session_id: str, upstream: Upstream) -> None:
