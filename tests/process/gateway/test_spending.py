@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.process.gateway.test_quality import seen
 
@@ -49,12 +50,12 @@ def test_a_session_is_stopped_with_nobody_there_and_stays_so_when_it_is_restored
     with viewing(gateway) as viewer:
         session = viewer.new(gateway.root)
         viewer.prompt(session)
-        known = viewer.known
     seen(gateway, "it is stopped", lambda now: now("turns_total", outcome="failed") == 1)
     metrics = seen(gateway, "its cost", lambda now: now("cost_total", currency="USD") == 1)
     assert metrics("sessions", state="idle") == 1
+    until("it is written down", lambda: "USD" in (gateway.state / "spending.json").read_text())
     gateway.crash()
-    with viewing(gateway, known=known) as viewer:
+    with viewing(gateway) as viewer:
         viewer.load(session, gateway.root)
         refused = viewer.answer(viewer.prompt(session))
         assert reason(refused) == "budget spend_limit before_request"
