@@ -55,7 +55,7 @@ def answer(status: int, body: bytes = b"{}", **headers: str) -> bytes:
     named = {"content-length": str(len(body)), "connection": "close"}
     named |= {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
-    return f"HTTP/1.1 {status} Said\r\n{head}\r\n".encode() + body
+    return f"HTTP/1.1 {status} PastLine\r\n{head}\r\n".encode() + body
 
 
 OK = answer(200)

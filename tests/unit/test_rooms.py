@@ -31,7 +31,11 @@ CORE_ROOMS = {
 ABOVE_ITS_ROOM = {"lastword.core.link.failopen"}
 """Puts the layer of restarts around the link at the first crash, and imports it then."""
 
+BELOW = {"api", "connections", "log", "quality", "run_folder", "settings", "viewing", "wire"}
+"""The rooms and files below `fleet`, `holder` and `front`."""
+
 GATEWAY_ROOMS = {
+    "connections": set(),
     "wire": set(),
     "run_folder": set(),
     "settings": set(),
@@ -39,15 +43,14 @@ GATEWAY_ROOMS = {
     "viewing": {"log", "wire"},
     "quality": {"log"},
     "api": {"log", "quality", "viewing"},
-    "fleet": {"api", "log", "quality", "run_folder", "settings", "viewing", "wire"},
-    "holder": {"api", "fleet", "log", "quality", "run_folder", "settings", "viewing", "wire"},
-    "front": {"api", "fleet", "log", "quality", "run_folder", "settings", "viewing", "wire"},
+    "fleet": {"api", "connections", "log", "quality", "run_folder", "settings", "viewing", "wire"},
+    "holder": BELOW | {"fleet"},
+    "front": BELOW | {"fleet", "holder"},
     "connecting": {"log", "wire"},
 }
-"""Each room of the gateway, and the rooms that it may import, also for types alone. Front and
-holder share what is below them, and speak over the wire."""
+"""Each room of the gateway, and the rooms that it may import, also for types alone."""
 
-LOOSE = {"wire", "run_folder"}
+LOOSE = {"connections", "wire", "run_folder"}
 """Files of the gateway that stand in no room."""
 
 ROOMS = {

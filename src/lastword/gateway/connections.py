@@ -11,7 +11,7 @@ import asyncio
 from typing import Protocol, TypeAlias
 
 
-class Transport(Protocol):
+class WriteEnd(Protocol):
     """What is used of asyncio's `WriteTransport`."""
 
     def set_write_buffer_limits(self, high: int | None = None) -> None:
@@ -31,11 +31,11 @@ class Transport(Protocol):
         ...
 
 
-class Reader(Protocol):
+class ByteReader(Protocol):
     """What is used of asyncio's `StreamReader`."""
 
     async def read(self, n: int = -1, /) -> bytes:
-        """Return what there is, at most so many bytes; empty at the end."""
+        """Return what there is, at most `n` bytes; empty at the end."""
         ...
 
     async def readline(self) -> bytes:
@@ -43,11 +43,11 @@ class Reader(Protocol):
         ...
 
 
-class Writer(Protocol):
+class ByteWriter(Protocol):
     """What is used of asyncio's `StreamWriter`."""
 
     @property
-    def transport(self) -> Transport:
+    def transport(self) -> WriteEnd:
         """Return what it writes to."""
         ...
 
@@ -68,7 +68,7 @@ class Writer(Protocol):
         ...
 
 
-Duplex: TypeAlias = tuple[Reader, Writer]
+Duplex: TypeAlias = tuple[ByteReader, ByteWriter]
 
 
 class LocalReader:
@@ -103,7 +103,7 @@ class LocalReader:
         self.room.set()
 
     async def read(self, n: int = -1, /) -> bytes:
-        """Return what there is, at most so many bytes; empty at the end."""
+        """Return what there is, at most `n` bytes; empty at the end."""
         while not self._data and not self.has_ended:
             self._news.clear()
             await self._news.wait()

@@ -77,18 +77,19 @@ class ObserverPipe:
         Raises OSError.
         """
         self._part = b""
+        self.fd: int = fd
+        self.path: str = ""
         if fd >= 0:
-            self.fd, self.path = fd, ""
             return
         folder = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - its name cannot be guessed
         if any(char in folder for char in '"\\\n'):
             raise OSError("a folder whose name JSON would have to quote")
-        self.path: str = os.path.join(folder, f"lastword-{os.urandom(12).hex()}")
+        self.path = os.path.join(folder, f"lastword-{os.urandom(12).hex()}")
         os.mkfifo(self.path, 0o600)
         try:
             # For writing as well: it does not end when a process of the agent's does.
             flags = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
-            self.fd: int = os.open(self.path, flags)
+            self.fd = os.open(self.path, flags)
         except OSError:
             os.unlink(self.path)
             raise

@@ -32,7 +32,7 @@ assert sys.platform != "win32"
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lastword.core.link.effects import Said
+    from lastword.core.link.effects import PastLine
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.waits import StoredWait
     from lastword.core.timeline.entry import Entry
@@ -275,12 +275,12 @@ class EmbeddedSidecar(Sidecar):
         self._step_soon()
 
     @property
-    def may_be_handed_over(self) -> bool:
+    def can_be_handed_over(self) -> bool:
         """Whether the agent can run on while this process replaces itself."""
         agent = self._child.agent
         runs = agent is not None and agent.poll() is None and self._loop.talking
         idle = not (self._past or self._child.stop.begun or self._loop.relay.orders)
-        return runs and idle and not self._gone.is_set() and self._connection.may_be_taken_up
+        return runs and idle and not self._gone.is_set() and self._connection.can_be_handed_over
 
     def hand_over(self) -> RunningAgent:
         """Let go of the agent, which runs on, for the program that replaces this one."""
@@ -312,24 +312,19 @@ class EmbeddedSidecar(Sidecar):
             speaks_typed=self._connection.connection.link.agent.speaks_typed,
         )
 
-    def take_up(self, agent: RunningAgent, said: Iterable[Said], turns: int) -> None:
+    def adopt(self, agent: RunningAgent, past: Iterable[PastLine], turns: int) -> None:
         """Go on with an agent that was handed over.
 
         Args:
             agent: As it was handed over.
-            said: What was said before and still matters, in order.
+            past: What was said before and still matters, in order.
             turns: How many turns there have been.
         """
-        for each in said:
-            if each.turn:
-                self._connection.number_turns_after(each.turn - 1)
-            frame = jsonrpc.decode(each.line)
-            for effect in self._connection.receive(each.side, frame, each.at):
-                if isinstance(effect, Record):
-                    self._sources.note(effect.entry.kind, each.at)
-        self._connection.number_turns_after(turns)
+        for effect in self._connection.replay(past, turns):
+            if isinstance(effect, Record):
+                self._sources.note(effect.entry.kind, effect.entry.at_seconds)
         self._has_session = True
-        self._loop.take_up(agent.begun, agent.unsent)
+        self._loop.restore(agent.begun, agent.unsent)
         self._step_soon()
 
     def send(self, line: bytes) -> None:

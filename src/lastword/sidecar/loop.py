@@ -288,7 +288,7 @@ class PollLoop:
         unsent = self.to_agent.pending() if self.to_agent is not None else b""
         return self._agent_lines.rest(), unsent
 
-    def take_up(self, begun: bytes, unsent: bytes) -> None:
+    def restore(self, begun: bytes, unsent: bytes) -> None:
         """Go on with what `hand_over` returned in an earlier process."""
         self._agent_lines.feed(begun)
         if self.to_agent is not None:

@@ -228,7 +228,7 @@ def test_a_bad_address_is_not_repeated_for_it_may_hold_a_password() -> None:
     assert "hunter22" not in said
 
 
-def test_a_secrets_file_that_cannot_be_read_is_said_before_anything_starts() -> None:
+def test_a_secrets_file_that_cannot_be_read_is_past_lines_anything_starts() -> None:
     said = refusal("--report-secret-file", "/none/such", "--", "agent")
     assert "it cannot be read" in said
 

@@ -32,8 +32,9 @@ def public(of: type) -> set[str]:
 
 ASKED_BY_THE_LAYER_ITSELF = {"at", "another_follows"}
 STATE = {"link", "state"}
-BEHIND_THE_LAYER = {"resume_wait", "stored_wait"}
-"""What is asked of the connection itself: a wait that was stored is not the layer's to change."""
+BEHIND_THE_LAYER = {"can_be_handed_over", "replay", "resume_wait", "stored_wait"}
+"""What is asked of the connection itself: what another process has left is not the layer's to
+change."""
 
 
 def test_the_layer_can_do_whatever_a_connection_can() -> None:

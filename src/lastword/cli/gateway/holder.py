@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lastword.cli.run.options import RunOptions
-    from lastword.core.link.effects import Said
+    from lastword.core.link.effects import PastLine
     from lastword.core.link.waits import StoredWait
     from lastword.gateway.fleet.ownership import Ownership
     from lastword.gateway.holder.agent_process import HeldAgent, LimitWaits
@@ -114,9 +114,9 @@ class LinkedAgent:
         return self._link
 
     @property
-    def may_be_handed_over(self) -> bool:
+    def can_be_handed_over(self) -> bool:
         """Whether it can run on at this moment while this process replaces itself."""
-        return self._link is not None and self._link.may_be_handed_over
+        return self._link is not None and self._link.can_be_handed_over
 
     def hand_over(self) -> HandedAgent:
         """Let go of it for the program that replaces this one."""
@@ -128,12 +128,12 @@ class LinkedAgent:
             speaks_typed=running.speaks_typed,
         )
 
-    def take_up(self, state: bytes, said: Sequence[Said], turns: int) -> None:
+    def adopt(self, state: bytes, past: Sequence[PastLine], turns: int) -> None:
         """Go on with it, instead of starting one."""
         running = msgspec.json.decode(state, type=RunningAgent)
         start = AgentStart(self._options.command, str(self._options.values["evidence"]))
         guardian = Guardian(*running.guardian) if running.guardian is not None else None
-        self._linked(start, running.adopted(start), guardian).take_up(running, said, turns)
+        self._linked(start, running.adopted(start), guardian).adopt(running, past, turns)
 
     @property
     def pid(self) -> int:

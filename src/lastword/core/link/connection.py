@@ -48,9 +48,12 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lastword.core.classify import Verdict
     from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.costs import Spent
+    from lastword.core.link.effects import PastLine
     from lastword.core.link.evidence import Hint, SilentTurn
     from lastword.core.link.facts import SilenceCause
     from lastword.core.link.waits import StoredWait
@@ -275,16 +278,33 @@ class Connection:
         """Go on with such a wait, and with its prompt, in a session that the agent has again."""
         return prompts.resume_wait(self.at(now), prompt, stored)
 
+    def replay(self, past: Iterable[PastLine], turns: int) -> list[Effect]:
+        """Take in what was said before this process took the link up; return what to remember.
+
+        Nothing of it is to be sent again.
+
+        Args:
+            past: What still matters of it, in order.
+            turns: How many turns there have been.
+        """
+        effects: list[Effect] = []
+        for each in past:
+            if each.turn:
+                self.link.count_turns(each.turn - 1)
+            effects += self.receive(each.side, jsonrpc.decode(each.line), each.at)
+        self.link.count_turns(turns)
+        return [effect for effect in effects if isinstance(effect, Record)]
+
     @property
-    def may_be_taken_up(self) -> bool:
+    def can_be_handed_over(self) -> bool:
         """Whether another process needs no more than what both sides have said to go on.
 
         That is not so while something is held back here, or waits to be sent again; a turn that
         waits for the end of a limit is stored.
         """
         link = self.link
-        kept = (link.agent_gone, link.withheld_error, link.model_requests, link.resent)
-        if not link.initialized or link.ends_agent or any(kept):
+        pending = (link.agent_gone, link.withheld_error, link.model_requests, link.resent)
+        if not link.initialized or link.ends_agent or any(pending):
             return False
         if any(session.waiting for session in link.sessions.values()):
             return False

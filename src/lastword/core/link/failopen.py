@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 from lastword.core.link.effects import FORWARD, Effect, Kill, Side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from lastword.core.classify import Verdict
     from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.connection import Connection
     from lastword.core.link.costs import Spent
+    from lastword.core.link.effects import PastLine
     from lastword.core.link.evidence import Hint, SilentTurn
     from lastword.core.link.facts import SilenceCause
     from lastword.core.link.waits import StoredWait
@@ -186,16 +187,16 @@ class FailOpen:
         return self._effects(lambda: self._innermost.resume_wait(prompt, stored, now))
 
     @property
-    def may_be_taken_up(self) -> bool:
-        """As `Connection.may_be_taken_up`; not once an agent has been restarted under new names."""
+    def can_be_handed_over(self) -> bool:
+        """As `Connection.can_be_handed_over`; not where a session has another name at its agent."""
         layer = self._layer
         if self.blown or (layer is not None and (layer.state.names.ours or layer.state.awaited())):
             return False
-        return self._try(lambda: self._innermost.may_be_taken_up, otherwise=False)
+        return self._try(lambda: self._innermost.can_be_handed_over, otherwise=False)
 
-    def number_turns_after(self, turns: int) -> None:
-        """Give the next turn the number after this one."""
-        self._innermost.link.turns = turns
+    def replay(self, past: Iterable[PastLine], turns: int) -> list[Effect]:
+        """As `Connection.replay`."""
+        return self._effects(lambda: self._innermost.replay(past, turns))
 
     def stand_still(self, seconds: float) -> None:
         """As `Connection.stand_still`."""

@@ -487,6 +487,10 @@ class Link(msgspec.Struct, eq=False):
         turn.renew(self.now, self.stderr.total)
         return turn
 
+    def count_turns(self, turns: int) -> None:
+        """Note how many turns there have been, in this process or before it."""
+        self.turns = max(self.turns, turns)
+
     def new_turn(self, session: Session) -> Turn:
         """Return a turn that begins now."""
         self.turns += 1

@@ -31,7 +31,7 @@ from lastword.gateway.log.owner import LogOwnedError, LogOwner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.gateway.connections import Reader, Writer
+    from lastword.gateway.connections import ByteReader, ByteWriter
     from lastword.gateway.fleet.expiring import StoredRecord
     from lastword.gateway.fleet.leases import LeaseStore
     from lastword.gateway.fleet.node_link import Serve
@@ -112,7 +112,7 @@ class OwningHolder(Protocol):
         """Its settings."""
         ...
 
-    async def serve(self, reader: Reader, writer: Writer) -> None:
+    async def serve(self, reader: ByteReader, writer: ByteWriter) -> None:
         """Serve the connection of a front until it ends."""
         ...
 
@@ -242,7 +242,7 @@ class Ownership:
         self._renewing = asyncio.create_task(self._leases.run())
         return await self._claim(session_id) if session_id else None
 
-    async def take_up(self, session_id: str) -> None:
+    async def reclaim(self, session_id: str) -> None:
         """Take over a session whose agent runs on here, from before this program was replaced.
 
         Raises:

@@ -26,7 +26,7 @@ from lastword.gateway.viewing import refusals
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from lastword.gateway.connections import Duplex, Writer
+    from lastword.gateway.connections import ByteWriter, Duplex
     from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import Holders
@@ -77,7 +77,7 @@ class FleetDirectory:
         self._silent: set[str] = set()
         self._owned: dict[str, str] = {}
         """Where the owner of each session is, by the session's name, as it was last seen."""
-        self._connected: weakref.WeakKeyDictionary[Writer, str] = weakref.WeakKeyDictionary()
+        self._connected: weakref.WeakKeyDictionary[ByteWriter, str] = weakref.WeakKeyDictionary()
         """The connections to holders of other nodes, and the place of each."""
         node.listen_to_owners(self._owner_changed)
 

@@ -417,9 +417,9 @@ class Holders:
         return HandedHolders(holders=handed, opened=opened, counts=self.quality.counts)
 
     def _is_at_rest(self) -> bool:
-        return all(holder.may_be_handed_over for holder in self._running.values())
+        return all(holder.can_be_handed_over for holder in self._running.values())
 
-    async def take_up(self, handed: HandedHolders) -> None:
+    async def adopt(self, handed: HandedHolders) -> None:
         """Go on with the agents that were handed over."""
         self._opened.update(handed.opened)
         self.quality.counts.include(handed.counts)

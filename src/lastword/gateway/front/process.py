@@ -166,7 +166,7 @@ def serve(  # noqa: PLR0915 - what a gateway is made of
             await _join(fleet, goes_on=inherited >= 0)
         try:
             if handed is not None:
-                await holders.take_up(handed)
+                await holders.adopt(handed)
             begun = partial(ready, welcome)
             left = await _serve(settings, front, services, listening, pid_file, signals, begun)
         finally:
@@ -328,7 +328,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         ws_ping_timeout=settings.pong_seconds,
         ws_per_message_deflate=settings.compress,
         proxy_headers=settings.behind_proxy,
-        # Said in full: uvicorn would else take it from a variable of the environment.
+        # PastLine in full: uvicorn would else take it from a variable of the environment.
         forwarded_allow_ips=settings.proxies or ["127.0.0.1", "::1"],
         lifespan="off",
         log_config=None,

@@ -17,7 +17,7 @@ from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from lastword.gateway.connections import Reader, Writer
+    from lastword.gateway.connections import ByteReader, ByteWriter
     from lastword.gateway.front.directory import Directory
 
 LOOK_SECONDS = 5.0
@@ -33,7 +33,7 @@ MAX_UNSENT_BYTES = 1024 * 1024
 class Upstream:
     """A connection to one holder, on behalf of one viewer."""
 
-    def __init__(self, path: str, reader: Reader, writer: Writer) -> None:
+    def __init__(self, path: str, reader: ByteReader, writer: ByteWriter) -> None:
         self.path = path
         self.reader = reader
         self.writer = writer

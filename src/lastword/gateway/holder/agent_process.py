@@ -19,7 +19,7 @@ from lastword.gateway import wire
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lastword.core.link.effects import Said
+    from lastword.core.link.effects import PastLine
     from lastword.core.link.waits import StoredWait
     from lastword.gateway.holder.recording import HolderRecord
 
@@ -85,7 +85,7 @@ class HeldAgent(Protocol):
         ...
 
     @property
-    def may_be_handed_over(self) -> bool:
+    def can_be_handed_over(self) -> bool:
         """Whether it can run on at this moment while this process replaces itself."""
         ...
 
@@ -93,12 +93,12 @@ class HeldAgent(Protocol):
         """Let go of it for the program that replaces this one."""
         ...
 
-    def take_up(self, state: bytes, said: Sequence[Said], turns: int) -> None:
+    def adopt(self, state: bytes, past: Sequence[PastLine], turns: int) -> None:
         """Go on with it, instead of starting one.
 
         Args:
             state: That of `HandedAgent`.
-            said: What was said before and still matters, in order.
+            past: What was said before and still matters, in order.
             turns: How many turns there have been.
         """
         ...
@@ -172,7 +172,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         return self._transport.get_pipe_transport(fd) if self._transport is not None else None
 
     @property
-    def may_be_handed_over(self) -> bool:
+    def can_be_handed_over(self) -> bool:
         """Return `False`: asyncio's processes end with its loop."""
         return False
 
@@ -180,7 +180,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         """Raise `NotImplementedError`: it is never handed over."""
         raise NotImplementedError
 
-    def take_up(self, state: bytes, said: Sequence[Said], turns: int) -> None:
+    def adopt(self, state: bytes, past: Sequence[PastLine], turns: int) -> None:
         """Raise `NotImplementedError`, as `hand_over`."""
         raise NotImplementedError
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.connections import Reader, Writer
+    from lastword.gateway.connections import ByteReader, ByteWriter
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.settings.holder import HolderSettings
     from lastword.gateway.viewing.attachment import Attachment
@@ -203,7 +203,7 @@ class AttachedSession:
 class FrontLink:
     """One connection."""
 
-    def __init__(self, holder: LinkHolder, reader: Reader, writer: Writer) -> None:
+    def __init__(self, holder: LinkHolder, reader: ByteReader, writer: ByteWriter) -> None:
         self._holder = holder
         self._reader = reader
         self._writer = writer

@@ -1,7 +1,7 @@
 """Handing a holder over to the program that replaces this one, with its agent and its open turns.
 
 Owns what of a holder outlives the replacement beside its logs, and what the new link to the agent
-has to be told of the past: what is open at the agent, from the logs.
+has to know of the past: what is open at the agent, from the logs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.link.effects import Said, Side
+from lastword.core.link.effects import PastLine, Side
 from lastword.core.link.handshake import EXTENSION
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -62,9 +62,9 @@ class HandedHolder(msgspec.Struct, frozen=True, kw_only=True):
     agent: HandedAgent
 
 
-def said_before(
+def past_lines(
     initialize: dict[str, Any], handed: HandedHolder, sessions: Iterable[HeldSession]
-) -> list[Said]:
+) -> list[PastLine]:
     """Return what a new link to the agent has to know of the past, in order.
 
     A turn that waits for the end of a limit is left out: it is taken up by itself.
@@ -74,19 +74,19 @@ def said_before(
         handed: The holder.
         sessions: The sessions.
     """
-    initialized = _as_the_agent_said(handed.initialized, speaks_typed=handed.agent.speaks_typed)
-    open_entries: list[Said] = []
+    initialized = _without_additions(handed.initialized, speaks_typed=handed.agent.speaks_typed)
+    open_entries: list[PastLine] = []
     greeting = jsonrpc.request(b"0", acp.INITIALIZE, initialize)
     first = [
-        Said(Side.CLIENT, greeting, 0.0),
-        Said(Side.AGENT, jsonrpc.result(b"0", initialized), 0.0),
+        PastLine(Side.CLIENT, greeting, 0.0),
+        PastLine(Side.AGENT, jsonrpc.result(b"0", initialized), 0.0),
     ]
     for session in sessions:
         params = session.recall("params") | {"sessionId": session.agents_id}
         result = session.recall("result")
         first += [
-            Said(Side.CLIENT, jsonrpc.request(b"0", acp.RESUME, params), 0.0),
-            Said(Side.AGENT, jsonrpc.result(b"0", result), 0.0),
+            PastLine(Side.CLIENT, jsonrpc.request(b"0", acp.RESUME, params), 0.0),
+            PastLine(Side.AGENT, jsonrpc.result(b"0", result), 0.0),
         ]
         open_entries += _open_in(session)
     open_entries.sort(key=lambda each: each.at)
@@ -94,7 +94,7 @@ def said_before(
     return [msgspec.structs.replace(each, at=begins) for each in first] + open_entries
 
 
-def _open_in(session: HeldSession) -> Iterator[Said]:
+def _open_in(session: HeldSession) -> Iterator[PastLine]:
     """Return what is open between a session and the agent, and what the agent has said since."""
     waiting = waiting_turn(session.log)
     numbered = [*session.log.pins_of("open:"), *session.log.pins_of("ask:")]
@@ -103,11 +103,11 @@ def _open_in(session: HeldSession) -> Iterator[Said]:
         return
     for seq, entry in sorted(still_open.items()):
         if seq < session.log.first:  # it has been trimmed, and what followed it
-            yield from _said(session, entry, is_open=True)
+            yield from _lines_of(session, entry, is_open=True)
     after = max(min(still_open), session.log.first) - 1
     while entries := session.log.read(after):
         for seq, entry in entries:
-            yield from _said(session, entry, is_open=seq in still_open)
+            yield from _lines_of(session, entry, is_open=seq in still_open)
         after = entries[-1].seq
 
 
@@ -116,21 +116,21 @@ def _is_of(waiting: WaitingTurn | None, entry: LogEntry) -> bool:
     return waiting is not None and is_request and entry.about.number == waiting.number
 
 
-def _said(session: HeldSession, entry: LogEntry, *, is_open: bool) -> Iterator[Said]:
+def _lines_of(session: HeldSession, entry: LogEntry, *, is_open: bool) -> Iterator[PastLine]:
     at = time.monotonic() - max(time.time() - entry.at_ms / 1000, 0.0)
     frame = jsonrpc.decode(entry.frame) if entry.frame else None
     if not isinstance(frame, jsonrpc.Frame):
         return
     if entry.kind is LogKind.IN:
         if frame.message.method == acp.CANCEL:
-            yield Said(Side.CLIENT, session.towards_agent(entry.frame), at)
+            yield PastLine(Side.CLIENT, session.towards_agent(entry.frame), at)
         elif is_open:
             line = jsonrpc.with_id(frame, b"%d" % entry.about.number)
-            yield Said(Side.CLIENT, session.towards_agent(line), at, entry.about.turn)
+            yield PastLine(Side.CLIENT, session.towards_agent(line), at, entry.about.turn)
     elif (entry.kind is LogKind.ASK and is_open) or (
         entry.kind is LogKind.OUT and not _is_ours(frame)
     ):
-        yield Said(Side.AGENT, entry.frame, at)
+        yield PastLine(Side.AGENT, entry.frame, at)
 
 
 def _is_ours(frame: jsonrpc.Frame) -> bool:
@@ -145,7 +145,7 @@ _OURS = frozenset(
 )
 
 
-def _as_the_agent_said(initialized: dict[str, Any], *, speaks_typed: bool) -> dict[str, Any]:
+def _without_additions(initialized: dict[str, Any], *, speaks_typed: bool) -> dict[str, Any]:
     """Return the agent's answer to `initialize` without what the link added for its client."""
     dialect = acp.dialect(initialized.get("protocolVersion"))
     capabilities = dict(object_of(initialized.get(dialect.agent_capabilities)))

@@ -25,7 +25,7 @@ from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
 from lastword.gateway.holder.agent_process import exit_facts
 from lastword.gateway.holder.connection import FrontLink
-from lastword.gateway.holder.handover import HandedHolder, OpenedBy, said_before
+from lastword.gateway.holder.handover import HandedHolder, OpenedBy, past_lines
 from lastword.gateway.holder.limit_waits import waiting_turn
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.connections import Reader, Writer
+    from lastword.gateway.connections import ByteReader, ByteWriter
     from lastword.gateway.fleet.ownership import Ownership, Takeover
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.holder.effects import HubEffect
@@ -174,7 +174,7 @@ class Holder:
                 await self.agent.start()
                 beside.append(asyncio.create_task(self._start()))
             else:
-                await self._take_up(handed)
+                await self._adopt(handed)
             self.begun.set()
             await self._over.wait()
         finally:
@@ -185,13 +185,13 @@ class Holder:
                 self._lock.release()
 
     @property
-    def may_be_handed_over(self) -> bool:
+    def can_be_handed_over(self) -> bool:
         """Whether the agent can run on at this moment while this process replaces itself."""
         is_idle = self.is_ready and not (
             self._openings.are_waiting or self.conversation.are_waiting
         )
         goes_on = self._initialize_failed is None and not self._over.is_set()
-        return is_idle and goes_on and self.agent.may_be_handed_over
+        return is_idle and goes_on and self.agent.can_be_handed_over
 
     async def hand_over(self) -> HandedHolder | None:
         """Let go of the agent, which runs on, for the program that replaces this one.
@@ -200,7 +200,7 @@ class Holder:
         """
         if (
             self.fleet is not None and not await self.fleet.settle()
-        ) or not self.may_be_handed_over:
+        ) or not self.can_be_handed_over:
             self.terminate()
         else:
             return self._handed_over()
@@ -227,14 +227,14 @@ class Holder:
         self._over.set()
         return handed
 
-    async def _take_up(self, handed: HandedHolder) -> None:
+    async def _adopt(self, handed: HandedHolder) -> None:
         """Go on with an agent that was handed over, and with its sessions."""
         self.conversation.count_on(handed.numbers, handed.turns)
         self.initialized = handed.initialized
         for session_id in handed.sessions:
             try:
                 if self.fleet is not None:
-                    await self.fleet.take_up(session_id)
+                    await self.fleet.reclaim(session_id)
                 self.add(HeldSession.open(self, session_id, goes_on=True))
                 if self.fleet is not None:
                     await self.fleet.opened(self.sessions[session_id])
@@ -243,8 +243,8 @@ class Holder:
         for opened in handed.opened:
             self._openings.opened_before(opened.viewer, opened.request_id, opened.session)
         params = self.settings.initialize_params(self.settings.client)
-        said = said_before(params, handed, self.sessions.values())
-        self.agent.take_up(handed.agent.state, said, handed.turns)
+        past = past_lines(params, handed, self.sessions.values())
+        self.agent.adopt(handed.agent.state, past, handed.turns)
         for session in self.sessions.values():
             waiting = waiting_turn(session.log) if self.agent.waits_for_limits else None
             if waiting is not None:
@@ -275,7 +275,7 @@ class Holder:
 
     # Viewers.
 
-    async def serve(self, reader: Reader, writer: Writer) -> None:
+    async def serve(self, reader: ByteReader, writer: ByteWriter) -> None:
         """Serve a viewer's connection, from this process or from a node of the fleet."""
         link = FrontLink(self, reader, writer)
         self._links.add(link)

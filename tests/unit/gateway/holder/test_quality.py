@@ -106,8 +106,3 @@ def test_the_past_is_counted_apart_from_the_present_and_a_gap_with_its_entries()
     assert counted(quality, table.REPLAYED) == 4 + 10
     assert counted(quality, table.GAPS, "trimmed") == 1
     assert counted(quality, table.MISSED, "trimmed") == 5
-
-
-def test_a_holder_that_can_write_nothing_ends_all_the_same(tmp_path: Path) -> None:
-    HolderQuality().leave(str(tmp_path / "nowhere"))
-    assert list(tmp_path.iterdir()) == []
