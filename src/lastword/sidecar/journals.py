@@ -19,16 +19,14 @@ from lastword.platform.process import write_message
 from lastword.quirks import journals
 from lastword.quirks.agents import agent_of
 from lastword.sidecar import late_modules
-from lastword.sidecar.folder_index import SESSION, FolderIndex, find
-from lastword.sidecar.journal_files import GrowingFile, is_plain
+from lastword.sidecar.journal_files import SESSION, FolderIndex, GrowingFile, find, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from lastword.core.link.evidence import SilentTurn
     from lastword.quirks.journals import JournalRow
-    from lastword.sidecar.attributions import Attributions
-    from lastword.sidecar.journal_files import News
+    from lastword.sidecar.journal_files import Attributions, News
     from lastword.sidecar.journal_lines import FailedCall
     from lastword.sidecar.own_patterns import Groups
 

@@ -486,7 +486,7 @@ class Sources:
         start = self._start
         # Loaded once the agent is ready, since its start does not need them.
         yield from late_modules.load_here(late_modules.JOURNALS)
-        from lastword.sidecar.attributions import Attributions  # noqa: PLC0415
+        from lastword.sidecar.journal_files import Attributions  # noqa: PLC0415
         from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
         attributions = Attributions(lambda: 0 if start is None else start.group)
