@@ -21,7 +21,7 @@ from lastword.core.failure.phrases import counted, duration, plain
 from lastword.core.failure.sentences import TYPES
 from lastword.core.timeline.session_events import PHRASES
 from lastword.record.costs import in_words, total
-from lastword.record.spans import trends_of
+from lastword.record.trends import trends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

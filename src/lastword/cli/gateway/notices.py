@@ -27,7 +27,7 @@ from lastword.notify.notifier import Notifier
 from lastword.notify.writer import Surroundings
 from lastword.platform.identity import local_time
 from lastword.record.run import this_run
-from lastword.record.scrub import Scrub
+from lastword.record.sink import Scrub
 
 if TYPE_CHECKING:
     from lastword.gateway.settings.fleet import FleetSettings

@@ -14,8 +14,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
-from lastword.cli.log.details import show_all_failures, show_session
-from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS, mark_of, show_legend, show_parts
+from lastword.cli.log.page import (
+    LEVEL_STYLES,
+    SHOWN_ID_CHARS,
+    mark_of,
+    show_all_failures,
+    show_legend,
+    show_parts,
+    show_session,
+)
 from lastword.cli.page import Page, visibly_cut
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import (
