@@ -2,7 +2,7 @@
 
 Owns where an entry goes, and the logger `lastword.timeline` with the names of its records' fields.
 A turn pays only for a check of the log level and a place in a queue; the thread of `record.thread`
-does the rest. `inprocess.warnings` tells an author what to fix.
+does the rest. `inprocess.author_log` tells an author what to fix.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.timeline.entry import Level
-from lastword.inprocess import settings, warnings
+from lastword.inprocess import author_log, settings
 from lastword.inprocess.author_log import logger, timeline
 from lastword.otel import enabled
 from lastword.record.forks import gate
@@ -88,7 +88,7 @@ class Journal:
     def note(self, entry: Entry) -> None:
         """Take an entry."""
         try:
-            warnings.note(entry)
+            author_log.note(entry)
             log(entry)
             if _collectors:
                 for collector in tuple(_collectors):

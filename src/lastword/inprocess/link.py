@@ -20,7 +20,7 @@ from lastword.core.link.effects import AGENT, CLIENT, Effect, Ends, FrameSink, R
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.timeline.entry import Kind
-from lastword.inprocess import forked, waits, warnings
+from lastword.inprocess import author_log, forked, waits
 from lastword.inprocess.author_log import logger
 from lastword.inprocess.request import Request, note_outside_of_turns
 
@@ -69,7 +69,7 @@ class HandlerLink:
         on_cancel: Callable[[list[Request]], None],
         rearm: Callable[[], None],
         read_ready: Callable[[], None] = lambda: None,
-        note: Callable[[Entry], None] = warnings.note,
+        note: Callable[[Entry], None] = author_log.note,
     ) -> None:
         """Connect a core.
 
@@ -156,7 +156,7 @@ class HandlerLink:
             if request is not None and message and self._comes_too_late(message, request):
                 if request.warn_once():
                     method = message.method or ""
-                    warnings.after_its_answer(method, request.method, dropped=request.failed)
+                    author_log.after_its_answer(method, request.method, dropped=request.failed)
                 if request.failed:
                     self._refuse(message)
                     return
@@ -362,7 +362,7 @@ class HandlerLink:
         request: Request | None = None
         if message.method is not None and message.id is not UNSET:
             if not self._initialized and message.method == acp.PROMPT:
-                warnings.before_initialize()
+                author_log.before_initialize()
             self._initialized = True
             request = Request(self, frame)
             self._requests[request.request_id] = request
