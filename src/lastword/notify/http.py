@@ -1,7 +1,8 @@
 """The sender over HTTP: to a webhook, or to an ntfy server.
 
-Owns the target, and the outbox of what waits for it; sending, waiting and the bounds are those of
-reports (`lastword.outbox`). Redirects are never followed.
+Owns the target, the body (a webhook's JSON, or a message of ntfy), and the outbox of what waits for
+it; sending, waiting and the bounds are those of reports (`lastword.outbox`). Redirects are never
+followed. A webhook's own template is in `notify.template`.
 """
 
 from __future__ import annotations
@@ -9,29 +10,69 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from lastword.notify.bodies import ntfy_body, webhook_body
-from lastword.notify.notification import Notification
+from lastword.core.failure.phrases import counted
+from lastword.notify.notification import Notification, NotifiedEvent, Urgency
 from lastword.notify.settings import NotifyError
 from lastword.notify.template import MAX_TEMPLATE_BYTES, Template
 from lastword.outbox.sender import ItemSender, send_body
 from lastword.outbox.store import ItemOutbox
-from lastword.outbox.target import (
-    WEBHOOK,
-    ReportTarget,
-    TargetError,
-    address_of,
-    content_of,
-)
+from lastword.outbox.target import WEBHOOK, ReportTarget, TargetError, address_of, content_of
 from lastword.outbox.webhook import secret_of
 
 if TYPE_CHECKING:
+    from lastword.notify.notification import NotificationAction
     from lastword.notify.settings import NotifySettings
     from lastword.outbox.schedule import CollectorAnswer
     from lastword.outbox.tables import OutboxItem
+
+
+TYPE = "lastword.notification"
+VERSION = 1
+
+_PRIORITIES = {Urgency.LOW: 2, Urgency.NORMAL: 3, Urgency.HIGH: 4}
+_TAGS = {
+    NotifiedEvent.ASK: "question",
+    NotifiedEvent.FAILED: "warning",
+    NotifiedEvent.ENDED: "white_check_mark",
+    NotifiedEvent.LIMIT: "hourglass_flowing_sand",
+    NotifiedEvent.CONTINUED: "arrow_forward",
+}
+"""ntfy shows these as emojis."""
+
+
+def webhook_body(notification: Notification) -> bytes:
+    """Return the JSON that a webhook without a template gets."""
+    return msgspec.json.encode({"type": TYPE, "version": VERSION} | notification.fields())
+
+
+def ntfy_body(notification: Notification, topic: str) -> bytes:
+    """Return the JSON by which ntfy publishes it to a topic."""
+    others = notification.others
+    left_out = f" ({counted(others, 'notification')} left out before)" if others else ""
+    message: dict[str, Any] = {
+        "topic": topic,
+        "title": notification.title,
+        "message": notification.sentence + left_out,
+        "priority": _PRIORITIES[notification.urgency],
+        "tags": [_TAGS[notification.event]],
+    }
+    if notification.link:
+        message["click"] = notification.link
+    if notification.actions:
+        message["actions"] = [_ntfy_action(each) for each in notification.actions]
+    return msgspec.json.encode(message)
+
+
+def _ntfy_action(action: NotificationAction) -> dict[str, Any]:
+    """Return a button that answers: the code is in the body, since servers log addresses."""
+    url, _, code = action.url.partition("#")
+    button = {"action": "http", "label": action.label, "url": url, "method": "POST", "clear": True}
+    return button | {"headers": {"Content-Type": "text/plain"}, "body": code}
+
 
 NTFY = "ntfy"
 FINISH_SECONDS = 2.0

@@ -1,7 +1,12 @@
 """The notifier: rows of a run in, notifications out to every sender, at their time.
 
-Owns the one thread in which senders are called, so that whoever gives it rows never waits. It
-starts with the first row that matters.
+Owns the one thread in which senders are called, so that whoever gives it rows never waits; it
+starts with the first row that matters. Owns the list of senders, too. To add one, write a class
+with the three methods of `NotificationSender`, and a function that returns one for the settings of
+a run, or `None` where it is not wanted; and put that function into `SENDERS`. Every sender gets
+every notification that the options' events and the pace let through. It may keep the thread waiting
+for a disk but not for a network: what has to be sent over one is put into `NotificationOutbox`,
+whose own thread sends it.
 """
 
 from __future__ import annotations
@@ -10,13 +15,13 @@ import contextlib
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
 from lastword.core.timeline.entry import Kind
+from lastword.notify import http, web_push
 from lastword.notify.pace import NotificationPace
-from lastword.notify.senders import started
 from lastword.notify.settings import PER_MINUTE
 from lastword.notify.writer import NotificationWriter, Withdrawal
 from lastword.record.bounds import NOTIFIED
@@ -25,10 +30,39 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lastword.notify.notification import Notification
-    from lastword.notify.senders import NotificationSender
     from lastword.notify.settings import NotifySettings
     from lastword.notify.writer import Surroundings
     from lastword.record.run import Row, Run
+
+
+class NotificationSender(Protocol):
+    """Sends notifications somewhere."""
+
+    def send(self, notification: Notification) -> None:
+        """Send a notification; the same one may be given twice, and is sent once."""
+        ...
+
+    def withdraw(self, notification_id: str) -> None:
+        """Do not send a notification that has not been sent yet: it is no longer true."""
+        ...
+
+    def close(self) -> None:
+        """Send what can be sent in a moment."""
+        ...
+
+
+StartSender: TypeAlias = "Callable[[NotifySettings, str], NotificationSender | None]"
+"""Takes the settings, and the folder in which a sender may keep what waits."""
+
+SENDERS: tuple[StartSender, ...] = (http.start, web_push.start)
+"""Every sender that there is."""
+
+
+def started(settings: NotifySettings, folder: str) -> list[NotificationSender]:
+    """Return the senders that are wanted, started."""
+    senders = [start(settings, folder) for start in SENDERS]
+    return [each for each in senders if each is not None]
+
 
 NOTED = frozenset(
     {

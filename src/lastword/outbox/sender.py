@@ -11,11 +11,14 @@ import os
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
+
+import msgspec
 
 from lastword._version import __version__
+from lastword.core.failure.members import MEMBERS
 from lastword.errors import StoreError
-from lastword.outbox import otlp, webhook
+from lastword.outbox import webhook
 from lastword.outbox.post import PostError, post
 from lastword.outbox.schedule import (
     MAX_WAIT_SECONDS,
@@ -32,10 +35,87 @@ from lastword.outbox.target import OTLP, WEBHOOK
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.outbox.report import FailureReport
+    from lastword.outbox.report import FailureReport, Value
     from lastword.outbox.schedule import CollectorAnswer
     from lastword.outbox.store import ItemOutbox, Outbox
     from lastword.outbox.target import ReportTarget
+
+
+SEVERITY_ERROR = 17
+EVENT_NAME = "lastword.failure"
+_NS_OF_MS = 1_000_000
+
+_CONVENTIONAL = {member.name: member.convention for member in MEMBERS if member.convention}
+
+
+def body_of(report: FailureReport) -> bytes:
+    """Return the body of a request that exports it."""
+    resource = {"service.name": report.program, "service.instance.id": report.run_id}
+    resource |= {"os.type": report.platform, "lastword.door": report.door}
+    scope = {"name": "lastword", "version": report.lastword_version}
+    logs = {
+        "resource": {"attributes": _attributes(resource)},
+        "scopeLogs": [{"scope": scope, "logRecords": [_record(report)]}],
+    }
+    return msgspec.json.encode({"resourceLogs": [logs]})
+
+
+def _record(report: FailureReport) -> dict[str, Any]:
+    moment = str(report.at_epoch_ms * _NS_OF_MS)
+    record: dict[str, Any] = {
+        "timeUnixNano": moment,
+        "observedTimeUnixNano": moment,
+        "severityNumber": SEVERITY_ERROR,
+        "severityText": "ERROR",
+        "eventName": EVENT_NAME,
+        "body": {"stringValue": _sentence(report)},
+        "attributes": _attributes(_facts(report)),
+    }
+    if report.traceparent:
+        _, trace_id, span_id, flags = report.traceparent.split("-")
+        record |= {"traceId": trace_id, "spanId": span_id, "flags": int(flags, 16)}
+    return record
+
+
+def _sentence(report: FailureReport) -> str:
+    """Return lastword's own sentence: which kind of thing failed, and why."""
+    words = [str(report.facts[name]) for name in ("type", "reason") if name in report.facts]
+    return f"{report.what} failed: {', '.join(words) or 'unknown'}"
+
+
+def _facts(report: FailureReport) -> dict[str, Value]:
+    named: dict[str, Value | None] = {
+        "lastword.report_id": report.report_id,
+        "lastword.what": report.what,
+        "lastword.session": report.session,
+        "lastword.turn": report.turn,
+        "gen_ai.agent.name": report.agent,
+        "gen_ai.agent.version": report.agent_version,
+        "lastword.client.name": report.client,
+        "lastword.client.version": report.client_version,
+    }
+    named_facts = {name: value for name, value in named.items() if value not in ("", None)}
+    payload_facts = {
+        _CONVENTIONAL.get(name, f"lastword.{name}"): v for name, v in report.facts.items()
+    }
+    return {
+        name: value for name, value in (named_facts | payload_facts).items() if value is not None
+    }
+
+
+def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": _any_value(value)} for name, value in values.items()]
+
+
+def _any_value(value: Value) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    return {"stringValue": value}
+
 
 POST_SECONDS = 10.0
 """How long one request may take; OpenTelemetry's exporters have the same limit."""
@@ -61,7 +141,7 @@ def send_once(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
     Raises:
         PostError: There was no answer.
     """
-    return send_body(target, otlp.body_of(report), report.report_id)
+    return send_body(target, body_of(report), report.report_id)
 
 
 def send_body(target: ReportTarget, body: bytes, report_id: str) -> CollectorAnswer:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lastword.notify.bodies import ntfy_body, webhook_body
+from lastword.notify.http import ntfy_body, webhook_body
 from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
 from lastword.notify.settings import NotifyError
 from lastword.notify.template import Template
