@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Self
 
-from lastword.client import classify
+from lastword.client import reading
 from lastword.core.classify import classify_exit
 from lastword.core.link.stderr import StderrRecord
 
@@ -74,9 +74,9 @@ class AgentProcess:
                 await self._last_words()
         exit_code = self._process.returncode if self._process is not None else None
         if exit_code is None:
-            return classify.connection_lost()
+            return reading.connection_lost()
         tail = self._written.tail()
-        return classify.compose(classify_exit(exit_code=exit_code, stderr_tail=tail))
+        return reading.compose(classify_exit(exit_code=exit_code, stderr_tail=tail))
 
     async def _last_words(self) -> None:
         if self._reading is not None:

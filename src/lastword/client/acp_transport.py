@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
-from lastword.client import classify
-from lastword.client.reading import read_error
-from lastword.client.shapes import kind_of, object_of
+from lastword.client import reading
+from lastword.client.reading import kind_of, object_of, read_error
 from lastword.core.classify import own_failure
 from lastword.core.failure.ladder import typed_payload
 from lastword.core.failure.taxonomy import AgentError, ErrorType
@@ -87,7 +86,7 @@ def _failure_in(answer: Message) -> AgentError | None:
     # An error that is not an object ends the SDK's loop, like a line that is not one.
     error = read_error(answer if answer.get("error") else answer.get("result"))
     if error is None and object_of(answer.get("result")).get("stopReason") not in STOP_REASONS:
-        return classify.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
+        return reading.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
     return error
 
 
