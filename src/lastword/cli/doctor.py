@@ -27,7 +27,6 @@ from lastword.kit.agent.rungs import EXAMPLE
 from lastword.kit.doctor import (
     Health,
     Observation,
-    clients,
     command,
     diagnosis,
     note,
@@ -85,7 +84,7 @@ class Report(msgspec.Struct, frozen=True):
 
     command: list[str]
     findings: list[Observation]
-    rows: list[clients.ClientRow]
+    rows: list[diagnosis.ClientRow]
 
     @property
     def is_well(self) -> bool:
@@ -109,8 +108,8 @@ def main(arguments: Sequence[str]) -> int:
         return _refused(
             "the agent's command is missing; for example: lastword doctor -- opencode acp"
         )
-    unknown = chosen.client and chosen.client.lower() not in clients.CLIENTS
-    if unknown and (meant := nearest(chosen.client, clients.CLIENTS)):
+    unknown = chosen.client and chosen.client.lower() not in diagnosis.CLIENTS
+    if unknown and (meant := nearest(chosen.client, diagnosis.CLIENTS)):
         return _refused(
             f"no client is known as {shown(chosen.client)}. Did you mean {meant}? `lastword doctor "
             "--help` lists them all"
@@ -137,7 +136,7 @@ def parser() -> CommandParser:
     made.add_argument(
         "--client",
         metavar="CLIENT",
-        help=f"show how failures reach this client only: {', '.join(clients.CLIENTS)}, or any "
+        help=f"show how failures reach this client only: {', '.join(diagnosis.CLIENTS)}, or any "
         "other client's name (default: every known client)",
     )
     made.add_argument(
@@ -193,7 +192,7 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     findings += _sources(AgentStart(agent, values["evidence"]), rows_of_journals, runtimes)
     if values["spend_limit"]:
         findings.append(diagnosis.costs(values["spend_limit"]))
-    rows = clients.table(chosen.client, option=values["fallback"], speaks_v2=speaks_v2)
+    rows = diagnosis.table(chosen.client, option=values["fallback"], speaks_v2=speaks_v2)
     findings.append(diagnosis.overnight(result, agent))
     if chosen.client:
         findings += [diagnosis.shown_by(row) for row in rows]
