@@ -15,6 +15,8 @@ from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
 from lastword.cli.connect_parser import TOKEN_VARIABLE, parser
 from lastword.errors import missing_extra
+from lastword.gateway.connecting import elsewhere, ssh
+from lastword.gateway.connecting.status_line import StatusLine
 
 if TYPE_CHECKING:
     import argparse
@@ -72,7 +74,6 @@ def main(arguments: Sequence[str]) -> int:
             raise
         return _complain(str(problem))
     from lastword.gateway.connecting.core import Connector  # noqa: PLC0415
-    from lastword.gateway.connecting.status_line import StatusLine  # noqa: PLC0415
 
     try:
         elsewhere = _elsewhere(options)
@@ -96,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
     """Return the other machine that the agent works on, or `None` if it works on this one."""
-    from lastword.gateway.connecting import dial, elsewhere, ssh  # noqa: PLC0415
+    from lastword.gateway.connecting import dial  # noqa: PLC0415
 
     if options.ssh and sys.platform == "win32":
         raise dial.AddressError(ssh.ON_WINDOWS)

@@ -20,6 +20,9 @@ from lastword.inprocess.author_log import logger, timeline
 from lastword.otel import enabled
 from lastword.record.forks import gate
 from lastword.record.paths import state_folder, store_path
+from lastword.record.recorder import Recorder
+from lastword.record.retention import limits_of
+from lastword.record.run import this_run
 from lastword.record.thread import recorder_thread
 
 if TYPE_CHECKING:
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 
     from lastword.core.link.options import Options
     from lastword.core.timeline.entry import Entry
-    from lastword.record.recorder import Recorder
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink
     from lastword.record.thread import RecorderThread
@@ -117,9 +119,6 @@ class Journal:
         """Create the recorder, in the thread. Without a folder it may still send telemetry."""
         with gate.use():
             # With SQLite, 10 ms: nobody waits for them in the thread.
-            from lastword.record.recorder import Recorder  # noqa: PLC0415
-            from lastword.record.retention import limits_of  # noqa: PLC0415
-            from lastword.record.run import this_run  # noqa: PLC0415
             from lastword.record.sink import StoreSink  # noqa: PLC0415
 
         def start() -> Sink | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -43,8 +44,6 @@ class FolderWatch:
 
     def renew(self) -> None:
         """Watch the folder that has this name now."""
-        import fcntl  # noqa: PLC0415  (does not exist everywhere)
-
         before, self._fd = self._fd, -1
         close(before)
         if not hasattr(fcntl, "F_NOTIFY"):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lastword.cli.config.discovery import LISTING, ConfigError, Problem
 from lastword.core.link.option_table import FILE_KEYS, OPTIONS, Option
 from lastword.platform.settings_files import belongs_to_user, open_settings
+from lastword.record.paths import days_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, MutableMapping
@@ -238,10 +239,7 @@ def _is_text(value: object) -> bool:
 
 def _read(option: Option, text: str) -> object:
     if option.kind == "days":
-        # The record's own reader, which knows 12h and 4w.
-        from lastword.record.paths import days_limit  # noqa: PLC0415
-
-        return days_limit(text)
+        return days_limit(text)  # the record's own reader, which knows 12h and 4w
     return option.read(text)
 
 

@@ -16,16 +16,19 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from lastword.cli import envelope
 from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
 from lastword.cli.gateway.options import (
     WORDS,
     parser,
+    read,
     reload_parser,
     status_parser,
     stop_parser,
     token_parser,
 )
+from lastword.cli.page import Page
 from lastword.cli.record_access import path_of
 from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
@@ -83,7 +86,6 @@ def _complain(message: str) -> int:
 
 
 def _serve(arguments: Sequence[str]) -> int:
-    from lastword.cli.gateway.options import read  # noqa: PLC0415
     from lastword.gateway.front.process import INHERITED, ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own_reports import OwnReports  # noqa: PLC0415
 
@@ -244,9 +246,6 @@ def _stop(arguments: Sequence[str]) -> int:
 
 
 def _status(arguments: Sequence[str]) -> int:
-    from lastword.cli import envelope  # noqa: PLC0415
-    from lastword.cli.page import Page  # noqa: PLC0415
-
     options = status_parser().read(arguments)
     folder = _run_folder(options)
     agents = _agents(folder)
