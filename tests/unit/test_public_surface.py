@@ -142,6 +142,16 @@ def test_help_and_signature_of_a_public_name_work(module: str, name: str) -> Non
     assert typing.get_type_hints(public) is not None
 
 
+@every(("module", "name"), NAMES)
+def test_every_method_of_a_public_class_says_what_it_does(module: str, name: str) -> None:
+    public = getattr(importlib.import_module(module), name)
+    for base in inspect.getmro(public) if inspect.isclass(public) else ():
+        for member, value in vars(base).items() if base.__module__.startswith("lastword") else ():
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if inspect.isfunction(function) and not member.startswith("_"):
+                assert function.__doc__, f"{base.__name__}.{member}"
+
+
 def test_the_options_signature_has_every_option() -> None:
     parameters = inspect.signature(lastword.Options).parameters
     assert set(parameters) == set(lastword.Options.__struct_fields__)

@@ -50,7 +50,6 @@ FOOT = (
 
 
 def scenarios(chosen: argparse.Namespace) -> str:
-    """Return the list of scenarios."""
     if chosen.json:
         entries = [
             {"group": group, **scenario.listed()}
@@ -191,7 +190,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("agent", usage="[options] SCENARIO", about=DESCRIPTION, ends=EPILOG)
     add = made.add_argument
     add(

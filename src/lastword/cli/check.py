@@ -137,7 +137,6 @@ def show_summary(
 
 
 def show_list(page: Page, checks: Sequence[Check]) -> None:
-    """List all checks."""
     names = max(len(check.name) for check in checks) + 2
     wide = names + _ID_COLUMNS + MIN_COLUMNS <= page.columns
     for check in checks:
@@ -186,7 +185,6 @@ INTERRUPTED_STATUS = 130
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check an agent."""
     options, agent = parser().parse_in_front(arguments)
     try:
         checks = chosen((options.only or "").split(","))
@@ -215,7 +213,6 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "check", usage="[options] -- CMD [ARGUMENT...]", about=DESCRIPTION, ends=EPILOG
     )

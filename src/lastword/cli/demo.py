@@ -171,7 +171,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "demo",
         usage="[options]",

@@ -88,11 +88,9 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def is_well(self) -> bool:
-        """Return whether no problem was found."""
         return all(finding.verdict is not Health.PROBLEM for finding in self.findings)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
         return {
             "command": [redact_text(word) for word in self.command],
             "ok": self.is_well,
@@ -129,7 +127,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "doctor", usage="[options] -- CMD [ARGUMENT...]", about=DESCRIPTION, ends=EPILOG
     )

@@ -285,7 +285,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("export", usage="[options] SESSION | --last", about=_ABOUT, ends=_EPILOG)
     add_session(made)
     made.add_argument(

@@ -110,7 +110,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("outbox", usage="[options]", about=_ABOUT, ends=_ENDS)
     does = made.add_mutually_exclusive_group()
     does.add_argument(

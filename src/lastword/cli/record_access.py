@@ -55,7 +55,6 @@ def add_record_option(parser: argparse.ArgumentParser, command: str = "run") -> 
 
 
 def add_since_option(parser: argparse._ActionsContainer) -> None:
-    """Add the option that says when to begin."""
     parser.add_argument(
         "--since",
         metavar="WHEN",
@@ -66,7 +65,6 @@ def add_since_option(parser: argparse._ActionsContainer) -> None:
 
 
 def path_of(options: argparse.Namespace) -> str:
-    """Return the path of the store."""
     folder = options.record or os.environ.get("LASTWORD_RECORD") or state_folder(os.environ)
     return store_path(named_folder(folder))
 

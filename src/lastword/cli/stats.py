@@ -64,7 +64,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("stats", usage="[options]", about=_ABOUT, ends=_ENDS)
     made.add_argument(
         "--days",

@@ -25,9 +25,9 @@ STOP_REASONS = [*acp.STOP_REASONS]
 class Transport(Protocol):
     """The SDK's public seam: decoded messages; `None` is the end."""
 
-    async def send(self, message: Message) -> None: ...  # noqa: D102
-    async def receive(self) -> Message | None: ...  # noqa: D102
-    async def close(self) -> None: ...  # noqa: D102
+    async def send(self, message: Message) -> None: ...
+    async def receive(self) -> Message | None: ...
+    async def close(self) -> None: ...
 
 
 class TypedTransport:

@@ -88,7 +88,6 @@ class Journal:
         self._over = False
 
     def note(self, entry: Entry) -> None:
-        """Take an entry."""
         try:
             author_log.note(entry)
             log(entry)

@@ -122,7 +122,6 @@ class HandlerLink:
         self._refusals: deque[tuple[object, object]] = deque(maxlen=MAX_REFUSALS)
 
     def from_client(self, line: bytes) -> None:
-        """Take in one line from the client."""
         self._stay_in_process()
         frame = jsonrpc.decode(line)
         if isinstance(frame, jsonrpc.Frame):
@@ -196,7 +195,6 @@ class HandlerLink:
             self._read_ready()
 
     def client_left(self) -> None:
-        """Take in that the client is gone."""
         self._stay_in_process()
         with self._lock:
             if not self.client_gone:
@@ -272,7 +270,6 @@ class HandlerLink:
             return None if due is None else max(due, self._not_before)
 
     def handle_timeout(self) -> None:
-        """Do what is due."""
         self._stay_in_process()
         with self._lock:
             self._look_at_requests(at_once=False)
@@ -327,7 +324,6 @@ class HandlerLink:
 
     @property
     def in_turn(self) -> bool:
-        """Return whether a prompt's handler is running."""
         with self._lock:
             return any(request.method == acp.PROMPT for request in self._requests.values())
 

@@ -255,7 +255,6 @@ class _Loop:
         waits.retry_bucket().succeed()
 
     def wait(self, _: RetryCallState) -> float:
-        """Return the wait before the next attempt."""
         return self._wait_seconds or 0.0
 
     def report(self, _: RetryCallState) -> None:

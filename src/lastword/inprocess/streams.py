@@ -121,7 +121,6 @@ def _say_if_unguarded(judge: _Judge, stream: object) -> None:
 
 
 def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
-    """Return the stream's iterator."""
     if hasattr(type(stream), "model_fields") or isinstance(stream, (dict, str, bytes)):
         # Pydantic's models iterate over their fields, and a string over its characters.
         raise TypeError(

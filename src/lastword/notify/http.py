@@ -175,7 +175,6 @@ class HttpSender:
         self._sender = ItemSender(self._outbox, target.target, target.send)
 
     def send(self, notification: Notification) -> None:
-        """Send a notification."""
         self._sender.put(notification)
 
     def withdraw(self, notification_id: str) -> None:

@@ -86,7 +86,6 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def report_id(self) -> str:
-        """Return its id in the outbox."""
         return self.notification_id
 
     def fields(self) -> dict[str, Any]:

@@ -67,11 +67,9 @@ class Template:
 
     @property
     def content_type(self) -> str:
-        """Return the type of what it makes."""
         return "application/json" if self._is_json else "text/plain; charset=utf-8"
 
     def render(self, notification: Notification) -> bytes:
-        """Return the body for a notification."""
         values = notification.fields()
         made = [
             part if name is None else self._value(values[name], in_string=in_string)

@@ -49,7 +49,6 @@ _CONVENTIONAL = {member.name: member.convention for member in MEMBERS if member.
 
 
 def body_of(report: FailureReport) -> bytes:
-    """Return the body of a request that exports it."""
     resource = {"service.name": report.program, "service.instance.id": report.run_id}
     resource |= {"os.type": report.platform, "lastword.door": report.door}
     scope = {"name": "lastword", "version": report.lastword_version}

@@ -89,7 +89,6 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def target_options(values: Mapping[str, object]) -> TargetOptions:
-    """Return the target in the options' values."""
     return TargetOptions(
         str(values.get("report_to") or ""),
         str(values.get("report_format") or OTLP),

@@ -39,11 +39,9 @@ class FolderWatch:
 
     @property
     def look_seconds(self) -> float:
-        """Return how often to look in addition."""
         return UNWATCHED_SECONDS if self._fd < 0 else WATCHED_SECONDS
 
     def renew(self) -> None:
-        """Watch the folder that has this name now."""
         before, self._fd = self._fd, -1
         close(before)
         if not hasattr(fcntl, "F_NOTIFY"):

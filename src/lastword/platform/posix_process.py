@@ -396,7 +396,6 @@ class Guardian:
 
 
 def guardian_of(agent: Agent) -> Guardian | None:
-    """Return a guardian for a running agent."""
     try:
         return Guardian(agent.pid, agent.temporary)
     except OSError:

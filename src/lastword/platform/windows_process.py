@@ -137,7 +137,6 @@ class Job:
             raise ctypes.WinError(ctypes.get_last_error())
 
     def kill(self) -> None:
-        """End every process in it."""
         if self._handle:
             _kernel32.TerminateJobObject(self._handle, KILLED_CODE)
 
@@ -209,7 +208,6 @@ class Agent:
         return self.job.processes > 0
 
     def end_group(self, number: int) -> None:
-        """End what the ended agent left in its job."""
         if number == SIGKILL:
             self.job.kill()
 
@@ -228,7 +226,6 @@ class Guardian:
 
 
 def guardian_of(agent: Agent) -> Guardian | None:
-    """Return a guardian for a running agent."""
     return Guardian(agent.job)
 
 

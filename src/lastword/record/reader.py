@@ -77,7 +77,6 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name that distinguishes this part from all others."""
         return f"{self.run_id}/{self.session_id}".removesuffix("/")
 
 
@@ -380,7 +379,6 @@ def _was_created_in(record: sqlite3.Connection, part: Part) -> bool:
 
 
 def run_of(record: sqlite3.Connection, run: int) -> RecordedRun:
-    """A run."""
     row = record.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
     return _run(dict(row or {}))
 
@@ -508,7 +506,6 @@ def retries_of(record: sqlite3.Connection, turn: RecordedTurn) -> list[RecordedE
 
 
 def restarts_of(record: sqlite3.Connection, run: int) -> list[RecordedEntry]:
-    """Return the restarts of a run's agent."""
     rows = record.execute(
         "SELECT * FROM entries WHERE run = ? AND session_id IS NULL AND turn IS NULL AND kind = ?"
         " ORDER BY at_seconds, id",

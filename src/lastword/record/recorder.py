@@ -45,7 +45,6 @@ class Recorder:
         self._offset = time.time() - time.monotonic()
 
     def record(self, entry: Entry) -> None:
-        """Take an entry."""
         for admitted in self._bounds.admit(entry):
             self._pending.append(self._row(admitted))
         if self._start is not None:
@@ -61,7 +60,6 @@ class Recorder:
             self._sink = start()
 
     def flush(self) -> None:
-        """Send on what has arrived."""
         if self._pending and self._start is None:
             rows, self._pending = self._pending, []
             if self._sink is not None:

@@ -97,7 +97,6 @@ class ReportSinks:
         self._sinks = sinks
 
     def send(self, rows: list[Row]) -> None:
-        """Take rows."""
         for sink in self._sinks:
             sink.send(rows)
 
@@ -112,7 +111,6 @@ class ReportSinks:
             sink.wake()
 
     def close(self) -> None:
-        """Finish each of them."""
         for sink in self._sinks:
             sink.close()
 
@@ -177,7 +175,6 @@ class StoreSink:
         self.close_others()
 
     def close_record(self, *, ended: bool = True) -> None:
-        """Finish the record."""
         writer, self._writer = self._writer, None
         if writer is not None:
             _done(lambda: writer.close(ended=ended))

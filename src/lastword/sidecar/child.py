@@ -110,7 +110,6 @@ class StopSequence:
         self.begun = self.signalled = True
 
     def run(self, now: float) -> None:
-        """Send what is due."""
         agent = self._agent
         if self._group_left and agent is not None and not agent.group_alive():
             self._group_left = False

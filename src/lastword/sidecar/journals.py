@@ -112,7 +112,6 @@ class Journals:
         self._slow: set[str] = set()
 
     def __bool__(self) -> bool:
-        """Return whether there may be any."""
         return bool(self._rows_by_file)
 
     def mark(self, turn: SilentTurn) -> bool:
@@ -199,7 +198,6 @@ class Journals:
     def _calls(
         self, row: JournalRow, file: GrowingFile, news: News, session_id: str | None
     ) -> Generator[None, None, list[LoggedCall]]:
-        """Return the calls that new lines are about."""
         # Loaded at the first marked line: a turn that is silent and well needs no classifier.
         yield from late_modules.load(late_modules.JOURNAL_LINES)
         from lastword.sidecar.journal_lines import read_groups, read_line  # noqa: PLC0415

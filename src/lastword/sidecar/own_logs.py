@@ -161,7 +161,6 @@ class OwnLogs:
         """When the last reported call of each session failed."""
 
     def __bool__(self) -> bool:
-        """Return whether there may be any."""
         return bool(self._folders)
 
     def mark(self, turn: SilentTurn) -> bool:

@@ -84,7 +84,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "config",
         usage="[options]\npath [options]\ncheck [options] [FILE]",
@@ -119,7 +118,6 @@ class _Line(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Return the source in words."""
         if self.setting is not None:
             return f"{_SOURCES[self.source]}, line {self.setting.line}"
         return self.option.variable if self.source == "environment" else self.source
@@ -141,7 +139,6 @@ class _Line(NamedTuple):
         return str(option.default) if option.default != "" else "none"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the line for programs."""
         option, texts = self.option, self.texts
         value: Any = option.default
         if texts is not None and option.kind in {"flag", "seconds", "bytes", "count"}:

@@ -42,7 +42,6 @@ class Places:
 
     @property
     def present(self) -> bool:
-        """Return whether there is a file to read."""
         return bool(self.project) or (
             bool(self.user) and (self.is_named or os.path.lexists(self.user))
         )

@@ -170,7 +170,6 @@ _OPEN = {
 
 
 def options_of(table: str) -> Mapping[str, Option]:
-    """Return the options of a table by name."""
     if table == "gateway":
         # Of these two, a start of `lastword run` needs neither.
         from lastword.gateway.settings.gateway import OPTIONS as GATEWAY  # noqa: PLC0415
@@ -274,7 +273,6 @@ class FileSetting(NamedTuple):
 
     @property
     def line(self) -> int:
-        """Return the line that it is in."""
         return self.document.line_of((self.table, self.option.name))
 
 

@@ -167,7 +167,6 @@ _exit_status.__name__ = "exit status"  # argparse says: invalid exit status valu
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("explain", usage="[options] [FILE]", about=_ABOUT, ends=_EPILOG)
     made.add_argument(
         "file",

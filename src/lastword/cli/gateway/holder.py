@@ -113,7 +113,6 @@ class LinkedAgent:
         return self._link.pid if self._link is not None else 0
 
     def send(self, line: bytes) -> None:
-        """Send a line."""
         if self._link is not None:
             self._link.send(line)
 
@@ -124,7 +123,6 @@ class LinkedAgent:
 
     @property
     def waits_for_limits(self) -> bool:
-        """Whether its turns wait for the ends of limits."""
         return bool(self._options.values["continue_at_reset"])
 
     def resume_wait(self, line: bytes, stored: StoredWait) -> None:
@@ -133,7 +131,6 @@ class LinkedAgent:
             self._link.resume_wait(line, stored)
 
     async def stop(self) -> None:
-        """End it."""
         if self._link is not None:
             await self._link.stop()
 

@@ -81,7 +81,6 @@ class GatewayLinks:
         return address(self._url, code)
 
     def actions_of(self, row: Row, session: str) -> tuple[NotificationAction, ...]:
-        """Return the buttons of a question."""
         places: dict[str, int] = {}
         for name, kind in row.content.items():
             word, _, place = name.partition(" ")

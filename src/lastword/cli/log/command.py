@@ -259,7 +259,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("log", usage="[options] [SESSION]", about=_ABOUT, ends=_EPILOG)
     add_session(made)
     _add_filters(made.add_argument_group("what is shown"))

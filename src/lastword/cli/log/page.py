@@ -68,7 +68,6 @@ def turn_strip(marks: Iterable[str], columns: int) -> str:
 
 
 def strip_legend(*, bars: bool) -> str:
-    """Return what the marks of retries mean."""
     marks = _BARS if bars else _PLAIN
     return (
         f"{marks} one mark a retry, by how long it waited: up to 1 s ({marks[0]}) to over 10 min "
@@ -193,7 +192,6 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
 
 
 def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
-    """Show the meaning of the marks."""
     row = ""
     for piece in LEGEND:
         longer = f"{row}   {piece}" if row else piece
@@ -207,7 +205,6 @@ def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
 
 
 def show_head(page: Page, section: Section) -> None:
-    """Show the head of a session's timeline."""
     run = section.run
     own = section.part.session_id
     named = f"session {section.name or own}" if own else "no session"

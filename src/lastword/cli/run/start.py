@@ -93,7 +93,6 @@ def _spend_folder(options: RunOptions) -> str:
 
 
 def is_recorded(options: RunOptions, target: ReportTarget | None) -> bool:
-    """Return whether anybody wants the entries."""
     return not options.values["no_record"] or target is not None or is_requested(os.environ)
 
 
@@ -154,7 +153,6 @@ def _outgoing(
 
 
 def record_folder(options: RunOptions) -> str:
-    """Return the folder of the record."""
     named = options.values["record"]
     return named_folder(str(named)) if named else state_folder(options.environment())
 

@@ -72,7 +72,6 @@ _NAME_COLUMNS = 20
 
 
 def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
-    """List the known editors and agents."""
     if as_json:
         envelope.write(
             {
@@ -423,7 +422,6 @@ def _run_words(options: argparse.Namespace) -> list[str]:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "setup",
         usage="[options] EDITOR AGENT\n[options] EDITOR -- CMD [ARGUMENT...]",

@@ -164,7 +164,6 @@ class JsonText:
 
 
 def as_json(plain: Any) -> Any:
-    """Return a plain value with its numbers as numbers."""
     if isinstance(plain, dict):
         return {key: as_json(value) for key, value in plain.items()}
     if isinstance(plain, list):

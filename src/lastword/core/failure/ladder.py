@@ -390,7 +390,6 @@ def session_update(session_id: str, update: dict[str, Any]) -> bytes:
 
 
 def typed_update(error: AgentError, session_id: str, dialect: acp.Dialect) -> bytes:
-    """Return the typed update itself."""
     update = {
         "sessionUpdate": dialect.error_kind,
         "stopReason": acp.STOP_ERROR,

@@ -85,7 +85,6 @@ class Option:
 
     @property
     def variable(self) -> str:
-        """Its name in the environment."""
         return f"LASTWORD_{self.key.upper()}"
 
     @property

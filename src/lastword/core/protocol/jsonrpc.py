@@ -364,12 +364,10 @@ def request(request_id: bytes, method: str, params: dict[str, Any]) -> bytes:
 
 
 def result(request_id: bytes, value: dict[str, Any]) -> bytes:
-    """Return a successful response."""
     return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "result": value})
 
 
 def error(request_id: bytes, error_object: dict[str, Any]) -> bytes:
-    """Return an error response."""
     return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "error": error_object})
 
 

@@ -202,7 +202,6 @@ class Redactor(msgspec.Struct, frozen=True):
         return text
 
     def count(self, rule: str, count: int = 1) -> None:
-        """Count the matches of a rule."""
         if self.counts is not None:
             self.counts[rule] = self.counts.get(rule, 0) + count
 

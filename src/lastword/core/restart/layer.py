@@ -159,7 +159,6 @@ def gives_up(connection: Connection, frame: Frame) -> list[Effect]:
 
 
 def from_the_client(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
-    """Take in one message from the client."""
     message = frame.message
     if state.stage is not Stage.UP:
         return _while_down(connection, state, frame)
@@ -245,7 +244,6 @@ def _is_cancelled(waiting: Envelope, cancel: Envelope) -> bool:
 
 
 def from_the_agent(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
-    """Take in one message from the agent."""
     message = frame.message
     now = connection.link.now
     if message.method is None:
@@ -373,7 +371,8 @@ def handle_timeout(connection: Connection, state: RestartState) -> list[Effect]:
 class RestartLayer:
     """A connection whose agent is restarted when it is gone and needed.
 
-    Must be in place before the connection learns of the crash.
+    Must be in place before the connection learns of the crash. Its methods are those of
+    `Connection`.
     """
 
     __slots__ = ("_connection", "state")
@@ -384,13 +383,11 @@ class RestartLayer:
 
     @property
     def link(self) -> Link:
-        """As `Connection.link`."""
         return self._connection.link
 
     def receive(
         self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
     ) -> list[Effect]:
-        """As `Connection.receive`."""
         if isinstance(message, jsonrpc.Malformed):
             effects = self._connection.receive(side, message, now)
             if side is Side.CLIENT:
@@ -421,7 +418,6 @@ class RestartLayer:
         return 0 if self.state.names.ours else self._connection.observe(messages, start, now)
 
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
-        """As `Connection.receive_oversized`."""
         if side is Side.CLIENT:
             return self._to_the_client(self._connection.receive_oversized(side, ends, now))
         self._connection.at(now)
@@ -437,7 +433,6 @@ class RestartLayer:
         return self._for_agent(translate(self.state, effects, None))
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
-        """As `Connection.receive_stderr`."""
         return self._for_agent(self._connection.receive_stderr(data, now))
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
@@ -448,19 +443,15 @@ class RestartLayer:
         return self._for_agent(self._connection.receive_hint(hint, now))
 
     def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
-        """As `Connection.receive_silence`."""
         self._connection.receive_silence(cause, now)
 
     def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
-        """As `Connection.receive_spending`."""
         return self._for_agent(self._connection.receive_spending(spent, now))
 
     def expects_hints(self, *, present: bool) -> None:
-        """As `Connection.expects_hints`."""
         self._connection.expects_hints(present=present)
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
-        """As `Connection.silent_turns`."""
         theirs = self.state.names.theirs
         return [
             msgspec.structs.replace(turn, session_id=theirs.get(turn.session_id, turn.session_id))
@@ -468,12 +459,10 @@ class RestartLayer:
         ]
 
     def looked(self, now: float) -> list[Effect]:
-        """As `Connection.looked`."""
         effects = self.replaced(self._connection.looked(now))
         return self._for_agent(translate(self.state, effects, None))
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
-        """As `Connection.receive_report`."""
         return self._for_agent(self._connection.receive_report(request_id, word, now))
 
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
@@ -495,15 +484,12 @@ class RestartLayer:
         return self._for_agent(self._connection.client_detached(now))
 
     def client_attached(self, now: float) -> list[Effect]:
-        """As `Connection.client_attached`."""
         return self._for_agent(self._connection.client_attached(now))
 
     def withheld_frames(self) -> list[Effect]:
-        """As `Connection.withheld_frames`."""
         return self._connection.withheld_frames()
 
     def next_timeout(self) -> float | None:
-        """As `Connection.next_timeout`."""
         dues = list(self.state.dues())
         inner = self._connection.next_timeout()
         if inner is not None:
@@ -511,7 +497,6 @@ class RestartLayer:
         return min(dues, default=None)
 
     def handle_timeout(self, now: float) -> list[Effect]:
-        """As `Connection.handle_timeout`."""
         effects = resend_due(self._connection, self.state, now)
         effects += self.replaced(self._connection.handle_timeout(now))
         effects += sessions.note_opened(self._connection, self.state, effects)
@@ -536,14 +521,11 @@ class RestartLayer:
 
     @property
     def idle(self) -> bool:
-        """As `Connection.idle`."""
         return not self.state.awaited() and self._connection.idle
 
     @property
     def agent_name(self) -> str | None:
-        """As `Connection.agent_name`."""
         return self._connection.agent_name
 
     def stderr_tail(self) -> str:
-        """As `Connection.stderr_tail`."""
         return self._connection.stderr_tail()

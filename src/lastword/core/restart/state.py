@@ -584,6 +584,5 @@ class RestartState:
 
 
 def with_id(line: bytes, request_id: bytes) -> bytes:
-    """Return the line with another id."""
     frame = jsonrpc.decode(line)
     return jsonrpc.with_id(frame, request_id) if isinstance(frame, jsonrpc.Frame) else line

@@ -391,7 +391,6 @@ def _guarded_handler(handler: Any) -> Callable[..., Awaitable[Any]]:
 
 
 def _function(method: Any) -> Any:
-    """Return the function behind a bound method."""
     return getattr(method, "__func__", method)
 
 

@@ -40,7 +40,6 @@ def frames(rung: Rung) -> list[dict[str, Any]]:
 
 
 def listed() -> list[dict[str, Any]]:
-    """Return all rungs for a machine."""
     return [
         {
             "rung": rung.value,

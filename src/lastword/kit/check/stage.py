@@ -228,7 +228,6 @@ class Transcript:
 
     @property
     def speaks(self) -> bool:
-        """Whether the agent advertises the extension."""
         return "agent_error" in advertised(self.welcome)
 
     def cancelled_turn(self) -> ObservedTurn:
@@ -593,7 +592,6 @@ class Conversation:
         return event is not None and event.requests_permission_in(turn.session)
 
     def has_ended(self, turn: ObservedTurn) -> bool:
-        """Return whether the agent has already ended a turn."""
         return any(map(self._ends(turn), self.peer.events[turn.begin :]))
 
     def _ends(self, turn: ObservedTurn) -> Callable[[PeerEvent], bool]:

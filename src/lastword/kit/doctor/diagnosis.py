@@ -66,7 +66,6 @@ class ClientRow(msgspec.Struct, frozen=True):
     waits: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row for a machine."""
         own: dict[str, Any] = msgspec.to_builtins(self)
         also = {"aliases": earlier_names(self.rung.value)}
         return own | also | {"means": RUNGS.get(self.rung.value, "")}
@@ -381,7 +380,6 @@ def runtime_source(runtimes: Iterable[str]) -> Observation:
 
 
 def no_source() -> Observation:
-    """Report that there is no source."""
     when = "in its messages, its stderr, and logs that carry its name."
     return ok(SOURCES, f"lastword knows no log of this agent. It looks for causes {when}")
 
@@ -404,7 +402,6 @@ def silences(*, why_not: str | None) -> Observation:
 
 
 def no_sources_read() -> Observation:
-    """Report that no source is read."""
     sentence = "LASTWORD_EVIDENCE is set: lastword reads nothing but the agent's pipes."
     return note(SOURCES, sentence, "Unset it to learn of retries early")
 

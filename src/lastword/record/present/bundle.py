@@ -71,7 +71,6 @@ class Document:
         turns: list[RecordedTurn],
         entries: Callable[[], Iterable[RecordedEntry]],
     ) -> None:
-        """Add a run's part of the session."""
         self._about(run, turns)
         if not turns:
             self._requests(entries())
@@ -191,7 +190,6 @@ class Document:
 
 
 def summary(document: Document) -> str:
-    """Return the whole text."""
     last = (
         "No prompt, no answer and no tool's content is recorded. Secrets, and the names of the "
         "user and the machine, were taken out; `manifest.json` counts what, `timeline.jsonl` has "
@@ -236,7 +234,6 @@ class Bundle:
         self.started_epoch_ms: int = self._runs()[0].started_epoch_ms
 
     def summary(self) -> str:
-        """Return the document for a person."""
         document = Document(self.session_id, self._scrub)
         for part, run in zip(self._parts, self._runs(), strict=True):
             turns = reader.turns_of(self._record, part)

@@ -71,7 +71,6 @@ class FailureSentences(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """All of them together."""
         retry = f"Retry: {self.retry}." if self.retry else ""
         return " ".join(each for each in (self.what, self.advice, retry) if each)
 
@@ -137,7 +136,6 @@ def story_document(story: Story | None) -> dict[str, Any] | None:
 
 
 def part(shown: ShownPart) -> dict[str, Any]:
-    """Return a session of the list."""
     return {
         "number": shown.number or None,
         "session_id": shown.part.session_id or None,
@@ -174,14 +172,12 @@ def _last_failure(shown: ShownPart) -> dict[str, Any] | None:
 
 
 def run(recorded: RecordedRun) -> dict[str, Any]:
-    """Return a run."""
     values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     del values["id"]
     return values | {"alive": is_alive(recorded)}
 
 
 def turn(recorded: RecordedTurn) -> dict[str, Any]:
-    """Return a turn."""
     values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     for name in ("run", "started_seconds", "ended_seconds", "first_output_seconds"):
         del values[name]
@@ -191,7 +187,6 @@ def turn(recorded: RecordedTurn) -> dict[str, Any]:
 
 
 def entry(recorded: RecordedEntry) -> dict[str, Any]:
-    """Return an entry."""
     return {
         "kind": recorded.entry.kind,
         "level": recorded.level,
