@@ -24,16 +24,7 @@ from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.gateway.settings.gateway import URL_VARIABLE
 from lastword.kit.agent.rungs import EXAMPLE
-from lastword.kit.doctor import (
-    Health,
-    Observation,
-    command,
-    diagnosis,
-    note,
-    ok,
-    problem,
-    surroundings,
-)
+from lastword.kit.doctor import Health, Observation, command, diagnosis, note, ok, problem
 from lastword.kit.doctor.conversation import converse
 from lastword.notify.http import target_of
 from lastword.notify.settings import settings_of
@@ -156,7 +147,7 @@ def _refused(problem: str) -> int:
 def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
     own = (*paths.VARIABLES, FROM_FILE_VARIABLE, URL_VARIABLE)
     variables = [*(option.variable for option in OPTIONS), *own]
-    findings = surroundings.examine(os.environ, _complaint, variables)
+    findings = command.examine_surroundings(os.environ, _complaint, variables)
     about, own_journals = _configuration()
     findings += about
     about, values = _options()

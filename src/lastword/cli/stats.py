@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lastword.record.costs import CostTotal
-    from lastword.record.gateway_trends import GatewayPeriod
-    from lastword.record.trends import Period, Spread
+    from lastword.record.trends import GatewayPeriod, Period, Spread
 
 _ABOUT = """\
 Summarises the record: failures by type, agent and day compared with the days

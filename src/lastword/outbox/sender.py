@@ -18,7 +18,6 @@ import msgspec
 from lastword._version import __version__
 from lastword.core.failure.members import MEMBERS
 from lastword.errors import StoreError
-from lastword.outbox import webhook
 from lastword.outbox.post import PostError, post
 from lastword.outbox.schedule import (
     MAX_WAIT_SECONDS,
@@ -30,7 +29,7 @@ from lastword.outbox.schedule import (
 )
 from lastword.outbox.store import now_ms
 from lastword.outbox.tables import Item
-from lastword.outbox.target import OTLP, WEBHOOK
+from lastword.outbox.target import OTLP, WEBHOOK, headers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +160,7 @@ def send_body(target: ReportTarget, body: bytes, report_id: str) -> CollectorAns
         "connection": "close",
     }
     if target.form == WEBHOOK:
-        headers |= webhook.headers_of(report_id, body, target.secret, int(time.time()))
+        headers |= headers_of(report_id, body, target.secret, int(time.time()))
     certificates = os.environ.get("OTEL_EXPORTER_OTLP_CERTIFICATE") or None
     return post(target.url, body, headers | target.headers, POST_SECONDS, certificates=certificates)
 

@@ -36,9 +36,8 @@ from lastword.gateway.settings.fleet import VARIABLE
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.platform.identity import run_id
 from lastword.platform.process import ensure_standard_streams, without_our_locale, write_message
-from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.paths import store_path
-from lastword.record.recorder import Recorder
+from lastword.record.recorder import NOTIFIED, Bounds, Recorder
 from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 from lastword.sidecar.agent_start import AgentStart

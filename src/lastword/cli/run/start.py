@@ -14,9 +14,8 @@ from lastword.core.redact.environment_secrets import secrets_in, secrets_of
 from lastword.otel.enabled import is_requested, of_own
 from lastword.platform.identity import IMPLEMENTATION, local_time, roll, run_id, zone_of
 from lastword.platform.process import write_message
-from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.paths import named_folder, state_folder, store_path
-from lastword.record.recorder import Recorder
+from lastword.record.recorder import NOTIFIED, Bounds, Recorder
 from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 from lastword.record.sinks_of import sinks_of
