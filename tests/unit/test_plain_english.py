@@ -59,8 +59,6 @@ ALLOWED_NAMES = {
     "NOT_FOUND": "HTTP and JSON-RPC call the error so",
     "not_found": "HTTP and JSON-RPC call the error so",
     "NotFound": "HTTP and JSON-RPC call the error so",
-    "SeenTool": "an earlier name in lastword.testing",
-    "TakenTurn": "an earlier name in lastword.testing",
     "take_turn": "public in lastword.testing",
     "ask_reminder": "an option of lastword run",
     "ask_timeout": "an option of lastword run",

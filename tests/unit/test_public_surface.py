@@ -52,14 +52,6 @@ SURFACE = {
 }
 """The public names that a user writes, but for the exceptions and the reconnect policy."""
 
-EARLIER = {
-    "lastword": {"retrying": "retry"},
-    "lastword.client": {"view": "describe"},
-    "lastword.client.reconnect": {"Action": "ReconnectAction"},
-    "lastword.testing": {"SeenTool": "ToolCall", "TakenTurn": "TurnResult", "Turn": "CapturedTurn"},
-}
-"""Names of earlier versions, which still work and are listed nowhere."""
-
 NAMES = [
     (module.__name__, name)
     for module in map(importlib.import_module, MODULES)
@@ -92,15 +84,6 @@ def test_functions_are_verbs_in_snake_case_and_classes_nouns_in_camel_case(modul
         is_function = inspect.isfunction(getattr(home, name))
         assert re.fullmatch(r"[a-z_]+" if is_function else r"([A-Z][a-z]+)+", name), name
     assert {*home.__all__} <= {*dir(home)}
-
-
-@pytest.mark.parametrize("module", EARLIER)
-def test_earlier_names_still_work_and_are_listed_nowhere(module: str) -> None:
-    home = importlib.import_module(module)
-    for earlier, name in EARLIER[module].items():
-        assert getattr(home, earlier) is getattr(home, name)
-        assert earlier not in home.__all__
-        assert name in home.__all__
 
 
 def test_every_public_module_has_its_page_in_the_reference() -> None:

@@ -18,7 +18,6 @@ from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.ladder import AUTO, Rung
-from lastword.core.failure.option_values import RUNG_ALIASES
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.kit.agent import rungs as ladder
@@ -206,7 +205,6 @@ def parser() -> CommandParser:
     rungs = (AUTO, *(rung.value for rung in Rung))
     add(
         "--fallback",
-        type=lambda rung: RUNG_ALIASES.get(rung, rung),
         choices=rungs,
         help=f"how failures reach the client ({', '.join(rungs)}; default: {AUTO}, which depends "
         "on what the client says it supports)",

@@ -423,9 +423,6 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     return _decorated(Retry(), what)
 
 
-retrying = retry  # the name before 0.2
-
-
 def _decorated(retry: Retry, function: Any) -> Any:
     if inspect.isasyncgenfunction(function):
         return _retried_generator(retry, function)

@@ -11,7 +11,7 @@ from typing import Any
 
 from lastword.core.failure import ladder
 from lastword.core.failure.ladder import Ending, Rung
-from lastword.core.failure.option_values import RUNGS, earlier_names
+from lastword.core.failure.option_values import RUNGS
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp
@@ -43,7 +43,6 @@ def listed() -> list[dict[str, Any]]:
     return [
         {
             "rung": rung.value,
-            "aliases": earlier_names(rung.value),
             "when": RUNGS[rung],
             "frames": frames(rung),
         }

@@ -18,7 +18,7 @@ import msgspec
 from lastword.core.classify import classify_exit, classify_rpc_error, classify_spawn_failure
 from lastword.core.failure import wording
 from lastword.core.failure.ladder import Rung, rung_for
-from lastword.core.failure.option_values import RUNGS, earlier_names
+from lastword.core.failure.option_values import RUNGS
 from lastword.core.failure.phrases import counted
 from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.link.choices import Models
@@ -67,8 +67,7 @@ class ClientRow(msgspec.Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         own: dict[str, Any] = msgspec.to_builtins(self)
-        also = {"aliases": earlier_names(self.rung.value)}
-        return own | also | {"means": RUNGS.get(self.rung.value, "")}
+        return own | {"means": RUNGS.get(self.rung.value, "")}
 
 
 def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:
