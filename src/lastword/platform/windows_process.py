@@ -325,14 +325,6 @@ def become(command: list[str]) -> int:
     return Exit(subprocess.call(line, executable=path), None).status
 
 
-def write_message(sentence: str) -> None:
-    """Write a sentence to stderr; errors are ignored."""
-    try:
-        os.write(2, f"lastword: {sentence}\n".encode(errors="backslashreplace"))
-    except OSError:
-        return
-
-
 def without_our_locale() -> None:
     """Do nothing: Python changes no locale in the environment there."""
 

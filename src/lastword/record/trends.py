@@ -411,7 +411,7 @@ def _input_between(
             at(f"{len(turns):,} turns since {_day(start)}")
     requests = reader.failed_requests(record, start, end)
     runs = {run.id: run for run in reader.runs_between(record, start, end)}
-    costs = list(reader.cost_entries(record, start, end))
+    costs = list(reader.entries_of_kinds(record, frozenset({Kind.COST}), start, end))
     for run in {turn.run for turn in turns} | {each.run for each in (*requests, *costs)}:
         # A run is recorded a moment after its first prompt.
         runs[run] = runs.get(run) or reader.run_of(record, run)
@@ -428,8 +428,8 @@ def _input_between(
         runs=runs,
         alive=frozenset(run.id for run in runs.values() if reader.is_alive(run)),
         costs=costs,
-        waits=waits_of(reader.wait_entries(record, start, end)),
-        models=list(reader.model_entries(record, start, end)),
+        waits=waits_of(reader.entries_of_kinds(record, reader.WAITS, start, end)),
+        models=list(reader.entries_of_kinds(record, frozenset({Kind.MODEL_REQUEST}), start, end)),
         gateway=list(reader.gateway_entries(record, start, end)),
     )
 

@@ -23,7 +23,7 @@ from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, MIN_KEY_CHARS, RED
 from lastword.core.redact.truncate import from_word_start, to_word_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 
 _MAX_FORM_CHARS = 4096
@@ -293,16 +293,6 @@ class _JsonCopy:
             else:
                 copied[key] = self.of(child, depth + 1)
         return copied
-
-
-def redactions_in_words(counts: Mapping[str, int]) -> str:
-    """Return what was removed, for a record: `3 redactions: 2 api_key, 1 email`."""
-    total = sum(counts.values())
-    if not total:
-        return "no redactions"
-    by_number = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    listed = ", ".join(f"{number} {rule}" for rule, number in by_number)
-    return f"{total} redaction{'' if total == 1 else 's'}: {listed}"
 
 
 _PLAIN = Redactor()
