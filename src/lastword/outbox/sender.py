@@ -30,6 +30,7 @@ from lastword.outbox.schedule import (
 from lastword.outbox.store import now_ms
 from lastword.outbox.tables import Item
 from lastword.outbox.target import OTLP, WEBHOOK, headers_of
+from lastword.platform.identity import roll
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -310,8 +311,8 @@ def _sent(
         return lambda: outbox.delivered(report, target)
     if fate is Fate.REFUSED:
         return lambda: outbox.refused(report, target, words)
-    roll = _roll()
-    return lambda: outbox.failed(target, words, lambda count: wait_seconds(count, wait, roll))
+    jitter = roll()
+    return lambda: outbox.failed(target, words, lambda count: wait_seconds(count, wait, jitter))
 
 
 def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
@@ -330,7 +331,3 @@ def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
             if left() <= 0 or time.monotonic() > noted_by:
                 raise
         time.sleep(NOTE_SECONDS)
-
-
-def _roll() -> float:
-    return int.from_bytes(os.urandom(6), "big") / 2**48

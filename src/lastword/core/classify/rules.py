@@ -568,14 +568,11 @@ def concept(evidence: Evidence) -> Conclusion | None:
 
 
 def _of_pair(evidence: Evidence, match: tuple[ErrorType, str] | None) -> Conclusion | None:
-    if match is None or (evidence.classes and tokens.is_builtin(*_top(evidence))):
+    classes = evidence.classes
+    if match is None or (classes and tokens.is_builtin(evidence.modules[0], classes[0])):
         return None
     kind, rule = match[0], f"concept:{match[1]}"
     return _crash_text(evidence, rule) if kind is ErrorType.AGENT_CRASH else Conclusion(kind, rule)
-
-
-def _top(evidence: Evidence) -> tuple[str, str]:
-    return evidence.modules[0], evidence.classes[0]
 
 
 def builtin(evidence: Evidence) -> Conclusion | None:
