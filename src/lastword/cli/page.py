@@ -177,11 +177,7 @@ def is_light() -> bool:
 
 
 class Page:
-    """Lines of limited width, in colours if the terminal has them.
-
-    Attributes:
-        columns: The width.
-    """
+    """Lines of limited width, in colours if the terminal has them."""
 
     def __init__(
         self,

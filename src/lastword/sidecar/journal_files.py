@@ -209,12 +209,7 @@ def is_plain(session_id: str) -> bool:
 
 
 class News(NamedTuple):
-    """Whole lines that were appended to a file.
-
-    Attributes:
-        begin: their position in the file.
-        data: the lines.
-    """
+    """Whole lines that were appended to a file."""
 
     begin: int
     data: bytes

@@ -80,12 +80,7 @@ class DocumentError(Exception):
 
 
 class ConfigDocument:
-    """The content of a configuration file.
-
-    Attributes:
-        path: The file's path.
-        values: Its content.
-    """
+    """The content of a configuration file."""
 
     def __init__(self, path: str, *, of_project: bool = False) -> None:
         """Read a file.

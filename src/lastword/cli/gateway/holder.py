@@ -176,11 +176,7 @@ def _run_options(settings: HolderSettings) -> RunOptions | None:
 
 
 class HolderNotices:
-    """The notifications of a holder: of `--notify`, and of browsers that subscribe to them.
-
-    Attributes:
-        notices: what they are made from.
-    """
+    """The notifications of a holder: of `--notify`, and of browsers that subscribe to them."""
 
     def __init__(self, settings: HolderSettings, options: RunOptions) -> None:
         """Start nothing yet."""

@@ -56,14 +56,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class JsonMember:
-    """A key of an object and its value.
-
-    Attributes:
-        key: the key.
-        start: where the key begins.
-        value: the value.
-        comma: where the comma after it is, if there is one.
-    """
+    """A key of an object and its value."""
 
     key: str
     start: int

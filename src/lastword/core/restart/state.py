@@ -203,13 +203,7 @@ class Purpose(Enum):
 
 
 class OwnRequest(msgspec.Struct, frozen=True):
-    """A request of ours that the agent has not answered.
-
-    Attributes:
-        purpose: what it is for.
-        due: when it is given up.
-        session_id: the session that it is about.
-    """
+    """A request of ours that the agent has not answered."""
 
     purpose: Purpose
     due: float
@@ -217,12 +211,7 @@ class OwnRequest(msgspec.Struct, frozen=True):
 
 
 class GivenUp(msgspec.Struct, frozen=True):
-    """A setting that the agent did not confirm in time, and may confirm later.
-
-    Attributes:
-        session_id: the session that it is about.
-        setting: the request.
-    """
+    """A setting that the agent did not confirm in time, and may confirm later."""
 
     session_id: str
     setting: Setting
