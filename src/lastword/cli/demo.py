@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli.page import Page, terminal_columns
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.progress import Progress
 from lastword.client.display import describe
 from lastword.core.failure.phrases import short_duration
@@ -180,9 +180,7 @@ def parser() -> CommandParser:
         "exit status: 0 if lastword ended every turn with an error, 1 if it did not, "
         "130 after Ctrl-C.",
     )
-    made.add_argument(
-        "--frames", action="store_true", help="also show every received message as JSON"
-    )
+    add_arguments(made, "--frames  also show every received message as JSON")
     return made
 
 

@@ -13,7 +13,7 @@ from lastword.cli.config.discovery import ConfigError, find
 from lastword.cli.config.rows import NO_ROWS
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser, positive_seconds
+from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import programs
@@ -117,25 +117,22 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if report.is_well else 1
 
 
+_OPTIONS = f"""\
+--client CLIENT
+    show how failures reach this client only: {", ".join(diagnosis.CLIENTS)}, or any other client's
+    name (default: every known client)
+--timeout TIME
+    how long the agent may take for each answer; raise it for a slow start (default: %(default)g s)
+--json  print the findings as JSON
+"""
+
+
 def parser() -> CommandParser:
     made = CommandParser(
         "doctor", usage="[options] -- CMD [ARGUMENT...]", about=DESCRIPTION, ends=EPILOG
     )
-    made.add_argument(
-        "--client",
-        metavar="CLIENT",
-        help=f"show how failures reach this client only: {', '.join(diagnosis.CLIENTS)}, or any "
-        "other client's name (default: every known client)",
-    )
-    made.add_argument(
-        "--timeout",
-        metavar="TIME",
-        type=positive_seconds,
-        default=TIMEOUT_SECONDS,
-        help="how long the agent may take for each answer; raise it for a slow start "
-        "(default: %(default)g s)",
-    )
-    made.add_argument("--json", action="store_true", help="print the findings as JSON")
+    more = {"type": positive_seconds, "default": TIMEOUT_SECONDS}
+    add_arguments(made, _OPTIONS, timeout=more)
     return made
 
 

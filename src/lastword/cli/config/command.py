@@ -31,7 +31,7 @@ from lastword.cli.config.settings import (
     read,
 )
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.words import redacted
 from lastword.core.link.option_table import MIB, Option
 
@@ -83,6 +83,13 @@ def main(arguments: Sequence[str]) -> int:
         return 2
 
 
+_ARGUMENTS = """\
+word WORD  path prints the path of your own file; check reports problems in the files
+file FILE  the file to check (default: those in effect here)
+--json  print the same as JSON
+"""
+
+
 def parser() -> CommandParser:
     made = CommandParser(
         "config",
@@ -90,17 +97,12 @@ def parser() -> CommandParser:
         about=_ABOUT,
         ends=_ENDS,
     )
-    made.add_argument(
-        "word",
-        nargs="?",
-        metavar="WORD",
-        choices=("path", "check"),
-        help="path prints the path of your own file; check reports problems in the files",
+    add_arguments(
+        made,
+        _ARGUMENTS,
+        word={"nargs": "?", "choices": ("path", "check")},
+        file={"nargs": "?"},
     )
-    made.add_argument(
-        "file", nargs="?", metavar="FILE", help="the file to check (default: those in effect here)"
-    )
-    made.add_argument("--json", action="store_true", help="print the same as JSON")
     return made
 
 
