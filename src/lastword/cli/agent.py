@@ -17,6 +17,7 @@ from lastword.cli.config.discovery import OFF_VARIABLE, VARIABLE
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.run.options import UsageError, parse
+from lastword.cli.words import refuse
 from lastword.core.failure.ladder import AUTO, Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
@@ -215,8 +216,7 @@ def parser() -> CommandParser:
 
 
 def _refused(problem: str, see: str = "--list") -> int:
-    sys.stderr.write(f"lastword agent: {problem}; see `lastword agent {see}`\n")
-    return 2
+    return refuse("agent", f"{problem}; see `lastword agent {see}`")
 
 
 def _script(chosen: argparse.Namespace) -> Script:

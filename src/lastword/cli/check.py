@@ -15,6 +15,7 @@ from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
 from lastword.cli.progress import Progress
+from lastword.cli.words import refuse
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict, Finding
 from lastword.kit.check.documents import COUNTING, outlived, reason_for
@@ -193,8 +194,7 @@ def main(arguments: Sequence[str]) -> int:
         settings = _settings(options, agent)
         reasons = documents.load_baseline(options.baseline) if options.baseline else {}
     except (HookError, UnknownCheckError, documents.BaselineError) as error:
-        sys.stderr.write(f"lastword check: {error}\n")
-        return 2
+        return refuse("check", error)
     # The agents run in their own sessions, so neither signal reaches them, not even when the
     # terminal is closed.
     there = signal.Signals.__members__  # which of them differs

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
 from lastword.cli.connect_parser import TOKEN_VARIABLE, parser
+from lastword.cli.words import refuse
 from lastword.errors import missing_extra
 from lastword.gateway.connecting import elsewhere, ssh
 from lastword.gateway.connecting.status_line import StatusLine
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = _read(arguments)
     except ConfigError as error:
-        return _complain(str(error))
+        return refuse("", str(error))
     try:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
         problem = missing_extra("lastword connect", "gateway", error)
         if problem is error:
             raise
-        return _complain(str(problem))
+        return refuse("", str(problem))
     from lastword.gateway.connecting.core import Connector  # noqa: PLC0415
 
     try:
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
         url = dial.address(options.url, insecure=options.insecure)
         tokens = dial.token_source(options.token, options.token_file, os.environ)
     except dial.AddressError as error:
-        return _complain(str(error))
+        return refuse("", str(error))
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(AT_A_TERMINAL.format(url=options.url))
     connector = Connector(session=options.session)
@@ -111,8 +112,3 @@ def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
             f"--folder cannot be {options.folder!r}: it takes {elsewhere.FOLDER_EXPECTS}"
         )
     return elsewhere.Elsewhere(options.ssh, folders)
-
-
-def _complain(reason: str) -> int:
-    sys.stderr.write(f"lastword: {reason}\n")
-    return 2

@@ -17,7 +17,7 @@ from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import programs
-from lastword.cli.words import nearest, shown
+from lastword.cli.words import nearest, refuse, shown
 from lastword.core.failure.ladder import Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
@@ -94,14 +94,15 @@ def main(arguments: Sequence[str]) -> int:
     """Examine an agent's command."""
     chosen, agent = parser().parse_in_front(arguments)
     if not agent or not agent[0]:
-        return _refused(
-            "the agent's command is missing; for example: lastword doctor -- opencode acp"
+        return refuse(
+            "doctor", "the agent's command is missing; for example: lastword doctor -- opencode acp"
         )
     unknown = chosen.client and chosen.client.lower() not in diagnosis.CLIENTS
     if unknown and (meant := nearest(chosen.client, diagnosis.CLIENTS)):
-        return _refused(
+        return refuse(
+            "doctor",
             f"no client is known as {shown(chosen.client)}. Did you mean {meant}? `lastword doctor "
-            "--help` lists them all"
+            "--help` lists them all",
         )
     try:
         text = "Looking at the command and the environment"
@@ -134,11 +135,6 @@ def parser() -> CommandParser:
     more = {"type": positive_seconds, "default": TIMEOUT_SECONDS}
     add_arguments(made, _OPTIONS, timeout=more)
     return made
-
-
-def _refused(problem: str) -> int:
-    sys.stderr.write(f"lastword doctor: {problem}\n")
-    return 2
 
 
 def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:

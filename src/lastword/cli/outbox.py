@@ -18,6 +18,7 @@ from lastword.cli import envelope
 from lastword.cli.page import Page, day_and_time
 from lastword.cli.parser import CommandParser, add_arguments, add_option
 from lastword.cli.record_access import add_record_option, path_of
+from lastword.cli.words import refuse
 from lastword.core.failure.phrases import counted, duration
 from lastword.core.link.option_table import BY_KEY
 from lastword.errors import StoreError
@@ -100,11 +101,9 @@ def main(arguments: Sequence[str]) -> int:
             return 0
         return _show(outbox, _key(options), as_json=options.json)
     except (NotifyError, TargetError) as error:
-        sys.stderr.write(f"lastword outbox: {error}\n")
-        return 2
+        return refuse("outbox", error)
     except StoreError as error:
-        sys.stderr.write(f"lastword outbox: {error}\n")
-        return 1
+        return refuse("outbox", error, status=1)
     except KeyboardInterrupt:
         return 130
 
@@ -175,8 +174,7 @@ def _test(
     if fate is Fate.DELIVERED:
         sys.stdout.write(f"a test {what} was accepted by {place}\n")
         return 0
-    sys.stderr.write(f"lastword outbox: {place} did not accept the {what}: {reason}\n")
-    return 1
+    return refuse("outbox", f"{place} did not accept the {what}: {reason}", status=1)
 
 
 def _test_report(target: ReportTarget) -> int:

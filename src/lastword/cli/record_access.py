@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli.parser import add_arguments
+from lastword.cli.words import refuse
 from lastword.core.failure.option_values import seconds_of
 from lastword.core.failure.phrases import moment_of
 from lastword.core.redact.printable import one_line
@@ -110,11 +111,9 @@ def answer(command: str, path: str, work: Callable[[], int]) -> int:
     try:
         return work()
     except UnusableError as error:
-        sys.stderr.write(f"lastword {command}: {error}\n")
-        return 2
+        return refuse(command, error)
     except StoreError as error:
-        sys.stderr.write(f"lastword {command}: {error}\n")
-        return 1
+        return refuse(command, error, status=1)
     except KeyboardInterrupt:
         sys.stderr.write(f"lastword {command}: {STOPPED[command]}\n" if command in STOPPED else "")
         return 130

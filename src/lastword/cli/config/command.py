@@ -32,7 +32,7 @@ from lastword.cli.config.settings import (
 )
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, add_arguments
-from lastword.cli.words import redacted
+from lastword.cli.words import redacted, refuse
 from lastword.core.link.option_table import MIB, Option
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _show(find((), os.environ), as_json=options.json)
     except ConfigError as error:
-        sys.stderr.write(f"lastword config: {error}\n")
-        return 2
+        return refuse("config", error)
 
 
 _ARGUMENTS = """\
@@ -235,8 +234,7 @@ def _add(page: Page, line: _Line) -> None:
 def _path(options: argparse.Namespace) -> int:
     path = find((), os.environ, project=False).user or user_path(os.environ)
     if not path:
-        sys.stderr.write("lastword config: no home folder was found; set LASTWORD_CONFIG\n")
-        return 2
+        return refuse("config", "no home folder was found; set LASTWORD_CONFIG")
     if options.json:
         envelope.write({"user_file": path, "exists": os.path.lexists(path)})
     else:
@@ -247,8 +245,7 @@ def _path(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     chosen = _chosen(options.file)
     if options.file and not os.path.lexists(options.file):
-        sys.stderr.write(f"lastword config: there is no file {options.file!r}\n")
-        return 2
+        return refuse("config", f"there is no file {options.file!r}")
     results = [(path, problems_of(path, source)) for path, source in chosen]
     if options.json:
         shown = [

@@ -25,6 +25,7 @@ from lastword.cli.explain.page import (
 )
 from lastword.cli.page import has_colours, terminal_columns
 from lastword.cli.parser import CommandParser, add_arguments
+from lastword.cli.words import refuse
 from lastword.cli.words import shown as shown_word
 from lastword.core.classify.evidence import Evidence, Verdict
 from lastword.core.classify.gather import signal_number
@@ -154,8 +155,7 @@ def main(arguments: Sequence[str]) -> int:
             # The reader has closed our output (`| head`).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        sys.stderr.write(f"lastword explain: {_sentence(error)}\n")
-        return 2
+        return refuse("explain", f"{_sentence(error)}")
     return 0
 
 

@@ -32,6 +32,7 @@ from lastword.cli.page import Page
 from lastword.cli.record_access import path_of
 from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
+from lastword.cli.words import refuse
 from lastword.core.failure.phrases import counted, plain_moment
 from lastword.errors import LastwordError, StoreError, missing_extra
 from lastword.gateway.front.folders import (
@@ -75,14 +76,9 @@ def main(arguments: Sequence[str]) -> int:
             missing = missing_extra("lastword gateway with --fleet", "fleet", error)
         if missing is error:
             raise
-        return _complain(str(missing))
+        return refuse("", str(missing))
     except (ConfigError, UsageError, LastwordError) as error:
-        return _complain(str(error))
-
-
-def _complain(message: str) -> int:
-    sys.stderr.write(f"lastword: {message}\n")
-    return 2
+        return refuse("", str(error))
 
 
 def _serve(arguments: Sequence[str]) -> int:
@@ -107,7 +103,7 @@ def _serve(arguments: Sequence[str]) -> int:
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
         reports.add("start", failure | {"origin": "lastword", "retryable": False})
         reports.finish()
-        return _complain(str(error))
+        return refuse("", str(error))
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: stopped{_what_stays(settings, port)}\n")
     return 0
@@ -215,8 +211,7 @@ def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
     pid = pid_of(_run_folder(options))
     if pid is None:
         where = _elsewhere(_other_ports(options))
-        sys.stderr.write(f"lastword: you have no gateway running on port {options.port}{where}\n")
-        return 1
+        return refuse("", f"you have no gateway running on port {options.port}{where}", status=1)
     os.kill(pid, number)
     doing = "reloading" if number == signal.SIGHUP else "stopping"
     sys.stdout.write(f"gateway: process {pid} is {doing}\n")

@@ -22,7 +22,7 @@ from lastword.cli.setup import actions, remote
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.programs import config_folder, settings_paths, shown, typed_command, unknown
 from lastword.cli.setup.settings import SettingsError
-from lastword.cli.words import meant_words
+from lastword.cli.words import meant_words, refuse
 from lastword.core.link.option_table import BY_KEY, OPTIONS
 from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.elsewhere import FOLDER_EXPECTS, FolderMap
@@ -253,19 +253,16 @@ def main(arguments: Sequence[str]) -> int:
     try:
         request = _request(options, command)
     except UsageError as error:
-        sys.stderr.write(f"lastword setup: {error}\n")
-        return 2
+        return refuse("setup", error)
     try:
         plan = _plan(request, options)
         plan.carry_out()
     except remote.RemoteError as error:
-        sys.stderr.write(f"lastword setup: {error}\n")
-        return 1
+        return refuse("setup", error, status=1)
     except (SettingsError, RecursionError) as error:
         path = shown(request.path, os.environ)
         why = error if isinstance(error, SettingsError) else "it is nested too deeply"
-        sys.stderr.write(f"lastword setup: {path} was not changed: {why}\n")
-        return 1
+        return refuse("setup", f"{path} was not changed: {why}", status=1)
     if options.overnight:
         plan.notes += notes(
             {each.key for each in OPTIONS if getattr(options, f"run_{each.key}") is not None}
