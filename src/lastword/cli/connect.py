@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = _read(arguments)
     except ConfigError as error:
-        return refuse("", str(error))
+        return refuse("", error)
     try:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
         problem = missing_extra("lastword connect", "gateway", error)
         if problem is error:
             raise
-        return refuse("", str(problem))
+        return refuse("", problem)
     from lastword.gateway.connecting.core import Connector  # noqa: PLC0415
 
     try:
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
         url = dial.address(options.url, insecure=options.insecure)
         tokens = dial.token_source(options.token, options.token_file, os.environ)
     except dial.AddressError as error:
-        return refuse("", str(error))
+        return refuse("", error)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(AT_A_TERMINAL.format(url=options.url))
     connector = Connector(session=options.session)

@@ -76,9 +76,9 @@ def main(arguments: Sequence[str]) -> int:
             missing = missing_extra("lastword gateway with --fleet", "fleet", error)
         if missing is error:
             raise
-        return refuse("", str(missing))
+        return refuse("", missing)
     except (ConfigError, UsageError, LastwordError) as error:
-        return refuse("", str(error))
+        return refuse("", error)
 
 
 def _serve(arguments: Sequence[str]) -> int:
@@ -103,7 +103,7 @@ def _serve(arguments: Sequence[str]) -> int:
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
         reports.add("start", failure | {"origin": "lastword", "retryable": False})
         reports.finish()
-        return refuse("", str(error))
+        return refuse("", error)
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: stopped{_what_stays(settings, port)}\n")
     return 0
