@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
 
 
+# --- exceptions
+
 MAX_EXCEPTIONS = 16
 """At most this many are looked at, of a group and of a chain of causes."""
 
@@ -86,6 +88,8 @@ def _message(exception: Exception) -> str:
         return ""
 
 
+# --- errors without a payload
+
 _OURS_ALONE = frozenset(
     {
         ErrorType.AGENT_CRASH,
@@ -142,6 +146,8 @@ def compose(verdict: Verdict) -> AgentError:
     return wording.compose_from_facts(verdict, None, now=datetime.now().astimezone())
 
 
+# --- objects
+
 Members = dict[str, Any]
 
 
@@ -192,6 +198,8 @@ def kind_of(update: Members) -> str:
     kind = update.get("sessionUpdate")
     return kind if isinstance(kind, str) else ""
 
+
+# --- messages
 
 NO_FAILURE_KINDS = acp.AGENT_RETRY_KINDS | {"notice"}
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _FAILED: ContextVar[tuple[BaseException, RequestLink] | None] = ContextVar("failed", default=None)
 """What the handler of this context raised, and the link that knows the secrets."""
 
+# --- tracebacks
+
 _FORMATTER = logging.Formatter()
 _WHOLE_CHARS = 8192
 """The longest text that the redactor takes without a cut."""
@@ -105,6 +107,8 @@ def redact(error: BaseException, link: RequestLink) -> None:
     for name in (None, "lastword"):
         logging.getLogger(name).addFilter(_FILTER)
 
+
+# --- handlers
 
 PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal error"}
 """What answers a failure when the core is out of order: without the exception's text."""

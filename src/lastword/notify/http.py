@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from lastword.outbox.tables import OutboxItem
 
 
+# --- templates
+
 MAX_TEMPLATE_BYTES = 64 * 1024
 FIELDS = Notification.__struct_fields__
 _FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -127,6 +129,8 @@ def _place(text: str, at: int) -> str:
     return f"line {line}, column {at - text.rfind(chr(10), 0, at)}"
 
 
+# --- bodies
+
 TYPE = "lastword.notification"
 VERSION = 1
 
@@ -170,6 +174,8 @@ def _ntfy_action(action: NotificationAction) -> dict[str, Any]:
     button = {"action": "http", "label": action.label, "url": url, "method": "POST", "clear": True}
     return button | {"headers": {"Content-Type": "text/plain"}, "body": code}
 
+
+# --- the sender
 
 NTFY = "ntfy"
 FINISH_SECONDS = 2.0

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from lastword.record.run import Row, Run
 
 
+# --- the pace
+
 WITHIN_SECONDS = 60.0
 SESSIONS_AT_ONCE = 5
 """A process sends as many notifications in a minute as five sessions may."""
@@ -150,6 +152,9 @@ class NotificationPace:
         return max((first + WITHIN_SECONDS for first in full), default=now)
 
 
+# --- the senders
+
+
 class NotificationSender(Protocol):
     """Sends notifications somewhere."""
 
@@ -178,6 +183,8 @@ def started(settings: NotifySettings, folder: str) -> list[NotificationSender]:
     senders = [start(settings, folder) for start in SENDERS]
     return [each for each in senders if each is not None]
 
+
+# --- the notifier
 
 NOTED = frozenset(
     {

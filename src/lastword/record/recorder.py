@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lastword.record.sink import Sink
 
 
+# --- the bounds
+
 MAX_ENTRIES = 512
 """The most entries of one turn. Real turns have a dozen, and three for each tool call."""
 
@@ -177,6 +179,8 @@ class _Hour:
         )
         return [omitted]
 
+
+# --- the recorder
 
 WORTH_KEEPING = frozenset(
     {

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+# --- the tables
+
 APPLICATION_ID = 0x4C574F52
 """SQLite's mark of whose file this is: `LWOR`."""
 
@@ -140,6 +142,8 @@ def version_of(connection: sqlite3.Connection) -> int:
         )
     return int(version)
 
+
+# --- the file
 
 File: TypeAlias = tuple[int, int]
 """A file's identity, whatever its name: its device and its inode."""

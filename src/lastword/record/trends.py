@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
 
 
+# --- sessions behind gateways
+
+
 class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """The totals.
 
@@ -104,6 +107,8 @@ def gateway_period(recorded: Iterable[RecordedEntry]) -> GatewayPeriod | None:
     )
 
 
+# --- waits
+
 _BEGIN = {Kind.TOOL_STARTED: "tool", Kind.ASKED: "user"}
 _END = {
     Kind.TOOL_ENDED: "tool",
@@ -158,6 +163,8 @@ def waits_of(entries: Iterable[RecordedEntry]) -> WaitTotals:
                 seconds[who] += number_of(entry.facts.get(fact))
     return WaitTotals(**seconds)
 
+
+# --- a period
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -349,6 +356,8 @@ def _ordered(words: Iterable[str]) -> dict[str, int]:
 def _agent(run: RecordedRun | None) -> str:
     return (run.agent or run.program) if run else "unknown"
 
+
+# --- a period of a store
 
 _QUARTER_MS = 15 * 60 * 1000
 """In every time zone days begin on a quarter of an hour; computing the day of each turn is slow."""

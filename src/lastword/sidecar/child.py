@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lastword.platform.process import Agent, Exit, Guardian
 
 
+# --- the stop sequence
+
 CLOSED_GRACE_SECONDS = 2.0
 """From the client's end to SIGTERM: an agent that reads its end of input leaves by itself."""
 
@@ -161,6 +163,9 @@ class StopSequence:
         if self._group_left:
             agent.end_group(number)
         return True
+
+
+# --- the process
 
 
 class Child:

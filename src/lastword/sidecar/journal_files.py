@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from lastword.platform.process_tree import Writers
 
 
+# --- folders
+
 NEVER = -math.inf
 SESSION = "{session}"
 
@@ -185,6 +187,8 @@ def _matches(
             yield name, endings[fit]
 
 
+# --- files that grow
+
 MARKS = re.compile(rb"rror|ERR|WARN|warn|FATAL|CRIT")
 """No line of a log in an unknown format is read without one of them."""
 
@@ -317,6 +321,8 @@ def _may_be_read(status: os.stat_result) -> bool:
 def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
+
+# --- whose lines they are
 
 VALID_SECONDS = 2.0
 """How long it is valid who has a file open: a search reads the table of each process."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from lastword.platform.process_tree import Process
 
 
+# --- names of programs
+
 _SHELLS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "cmd", "powershell", "pwsh"}
 )
@@ -88,6 +90,8 @@ def is_server(words: Sequence[str]) -> bool:
 def _base(word: str) -> str:
     return os.path.basename(word.strip()).removeprefix("-")
 
+
+# --- the judgement of two looks
 
 REQUEST_BYTES = 4096
 """The least size of a request to a model, which has the agent's instructions and its tools."""
@@ -471,6 +475,8 @@ def _innermost(tool: Process, processes: tuple[Process, ...]) -> Process:
         children = [process for process in processes if process.parent == tool.pid]
     return tool
 
+
+# --- the looks
 
 LOOK_SECONDS = 2.0
 LOOK_SHARE = 500

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from lastword.inprocess.transports import Block
 
 
+# --- entry points
+
 Json: TypeAlias = dict[str, Any]
 
 
@@ -189,6 +191,8 @@ def _copied(message: Json) -> Json:
     return copied
 
 
+# --- the client
+
 PERMISSIONS = {"allow": ("allow_once", "allow_always"), "reject": ("reject_once", "reject_always")}
 """The kinds of options that answer a question so, the preferred one first."""
 
@@ -321,6 +325,8 @@ def without_waits() -> Iterator[None]:
     with waits.skipped():
         yield
 
+
+# --- sessions and turns
 
 Permission: TypeAlias = Literal["allow", "reject", "cancel"] | Callable[[Json], str | None]
 CancelAfter: TypeAlias = float | Callable[[Json], bool] | None

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from lastword.record.reader import Part, RecordedEntry, RecordedRun
 
 
+# --- strips
+
 TURN_MARKS = {OK: ".", FAILED: "x", CANCELLED: "-"}
 NO_END, RUNNING, SILENT, MORE = "?", "~", "s", "<"
 LEGEND = (
@@ -81,6 +83,8 @@ def retry_strip(waits_seconds: Sequence[float], columns: int, *, bars: bool) -> 
     strip = "".join(marks[sum(wait > step for step in _STEPS_SECONDS)] for wait in waits_seconds)
     return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]
 
+
+# --- lists and timelines
 
 SHOWN_ID_CHARS, MOST_ID_CHARS = 18, 36
 _WIDE_COLUMNS = 90
@@ -282,6 +286,9 @@ def _sides(run: RecordedRun, *, versions: bool = False) -> str:
 def agent_of(run: RecordedRun) -> str:
     """Return the name that a run's agent gives itself, or else its program."""
     return run.agent or run.program
+
+
+# --- failures and sessions in full
 
 
 def show_all_failures(record: sqlite3.Connection, options: argparse.Namespace, limit: int) -> None:

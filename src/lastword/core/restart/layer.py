@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
 
 
+# --- the paths of messages
+
 OPENS_ANEW = frozenset({acp.INITIALIZE, *acp.OPENS_SESSION, *acp.ENDS_SESSION})
 """Requests that a session of an earlier agent need not come back for."""
 
@@ -366,6 +368,9 @@ def handle_timeout(connection: Connection, state: RestartState) -> list[Effect]:
     if state.queue:
         effects += _start(connection, state)
     return effects
+
+
+# --- the layer
 
 
 class RestartLayer:

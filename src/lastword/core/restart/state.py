@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
 
+# --- the names of sessions
+
 MAX_NAME_CHARS = 64
 """What an id of ours has of the agent's own, for who reads a log of both."""
 
@@ -156,6 +158,8 @@ def _with_name(members: dict[str, Raw], names: Mapping[str, str]) -> bool:
 def _objects(values: Any) -> list[dict[str, Any]]:
     return [object_of(value) for value in values] if isinstance(values, list) else []
 
+
+# --- the state
 
 MAX_QUEUED = acp.MAX_WAITING
 MAX_QUEUED_BYTES = acp.MAX_WAITING_BYTES

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
 
+# --- the transport
+
+
 class GuardedTransport:
     """The SDK's transport, with the core between it and the client."""
 
@@ -203,6 +206,8 @@ def _is_on_stdout(transport: Any) -> bool:
     sender = getattr(transport, "_sender", transport)
     return stdio.is_stdout(getattr(sender, "_writer", None))
 
+
+# --- the guard
 
 AgentT = TypeVar("AgentT")
 

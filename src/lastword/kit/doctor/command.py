@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+# --- lastword's surroundings
+
 PREFIX = "LASTWORD_"
 NOTIFY = "LASTWORD_NOTIFY"
 """Whoever knows a topic of ntfy can read it."""
@@ -137,6 +139,8 @@ def _paths(environment: Mapping[str, str]) -> Observation:
     return ok("PATH", sentence, path=path)
 
 
+# --- the command on Windows
+
 WINDOWS_HEAD_BYTES = 4096
 WINDOWS_MACHINES = {0x14C: "x86", 0x8664: "amd64", 0xAA64: "arm64"}
 """Of a program's header (winnt.h, `IMAGE_FILE_MACHINE_*`)."""
@@ -202,6 +206,8 @@ def _windows_architecture(path: str, head: bytes) -> list[Observation]:
     sentence = f"{path} is built for {built_for}, and this machine is {own}."
     return [problem(STEP, sentence, f"Install the one for {own}", built_for=built_for)]
 
+
+# --- the command
 
 STEP = "command"
 HEAD_BYTES = 512

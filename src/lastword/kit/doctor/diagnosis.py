@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from lastword.kit.doctor.conversation import ConversationResult
 
 
+# --- clients
+
 TYPED: dict[str, Any] = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 
 
@@ -124,6 +126,8 @@ def _row(client: ClientKind, option: str, *, speaks_v2: bool) -> ClientRow:
     waits = "retry" if profile.retry else "notice" if has_notices else "thought"
     return ClientRow(client.name, about, rung, forced, waits)
 
+
+# --- the agent
 
 MAX_TAIL_CHARS = 600
 MAX_MODELS = 20
@@ -328,6 +332,8 @@ def _object(members: dict[str, Any], key: str) -> dict[str, Any]:
     value = members.get(key)
     return value if isinstance(value, dict) else {}
 
+
+# --- sources
 
 SOURCES = "sources"
 IN_TIME = "the user learns of a failed model call while the agent tries again"

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     WrongWith = Callable[[Payload, bool], str]
 
 
+# --- the extension
+
+
 @judges("advertisement")
 def advertisement(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -298,6 +301,8 @@ def as_read(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
     changed = sorted(name for name in given | got if given.get(name) != got.get(name))
     return f"read as something else: {', '.join(changed)}" if changed else ""
 
+
+# --- failing turns
 
 MISLEADING_CODES = {
     acp.RESOURCE_NOT_FOUND,
