@@ -3,7 +3,7 @@
 Owns which request restores a session, what is held back in the meantime, and the failure of a
 session that cannot return. A session keeps its id, or is reported lost; it is never mapped onto
 another. If an agent gives a new session the id of one that is not restored yet, the new one gets
-another id (`names`).
+another id (`Names`).
 """
 
 from __future__ import annotations
