@@ -33,6 +33,7 @@ PAGES = {
     "protocol/reading/README.md": "protocol/reading.md",
     "protocol/reconnect/README.md": "protocol/reconnect.md",
     "benchmarks/README.md": "project/benchmarks.md",
+    "tests/README.md": "project/testing.md",
     "tests/interop/README.md": "project/faults.md",
     "examples/gateway/README.md": "project/gateway-example.md",
     "examples/fleet/README.md": "project/fleet-example.md",
