@@ -74,7 +74,7 @@ agent, which the site shows on the agents' pages; [one page](agents.html), to so
 has the messages of each turn.
 
 {totals}
-A type is reported by `agent_retry` while the turn goes on, or by the error that ends it. Bare, ACP
+A type is reported by `agent_retry` during the turn, or by the error that ends it. Bare, ACP
 has one code that is a type: `-32000`, for a missing login.
 
 ## How soon the right type is reported, behind lastword
@@ -145,7 +145,7 @@ _COUNTED = (
     ("the right type at the end, or while it still retries", "ever"),
     ("an error without a type, or `unknown`", "untyped"),
     ("an error of another type", "wrong"),
-    ("a success with nothing that tells of it", "silent"),
+    ("a success that shows nothing of it", "silent"),
     ("a success whose text is the error", "prose"),
     ("no answer yet", "unanswered"),
 )
