@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from lastword.core.classify import Verdict, gather, messages, tokens, transport
+from lastword.core.classify import Verdict, gather, messages, rules, tokens
 from lastword.core.classify.decide import decide
 from lastword.core.redact.redactor import redact_text
 
@@ -204,13 +204,13 @@ def _without(rows: set[str]) -> Iterator[None]:
     phrases.append(tokens.PARTS)
     words: list[dict[Any, frozenset[str]]] = [tokens.STRONG, tokens.WEAK]
     kept: list[tuple[dict[Any, Any], dict[Any, Any]]] = [(t, dict(t)) for t in (*phrases, *words)]
-    quota, transports = messages.QUOTA, transport.ROWS
+    quota, transports = messages.QUOTA, rules.ROWS
     for table in phrases:
         table.update({k: tuple(p for p in v if p not in rows) for k, v in table.items()})
     for names in words:
         names.update({k: v - rows for k, v in names.items()})
     messages.QUOTA = tuple(part for part in quota if part not in rows)
-    transport.ROWS = tuple(
+    rules.ROWS = tuple(
         msgspec.structs.replace(
             row,
             names=row.names - rows,
@@ -222,7 +222,7 @@ def _without(rows: set[str]) -> Iterator[None]:
     try:
         yield
     finally:
-        messages.QUOTA, transport.ROWS = quota, transports
+        messages.QUOTA, rules.ROWS = quota, transports
         for live, saved in kept:
             live.update(saved)
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import median
 
 from lastword.core.link.evidence import SilentTurn
-from lastword.sidecar.attributions import Attributions
 from lastword.sidecar.event_stream import EventLines
+from lastword.sidecar.journal_files import Attributions
 from lastword.sidecar.journals import Journals
 
 PROJECTS = 200

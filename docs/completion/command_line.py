@@ -27,7 +27,7 @@ from lastword.cli.setup.command import parser as setup
 from lastword.cli.stats import parser as stats
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.check.checks import CHECKS
-from lastword.kit.doctor.clients import CLIENTS
+from lastword.kit.doctor.diagnosis import CLIENTS
 from lastword.quirks.setup import AGENTS, EDITORS
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         classify,
     )
     from lastword.inprocess.retry import Retry, retry
-    from lastword.inprocess.retry import retrying as retrying
     from lastword.inprocess.sdk import guard, run_agent
     from lastword.inprocess.serve.server import serve
     from lastword.inprocess.turn import CurrentTurn, current_turn
@@ -33,7 +32,6 @@ else:
         "current_turn": "lastword.inprocess.turn",
         "guard": "lastword.inprocess.sdk",
         "retry": "lastword.inprocess.retry",
-        "retrying": "lastword.inprocess.retry",  # the name of `retry` before 0.2
         "run_agent": "lastword.inprocess.sdk",
         "serve": "lastword.inprocess.serve.server",
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lastword.client import read_error, view
+from lastword.client import describe, read_error
 from lastword.core.failure.taxonomy import Action, ErrorType, RetrySafety
 from tests.kit.places import PROTOCOL
 from tests.kit.reading_vectors import FOLDER, document, expect_error, expect_view
@@ -35,7 +35,7 @@ def test_a_failure_is_shown_as_the_vector_has_it(vector: dict[str, Any]) -> None
     assert error is not None
     assert error.payload() == vector["error"], "it is given as read"
     moments = (vector["now_ms"] / 1000, vector["received_ms"] / 1000)
-    seen = view(error, now=moments[0], received=moments[1])
+    seen = describe(error, now=moments[0], received=moments[1])
     shown = {name: getattr(seen, name) for name in vector["view"]}
     expect_view(vector, json.loads(json.dumps(shown)))
 

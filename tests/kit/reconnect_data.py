@@ -48,7 +48,7 @@ def event_of(told: dict[str, Any]) -> reconnect.Event:
     return Signal(told["event"])
 
 
-def action_json(action: reconnect.Action) -> dict[str, Any]:
+def action_json(action: reconnect.ReconnectAction) -> dict[str, Any]:
     return {"action": _ACTIONS[type(action)], **asdict(action)}
 
 

@@ -26,9 +26,14 @@ with atheris.instrument_imports(include=["lastword"]):
     )
     from lastword.cli.page import text_width
     from lastword.core.classify import FAILED_RULE, classify, classify_rpc_error, classify_text
-    from lastword.core.redact.forms import forms_of
     from lastword.core.redact.printable import one_line, printable, printable_json
-    from lastword.core.redact.redactor import MAX_TEXT_CHARS, Redactor, redact_json, redact_text
+    from lastword.core.redact.redactor import (
+        MAX_TEXT_CHARS,
+        Redactor,
+        forms_of,
+        redact_json,
+        redact_text,
+    )
 
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN  # after the instrumented imports
 

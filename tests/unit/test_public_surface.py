@@ -28,11 +28,7 @@ MODULES = (
     "lastword.testing",
 )
 
-GUIDE = [
-    page
-    for page in PAGES
-    if page.parent.name not in {"design", "reference"} and page.name != "late-imports.md"
-]
+GUIDE = [page for page in PAGES if page.parent.name not in {"design", "reference"}]
 """What users read, but for the pages that are about the inside."""
 BEHIND = {"lastword.inprocess.serve.client.Client"}
 """What a public function hands over, and what is no public name itself."""
@@ -51,14 +47,6 @@ SURFACE = {
         TurnResult capture_timeline open_session take_turn without_waits""",
 }
 """The public names that a user writes, but for the exceptions and the reconnect policy."""
-
-EARLIER = {
-    "lastword": {"retrying": "retry"},
-    "lastword.client": {"view": "describe"},
-    "lastword.client.reconnect": {"Action": "ReconnectAction"},
-    "lastword.testing": {"SeenTool": "ToolCall", "TakenTurn": "TurnResult", "Turn": "CapturedTurn"},
-}
-"""Names of earlier versions, which still work and are listed nowhere."""
 
 NAMES = [
     (module.__name__, name)
@@ -92,15 +80,6 @@ def test_functions_are_verbs_in_snake_case_and_classes_nouns_in_camel_case(modul
         is_function = inspect.isfunction(getattr(home, name))
         assert re.fullmatch(r"[a-z_]+" if is_function else r"([A-Z][a-z]+)+", name), name
     assert {*home.__all__} <= {*dir(home)}
-
-
-@pytest.mark.parametrize("module", EARLIER)
-def test_earlier_names_still_work_and_are_listed_nowhere(module: str) -> None:
-    home = importlib.import_module(module)
-    for earlier, name in EARLIER[module].items():
-        assert getattr(home, earlier) is getattr(home, name)
-        assert earlier not in home.__all__
-        assert name in home.__all__
 
 
 def test_every_public_module_has_its_page_in_the_reference() -> None:
@@ -140,6 +119,16 @@ def test_help_and_signature_of_a_public_name_work(module: str, name: str) -> Non
     if inspect.isfunction(public):
         assert inspect.signature(public, eval_str=True) is not None
     assert typing.get_type_hints(public) is not None
+
+
+@every(("module", "name"), NAMES)
+def test_every_method_of_a_public_class_says_what_it_does(module: str, name: str) -> None:
+    public = getattr(importlib.import_module(module), name)
+    for base in inspect.getmro(public) if inspect.isclass(public) else ():
+        for member, value in vars(base).items() if base.__module__.startswith("lastword") else ():
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if inspect.isfunction(function) and not member.startswith("_"):
+                assert function.__doc__, f"{base.__name__}.{member}"
 
 
 def test_the_options_signature_has_every_option() -> None:

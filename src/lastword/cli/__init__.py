@@ -9,6 +9,8 @@ import os
 import sys
 
 from lastword._version import __version__
+from lastword.cli.config.discovery import ConfigError
+from lastword.cli.config.user_file import use
 
 INTERRUPTED_STATUS = 130
 """After Ctrl-C, as in a shell."""
@@ -75,10 +77,6 @@ _READ_FILE = ("explain", "export", "log", "outbox", "stats")
 
 def _has_used_file(command: str) -> bool:
     """Apply the user's configuration file; print what is wrong with it."""
-    # Not needed by `run`, which reads its files itself.
-    from lastword.cli.config.discovery import ConfigError  # noqa: PLC0415
-    from lastword.cli.config.user_file import use  # noqa: PLC0415
-
     try:
         use((), rows=command == "explain")
     except ConfigError as error:
@@ -131,8 +129,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
         )
         return 2
     if command in MODULES:
-        # Not needed by `run`.
-        from importlib import import_module  # noqa: PLC0415
+        from importlib import import_module  # noqa: PLC0415 - not needed by `run`
 
         status: int = import_module(f"lastword.cli.{MODULES[command]}").main(rest)
         return status

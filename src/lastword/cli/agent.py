@@ -15,10 +15,10 @@ import msgspec
 from lastword.cli import envelope
 from lastword.cli.config.discovery import OFF_VARIABLE, VARIABLE
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.run.options import UsageError, parse
+from lastword.cli.words import refuse
 from lastword.core.failure.ladder import AUTO, Rung
-from lastword.core.failure.option_values import RUNG_ALIASES
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.kit.agent import rungs as ladder
@@ -50,7 +50,6 @@ FOOT = (
 
 
 def scenarios(chosen: argparse.Namespace) -> str:
-    """Return the list of scenarios."""
     if chosen.json:
         entries = [
             {"group": group, **scenario.listed()}
@@ -190,42 +189,34 @@ def main(arguments: Sequence[str]) -> int:
     return _behind_lastword(command, played)
 
 
+_ARGUMENTS = """\
+scenario SCENARIO  the scenario: a name from --list, or a scenario file
+--file FILE  a scenario file with any name, instead of SCENARIO (default: none)
+--fallback
+    how failures reach the client ({rungs}; default: {auto}, which depends on what the client says
+    it supports)
+--bare  run without lastword, to see what a client gets then
+"""
+_LISTING = """\
+--list  list the scenarios, and what a client does with each
+--rungs  show the messages of one failure on each rung
+--script  print the scenario as a scenario file, to edit
+--json  with --list or --rungs: print JSON
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("agent", usage="[options] SCENARIO", about=DESCRIPTION, ends=EPILOG)
-    add = made.add_argument
-    add(
-        "scenario",
-        metavar="SCENARIO",
-        nargs="?",
-        help="the scenario: a name from --list, or a scenario file",
-    )
-    add(
-        "--file",
-        metavar="FILE",
-        help="a scenario file with any name, instead of SCENARIO (default: none)",
-    )
     rungs = (AUTO, *(rung.value for rung in Rung))
-    add(
-        "--fallback",
-        type=lambda rung: RUNG_ALIASES.get(rung, rung),
-        choices=rungs,
-        help=f"how failures reach the client ({', '.join(rungs)}; default: {AUTO}, which depends "
-        "on what the client says it supports)",
-    )
-    add("--bare", action="store_true", help="run without lastword, to see what a client gets then")
-    add("--lives", help=argparse.SUPPRESS)
-    show = made.add_argument_group("listing").add_argument
-    show("--list", action="store_true", help="list the scenarios, and what a client does with each")
-    show("--rungs", action="store_true", help="show the messages of one failure on each rung")
-    show("--script", action="store_true", help="print the scenario as a scenario file, to edit")
-    show("--json", action="store_true", help="with --list or --rungs: print JSON")
+    table = _ARGUMENTS.format(rungs=", ".join(rungs), auto=AUTO)
+    add_arguments(made, table, scenario={"nargs": "?"}, fallback={"choices": rungs})
+    made.add_argument("--lives", help=argparse.SUPPRESS)
+    add_arguments(made.add_argument_group("listing"), _LISTING)
     return made
 
 
 def _refused(problem: str, see: str = "--list") -> int:
-    sys.stderr.write(f"lastword agent: {problem}; see `lastword agent {see}`\n")
-    return 2
+    return refuse("agent", f"{problem}; see `lastword agent {see}`")
 
 
 def _script(chosen: argparse.Namespace) -> Script:

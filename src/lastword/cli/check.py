@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from lastword.cli import envelope
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser, positive_seconds
+from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
 from lastword.cli.progress import Progress
+from lastword.cli.words import refuse
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict, Finding
 from lastword.kit.check.documents import COUNTING, outlived, reason_for
@@ -137,7 +138,6 @@ def show_summary(
 
 
 def show_list(page: Page, checks: Sequence[Check]) -> None:
-    """List all checks."""
     names = max(len(check.name) for check in checks) + 2
     wide = names + _ID_COLUMNS + MIN_COLUMNS <= page.columns
     for check in checks:
@@ -186,7 +186,6 @@ INTERRUPTED_STATUS = 130
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check an agent."""
     options, agent = parser().parse_in_front(arguments)
     try:
         checks = chosen((options.only or "").split(","))
@@ -195,8 +194,7 @@ def main(arguments: Sequence[str]) -> int:
         settings = _settings(options, agent)
         reasons = documents.load_baseline(options.baseline) if options.baseline else {}
     except (HookError, UnknownCheckError, documents.BaselineError) as error:
-        sys.stderr.write(f"lastword check: {error}\n")
-        return 2
+        return refuse("check", error)
     # The agents run in their own sessions, so neither signal reaches them, not even when the
     # terminal is closed.
     there = signal.Signals.__members__  # which of them differs
@@ -214,70 +212,66 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+_MODEL = f"""\
+--preset PRESET
+    configure a known agent to use lastword's model: {", ".join(PRESETS)} (default: none)
+--provider-env NAME[=TEMPLATE]
+    set a variable that points the agent to lastword's model; can be repeated (default: none)
+--scenario-prompts TEXT
+    the prompt that makes the agent itself play the failure {{name}} (default: none)
+--prompt TEXT  the text of all other prompts (default: %(default)s)
+--keep-home  run the agent in your home folder, with your login, instead of an empty one
+"""
+_CHECKED = """\
+--protocol  the version of ACP to speak (1, 2; default: %(default)s)
+--only CHECKS
+    run only these checks, by requirement or name, separated by commas (default: all)
+--timeout TIME
+    how long an answer that needs no model, or a healthy turn, may take (default: %(default)g s)
+--turn-limit TIME
+    how long a failing turn may take to end; raise it for an agent that keeps retrying (default:
+    %(default)g s)
+"""
+_OUTPUT = """\
+--list  list the checks without running them
+--json  print everything as JSON
+--junit FILE  also write the results as JUnit XML (default: none)
+--sarif FILE  also write what failed as SARIF, for a code host's alerts (default: none)
+--badge FILE  also write a badge as SVG (default: none)
+--baseline FILE
+    what is known to fail, each with a reason, and does not count (default: none)
+--fail-on WORD  what makes the exit status 1 (fail, warn, never; default: %(default)s)
+--keep DIR  also write every message to this folder, with secrets removed (default: none)
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "check", usage="[options] -- CMD [ARGUMENT...]", about=DESCRIPTION, ends=EPILOG
     )
-    _add_model(made.add_argument_group("the agent's model"))
-    _add_checks(made.add_argument_group("what is checked"))
-    _add_output(made.add_argument_group("output"))
+    add_arguments(
+        made.add_argument_group("the agent's model"),
+        _MODEL,
+        preset={"default": "", "choices": tuple(PRESETS)},
+        provider_env={"action": "append", "default": []},
+        scenario_prompts={"default": ""},
+        prompt={"default": PROMPT},
+    )
+    usual = WaitLimits()
+    add_arguments(
+        made.add_argument_group("what is checked"),
+        _CHECKED,
+        protocol={"type": int, "choices": (1, 2), "default": 1},
+        timeout={"type": positive_seconds, "default": usual.answer_seconds},
+        turn_limit={"type": positive_seconds, "default": usual.turn_seconds},
+    )
+    add_arguments(
+        made.add_argument_group("output"),
+        _OUTPUT,
+        **{name: {"type": Path} for name in ("junit", "sarif", "badge", "baseline", "keep")},
+        fail_on={"choices": ("fail", "warn", "never"), "default": "fail"},
+    )
     return made
-
-
-def _add_model(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
-    add("--preset", default="", choices=tuple(PRESETS), metavar="PRESET",
-        help=f"configure a known agent to use lastword's model: {', '.join(PRESETS)} (default: "
-        "none)")  # fmt: skip
-    add("--provider-env", action="append", default=[], metavar="NAME[=TEMPLATE]",
-        help="set a variable that points the agent to lastword's model; can be repeated (default: "
-        "none)")  # fmt: skip
-    add("--scenario-prompts", default="", metavar="TEXT",
-        help="the prompt that makes the agent itself play the failure {name} (default: "
-        "none)")  # fmt: skip
-    add("--prompt", default=PROMPT, metavar="TEXT",
-        help="the text of all other prompts (default: %(default)s)")  # fmt: skip
-    add("--keep-home", action="store_true",
-        help="run the agent in your home folder, with your login, instead of an empty "
-        "one")  # fmt: skip
-
-
-def _add_checks(group: argparse._ArgumentGroup) -> None:
-    add, usual = group.add_argument, WaitLimits()
-    add("--protocol", type=int, choices=(1, 2), default=1,
-        help="the version of ACP to speak (1, 2; default: %(default)s)")  # fmt: skip
-    add("--only", metavar="CHECKS",
-        help="run only these checks, by requirement or name, separated by commas (default: "
-        "all)")  # fmt: skip
-    add("--timeout", type=positive_seconds, default=usual.answer_seconds, metavar="TIME",
-        help="how long an answer that needs no model, or a healthy turn, may take (default: "
-        "%(default)g s)")  # fmt: skip
-    add("--turn-limit", type=positive_seconds, default=usual.turn_seconds, metavar="TIME",
-        help="how long a failing turn may take to end; raise it for an agent that keeps "
-        "retrying (default: %(default)g s)")  # fmt: skip
-
-
-def _add_output(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
-    add("--list", action="store_true", help="list the checks without running them")
-    add("--json", action="store_true", help="print everything as JSON")
-    add("--junit", type=Path, metavar="FILE",
-        help="also write the results as JUnit XML (default: none)")  # fmt: skip
-    add("--sarif", type=Path, metavar="FILE",
-        help="also write what failed as SARIF, for a code host's alerts (default: "
-        "none)")  # fmt: skip
-    add("--badge", type=Path, metavar="FILE",
-        help="also write a badge as SVG (default: none)")  # fmt: skip
-    add("--baseline", type=Path, metavar="FILE",
-        help="what is known to fail, each with a reason, and does not count (default: "
-        "none)")  # fmt: skip
-    add("--fail-on", choices=("fail", "warn", "never"), default="fail", metavar="WORD",
-        help="what makes the exit status 1 (fail, warn, never; default: "
-        "%(default)s)")  # fmt: skip
-    add("--keep", type=Path, metavar="DIR",
-        help="also write every message to this folder, with secrets removed (default: "
-        "none)")  # fmt: skip
 
 
 def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:

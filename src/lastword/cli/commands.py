@@ -60,7 +60,6 @@ _AGENTS = {row.command[0] for row in COMMANDS if row.command[0] != "agent"}
 
 
 def names() -> list[str]:
-    """Return the commands."""
     return [name for group in GROUPS.values() for name in group]
 
 
@@ -89,7 +88,6 @@ def help_parser() -> CommandParser:
 
 
 def unknown(command: str, rest: list[str]) -> str:
-    """Return the sentence for an unknown command."""
     listing = "lastword --help"
     if command.startswith("-") and command != "--":
         return no_such("option", command, ("--help", "--version"), listing)

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
 from lastword.cli.connect_parser import TOKEN_VARIABLE, parser
+from lastword.cli.words import refuse
 from lastword.errors import missing_extra
+from lastword.gateway.connecting import elsewhere, ssh
+from lastword.gateway.connecting.status_line import StatusLine
 
 if TYPE_CHECKING:
     import argparse
@@ -62,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = _read(arguments)
     except ConfigError as error:
-        return _complain(str(error))
+        return refuse("", error)
     try:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415
@@ -70,16 +73,15 @@ def main(arguments: Sequence[str]) -> int:
         problem = missing_extra("lastword connect", "gateway", error)
         if problem is error:
             raise
-        return _complain(str(problem))
+        return refuse("", problem)
     from lastword.gateway.connecting.core import Connector  # noqa: PLC0415
-    from lastword.gateway.connecting.status_line import StatusLine  # noqa: PLC0415
 
     try:
         elsewhere = _elsewhere(options)
         url = dial.address(options.url, insecure=options.insecure)
         tokens = dial.token_source(options.token, options.token_file, os.environ)
     except dial.AddressError as error:
-        return _complain(str(error))
+        return refuse("", error)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(AT_A_TERMINAL.format(url=options.url))
     connector = Connector(session=options.session)
@@ -96,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
     """Return the other machine that the agent works on, or `None` if it works on this one."""
-    from lastword.gateway.connecting import dial, elsewhere, ssh  # noqa: PLC0415
+    from lastword.gateway.connecting import dial  # noqa: PLC0415
 
     if options.ssh and sys.platform == "win32":
         raise dial.AddressError(ssh.ON_WINDOWS)
@@ -110,8 +112,3 @@ def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
             f"--folder cannot be {options.folder!r}: it takes {elsewhere.FOLDER_EXPECTS}"
         )
     return elsewhere.Elsewhere(options.ssh, folders)
-
-
-def _complain(reason: str) -> int:
-    sys.stderr.write(f"lastword: {reason}\n")
-    return 2

@@ -80,7 +80,6 @@ OPTIONS = (
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("connect", usage="[options] URL", about=ABOUT, ends=ENDS)
     url, *options = OPTIONS
     made.add_argument("url", nargs="?", metavar=url.metavar, help=url.help)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli.page import Page, terminal_columns
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.progress import Progress
-from lastword.client.display import view
+from lastword.client.display import describe
 from lastword.core.failure.phrases import short_duration
 from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety
 from lastword.kit.demo.client import PATIENCE_SECONDS, DemoTurn, run_turn, shown_by_zed
@@ -64,7 +64,7 @@ def left_with(turn: DemoTurn, patience_seconds: float) -> list[str]:
 
 def facts(error: AgentError) -> list[tuple[str, str]]:
     """Return what a typed client can show beside the sentence, as labels and values."""
-    shown = view(error, now=0.0)
+    shown = describe(error, now=0.0)
     retry = "yes" if shown.can_retry else "no"
     if shown.wait_seconds is not None:
         retry += f", after {short_duration(shown.wait_seconds)}"
@@ -171,7 +171,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "demo",
         usage="[options]",
@@ -181,9 +180,7 @@ def parser() -> CommandParser:
         "exit status: 0 if lastword ended every turn with an error, 1 if it did not, "
         "130 after Ctrl-C.",
     )
-    made.add_argument(
-        "--frames", action="store_true", help="also show every received message as JSON"
-    )
+    add_arguments(made, "--frames  also show every received message as JSON")
     return made
 
 

@@ -13,28 +13,18 @@ from lastword.cli.config.discovery import ConfigError, find
 from lastword.cli.config.rows import NO_ROWS
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser, positive_seconds
+from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import programs
-from lastword.cli.words import nearest, shown
+from lastword.cli.words import nearest, refuse, shown
 from lastword.core.failure.ladder import Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.gateway.settings.gateway import URL_VARIABLE
 from lastword.kit.agent.rungs import EXAMPLE
-from lastword.kit.doctor import (
-    Health,
-    Observation,
-    clients,
-    command,
-    diagnosis,
-    note,
-    ok,
-    problem,
-    surroundings,
-)
+from lastword.kit.doctor import Health, Observation, command, diagnosis, note, ok, problem
 from lastword.kit.doctor.conversation import converse
 from lastword.notify.http import target_of
 from lastword.notify.settings import settings_of
@@ -85,15 +75,13 @@ class Report(msgspec.Struct, frozen=True):
 
     command: list[str]
     findings: list[Observation]
-    rows: list[clients.ClientRow]
+    rows: list[diagnosis.ClientRow]
 
     @property
     def is_well(self) -> bool:
-        """Return whether no problem was found."""
         return all(finding.verdict is not Health.PROBLEM for finding in self.findings)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
         return {
             "command": [redact_text(word) for word in self.command],
             "ok": self.is_well,
@@ -106,14 +94,15 @@ def main(arguments: Sequence[str]) -> int:
     """Examine an agent's command."""
     chosen, agent = parser().parse_in_front(arguments)
     if not agent or not agent[0]:
-        return _refused(
-            "the agent's command is missing; for example: lastword doctor -- opencode acp"
+        return refuse(
+            "doctor", "the agent's command is missing; for example: lastword doctor -- opencode acp"
         )
-    unknown = chosen.client and chosen.client.lower() not in clients.CLIENTS
-    if unknown and (meant := nearest(chosen.client, clients.CLIENTS)):
-        return _refused(
+    unknown = chosen.client and chosen.client.lower() not in diagnosis.CLIENTS
+    if unknown and (meant := nearest(chosen.client, diagnosis.CLIENTS)):
+        return refuse(
+            "doctor",
             f"no client is known as {shown(chosen.client)}. Did you mean {meant}? `lastword doctor "
-            "--help` lists them all"
+            "--help` lists them all",
         )
     try:
         text = "Looking at the command and the environment"
@@ -129,38 +118,29 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if report.is_well else 1
 
 
+_OPTIONS = f"""\
+--client CLIENT
+    show how failures reach this client only: {", ".join(diagnosis.CLIENTS)}, or any other client's
+    name (default: every known client)
+--timeout TIME
+    how long the agent may take for each answer; raise it for a slow start (default: %(default)g s)
+--json  print the findings as JSON
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "doctor", usage="[options] -- CMD [ARGUMENT...]", about=DESCRIPTION, ends=EPILOG
     )
-    made.add_argument(
-        "--client",
-        metavar="CLIENT",
-        help=f"show how failures reach this client only: {', '.join(clients.CLIENTS)}, or any "
-        "other client's name (default: every known client)",
-    )
-    made.add_argument(
-        "--timeout",
-        metavar="TIME",
-        type=positive_seconds,
-        default=TIMEOUT_SECONDS,
-        help="how long the agent may take for each answer; raise it for a slow start "
-        "(default: %(default)g s)",
-    )
-    made.add_argument("--json", action="store_true", help="print the findings as JSON")
+    more = {"type": positive_seconds, "default": TIMEOUT_SECONDS}
+    add_arguments(made, _OPTIONS, timeout=more)
     return made
-
-
-def _refused(problem: str) -> int:
-    sys.stderr.write(f"lastword doctor: {problem}\n")
-    return 2
 
 
 def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
     own = (*paths.VARIABLES, FROM_FILE_VARIABLE, URL_VARIABLE)
     variables = [*(option.variable for option in OPTIONS), *own]
-    findings = surroundings.examine(os.environ, _complaint, variables)
+    findings = command.examine_surroundings(os.environ, _complaint, variables)
     about, own_journals = _configuration()
     findings += about
     about, values = _options()
@@ -193,7 +173,7 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     findings += _sources(AgentStart(agent, values["evidence"]), rows_of_journals, runtimes)
     if values["spend_limit"]:
         findings.append(diagnosis.costs(values["spend_limit"]))
-    rows = clients.table(chosen.client, option=values["fallback"], speaks_v2=speaks_v2)
+    rows = diagnosis.table(chosen.client, option=values["fallback"], speaks_v2=speaks_v2)
     findings.append(diagnosis.overnight(result, agent))
     if chosen.client:
         findings += [diagnosis.shown_by(row) for row in rows]

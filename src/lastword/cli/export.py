@@ -28,7 +28,7 @@ import msgspec
 
 from lastword.cli import envelope
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.progress import Progress
 from lastword.cli.record_access import (
     UnusableError,
@@ -47,10 +47,9 @@ from lastword.core.timeline.summary import fault_of
 from lastword.errors import StoreError
 from lastword.record import reader
 from lastword.record.present.bundle import Bundle, encoded
-from lastword.record.present.documents import page_event
+from lastword.record.present.documents import page_event, sentences_of
 from lastword.record.present.moments import moment
 from lastword.record.present.scrub import by_rule, removal_words, scrubber_here
-from lastword.record.present.stories import sentences_of
 from lastword.record.present.words import words
 from lastword.record.reader import in_time
 from lastword.web.files import record_files, record_script
@@ -285,24 +284,20 @@ def main(arguments: Sequence[str]) -> int:
     return answer("export", path, lambda: _run(options, path))
 
 
+_OPTIONS = """\
+-o, --output FILE
+    write to this file or folder; - prints the summary only (default: a name from the session and
+    the date, in this folder)
+--html  write one web page instead of a zip file
+--force  overwrite an existing file
+--json  print the file's path and manifest as JSON
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("export", usage="[options] SESSION | --last", about=_ABOUT, ends=_EPILOG)
     add_session(made)
-    made.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write to this file or folder; - prints the summary only (default: a name from the "
-        "session and the date, in this folder)",
-    )
-    made.add_argument(
-        "--html", action="store_true", help="write one web page instead of a zip file"
-    )
-    made.add_argument("--force", action="store_true", help="overwrite an existing file")
-    made.add_argument(
-        "--json", action="store_true", help="print the file's path and manifest as JSON"
-    )
+    add_arguments(made, _OPTIONS)
     add_record_option(made)
     return made
 

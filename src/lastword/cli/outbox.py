@@ -16,8 +16,9 @@ import msgspec
 
 from lastword.cli import envelope
 from lastword.cli.page import Page, day_and_time
-from lastword.cli.parser import CommandParser, add_option
+from lastword.cli.parser import CommandParser, add_arguments, add_option
 from lastword.cli.record_access import add_record_option, path_of
+from lastword.cli.words import refuse
 from lastword.core.failure.phrases import counted, duration
 from lastword.core.link.option_table import BY_KEY
 from lastword.errors import StoreError
@@ -100,37 +101,27 @@ def main(arguments: Sequence[str]) -> int:
             return 0
         return _show(outbox, _key(options), as_json=options.json)
     except (NotifyError, TargetError) as error:
-        sys.stderr.write(f"lastword outbox: {error}\n")
-        return 2
+        return refuse("outbox", error)
     except StoreError as error:
-        sys.stderr.write(f"lastword outbox: {error}\n")
-        return 1
+        return refuse("outbox", error, status=1)
     except KeyboardInterrupt:
         return 130
 
 
+_ACTIONS = f"""\
+--send  send waiting reports now, for up to {SEND_SECONDS:g} s
+--test  send one test report, to check the address
+--redirect OLD
+    send reports that wait for another address to --report-to instead: OLD is that address as
+    `lastword outbox` shows it, or `{ALL}` (default: none)
+--clear-dead  delete the reports that were permanently refused
+--json  print the outbox as JSON
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("outbox", usage="[options]", about=_ABOUT, ends=_ENDS)
-    does = made.add_mutually_exclusive_group()
-    does.add_argument(
-        "--send",
-        action="store_true",
-        help=f"send waiting reports now, for up to {SEND_SECONDS:g} s",
-    )
-    does.add_argument(
-        "--test", action="store_true", help="send one test report, to check the address"
-    )
-    does.add_argument(
-        "--redirect",
-        metavar="OLD",
-        help="send reports that wait for another address to --report-to instead: OLD is that "
-        f"address as `lastword outbox` shows it, or `{ALL}` (default: none)",
-    )
-    does.add_argument(
-        "--clear-dead", action="store_true", help="delete the reports that were permanently refused"
-    )
-    does.add_argument("--json", action="store_true", help="print the outbox as JSON")
+    add_arguments(made.add_mutually_exclusive_group(), _ACTIONS)
     where = made.add_argument_group("where reports go, as for `lastword run`")
     for key, about in _REPORTS.items():
         option = BY_KEY[key]
@@ -183,8 +174,7 @@ def _test(
     if fate is Fate.DELIVERED:
         sys.stdout.write(f"a test {what} was accepted by {place}\n")
         return 0
-    sys.stderr.write(f"lastword outbox: {place} did not accept the {what}: {reason}\n")
-    return 1
+    return refuse("outbox", f"{place} did not accept the {what}: {reason}", status=1)
 
 
 def _test_report(target: ReportTarget) -> int:

@@ -64,7 +64,6 @@ def head(text: str, columns: int) -> str:
 
 
 def fits(text: str, columns: int) -> bool:
-    """Return whether the text fits in this many columns."""
     return len(head(text, columns)) == len(text)
 
 
@@ -178,11 +177,7 @@ def is_light() -> bool:
 
 
 class Page:
-    """Lines of limited width, in colours if the terminal has them.
-
-    Attributes:
-        columns: The width.
-    """
+    """Lines of limited width, in colours if the terminal has them."""
 
     def __init__(
         self,
@@ -335,7 +330,6 @@ class PrintableStream:
         self.beginning: str = ""
 
     def write(self, text: str) -> int:
-        """Write a text."""
         if len(self.beginning) < MAX_BEGINNING_CHARS:
             self.beginning += text[:MAX_BEGINNING_CHARS]
         # Every second part is text between colours.
@@ -345,7 +339,6 @@ class PrintableStream:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write texts."""
         for line in lines:
             self.write(line)
 

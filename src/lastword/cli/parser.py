@@ -98,6 +98,33 @@ def add_option(to: argparse._ActionsContainer, option: Option, about: str, **mor
     to.add_argument(flag, help=about, **more)
 
 
+_ARGUMENT = re.compile(
+    r"(?P<names>-[\w-]+(?:, --[\w-]+)?|[a-z]+)(?: (?P<metavar>\S.*?))?(?: {2,}|\n)"
+)
+
+
+def add_arguments(to: argparse._ActionsContainer, table: str, **more: Mapping[str, Any]) -> None:
+    """Add the arguments of a table to a parser, or to a group of one.
+
+    Args:
+        to: The parser or group.
+        table: A row for each: the argument, the metavar of its value, and its help, behind two
+            spaces or in lines that are indented. Without a metavar and choices it is a flag.
+        more: What else argparse needs to know of an argument, by its name in code.
+    """
+    for row in re.split(r"\n(?=\S)", table.strip()):
+        head = _ARGUMENT.match(row)
+        assert head is not None, row  # noqa: S101 - tables are ours
+        names = head["names"].split(", ")
+        own = dict(more.get(names[-1].lstrip("-").replace("-", "_"), {}))
+        own["help"] = " ".join(row[head.end() :].split())
+        if head["metavar"]:
+            own["metavar"] = head["metavar"]
+        elif "choices" not in own:
+            own.setdefault("action", "store_true")
+        to.add_argument(*names, **own)
+
+
 MIN_COLUMNS, MAX_COLUMNS = 40, 80
 _HELP_COLUMN = 26
 _NUMBER = re.compile(r"-\d+(\.\d*)?")

@@ -91,7 +91,6 @@ class Progress:
         self._erase()
 
     def say(self, text: str) -> None:
-        """Replace the text."""
         with self._lock:
             self._text = text
             self._step_began = time.monotonic()

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.cli.parser import add_arguments
+from lastword.cli.words import refuse
 from lastword.core.failure.option_values import seconds_of
 from lastword.core.failure.phrases import moment_of
 from lastword.core.redact.printable import one_line
@@ -46,27 +48,14 @@ class UnusableError(Exception):
 
 def add_record_option(parser: argparse.ArgumentParser, command: str = "run") -> None:
     """Add the option for the folder of the record, as another command has it."""
-    parser.add_argument(
-        "--record",
-        metavar="DIR",
-        help=f"the record's folder, if `lastword {command} --record DIR` was given one "
+    add_arguments(
+        parser,
+        f"--record DIR  the record's folder, if `lastword {command} --record DIR` was given one "
         "(default: ~/.local/state/lastword)",
     )
 
 
-def add_since_option(parser: argparse._ActionsContainer) -> None:
-    """Add the option that says when to begin."""
-    parser.add_argument(
-        "--since",
-        metavar="WHEN",
-        type=moment,
-        help="show only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30 "
-        "(default: no limit)",
-    )
-
-
 def path_of(options: argparse.Namespace) -> str:
-    """Return the path of the store."""
     folder = options.record or os.environ.get("LASTWORD_RECORD") or state_folder(os.environ)
     return store_path(named_folder(folder))
 
@@ -122,11 +111,9 @@ def answer(command: str, path: str, work: Callable[[], int]) -> int:
     try:
         return work()
     except UnusableError as error:
-        sys.stderr.write(f"lastword {command}: {error}\n")
-        return 2
+        return refuse(command, error)
     except StoreError as error:
-        sys.stderr.write(f"lastword {command}: {error}\n")
-        return 1
+        return refuse(command, error, status=1)
     except KeyboardInterrupt:
         sys.stderr.write(f"lastword {command}: {STOPPED[command]}\n" if command in STOPPED else "")
         return 130
@@ -145,18 +132,17 @@ def _report_damaged(command: str, path: str) -> None:
     )
 
 
+_SESSION = """\
+session SESSION
+    the session's number in `lastword log` (1 is the latest), its id or the beginning of its id, or
+    an incident
+--last  the latest session, or the latest start that failed
+"""
+
+
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose a session: by name, or the latest."""
-    parser.add_argument(
-        "session",
-        nargs="?",
-        metavar="SESSION",
-        help="the session's number in `lastword log` (1 is the latest), its id or the beginning "
-        "of its id, or an incident",
-    )
-    parser.add_argument(
-        "--last", action="store_true", help="the latest session, or the latest start that failed"
-    )
+    add_arguments(parser, _SESSION, session={"nargs": "?"})
 
 
 def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> Part:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
 from lastword.cli.page import Page, visibly_cut
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.progress import Progress
 from lastword.cli.record_access import add_record_option, answer, path_of
 from lastword.core.failure.option_values import DAY_SECONDS, seconds_of
@@ -21,14 +21,13 @@ from lastword.core.failure.phrases import counted, duration, plain
 from lastword.core.failure.sentences import TYPES
 from lastword.core.timeline.session_events import PHRASES
 from lastword.record.costs import in_words, total
-from lastword.record.spans import trends_of
+from lastword.record.trends import trends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lastword.record.costs import CostTotal
-    from lastword.record.gateway_trends import GatewayPeriod
-    from lastword.record.trends import Period, Spread
+    from lastword.record.trends import GatewayPeriod, Period, Spread
 
 _ABOUT = """\
 Summarises the record: failures by type, agent and day compared with the days
@@ -63,18 +62,16 @@ def main(arguments: Sequence[str]) -> int:
     return answer("stats", path, lambda: _run(options, path))
 
 
+_OPTIONS = """\
+--days N
+    summarise the last N days, and compare them with the N days before (default: %(default)s)
+--json  print the same as JSON
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("stats", usage="[options]", about=_ABOUT, ends=_ENDS)
-    made.add_argument(
-        "--days",
-        type=_days,
-        default=DEFAULT_DAYS,
-        metavar="N",
-        help="summarise the last N days, and compare them with the N days before (default: "
-        "%(default)s)",
-    )
-    made.add_argument("--json", action="store_true", help="print the same as JSON")
+    add_arguments(made, _OPTIONS, days={"type": _days, "default": DEFAULT_DAYS})
     add_record_option(made)
     return made
 

@@ -59,7 +59,6 @@ class Door:
         self._lock = threading.Lock()
 
     def link(self, place: str = "") -> str:
-        """Return the link to a place in the page."""
         return f"http://127.0.0.1:{self._port}/?code={self._code}{place}"
 
     def knows(self, host: str | None) -> bool:
@@ -75,7 +74,6 @@ class Door:
         return f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
 
     def admits(self, cookies: str | None) -> bool:
-        """Return whether the sender of these cookies was admitted."""
         for each in (cookies or "").split(";"):
             name, _, value = each.strip().partition("=")
             if name == self._cookie and _same(value, self._token):
@@ -208,7 +206,6 @@ class LogServer(ThreadingHTTPServer):
             self.handle_request()
 
     def note_request(self) -> None:
-        """Note a request of an admitted browser."""
         self.requested_at = time.monotonic()
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -239,7 +236,6 @@ class _Request(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
-        """Answer."""
         if "content-length" in self.headers or "transfer-encoding" in self.headers:
             self.close_connection = True  # a body that nobody reads
         url = urlsplit(self.path)
@@ -392,7 +388,6 @@ def _announce(link: str, *, opened: bool) -> None:
 
 
 def _place(options: argparse.Namespace, path: str) -> str:
-    """Return where in the page to begin."""
     with reader.reading(path) as record:
         if options.session is None and not options.last:
             reader.latest_parts(record, 1)  # report a damaged record now

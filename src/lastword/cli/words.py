@@ -1,6 +1,6 @@
 """Suggestions for a word that the command line does not know.
 
-Owns the sentences. The redactor is loaded only for one of them.
+Owns the sentences, and how a command refuses. The redactor is loaded only for one of them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 
 MAX_SHOWN_CHARS = 40
 _CUTOFF = 0.6
+
+
+def refuse(command: str, problem: object, *, status: int = 2) -> int:
+    """Write what is wrong to stderr; return the exit status.
+
+    Args:
+        command: The command that says so, if not lastword itself.
+        problem: A sentence, or an error with one.
+        status: The exit status.
+    """
+    sys.stderr.write(f"lastword{command and f' {command}'}: {problem}\n")
+    return status
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

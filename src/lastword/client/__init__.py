@@ -15,7 +15,6 @@ SDK's client. `lastword.client.reconnect`, for viewers of a gateway, needs none 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lastword.client.display import ErrorView, describe
-    from lastword.client.display import view as view
     from lastword.client.raise_for import raise_for_error
     from lastword.client.reading import read_error
     from lastword.client.retries import RetryNotice, read_retry
@@ -27,7 +26,6 @@ else:
         "raise_for_error": "lastword.client.raise_for",
         "read_error": "lastword.client.reading",
         "read_retry": "lastword.client.retries",
-        "view": "lastword.client.display",  # a name of `describe` before 0.3
     }
 
     def __getattr__(name: str) -> object:
@@ -37,7 +35,7 @@ else:
         """
         if name not in _HOMES:
             raise AttributeError(f"module 'lastword.client' has no attribute {name!r}")
-        from importlib import import_module  # noqa: PLC0415  (docs/late-imports.md has the figure)
+        from importlib import import_module  # noqa: PLC0415  (its figure: benchmarks/late_imports.json)
 
         value: object = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value

@@ -15,8 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path  # noqa: TC003
 from typing import TYPE_CHECKING, Any
 
-from lastword.client.acp_process import AgentProcess
-from lastword.client.acp_transport import StreamTransport, TypedTransport
+from lastword.client.acp_transport import AgentProcess, StreamTransport, TypedTransport
 from lastword.client.raise_for import CLASS_FOR, raise_for_error
 from lastword.client.reading import read_error
 from lastword.client.retries import read_retry

@@ -1,22 +1,147 @@
-"""The transport of the official SDK's client, which makes messages acceptable to the SDK.
+"""What the official SDK's client stands on: a transport, and the agent's process.
 
 Owns two translations: an update of a kind that the SDK drops becomes one that it delivers, and a
-prompt's result that reports a failure becomes an error. Everything else passes unchanged. Imports
-nothing from the SDK: its transport is three methods.
+prompt's result that reports a failure becomes an error. Everything else passes unchanged. Owns a
+reader of the agent's stderr, too, which reads whether or not anybody wants the bytes, since a full
+pipe stops the agent, and how the process ended; the SDK starts and stops it. Imports nothing from
+the SDK: its transport is three methods.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+import contextlib
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from lastword.client import classify
-from lastword.client.reading import read_error
-from lastword.client.shapes import kind_of, object_of
-from lastword.core.classify import own_failure
+from lastword.client import reading
+from lastword.client.reading import kind_of, object_of, read_error
+from lastword.core.classify import classify_exit, own_failure
 from lastword.core.failure.ladder import typed_payload
 from lastword.core.failure.taxonomy import AgentError, ErrorType
+from lastword.core.link.stderr import StderrRecord
 from lastword.core.protocol import acp, jsonrpc
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from types import TracebackType
+
+
+READ_BYTES = 65536
+
+GRACE_SECONDS = 2.0
+"""How long the end of a process and its last words may take to come, on a machine that is busy: it
+may also live on, or a child of its own hold the pipe."""
+
+
+class AgentProcess:
+    """A process, with the end of what it wrote to stderr.
+
+    While the context manager is entered, stderr is read. `process.stderr` becomes a stream of the
+    same bytes: a reader that does not keep up misses some, and learns how many.
+    """
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._written = StderrRecord()
+        self._reading: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._reading is not None:
+            await self._last_words()
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
+
+    def started(self, process: Process) -> None:
+        """Read the stderr of a process, if it is a pipe."""
+        self._process = process
+        if process.stderr is not None:
+            source, process.stderr = process.stderr, _Stderr(self._written)
+            self._reading = asyncio.create_task(self._read(source, process.stderr))
+
+    async def _read(self, source: asyncio.StreamReader, stream: _Stderr) -> None:
+        while data := await source.read(READ_BYTES):
+            self._written.receive(data)
+            stream.written(data)
+        stream.ended()
+
+    async def failure(self) -> AgentError:
+        """Return how the process ended, once its connection is gone."""
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), GRACE_SECONDS)
+                await self._last_words()
+        exit_code = self._process.returncode if self._process is not None else None
+        if exit_code is None:
+            return reading.connection_lost()
+        tail = self._written.tail()
+        return reading.compose(classify_exit(exit_code=exit_code, stderr_tail=tail))
+
+    async def _last_words(self) -> None:
+        if self._reading is not None:
+            await asyncio.wait([self._reading], timeout=GRACE_SECONDS)
+
+
+class _Stderr(asyncio.StreamReader):
+    """The stream behind `process.stderr`: bounded, with a note of what was left out."""
+
+    def __init__(self, record: StderrRecord) -> None:
+        super().__init__()
+        self._record = record
+        self._given = 0
+        self._full = False
+        self.set_transport(_Valve(self))
+
+    def written(self, data: bytes) -> None:
+        """Take in what the agent wrote, which the record already has."""
+        if not self._full:
+            self._given += len(data)
+            self.feed_data(data)
+
+    def ended(self) -> None:
+        """Note that the agent writes no more."""
+        self._catch_up()
+        self.feed_eof()
+
+    def fill(self) -> None:
+        """Note that nobody reads: what comes now is for the record alone."""
+        self._full = True
+
+    def resume(self) -> None:
+        """Note that somebody has read: continue with the latest."""
+        self._full = False
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        tail = self._record.tail(self._given).encode()
+        cut = self._record.total - self._given - len(tail)
+        self._given = self._record.total
+        if cut > 0:
+            tail = b"\n[... %d bytes of stderr left out ...]\n" % cut + tail
+        if tail:
+            self.feed_data(tail)
+
+
+class _Valve(asyncio.ReadTransport):
+    """The object that a stream reader asks to pause; the process itself never waits."""
+
+    def __init__(self, stream: _Stderr) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def pause_reading(self) -> None:
+        self._stream.fill()
+
+    def resume_reading(self) -> None:
+        self._stream.resume()
+
 
 Message = dict[str, Any]
 STOP_REASONS = [*acp.STOP_REASONS]
@@ -26,9 +151,9 @@ STOP_REASONS = [*acp.STOP_REASONS]
 class Transport(Protocol):
     """The SDK's public seam: decoded messages; `None` is the end."""
 
-    async def send(self, message: Message) -> None: ...  # noqa: D102
-    async def receive(self) -> Message | None: ...  # noqa: D102
-    async def close(self) -> None: ...  # noqa: D102
+    async def send(self, message: Message) -> None: ...
+    async def receive(self) -> Message | None: ...
+    async def close(self) -> None: ...
 
 
 class TypedTransport:
@@ -87,7 +212,7 @@ def _failure_in(answer: Message) -> AgentError | None:
     # An error that is not an object ends the SDK's loop, like a line that is not one.
     error = read_error(answer if answer.get("error") else answer.get("result"))
     if error is None and object_of(answer.get("result")).get("stopReason") not in STOP_REASONS:
-        return classify.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
+        return reading.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
     return error
 
 

@@ -106,9 +106,6 @@ def describe(
     )
 
 
-view = describe  # the name before 0.3 of the form with `now`
-
-
 def _wait(error: AgentError, now: float, received: float) -> int | None:
     """Return whole seconds from now, rounded up; no more than was stated if the clock went back."""
     if error.retry_after_seconds is not None:

@@ -284,9 +284,5 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _print_schema() -> None:
-    sys.stdout.write(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
-
-
 if __name__ == "__main__":
-    _print_schema()
+    sys.stdout.write(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")

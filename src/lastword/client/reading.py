@@ -1,23 +1,205 @@
 """The failure in any message that a client receives, in whichever way it was reported.
 
-Owns where to look, and in which order (`protocol/README.md`, section "Reading").
-`core.failure.payload` reads a payload; `core.classify` interprets an error without one.
+Owns where to look, how deep (decoded JSON, SDK models, frames around them, exceptions of a client's
+library, of which none is imported), and in which order (`protocol/README.md`, section "Reading").
+`core.failure.payload` reads a payload; `core.classify` interprets an error without one, of which a
+reader knows only our own codes and words, and nothing of the turn.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from lastword.client import classify
-from lastword.client.exceptions import error_in
-from lastword.client.shapes import kind_of, object_of, payload_in, update_in
-from lastword.core.classify import agents
+import msgspec
+
+from lastword.core.classify import agents, classify_rpc_error, own_failure
+from lastword.core.classify.gather import attribute
+from lastword.core.failure import sentences, signs, wording
 from lastword.core.failure.payload import payload_of, read_payload
-from lastword.core.failure.taxonomy import AgentError
+from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
-    from lastword.client.shapes import Members
+    from pydantic import BaseModel
+
+    from lastword.core.classify import Verdict
+
+
+# --- exceptions
+
+MAX_EXCEPTIONS = 16
+"""At most this many are looked at, of a group and of a chain of causes."""
+
+_CONNECTION_CLOSED = frozenset({"BrokenResourceError", "ClosedResourceError", "EndOfStream"})
+"""anyio's words for it; the standard library's are classes."""
+
+
+def error_in(raised: BaseException) -> AgentError | Members | None:
+    """Return the content of an exception: a failure read before, or a JSON-RPC error object.
+
+    Causes and the members of a group are searched too, the outermost first. Returns `None` for an
+    exception that did not come from the agent, such as a bug in the client itself.
+    """
+    waiting: list[BaseException] = [raised]
+    for _ in range(MAX_EXCEPTIONS):
+        if not waiting:
+            return None
+        exception = waiting.pop(0)
+        error = _error_of(exception)
+        if error is not None:
+            return error
+        if isinstance(exception, BaseExceptionGroup):
+            waiting += exception.exceptions[:MAX_EXCEPTIONS]
+        elif exception.__cause__ is not None:
+            waiting.append(exception.__cause__)
+    return None
+
+
+def _error_of(exception: BaseException) -> AgentError | Members | None:
+    if not isinstance(exception, Exception):
+        return None
+    inner = attribute(exception, "error")
+    if isinstance(inner, AgentError):
+        return inner
+    if (members := object_of(inner)) and "code" in members:
+        return members
+    code = attribute(exception, "code")
+    # Some agents use an HTTP status as the code. urllib's exception has one too, but no `data`.
+    if isinstance(code, int) and (code < 0 or "data" in dir(exception)):
+        data = attribute(exception, "data")
+        return {"code": code, "message": _message(exception), "data": data}
+    closed = isinstance(exception, ConnectionError | EOFError)
+    if closed or type(exception).__name__ in _CONNECTION_CLOSED:
+        return connection_lost()
+    return None
+
+
+def _message(exception: Exception) -> str:
+    message = attribute(exception, "message")
+    if isinstance(message, str) and message:
+        return message
+    try:
+        return str(exception)
+    except Exception:  # noqa: BLE001 - a hostile __str__
+        return ""
+
+
+# --- errors without a payload
+
+_OURS_ALONE = frozenset(
+    {
+        ErrorType.AGENT_CRASH,
+        ErrorType.AGENT_STALLED,
+        ErrorType.STDERR_OVERFLOW,
+        ErrorType.PROTOCOL_ERROR,
+    }
+)
+"""As an `errorKind` no measured agent uses these words."""
+
+
+def of_rpc_error(error: object) -> AgentError:
+    """Classify a JSON-RPC error without a payload."""
+    verdict = classify_rpc_error(error)
+    members = object_of(error)
+    own = _own_word(members)
+    if own is not None and (own in _OURS_ALONE or verdict.type in UNDECIDED):
+        verdict = msgspec.structs.replace(own_failure(own), detail=verdict.detail)
+    if members.get("code") == acp.DO_NOT_RESEND:
+        verdict = msgspec.structs.replace(verdict, retryable=False)
+    return compose(verdict)
+
+
+def _own_word(members: dict[str, object]) -> ErrorType | None:
+    """Return the type named next to the sentence, or implied by the sentence itself."""
+    data = object_of(members.get("data"))
+    kind, details = data.get("errorKind"), data.get("details")
+    if isinstance(kind, str):
+        return next((word for word in ErrorType if word.value == kind), None)
+    own = type_of_sentence(details) if isinstance(details, str) else None
+    return own and own[0]
+
+
+def type_of_sentence(text: str) -> tuple[ErrorType, str | None] | None:
+    """Return type and reason whose own sentence begins this text: our notices and bare errors."""
+    return next((what for sentence, what in _own_sentences() if text.startswith(sentence)), None)
+
+
+@cache
+def _own_sentences() -> tuple[tuple[str, tuple[ErrorType, str | None]], ...]:
+    general = [(text, (word, None)) for word, text in sentences.WHAT.items()]
+    narrow = sentences.WHAT_BY_REASON.items()
+    narrower = [(text, (word, reason)) for word, by in narrow for reason, text in by.items()]
+    return (*general, *narrower)
+
+
+def connection_lost() -> AgentError:
+    """Return the failure that a client sees for itself: the agent's connection is gone."""
+    return compose(own_failure(ErrorType.AGENT_CRASH, "connection_lost"))
+
+
+def compose(verdict: Verdict) -> AgentError:
+    """Return the error for a verdict. The turn is unknown, so a retry is never safe by itself."""
+    return wording.compose_from_facts(verdict, None, now=datetime.now().astimezone())
+
+
+# --- objects
+
+Members = dict[str, Any]
+
+
+def object_of(value: object) -> Members:
+    """Return the members of a JSON object or of a model; none for anything else."""
+    if isinstance(value, dict):
+        return value
+    if _is_model(value):
+        return _dumped(value)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _is_model(value: object) -> TypeGuard[BaseModel]:
+    """Return whether it is a pydantic model, without importing pydantic, which takes 50 ms."""
+    base = getattr(sys.modules.get("pydantic"), "BaseModel", None)
+    return base is not None and isinstance(value, base)
+
+
+def _dumped(model: BaseModel) -> Members:
+    # The mode "json" makes enums plain, and rejects anything that an author put into a model that
+    # is not JSON.
+    try:
+        return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    except Exception:  # noqa: BLE001 - a foreign model's serialisers may raise anything
+        return model.model_dump(by_alias=True, exclude_none=True)
+
+
+def update_in(members: Members) -> Members:
+    """Return the `update` of a `session/update`, given the notification, its params, or itself."""
+    if "sessionUpdate" in members:
+        return members
+    if members.get("method") == acp.UPDATE:
+        members = object_of(members.get("params"))
+    return object_of(members.get("update"))
+
+
+def payload_in(carrier: object) -> Members | None:
+    """Return the payload under `agent_error` in a `_meta` or a `data`; not an advertisement."""
+    members = object_of(carrier)
+    payload = members.get("agent_error")
+    if payload is not None and not isinstance(payload, dict):
+        members = members | {"agent_error": object_of(payload) or None}
+    return signs.payload_in(members)
+
+
+def kind_of(update: Members) -> str:
+    """Return the kind of an update; empty if it has none."""
+    kind = update.get("sessionUpdate")
+    return kind if isinstance(kind, str) else ""
+
+
+# --- messages
 
 NO_FAILURE_KINDS = acp.AGENT_RETRY_KINDS | {"notice"}
 
@@ -110,7 +292,7 @@ def _of_result(result: Members) -> AgentError | None:
 
 def _of_sign(sign: agents.Sign | None) -> AgentError | None:
     """Return a failure reported in an agent's own way; one that it will retry is none."""
-    return None if sign is None or sign.will_retry else classify.compose(sign.verdict)
+    return None if sign is None or sign.will_retry else compose(sign.verdict)
 
 
 def _of_error(error: object) -> AgentError:
@@ -119,4 +301,4 @@ def _of_error(error: object) -> AgentError:
     payload = payload_in(members.get("data"))
     if payload is not None:
         return read_payload(payload)
-    return classify.of_rpc_error(members or error)
+    return of_rpc_error(members or error)

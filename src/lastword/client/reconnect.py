@@ -148,8 +148,6 @@ def timer(state: ReconnectState) -> int | None:
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-Action = ReconnectAction  # the name before 0.3
-
 _Step = tuple[ReconnectState, tuple[ReconnectAction, ...]]
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.client import classify
-from lastword.client.shapes import kind_of, object_of, update_in
+from lastword.client import reading
+from lastword.client.reading import kind_of, object_of, update_in
 from lastword.core.classify import agents, own_failure
 from lastword.core.failure import phrases, sentences
 from lastword.core.failure.payload import AnnouncedRetry
@@ -20,7 +20,7 @@ from lastword.core.protocol import acp
 from lastword.quirks import wire
 
 if TYPE_CHECKING:
-    from lastword.client.shapes import Members
+    from lastword.client.reading import Members
 
 MAX_TITLE_CHARS = 1000
 _UNIT_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
@@ -97,13 +97,13 @@ def _of_notice(title: object) -> RetryNotice | None:
     match = _OWN_TITLE.search(title)
     if match is None:
         return None
-    own = classify.type_of_sentence(title)
+    own = reading.type_of_sentence(title)
     wait = match["wait"] and int(match["wait"]) * _UNIT_SECONDS[match["unit"]]
     return RetryNotice(
         attempt=int(match["attempt"]) if match["attempt"] else None,
         max_attempts=int(match["most"]) if match["most"] else None,
         wait_seconds=wait or None,
-        error=classify.compose(own_failure(*own)) if own else None,
+        error=reading.compose(own_failure(*own)) if own else None,
     )
 
 
@@ -114,5 +114,5 @@ def _of_sign(sign: agents.Sign | None) -> RetryNotice | None:
         attempt=sign.attempt,
         max_attempts=sign.max_attempts,
         wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
-        error=classify.compose(sign.verdict),
+        error=reading.compose(sign.verdict),
     )

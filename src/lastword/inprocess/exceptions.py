@@ -153,7 +153,6 @@ def tried_before(request: Request, error: BaseException) -> tuple[FailedAttempt,
 
 
 def verdict_of(error: BaseException, sent: object = None) -> Verdict:
-    """Return the meaning of an exception."""
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         return classify.own_failure(ErrorType.AGENT_CRASH, "premature_exit")
     if sent is None:

@@ -2,19 +2,23 @@
 
 Owns the one place where an author's handlers run, for every entry point: what they return and what
 they raise. A failure is answered where it is raised, before any log or library sees it, and then
-continues to the author's own log. The core decides what it means.
+continues to the author's own log, through a filter that redacts its traceback: an exception of a
+provider's package holds what the provider said, and some providers echo the key. The core decides
+what it means.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
+import traceback
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.inprocess import forked, tracebacks, warnings
+from lastword.inprocess import author_log, forked
 from lastword.inprocess.author_log import logger
 from lastword.inprocess.request import asyncio_task, contained, is_the_doors, process_ending
 
@@ -26,6 +30,85 @@ if TYPE_CHECKING:
     SentError: TypeAlias = Callable[[BaseException], dict[str, Any] | None]
     """The JSON-RPC error object that an exception stands for by its author's will."""
 
+
+_FAILED: ContextVar[tuple[BaseException, RequestLink] | None] = ContextVar("failed", default=None)
+"""What the handler of this context raised, and the link that knows the secrets."""
+
+# --- tracebacks
+
+_FORMATTER = logging.Formatter()
+_WHOLE_CHARS = 8192
+"""The longest text that the redactor takes without a cut."""
+
+
+class _WithoutSecrets(logging.Filter):
+    """Redacts the traceback of what left a handler, and leaves every other record alone."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        failed = _FAILED.get()
+        if failed is None or not record.exc_info or record.exc_info[1] is not failed[0]:
+            return True
+        text = _FORMATTER.formatException(record.exc_info)
+        # Redaction cuts a long text: a long traceback goes through it by the line.
+        parts = [text] if len(text) <= _WHOLE_CHARS else text.split("\n")
+        redacted = "\n".join(failed[1].redacted({"text": part})["text"] for part in parts)
+        # Without a secret the author's own formatter has its way.
+        if redacted != text:
+            record.exc_text = redacted
+        return True
+
+
+_FILTER = _WithoutSecrets()
+
+
+def readable(error: BaseException) -> BaseException:
+    """Return the exception, or one of its name where it, a cause or a member cannot be looked at.
+
+    A `__getattribute__` that raises does so wherever somebody asks for the exception's class.
+    """
+    waiting, looked_at = [error], set[int]()
+    try:
+        while waiting:
+            each = waiting.pop()
+            if id(each) in looked_at:
+                continue
+            looked_at.add(id(each))
+            if isinstance(each, BaseExceptionGroup):
+                waiting += each.exceptions
+            linked = (each.__cause__, each.__context__)
+            waiting += [other for other in linked if other is not None]
+    except BaseException:  # noqa: BLE001 - foreign code
+        return RuntimeError(type(error).__name__)
+    return error
+
+
+def is_printable(error: BaseException) -> bool:
+    """Return whether a log can print the exception, with its notes, causes and members.
+
+    One whose methods raise `SystemExit`, or a cancellation, would end whatever prints it: the SDK,
+    or the event loop.
+    """
+    try:
+        for text_of in (str, repr):
+            with contextlib.suppress(Exception):  # which logs are prepared for
+                text_of(error)
+        traceback.format_exception(error)
+    except BaseException:  # noqa: BLE001 - foreign code
+        return False
+    return True
+
+
+def redact(error: BaseException, link: RequestLink) -> None:
+    """Have the log record of what a handler raised redacted, in the context of its request.
+
+    The official SDK logs it on the root logger, `lastword.serve` on the logger `lastword`.
+    """
+    _FAILED.set((error, link))
+    for name in (None, "lastword"):
+        logging.getLogger(name).addFilter(_FILTER)
+
+
+# --- handlers
 
 PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal error"}
 """What answers a failure when the core is out of order: without the exception's text."""
@@ -61,7 +144,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
     try:
         result = await _result(request, work)
     except BaseException as raised:
-        error = tracebacks.readable(raised)
+        error = readable(raised)
         if os.getpid() != pid:
             forked.end(error)
         if is_the_doors(error, request.link):
@@ -74,18 +157,18 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
             request.link.handler_left()
             request.settle()
             if isinstance(ending, SystemExit):
-                warnings.raised(request.method, error)
+                author_log.raised(request.method, error)
             _leave_process(request.method, ending)
-        printable = _failed(request, error, sent_error) and tracebacks.is_printable(error)
+        printable = _failed(request, error, sent_error) and is_printable(error)
         printable = printable and error is raised
         if isinstance(error, Exception) and printable:
-            tracebacks.redact(error, request.link)
+            redact(error, request.link)
             raise
         # The author hears of a self-cancellation when the core names it.
         if not printable:
-            warnings.unprintable(request.method, raised)
+            author_log.unprintable(request.method, raised)
         elif not isinstance(error, asyncio.CancelledError):
-            warnings.raised(request.method, error)
+            author_log.raised(request.method, error)
         name, cause = type(raised).__name__, error if printable else None
     else:
         if os.getpid() != pid:
@@ -130,15 +213,15 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
     try:
         await contained(work, link, asyncio_task())
     except BaseException as raised:
-        error = tracebacks.readable(raised)
+        error = readable(raised)
         if os.getpid() != pid:
             forked.end(error)
         if is_the_doors(error, link):
             raise
-        if error is raised and tracebacks.is_printable(error):
+        if error is raised and is_printable(error):
             logger.exception("The handler of a notification failed.")
         else:
-            warnings.unprintable("a notification", raised)
+            author_log.unprintable("a notification", raised)
         ending = process_ending(error)
         if ending is not None:
             link.handler_left()
@@ -152,7 +235,7 @@ def answer(request: Request, message: object) -> None:
     try:
         line = jsonrpc.dumps(message)
     except (TypeError, ValueError, RecursionError) as error:
-        warnings.unusable(request.method, error)
+        author_log.unusable(request.method, error)
         _failed(request, error, None)
     else:
         request.link.from_handler(line, request)
@@ -178,7 +261,7 @@ def _failed(request: Request, error: BaseException, sent_error: SentError | None
         try:
             line = jsonrpc.error(request.request_id, link.redacted(sent))
         except (TypeError, ValueError, RecursionError) as unusable:
-            warnings.unusable(request.method, unusable)
+            author_log.unusable(request.method, unusable)
         else:  # keep the author's own answer to a request other than a prompt
             link.from_handler(line, request)
             return readable

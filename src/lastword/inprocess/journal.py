@@ -2,7 +2,7 @@
 
 Owns where an entry goes, and the logger `lastword.timeline` with the names of its records' fields.
 A turn pays only for a check of the log level and a place in a queue; the thread of `record.thread`
-does the rest. `inprocess.warnings` tells an author what to fix.
+does the rest. `inprocess.author_log` tells an author what to fix.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.timeline.entry import Level
-from lastword.inprocess import settings, warnings
+from lastword.inprocess import author_log, settings
 from lastword.inprocess.author_log import logger, timeline
 from lastword.otel import enabled
 from lastword.record.forks import gate
 from lastword.record.paths import state_folder, store_path
+from lastword.record.recorder import Recorder
+from lastword.record.retention import limits_of
+from lastword.record.run import this_run
 from lastword.record.thread import recorder_thread
 
 if TYPE_CHECKING:
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 
     from lastword.core.link.options import Options
     from lastword.core.timeline.entry import Entry
-    from lastword.record.recorder import Recorder
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink
     from lastword.record.thread import RecorderThread
@@ -86,9 +88,8 @@ class Journal:
         self._over = False
 
     def note(self, entry: Entry) -> None:
-        """Take an entry."""
         try:
-            warnings.note(entry)
+            author_log.note(entry)
             log(entry)
             if _collectors:
                 for collector in tuple(_collectors):
@@ -117,9 +118,6 @@ class Journal:
         """Create the recorder, in the thread. Without a folder it may still send telemetry."""
         with gate.use():
             # With SQLite, 10 ms: nobody waits for them in the thread.
-            from lastword.record.recorder import Recorder  # noqa: PLC0415
-            from lastword.record.retention import limits_of  # noqa: PLC0415
-            from lastword.record.run import this_run  # noqa: PLC0415
             from lastword.record.sink import StoreSink  # noqa: PLC0415
 
         def start() -> Sink | None:

@@ -20,7 +20,7 @@ from lastword.core.link.effects import AGENT, CLIENT, Effect, Ends, FrameSink, R
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.timeline.entry import Kind
-from lastword.inprocess import forked, waits, warnings
+from lastword.inprocess import author_log, forked, waits
 from lastword.inprocess.author_log import logger
 from lastword.inprocess.request import Request, note_outside_of_turns
 
@@ -69,7 +69,7 @@ class HandlerLink:
         on_cancel: Callable[[list[Request]], None],
         rearm: Callable[[], None],
         read_ready: Callable[[], None] = lambda: None,
-        note: Callable[[Entry], None] = warnings.note,
+        note: Callable[[Entry], None] = author_log.note,
     ) -> None:
         """Connect a core.
 
@@ -122,7 +122,6 @@ class HandlerLink:
         self._refusals: deque[tuple[object, object]] = deque(maxlen=MAX_REFUSALS)
 
     def from_client(self, line: bytes) -> None:
-        """Take in one line from the client."""
         self._stay_in_process()
         frame = jsonrpc.decode(line)
         if isinstance(frame, jsonrpc.Frame):
@@ -156,7 +155,7 @@ class HandlerLink:
             if request is not None and message and self._comes_too_late(message, request):
                 if request.warn_once():
                     method = message.method or ""
-                    warnings.after_its_answer(method, request.method, dropped=request.failed)
+                    author_log.after_its_answer(method, request.method, dropped=request.failed)
                 if request.failed:
                     self._refuse(message)
                     return
@@ -196,7 +195,6 @@ class HandlerLink:
             self._read_ready()
 
     def client_left(self) -> None:
-        """Take in that the client is gone."""
         self._stay_in_process()
         with self._lock:
             if not self.client_gone:
@@ -272,7 +270,6 @@ class HandlerLink:
             return None if due is None else max(due, self._not_before)
 
     def handle_timeout(self) -> None:
-        """Do what is due."""
         self._stay_in_process()
         with self._lock:
             self._look_at_requests(at_once=False)
@@ -327,7 +324,6 @@ class HandlerLink:
 
     @property
     def in_turn(self) -> bool:
-        """Return whether a prompt's handler is running."""
         with self._lock:
             return any(request.method == acp.PROMPT for request in self._requests.values())
 
@@ -362,7 +358,7 @@ class HandlerLink:
         request: Request | None = None
         if message.method is not None and message.id is not UNSET:
             if not self._initialized and message.method == acp.PROMPT:
-                warnings.before_initialize()
+                author_log.before_initialize()
             self._initialized = True
             request = Request(self, frame)
             self._requests[request.request_id] = request

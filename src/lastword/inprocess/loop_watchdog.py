@@ -64,7 +64,6 @@ class LoopWatchdog:
         self._turn_begun.set()
 
     def close(self) -> None:
-        """Stop watching."""
         self._closed.set()
         self._turn_begun.set()
 

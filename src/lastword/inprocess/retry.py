@@ -38,7 +38,7 @@ from lastword.core.link.agent_side import Note
 from lastword.core.link.evidence import Retrying
 from lastword.core.link.facts import Facts
 from lastword.errors import MisuseError, TurnFailedError
-from lastword.inprocess import waits, warnings
+from lastword.inprocess import author_log, waits
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
 from lastword.inprocess.streams import SpentStreamError
@@ -199,7 +199,7 @@ class _Loop:
         """Return the failure of the attempt before, if this one made no request of its own."""
         if self._failure is None or not _is_reuse(error):
             return None
-        warnings.reused(error)
+        author_log.reused(error)
         self._wait_seconds = None  # nor would another
         return self._failure
 
@@ -255,7 +255,6 @@ class _Loop:
         waits.retry_bucket().succeed()
 
     def wait(self, _: RetryCallState) -> float:
-        """Return the wait before the next attempt."""
         return self._wait_seconds or 0.0
 
     def report(self, _: RetryCallState) -> None:
@@ -422,9 +421,6 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     if what is None or isinstance(what, Retry):
         return functools.partial(_decorated, what or Retry())
     return _decorated(Retry(), what)
-
-
-retrying = retry  # the name before 0.2
 
 
 def _decorated(retry: Retry, function: Any) -> Any:

@@ -21,7 +21,7 @@ import anyio
 import anyio.to_thread
 
 from lastword.errors import MisuseError, StreamFailedError, StreamTruncatedError
-from lastword.inprocess import warnings
+from lastword.inprocess import author_log
 from lastword.quirks import wire as dialects
 
 if TYPE_CHECKING:
@@ -117,11 +117,10 @@ def _say_if_unguarded(judge: _Judge, stream: object) -> None:
     if item is None or (type(stream), item) in _unguarded or len(_unguarded) >= MAX_LISTED:
         return
     _unguarded.add((type(stream), item))
-    warnings.unguarded(type(stream).__qualname__, item.__qualname__)
+    author_log.unguarded(type(stream).__qualname__, item.__qualname__)
 
 
 def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
-    """Return the stream's iterator."""
     if hasattr(type(stream), "model_fields") or isinstance(stream, (dict, str, bytes)):
         # Pydantic's models iterate over their fields, and a string over its characters.
         raise TypeError(

@@ -93,7 +93,10 @@ async def _pull(blocks: AsyncIterator[Block], on_lines: OnLines, end: OnEnd) -> 
 
 
 class ByteTransport:
-    """Byte streams. It passes for an SDK transport, which the SDK only hands on to the guard."""
+    """Byte streams, as a `FrameTransport`.
+
+    It passes for an SDK transport, which the SDK only hands on to the guard.
+    """
 
     def __init__(
         self,
@@ -112,7 +115,6 @@ class ByteTransport:
         self._keeping = threading.Lock()
 
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
-        """As `FrameTransport.start`."""
         blocks = line_blocks(self._read, LineReader(LINE_LIMIT_BYTES))
         self._reading = asyncio.create_task(_pull(blocks, on_lines, end), name="lastword.read")
 
@@ -126,7 +128,6 @@ class ByteTransport:
         """Do nothing: only the event loop reads an author's own streams."""
 
     def write(self, frame: bytes) -> None:
-        """As `FrameTransport.write`."""
         if self._unsent:
             self._write_unsent()
         self._writer.write(frame + b"\n")
@@ -174,7 +175,6 @@ class ByteTransport:
                 self._unsent.clear()
 
     async def drain(self) -> None:
-        """As `FrameTransport.drain`."""
         await self._writer.drain()
 
     async def aclose(self) -> None:
@@ -183,7 +183,6 @@ class ByteTransport:
             self._reading.cancel()
 
     async def send(self, message: dict[str, Any]) -> None:
-        """As the SDK's transport."""
         self.write(jsonrpc.dumps(message))
         await self.drain()
 
@@ -192,7 +191,6 @@ class ByteTransport:
         raise RuntimeError("this stream is read by lastword")
 
     async def close(self) -> None:
-        """As the SDK's transport."""
         await self.aclose()
 
 
@@ -228,7 +226,6 @@ class PipeTransport(ByteTransport):
         return cls(receiver, reading, asyncio.StreamWriter(writing, protocol, None, loop))
 
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
-        """As `FrameTransport.start`."""
         self._receiver.start(on_lines, end)
 
     def read_ready(self) -> None:
@@ -278,11 +275,9 @@ class _FileTransport(asyncio.WriteTransport):
         """Do nothing, since nothing is buffered."""
 
     def is_closing(self) -> bool:
-        """Return whether nothing more is written."""
         return bool(self._file.closed)
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     abort = close
@@ -362,7 +357,6 @@ class MessageTransport:
         self._reading: asyncio.Task[None] | None = None
 
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
-        """As `FrameTransport.start`."""
         self._reading = asyncio.create_task(
             _pull(self._blocks(), on_lines, end), name="lastword.read"
         )
@@ -375,7 +369,6 @@ class MessageTransport:
         """Do nothing: an SDK transport has to be waited for."""
 
     def write(self, frame: bytes) -> None:
-        """As `FrameTransport.write`."""
         self._waiting.append(frame)
         if self._sending is None or self._sending.done():
             # For frames that no handler caused, such as a watchdog's: nobody would call `drain`.
@@ -392,13 +385,11 @@ class MessageTransport:
             self._waiting.clear()
 
     async def drain(self) -> None:
-        """As `FrameTransport.drain`."""
         async with self._lock:
             while self._waiting:
                 await self._transport.send(jsonrpc.loads(self._waiting.popleft()))
 
     async def aclose(self) -> None:
-        """As `FrameTransport.aclose`."""
         if self._reading is not None:
             self._reading.cancel()
         try:

@@ -159,7 +159,6 @@ class Piped:
         return len(data) - left
 
     def close_stdin(self) -> None:
-        """Close the process's stdin."""
         self.unsent.clear()
         self.stdin_open = False
         if self.agent.stdin >= 0:
@@ -294,12 +293,10 @@ class PeerEvent:
 
     @property
     def is_answer(self) -> bool:
-        """Whether it is an answer from the agent."""
         return not self.sent and self.frame is not None and "method" not in self.frame
 
     @property
     def is_permission_request(self) -> bool:
-        """Whether the agent asks for a permission."""
         frame = self.frame or {}
         return not self.sent and frame.get("method") == acp.PERMISSION and "id" in frame
 
@@ -408,11 +405,9 @@ class Peer(Piped):
         self.queue(data)
 
     def send(self, **members: object) -> None:
-        """Send a message."""
         self.send_bytes(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
 
     def request(self, method: str, params: object, request_id: object = None) -> object:
-        """Send a request and return its id."""
         if request_id is None:
             request_id, self._next_id = self._next_id, self._next_id + 1
         self.send(id=request_id, method=method, params=params)
@@ -514,7 +509,6 @@ class StrictClient(Peer):
         return self.request(acp.PROMPT, {"sessionId": session, "prompt": blocks})
 
     def cancel(self, session: str) -> None:
-        """Cancel a session's turn."""
         self.send(method=acp.CANCEL, params={"sessionId": session})
 
     def leave_dialogs(self) -> None:

@@ -1,22 +1,27 @@
 """The sender over HTTP: to a webhook, or to an ntfy server.
 
-Owns the target, and the outbox of what waits for it; sending, waiting and the bounds are those of
-reports (`lastword.outbox`). Redirects are never followed.
+Owns the target, the body (a webhook's JSON or its own template, or a message of ntfy), and the
+outbox of what waits for it; sending, waiting and the bounds are those of reports
+(`lastword.outbox`). Redirects are never followed.
+
+A template is a text with fields such as `{title}`, which a notification fills in. In a JSON
+template, a field within a string is escaped, and one outside of strings becomes a JSON value. A
+template that cannot be used is refused before anything is sent, with the field and its place.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from lastword.notify.bodies import ntfy_body, webhook_body
-from lastword.notify.notification import Notification
+from lastword.core.failure.phrases import counted
+from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
 from lastword.notify.settings import NotifyError
-from lastword.notify.template import MAX_TEMPLATE_BYTES, Template
 from lastword.outbox.sender import ItemSender, send_body
 from lastword.outbox.store import ItemOutbox
 from lastword.outbox.target import (
@@ -25,13 +30,152 @@ from lastword.outbox.target import (
     TargetError,
     address_of,
     content_of,
+    secret_of,
 )
-from lastword.outbox.webhook import secret_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lastword.notify.settings import NotifySettings
     from lastword.outbox.schedule import CollectorAnswer
     from lastword.outbox.tables import OutboxItem
+
+
+# --- templates
+
+MAX_TEMPLATE_BYTES = 64 * 1024
+FIELDS = Notification.__struct_fields__
+_FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_JSON = re.compile(r"""\s*(?:\{\s*"|\[\s*[\[{"])""")
+"""How an object or a list begins, and no sentence does."""
+
+_SAMPLE = Notification(
+    notification_id="0",
+    at_epoch_ms=0,
+    event=NotifiedEvent.ASK,
+    title='a "title"',
+    actions=(NotificationAction("Yes", "https://gateway.example/answer#code"),),
+)
+
+
+class Template:
+    """A template that can be used."""
+
+    def __init__(self, text: str) -> None:
+        """Read it.
+
+        Raises:
+            NotifyError: It has an unknown field, or is JSON that cannot be read.
+        """
+        for match in _FIELD.finditer(text):
+            if match[1] not in FIELDS:
+                raise NotifyError(
+                    f"the template of --notify-template has no field {match[0]} "
+                    f"({_place(text, match.start())}): the fields are {', '.join(FIELDS)}"
+                )
+        self._is_json = _JSON.match(text) is not None
+        self._parts = [*_parts(text)]
+        if self._is_json:
+            self._check()
+
+    def _check(self) -> None:
+        rendered = self.render(_SAMPLE).decode()
+        try:
+            json.loads(rendered)
+        except RecursionError:
+            raise NotifyError("the template of --notify-template is nested too deeply") from None
+        except ValueError as error:
+            at = error.pos if isinstance(error, json.JSONDecodeError) else 0
+            raise NotifyError(
+                "the template of --notify-template begins as JSON, and is none once its fields "
+                f"are filled in ({_place(rendered, at)})"
+            ) from None
+
+    @property
+    def content_type(self) -> str:
+        return "application/json" if self._is_json else "text/plain; charset=utf-8"
+
+    def render(self, notification: Notification) -> bytes:
+        values = notification.fields()
+        made = [
+            part if name is None else self._value(values[name], in_string=in_string)
+            for part, name, in_string in self._parts
+        ]
+        return "".join(made).encode(errors="replace")
+
+    def _value(self, value: Any, *, in_string: bool) -> str:
+        if self._is_json and not in_string:
+            return json.dumps(value)
+        text = value if isinstance(value, str) else json.dumps(value)
+        return json.dumps(text)[1:-1] if self._is_json else text
+
+
+def _parts(text: str) -> Iterator[tuple[str, str | None, bool]]:
+    """Return texts and fields in order, and whether each field is within a JSON string."""
+    at, in_string = 0, False
+    for match in _FIELD.finditer(text):
+        before = text[at : match.start()]
+        yield before, None, False
+        # A quote behind a backslash does not end a string.
+        quotes = re.sub(r"\\.", "", before, flags=re.DOTALL).count('"')
+        in_string ^= bool(quotes % 2)
+        yield "", match[1], in_string
+        at = match.end()
+    yield text[at:], None, False
+
+
+def _place(text: str, at: int) -> str:
+    line = text.count("\n", 0, at) + 1
+    return f"line {line}, column {at - text.rfind(chr(10), 0, at)}"
+
+
+# --- bodies
+
+TYPE = "lastword.notification"
+VERSION = 1
+
+_PRIORITIES = {Urgency.LOW: 2, Urgency.NORMAL: 3, Urgency.HIGH: 4}
+_TAGS = {
+    NotifiedEvent.ASK: "question",
+    NotifiedEvent.FAILED: "warning",
+    NotifiedEvent.ENDED: "white_check_mark",
+    NotifiedEvent.LIMIT: "hourglass_flowing_sand",
+    NotifiedEvent.CONTINUED: "arrow_forward",
+}
+"""ntfy shows these as emojis."""
+
+
+def webhook_body(notification: Notification) -> bytes:
+    """Return the JSON that a webhook without a template gets."""
+    return msgspec.json.encode({"type": TYPE, "version": VERSION} | notification.fields())
+
+
+def ntfy_body(notification: Notification, topic: str) -> bytes:
+    """Return the JSON by which ntfy publishes it to a topic."""
+    others = notification.others
+    left_out = f" ({counted(others, 'notification')} left out before)" if others else ""
+    message: dict[str, Any] = {
+        "topic": topic,
+        "title": notification.title,
+        "message": notification.sentence + left_out,
+        "priority": _PRIORITIES[notification.urgency],
+        "tags": [_TAGS[notification.event]],
+    }
+    if notification.link:
+        message["click"] = notification.link
+    if notification.actions:
+        message["actions"] = [_ntfy_action(each) for each in notification.actions]
+    return msgspec.json.encode(message)
+
+
+def _ntfy_action(action: NotificationAction) -> dict[str, Any]:
+    """Return a button that answers: the code is in the body, since servers log addresses."""
+    url, _, code = action.url.partition("#")
+    button = {"action": "http", "label": action.label, "url": url, "method": "POST", "clear": True}
+    return button | {"headers": {"Content-Type": "text/plain"}, "body": code}
+
+
+# --- the sender
 
 NTFY = "ntfy"
 FINISH_SECONDS = 2.0
@@ -134,7 +278,6 @@ class HttpSender:
         self._sender = ItemSender(self._outbox, target.target, target.send)
 
     def send(self, notification: Notification) -> None:
-        """Send a notification."""
         self._sender.put(notification)
 
     def withdraw(self, notification_id: str) -> None:

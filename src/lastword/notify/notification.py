@@ -1,7 +1,7 @@
 """A notification as a value, which every sender gets alike.
 
 Owns its members and the words of the events. `notify.writer` makes notifications, `notify.notifier`
-decides when they are sent, and `notify.senders` lists what sends them.
+decides when they are sent, and `notify.notifier` lists what sends them.
 """
 
 from __future__ import annotations
@@ -86,7 +86,6 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def report_id(self) -> str:
-        """Return its id in the outbox."""
         return self.notification_id
 
     def fields(self) -> dict[str, Any]:

@@ -90,7 +90,6 @@ class NotificationWriter:
         """The sessions that wait for the end of a limit."""
 
     def receive(self, row: Row) -> list[Notification | Withdrawal]:
-        """Return what follows from a row."""
         kind = row.kind
         if kind == Kind.AGENT_READY:
             self._agent = one_line(str(row.facts.get("name") or ""))[:64] or self._agent
@@ -115,7 +114,6 @@ class NotificationWriter:
 
     @property
     def open_questions(self) -> list[str]:
-        """Return the notifications whose questions are open."""
         return [*self._questions.values()]
 
     def _closed(self, keys: set[tuple[str | None, str | None]]) -> list[Notification | Withdrawal]:

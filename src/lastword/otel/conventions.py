@@ -1,6 +1,7 @@
-"""Every name that OpenTelemetry gets: attributes, events, metrics, and their units.
+"""Every name that OpenTelemetry gets, and what a gateway measures, as plain values.
 
-Only a gateway's metrics are named elsewhere, together with their Prometheus names
+The names are those of attributes, events, metrics and units. Only a gateway's metrics are named
+elsewhere, together with their Prometheus names
 (`gateway.quality.table`).
 
 Standard names are those of the semantic conventions 1.44.0, and those with `gen_ai` of the GenAI
@@ -10,6 +11,58 @@ of theirs affects this file alone.
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class InstrumentKind(StrEnum):
+    """A source of an instrument's values."""
+
+    COUNTER = "counter"
+    """It is read; what it gives never goes down."""
+    GAUGE = "gauge"
+    """It is read."""
+    HISTOGRAM = "histogram"
+    """It receives each value as it comes."""
+
+
+class Instrument(msgspec.Struct, frozen=True, kw_only=True):
+    """One instrument.
+
+    Attributes:
+        name: the name of the metric.
+        kind: how it gets its values.
+        unit: in UCUM.
+        description: what it measures.
+        bounds: for a histogram, the upper end of each bucket but the last.
+    """
+
+    name: str
+    kind: InstrumentKind
+    unit: str
+    description: str
+    bounds: tuple[float, ...] = ()
+
+
+class InstrumentReading(NamedTuple):
+    """A value with its attributes."""
+
+    value: float
+    attributes: dict[str, str]
+
+
+class Instruments(NamedTuple):
+    """The instruments, and a function that reads the observable ones by name, from any thread."""
+
+    instruments: tuple[Instrument, ...]
+    read: Callable[[str], Iterable[InstrumentReading]]
+
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
 SCOPE = "lastword"

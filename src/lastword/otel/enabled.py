@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lastword.otel.conventions import Instruments
     from lastword.otel.gateway_meters import GatewayMeters
-    from lastword.otel.instruments import Instruments
     from lastword.record.run import Run
     from lastword.record.sink import Sink
 

@@ -13,14 +13,14 @@ from opentelemetry.metrics import CallbackOptions, Observation
 
 from lastword._version import __version__
 from lastword.otel import conventions as names
-from lastword.otel.instruments import InstrumentKind
+from lastword.otel.conventions import InstrumentKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from opentelemetry.metrics import MeterProvider
 
-    from lastword.otel.instruments import Instrument, Instruments
+    from lastword.otel.conventions import Instrument, Instruments
 
 CLOSE_SECONDS = 0.5
 """The time to send the last values: a gateway that is reloaded keeps viewers waiting."""

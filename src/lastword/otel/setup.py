@@ -22,7 +22,7 @@ from lastword.otel.telemetry import Telemetry
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.otel.instruments import Instruments
+    from lastword.otel.conventions import Instruments
     from lastword.record.run import Run
 
 GATEWAY = "lastword-gateway"

@@ -59,7 +59,6 @@ class Telemetry:
         self._shut_down = shut_down
 
     def send(self, rows: list[Row]) -> None:
-        """Report rows."""
         for row in rows:
             for item in self._builder.receive(row):
                 self._report(item)

@@ -69,7 +69,6 @@ class OwnReports:
 
 
 def _named() -> str:
-    """Return the address in the environment."""
     try:
         return target_options_in(os.environ).url
     except TargetError:

@@ -135,7 +135,6 @@ class ReportWriter:
         self._traced: OrderedDict[tuple[str | None, int | None], str] = OrderedDict()
 
     def receive(self, rows: Sequence[Row]) -> list[FailureReport]:
-        """Return the reports for these rows."""
         reports = []
         for row in rows:
             if row.kind == Kind.ERROR:

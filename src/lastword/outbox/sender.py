@@ -11,11 +11,13 @@ import os
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
+
+import msgspec
 
 from lastword._version import __version__
+from lastword.core.failure.members import MEMBERS
 from lastword.errors import StoreError
-from lastword.outbox import otlp, webhook
 from lastword.outbox.post import PostError, post
 from lastword.outbox.schedule import (
     MAX_WAIT_SECONDS,
@@ -27,15 +29,92 @@ from lastword.outbox.schedule import (
 )
 from lastword.outbox.store import now_ms
 from lastword.outbox.tables import Item
-from lastword.outbox.target import OTLP, WEBHOOK
+from lastword.outbox.target import OTLP, WEBHOOK, headers_of
+from lastword.platform.identity import roll
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.outbox.report import FailureReport
+    from lastword.outbox.report import FailureReport, Value
     from lastword.outbox.schedule import CollectorAnswer
     from lastword.outbox.store import ItemOutbox, Outbox
     from lastword.outbox.target import ReportTarget
+
+
+SEVERITY_ERROR = 17
+EVENT_NAME = "lastword.failure"
+_NS_OF_MS = 1_000_000
+
+_CONVENTIONAL = {member.name: member.convention for member in MEMBERS if member.convention}
+
+
+def body_of(report: FailureReport) -> bytes:
+    resource = {"service.name": report.program, "service.instance.id": report.run_id}
+    resource |= {"os.type": report.platform, "lastword.door": report.door}
+    scope = {"name": "lastword", "version": report.lastword_version}
+    logs = {
+        "resource": {"attributes": _attributes(resource)},
+        "scopeLogs": [{"scope": scope, "logRecords": [_record(report)]}],
+    }
+    return msgspec.json.encode({"resourceLogs": [logs]})
+
+
+def _record(report: FailureReport) -> dict[str, Any]:
+    moment = str(report.at_epoch_ms * _NS_OF_MS)
+    record: dict[str, Any] = {
+        "timeUnixNano": moment,
+        "observedTimeUnixNano": moment,
+        "severityNumber": SEVERITY_ERROR,
+        "severityText": "ERROR",
+        "eventName": EVENT_NAME,
+        "body": {"stringValue": _sentence(report)},
+        "attributes": _attributes(_facts(report)),
+    }
+    if report.traceparent:
+        _, trace_id, span_id, flags = report.traceparent.split("-")
+        record |= {"traceId": trace_id, "spanId": span_id, "flags": int(flags, 16)}
+    return record
+
+
+def _sentence(report: FailureReport) -> str:
+    """Return lastword's own sentence: which kind of thing failed, and why."""
+    words = [str(report.facts[name]) for name in ("type", "reason") if name in report.facts]
+    return f"{report.what} failed: {', '.join(words) or 'unknown'}"
+
+
+def _facts(report: FailureReport) -> dict[str, Value]:
+    named: dict[str, Value | None] = {
+        "lastword.report_id": report.report_id,
+        "lastword.what": report.what,
+        "lastword.session": report.session,
+        "lastword.turn": report.turn,
+        "gen_ai.agent.name": report.agent,
+        "gen_ai.agent.version": report.agent_version,
+        "lastword.client.name": report.client,
+        "lastword.client.version": report.client_version,
+    }
+    named_facts = {name: value for name, value in named.items() if value not in ("", None)}
+    payload_facts = {
+        _CONVENTIONAL.get(name, f"lastword.{name}"): v for name, v in report.facts.items()
+    }
+    return {
+        name: value for name, value in (named_facts | payload_facts).items() if value is not None
+    }
+
+
+def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": _any_value(value)} for name, value in values.items()]
+
+
+def _any_value(value: Value) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    return {"stringValue": value}
+
 
 POST_SECONDS = 10.0
 """How long one request may take; OpenTelemetry's exporters have the same limit."""
@@ -61,7 +140,7 @@ def send_once(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
     Raises:
         PostError: There was no answer.
     """
-    return send_body(target, otlp.body_of(report), report.report_id)
+    return send_body(target, body_of(report), report.report_id)
 
 
 def send_body(target: ReportTarget, body: bytes, report_id: str) -> CollectorAnswer:
@@ -82,7 +161,7 @@ def send_body(target: ReportTarget, body: bytes, report_id: str) -> CollectorAns
         "connection": "close",
     }
     if target.form == WEBHOOK:
-        headers |= webhook.headers_of(report_id, body, target.secret, int(time.time()))
+        headers |= headers_of(report_id, body, target.secret, int(time.time()))
     certificates = os.environ.get("OTEL_EXPORTER_OTLP_CERTIFICATE") or None
     return post(target.url, body, headers | target.headers, POST_SECONDS, certificates=certificates)
 
@@ -232,8 +311,8 @@ def _sent(
         return lambda: outbox.delivered(report, target)
     if fate is Fate.REFUSED:
         return lambda: outbox.refused(report, target, words)
-    roll = _roll()
-    return lambda: outbox.failed(target, words, lambda count: wait_seconds(count, wait, roll))
+    jitter = roll()
+    return lambda: outbox.failed(target, words, lambda count: wait_seconds(count, wait, jitter))
 
 
 def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
@@ -252,7 +331,3 @@ def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
             if left() <= 0 or time.monotonic() > noted_by:
                 raise
         time.sleep(NOTE_SECONDS)
-
-
-def _roll() -> float:
-    return int.from_bytes(os.urandom(6), "big") / 2**48

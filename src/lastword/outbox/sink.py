@@ -53,7 +53,6 @@ class OutboxSink:
         self._has_news = False
 
     def send(self, rows: list[Row]) -> None:
-        """Receive rows."""
         reports = self._reports.receive(rows)
         if reports:
             self._outbox.add(reports, self._target)

@@ -202,7 +202,6 @@ def keep_within(db: sqlite3.Connection, now: int, max_age_seconds: float) -> Non
 
 
 def add_to(db: sqlite3.Connection, name: str, more: int) -> None:
-    """Add to a count."""
     if more:
         db.execute(
             "INSERT INTO counts (name, value) VALUES (?, ?)"
@@ -236,7 +235,6 @@ def status_of(
     max_age_seconds: float,
     decode: Callable[[object], Item | None],
 ) -> Status[Item]:
-    """Return the state of the outbox."""
     keep_within(db, now, max_age_seconds)
     waiting, dead, size = db.execute(
         "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead), 0),"

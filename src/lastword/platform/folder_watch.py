@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -38,13 +39,9 @@ class FolderWatch:
 
     @property
     def look_seconds(self) -> float:
-        """Return how often to look in addition."""
         return UNWATCHED_SECONDS if self._fd < 0 else WATCHED_SECONDS
 
     def renew(self) -> None:
-        """Watch the folder that has this name now."""
-        import fcntl  # noqa: PLC0415  (does not exist everywhere)
-
         before, self._fd = self._fd, -1
         close(before)
         if not hasattr(fcntl, "F_NOTIFY"):

@@ -225,7 +225,6 @@ class StderrWriter:
 
     @property
     def pending(self) -> bool:
-        """Return whether there is something to write."""
         if self._beside is not None and (self._beside.full or not self._has_line):
             return False
         return bool(self._pending or self._cut_bytes) and not self.broken

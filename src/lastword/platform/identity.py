@@ -60,7 +60,6 @@ def run_id() -> str:
 if sys.platform == "win32":
 
     def account_names() -> set[str]:
-        """Return the names of this user's account."""
         return {os.environ.get("USERNAME", "")}
 
 else:

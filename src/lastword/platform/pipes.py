@@ -37,6 +37,7 @@ else:
     import fcntl
     import select
     import stat
+    import termios
 
     read: Callable[[int, int], bytes] = os.read
     write: Callable[[int, bytes | bytearray | memoryview], int] = os.write
@@ -65,9 +66,6 @@ else:
 
     def unread_bytes(fd: int) -> int:
         """Return how much is waiting in a pipe."""
-        # Only needed when an agent has died.
-        import termios  # noqa: PLC0415
-
         count = bytearray(4)
         try:
             fcntl.ioctl(fd, termios.FIONREAD, count)

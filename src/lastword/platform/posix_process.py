@@ -227,14 +227,6 @@ def _is_binary(path: str) -> bool:
         return True
 
 
-def write_message(sentence: str) -> None:
-    """Write a sentence to stderr; errors are ignored."""
-    try:
-        os.write(2, f"lastword: {sentence}\n".encode(errors="backslashreplace"))
-    except OSError:
-        return
-
-
 def without_our_locale() -> None:
     """Restore the LC_CTYPE that Python overwrote at its start, in the C locale.
 
@@ -416,7 +408,6 @@ class Guardian:
 
 
 def guardian_of(agent: Agent) -> Guardian | None:
-    """Return a guardian for a running agent."""
     try:
         return Guardian.start(agent.pid, agent.temporary)
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from lastword.platform.exits import Exit
@@ -15,7 +16,6 @@ if sys.platform == "win32":
         guardian_of,
         spawn,
         without_our_locale,
-        write_message,
     )
 else:
     from lastword.platform.posix_process import (
@@ -26,7 +26,6 @@ else:
         guardian_of,
         spawn,
         without_our_locale,
-        write_message,
     )
 
 __all__ = [
@@ -40,3 +39,11 @@ __all__ = [
     "without_our_locale",
     "write_message",
 ]
+
+
+def write_message(sentence: str) -> None:
+    """Write a sentence to stderr; errors are ignored."""
+    try:
+        os.write(2, f"lastword: {sentence}\n".encode(errors="backslashreplace"))
+    except OSError:
+        return

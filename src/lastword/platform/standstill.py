@@ -37,7 +37,6 @@ class Standstill:
         self._busy: float | None = None
 
     def begin(self, now: float) -> None:
-        """Note that a wait begins about now."""
         if now - self._at > FRESH_SECONDS:
             self._at, self._busy = now, busy_seconds()
 

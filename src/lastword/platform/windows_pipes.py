@@ -97,7 +97,6 @@ class _Reading:
         _close(self.fd)
 
     def cancel(self) -> None:
-        """End a read that waits."""
         handle = _kernel32.OpenThread(_THREAD_TERMINATE, False, self.thread.native_id or 0)
         if handle:
             _kernel32.CancelSynchronousIo(handle)
@@ -337,7 +336,6 @@ class Poller:
         self._interest: dict[int, int] = {}
 
     def register(self, fd: int, events: int) -> None:
-        """Wait for these events of a descriptor."""
         self._interest[fd] = events
         if fd >= _SOCKETS_FROM:
             return

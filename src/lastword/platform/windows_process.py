@@ -137,7 +137,6 @@ class Job:
             raise ctypes.WinError(ctypes.get_last_error())
 
     def kill(self) -> None:
-        """End every process in it."""
         if self._handle:
             _kernel32.TerminateJobObject(self._handle, KILLED_CODE)
 
@@ -209,7 +208,6 @@ class Agent:
         return self.job.processes > 0
 
     def end_group(self, number: int) -> None:
-        """End what the ended agent left in its job."""
         if number == SIGKILL:
             self.job.kill()
 
@@ -228,7 +226,6 @@ class Guardian:
 
 
 def guardian_of(agent: Agent) -> Guardian | None:
-    """Return a guardian for a running agent."""
     return Guardian(agent.job)
 
 
@@ -326,14 +323,6 @@ def become(command: list[str]) -> int:
     # Ctrl-C is the program's alone.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return Exit(subprocess.call(line, executable=path), None).status
-
-
-def write_message(sentence: str) -> None:
-    """Write a sentence to stderr; errors are ignored."""
-    try:
-        os.write(2, f"lastword: {sentence}\n".encode(errors="backslashreplace"))
-    except OSError:
-        return
 
 
 def without_our_locale() -> None:

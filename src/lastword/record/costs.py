@@ -48,7 +48,6 @@ def add(costs: Costs, facts: Mapping[str, Any]) -> None:
 
 
 def total(costs: Iterable[Costs]) -> Costs:
-    """Return the sum of costs."""
     sums: Costs = {}
     for each in costs:
         for currency, amount in each.items():

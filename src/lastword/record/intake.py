@@ -17,7 +17,7 @@ import msgspec
 from lastword.core.timeline.entry import Kind
 from lastword.errors import StoreError
 from lastword.platform import files
-from lastword.record import retention, run_file, schema, store, turns
+from lastword.record import retention, run_file, store, turns
 from lastword.record.run import Row, Run
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _bring_in(path: str, folder: str, names: Sequence[str]) -> None:
         connection, file = store.open_for_writing(path)
         try:
             with closing(connection):
-                connection.execute(schema.FILES)
+                connection.execute(store.FILES)
                 read = [_read_file(connection, folder, name) for name in names]
                 limits = next(filter(None, reversed(read)), None)
                 if limits is not None:
@@ -76,8 +76,8 @@ def _in_memory(path: str, folder: str, names: Sequence[str]) -> sqlite3.Connecti
         if os.path.exists(path):
             with closing(store.open_for_reading(path)) as stored:
                 stored.backup(connection)
-        schema.bring_up_to_date(connection)
-        connection.execute(schema.FILES)
+        store.bring_up_to_date(connection)
+        connection.execute(store.FILES)
         for name in names:
             _read_file(connection, folder, name, remove=False)
     except BaseException:

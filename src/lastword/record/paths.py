@@ -75,7 +75,6 @@ def absolute(path: str) -> str:
 
 
 def store_path(folder: str) -> str:
-    """Return the path of the store in that folder."""
     return os.path.join(folder, STORE_NAME)
 
 

@@ -256,7 +256,6 @@ class Board:
         self._unwritten += count
 
     def written(self) -> None:
-        """Note that all of them are on disk."""
         position = int.from_bytes(self._memory[:8], "little")
         self._memory[:8] = (position + self._unwritten).to_bytes(8, "little")
         self._unwritten = 0
@@ -268,12 +267,10 @@ class Board:
         return news
 
     def close(self) -> None:
-        """Note that everything is on disk."""
         self._memory[8] = 1
 
     @property
     def is_closed(self) -> bool:
-        """Return whether everything is on disk."""
         return self._memory[8] == 1
 
 

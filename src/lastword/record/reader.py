@@ -33,7 +33,7 @@ _SLACK_SECONDS = 60
 """Clocks are set, and the kernel counts from its own start."""
 
 
-_WAITS = frozenset({
+WAITS = frozenset({
     *(Kind.TOOL_STARTED, Kind.TOOL_ENDED, Kind.ASKED, Kind.USER_ANSWERED, Kind.ANSWER, Kind.ERROR),
     *(Kind.QUESTION_EXPIRED, Kind.PROMPT),
 })  # fmt: skip
@@ -77,7 +77,6 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name that distinguishes this part from all others."""
         return f"{self.run_id}/{self.session_id}".removesuffix("/")
 
 
@@ -339,26 +338,10 @@ def gateway_entries(
     return map(_entry, rows)
 
 
-def wait_entries(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Iterator[RecordedEntry]:
-    """Return the entries of a period's turns that say who was waited for, session by session."""
-    return _of_kinds(record, _WAITS, start_ms, end_ms)
-
-
-def cost_entries(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Iterator[RecordedEntry]:
-    """Return the entries of a period that say what turns have cost."""
-    return _of_kinds(record, frozenset({Kind.COST}), start_ms, end_ms)
-
-
-def model_entries(
-    record: sqlite3.Connection, start_ms: int, end_ms: int
-) -> Iterator[RecordedEntry]:
-    """Return the entries of a period about requests to model providers."""
-    return _of_kinds(record, frozenset({Kind.MODEL_REQUEST}), start_ms, end_ms)
-
-
-def _of_kinds(
+def entries_of_kinds(
     record: sqlite3.Connection, of: frozenset[Kind], start_ms: int, end_ms: int
 ) -> Iterator[RecordedEntry]:
+    """Return a period's entries of these kinds that belong to sessions, session by session."""
     kinds = ", ".join(f"'{kind.value}'" for kind in sorted(of))
     rows = record.execute(
         "SELECT e.* FROM runs r CROSS JOIN entries e"  # noqa: S608 - our own words
@@ -380,7 +363,6 @@ def _was_created_in(record: sqlite3.Connection, part: Part) -> bool:
 
 
 def run_of(record: sqlite3.Connection, run: int) -> RecordedRun:
-    """A run."""
     row = record.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
     return _run(dict(row or {}))
 
@@ -508,7 +490,6 @@ def retries_of(record: sqlite3.Connection, turn: RecordedTurn) -> list[RecordedE
 
 
 def restarts_of(record: sqlite3.Connection, run: int) -> list[RecordedEntry]:
-    """Return the restarts of a run's agent."""
     rows = record.execute(
         "SELECT * FROM entries WHERE run = ? AND session_id IS NULL AND turn IS NULL AND kind = ?"
         " ORDER BY at_seconds, id",

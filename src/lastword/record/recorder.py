@@ -1,23 +1,186 @@
 """The recorder, which takes a shell's entries: bounded, stamped with the time, never waited for.
 
 Owns when anything is kept at all: not before a prompt or a failure, so that a program that is
-merely asked for its version leaves no trace. A sink decides where the rows go.
+merely asked for its version leaves no trace. A sink decides where the rows go. Owns the bounds,
+too: of a turn its first entries, its last, and all that explain its end, so that one that drops a
+million frames leaves as many as one that works hard; of a gateway's session, which has no end in
+sight, a number of entries per hour.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections import Counter, deque
+from typing import TYPE_CHECKING, TypeAlias
 
-from lastword.core.timeline.entry import Entry, Kind
-from lastword.record.bounds import Bounds
+from lastword.core.timeline.entry import TERMINAL, Entry, Kind, Level
 from lastword.record.run import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from lastword.record.bounds import HourlyBounds
     from lastword.record.sink import Sink
+
+
+# --- the bounds
+
+MAX_ENTRIES = 512
+"""The most entries of one turn. Real turns have a dozen, and three for each tool call."""
+
+_FIRST = 384
+_LAST = MAX_ENTRIES - _FIRST - 2
+
+MAX_STRETCHES = 256
+"""Turns that are followed at once."""
+
+MAX_HOURLY = 240
+"""The most of one gateway session in an hour: a link that is cut every 30 s leaves this many."""
+
+HOUR_SECONDS = 3600.0
+
+NOTIFIED = frozenset(
+    {
+        *(Kind.ASKED, Kind.USER_ANSWERED, Kind.QUESTION_EXPIRED),
+        *(Kind.LIMIT_WAIT, Kind.CONTINUED),
+    }
+)
+"""Kinds of which notifications are sent, and that do not end a turn."""
+
+_Key: TypeAlias = tuple[str | None, int | None]
+
+
+class Bounds:
+    """Lets entries through, turn by turn, as long as there is room."""
+
+    __slots__ = ("_always", "_stretches")
+
+    def __init__(self, always: frozenset[Kind] = frozenset()) -> None:
+        """Let entries of the kinds in `always` through as they come."""
+        self._always = always
+        self._stretches: dict[_Key, _Stretch] = {}
+
+    def admit(self, entry: Entry) -> list[Entry]:
+        """Take an entry; return the entries to keep now, in order."""
+        key = (entry.session_id, entry.turn)
+        stretch = self._stretches.get(key)
+        if entry.kind in TERMINAL:
+            if stretch is None:
+                return [entry]
+            del self._stretches[key]
+            return [*stretch.rest(), entry]
+        if stretch is None:
+            early = self._make_room()
+            self._stretches[key] = _Stretch()
+            return [*early, entry]
+        has_room = entry.kind in self._always or stretch.has_room(entry)
+        return [entry] if has_room else []
+
+    def rest(self) -> list[Entry]:
+        """Return what was held back of turns that have not ended."""
+        omitted = [entry for stretch in self._stretches.values() for entry in stretch.rest()]
+        self._stretches.clear()
+        return omitted
+
+    def _make_room(self) -> list[Entry]:
+        if len(self._stretches) < MAX_STRETCHES:
+            return []
+        return self._stretches.pop(next(iter(self._stretches))).rest()
+
+
+class _Stretch:
+    """The entries of one turn, or of the time between turns."""
+
+    __slots__ = ("_count", "_last", "_left_out")
+
+    def __init__(self) -> None:
+        self._count = 1
+        self._last: deque[Entry] = deque()
+        self._left_out: Counter[str] = Counter()
+
+    def has_room(self, entry: Entry) -> bool:
+        self._count += 1
+        if self._count <= _FIRST:
+            return True
+        self._last.append(entry)
+        if len(self._last) > _LAST:
+            self._left_out[self._last.popleft().kind.value] += 1
+        return False
+
+    def rest(self) -> list[Entry]:
+        return list(self._rest())
+
+    def _rest(self) -> Iterator[Entry]:
+        if self._left_out and self._last:
+            follows = self._last[0]
+            yield Entry(
+                kind=Kind.OMITTED,
+                at_seconds=follows.at_seconds,
+                session_id=follows.session_id,
+                turn=follows.turn,
+                facts={"count": self._left_out.total(), "kinds": dict(self._left_out)},
+            )
+        yield from self._last
+
+
+class HourlyBounds:
+    """Lets a session's entries through as they come, up to a number per hour.
+
+    Entries about a failure are always let through.
+    """
+
+    __slots__ = ("_hours",)
+
+    def __init__(self) -> None:
+        self._hours: dict[str | None, _Hour] = {}
+
+    def admit(self, entry: Entry) -> list[Entry]:
+        """Take an entry; return the entries to keep now, in order."""
+        hour = self._hours.get(entry.session_id)
+        early: list[Entry] = []
+        if hour is None or entry.at_seconds - hour.begins_at >= HOUR_SECONDS:
+            early = [] if hour is None else hour.rest()
+            hour = self._hours[entry.session_id] = _Hour(entry)
+        return [*early, entry] if hour.has_room(entry) else early
+
+    def rest(self) -> list[Entry]:
+        """Return the entries that report what was left out."""
+        omitted = [entry for hour in self._hours.values() for entry in hour.rest()]
+        self._hours.clear()
+        return omitted
+
+
+class _Hour:
+    """An hour of a session, counted from its first entry."""
+
+    __slots__ = ("_count", "_last", "_left_out", "begins_at")
+
+    def __init__(self, first: Entry) -> None:
+        self.begins_at = first.at_seconds
+        self._count = 0
+        self._last = first
+        self._left_out: Counter[str] = Counter()
+
+    def has_room(self, entry: Entry) -> bool:
+        self._count += 1
+        if self._count <= MAX_HOURLY or entry.level is Level.ERROR:
+            return True
+        self._left_out[entry.kind.value] += 1
+        self._last = entry
+        return False
+
+    def rest(self) -> list[Entry]:
+        if not self._left_out:
+            return []
+        omitted = Entry(
+            kind=Kind.OMITTED,
+            at_seconds=self._last.at_seconds,
+            session_id=self._last.session_id,
+            facts={"count": self._left_out.total(), "kinds": dict(self._left_out)},
+        )
+        return [omitted]
+
+
+# --- the recorder
 
 WORTH_KEEPING = frozenset(
     {
@@ -45,7 +208,6 @@ class Recorder:
         self._offset = time.time() - time.monotonic()
 
     def record(self, entry: Entry) -> None:
-        """Take an entry."""
         for admitted in self._bounds.admit(entry):
             self._pending.append(self._row(admitted))
         if self._start is not None:
@@ -61,7 +223,6 @@ class Recorder:
             self._sink = start()
 
     def flush(self) -> None:
-        """Send on what has arrived."""
         if self._pending and self._start is None:
             rows, self._pending = self._pending, []
             if self._sink is not None:

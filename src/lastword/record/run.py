@@ -41,7 +41,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def this_run(run_id: str, *, door: str, program: str) -> Run:
-    """Return the run of this process."""
     return Run(
         run_id=run_id,
         door=door,

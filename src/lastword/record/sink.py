@@ -1,22 +1,61 @@
 """Sinks: the destinations of a run's rows, which are the store, reports and telemetry.
 
-Owns what a sink is, that none of them stops another, and that none receives a secret. Any of them
-may wait, so they run in a process or a thread of their own (`record.process`, `record.thread`).
-Knows nothing of telemetry and reports except that they take rows.
+Owns what a sink is, that none of them stops another, and that none receives a secret, not even
+within an id or a name that another party chose: the core leaves these unchanged, because a turn
+would wait for the patterns to be compiled. Any of them may wait, so they run in a process or a
+thread of their own (`record.process`, `record.thread`). Knows nothing of telemetry and reports
+except that they take rows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+import msgspec
+
+from lastword.core.redact.redactor import Redactor
 from lastword.record.run_file import RunFile
-from lastword.record.scrub import Scrub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.record.retention import Limits
     from lastword.record.run import Row, Run
+
+
+class Scrub:
+    """Removes secrets from rows. The ids that agents and clients really use stay as they are.
+
+    Args:
+        secrets: exact values that are known to be secret, whatever they look like.
+    """
+
+    __slots__ = ("_redact",)
+
+    def __init__(self, secrets: tuple[str, ...] = ()) -> None:
+        # Most texts are the same from row to row: ids, words of ours.
+        self._redact = lru_cache(1024)(Redactor(secrets))
+
+    def __call__(self, row: Row) -> Row:
+        """Return the row without secrets."""
+        return msgspec.structs.replace(
+            row,
+            session_id=self._value(row.session_id),
+            request_id=self._value(row.request_id),
+            facts=self._value(row.facts),
+            content=self._value(row.content),
+        )
+
+    def _value(self, value: Any) -> Any:
+        # The names of facts are ours, and some of them are the names of redaction rules.
+        if isinstance(value, str):
+            return self._redact(value)
+        if isinstance(value, dict):
+            return {name: self._value(inner) for name, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(inner) for inner in value]
+        return value
 
 
 class Sink(Protocol):
@@ -58,7 +97,6 @@ class ReportSinks:
         self._sinks = sinks
 
     def send(self, rows: list[Row]) -> None:
-        """Take rows."""
         for sink in self._sinks:
             sink.send(rows)
 
@@ -73,7 +111,6 @@ class ReportSinks:
             sink.wake()
 
     def close(self) -> None:
-        """Finish each of them."""
         for sink in self._sinks:
             sink.close()
 
@@ -138,7 +175,6 @@ class StoreSink:
         self.close_others()
 
     def close_record(self, *, ended: bool = True) -> None:
-        """Finish the record."""
         writer, self._writer = self._writer, None
         if writer is not None:
             _done(lambda: writer.close(ended=ended))

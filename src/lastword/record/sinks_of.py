@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from lastword.core.redact.environment_secrets import secrets_of
+
 if TYPE_CHECKING:
     from lastword.record.retention import Limits
     from lastword.record.run import Run
@@ -20,8 +22,7 @@ def sinks_of(
     reports: StartReportSink | None = None,
 ) -> StoreSink:
     """Return the sinks of a recorder, started in its own process."""
-    # Imported here, since the sidecar itself never needs them.
-    from lastword.core.redact.environment_secrets import secrets_of  # noqa: PLC0415
+    # Imported here, since the sidecar itself never needs it.
     from lastword.record.sink import StoreSink  # noqa: PLC0415
 
     secrets = secrets_of(os.environ)

@@ -1,7 +1,8 @@
-"""The store on disk: opening it for writing or for reading, and explaining what is wrong with it.
+"""The store on disk: its tables, opening it for writing or for reading, and what is wrong with it.
 
-Owns the file: its permissions, its settings, and the handling of a damaged one. `record.schema`
-owns its contents.
+Owns the file (its permissions, its settings, and the handling of a damaged one), every statement
+that creates or changes a table, and the migration of older stores. A version of the schema, once
+released, is never edited: a change is a further step.
 """
 
 from __future__ import annotations
@@ -18,11 +19,131 @@ from urllib.parse import quote
 
 from lastword.errors import StoreError
 from lastword.platform import files
-from lastword.record import schema
 from lastword.record.paths import absolute, make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+# --- the tables
+
+APPLICATION_ID = 0x4C574F52
+"""SQLite's mark of whose file this is: `LWOR`."""
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        # A run whose row was removed while it was idle must not find another run under its id.
+        """CREATE TABLE runs (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            run_id TEXT NOT NULL UNIQUE,
+            door TEXT NOT NULL,
+            program TEXT NOT NULL,
+            lastword_version TEXT NOT NULL,
+            python_version TEXT NOT NULL,
+            platform TEXT NOT NULL,
+            pid INTEGER NOT NULL,
+            started_epoch_ms INTEGER NOT NULL,
+            last_epoch_ms INTEGER NOT NULL,
+            ended INTEGER NOT NULL DEFAULT 0,
+            client TEXT,
+            client_version TEXT,
+            agent TEXT,
+            agent_version TEXT,
+            lost_entries INTEGER NOT NULL DEFAULT 0
+        )""",
+        """CREATE TABLE entries (
+            id INTEGER PRIMARY KEY,
+            run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            level TEXT NOT NULL,
+            at_epoch_ms INTEGER NOT NULL,
+            at_seconds REAL NOT NULL,
+            session_id TEXT,
+            turn INTEGER,
+            request_id TEXT,
+            facts TEXT NOT NULL
+        )""",
+        "CREATE INDEX entries_by_run ON entries (run, session_id, turn)",
+        # Failures outside turns: few, and looked for in all runs at once.
+        """CREATE INDEX entries_failed ON entries (at_epoch_ms)
+            WHERE level = 'error' AND turn IS NULL""",
+        """CREATE TABLE turns (
+            id INTEGER PRIMARY KEY,
+            run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+            turn INTEGER NOT NULL,
+            session_id TEXT NOT NULL,
+            started_epoch_ms INTEGER NOT NULL,
+            started_seconds REAL NOT NULL,
+            ended_seconds REAL,
+            first_output_seconds REAL,
+            outcome TEXT NOT NULL DEFAULT 'open',
+            type TEXT,
+            reason TEXT,
+            phase TEXT,
+            by TEXT,
+            stop_reason TEXT,
+            incident_id TEXT,
+            tools INTEGER NOT NULL DEFAULT 0,
+            retries INTEGER NOT NULL DEFAULT 0,
+            wait_seconds REAL NOT NULL DEFAULT 0,
+            dropped INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (run, turn)
+        )""",
+        "CREATE INDEX turns_by_time ON turns (started_epoch_ms)",
+        "CREATE INDEX turns_by_session ON turns (session_id, started_epoch_ms)",
+    ),
+)
+"""The statements that turn version N into N+1; an empty store is version 0."""
+
+VERSION = len(STEPS)
+
+FILES = "CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, read_bytes INTEGER NOT NULL)"
+"""How much of each run's file has been brought in. Older versions need not know it: no step."""
+
+
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Create the tables, or migrate those of an older version, in one transaction.
+
+    Raises:
+        StoreError: a newer lastword created the store, or it is not a store of ours.
+        sqlite3.Error: it cannot be read or written.
+    """
+    if version_of(connection) == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have done it while we waited.
+        for step in STEPS[version_of(connection) :]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the version of the schema in a store; 0 for an empty file.
+
+    Raises:
+        StoreError: as `bring_up_to_date`.
+        sqlite3.Error: as `bring_up_to_date`.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if owner != APPLICATION_ID and (tables or version):
+        raise StoreError("it is a database of something else; name another folder")
+    if version > VERSION:
+        raise StoreError(
+            f"a newer lastword made it (schema {version}, known here is {VERSION}); update lastword"
+        )
+    return int(version)
+
+
+# --- the file
 
 File: TypeAlias = tuple[int, int]
 """A file's identity, whatever its name: its device and its inode."""
@@ -239,7 +360,7 @@ def _for_writing(path: str) -> sqlite3.Connection:
         check_same_thread=False,  # a fork has it closed, in between
     )
     try:
-        if schema.version_of(connection) == 0:
+        if version_of(connection) == 0:
             # Only an empty file accepts this setting.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
@@ -247,7 +368,7 @@ def _for_writing(path: str) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
-        schema.bring_up_to_date(connection)
+        bring_up_to_date(connection)
     except BaseException:
         connection.close()
         raise
@@ -260,7 +381,7 @@ def _for_reading(path: str) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
     try:
         connection.execute("PRAGMA query_only = ON")
-        if _recorded_version(connection) < schema.VERSION:
+        if _recorded_version(connection) < VERSION:
             with closing(open_for_writing(path)[0]):
                 pass
     except BaseException:
@@ -270,7 +391,7 @@ def _for_reading(path: str) -> sqlite3.Connection:
 
 
 def _recorded_version(connection: sqlite3.Connection) -> int:
-    version = schema.version_of(connection)
+    version = version_of(connection)
     if version == 0:
         raise StoreError(NOTHING_YET)
     return version

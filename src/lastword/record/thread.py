@@ -87,7 +87,6 @@ class RecorderThread:
 
     @property
     def idle(self) -> bool:
-        """Return whether everything that it was given is done."""
         return not (self._waiting or self._at_work)
 
     def finish(self) -> None:

@@ -1,7 +1,8 @@
-"""One agent process in the sidecar, from its start until nothing of it is left.
+"""One agent process in the sidecar, from its start until nothing of it is left, and its end.
 
-Owns the state of one process: the process, its guardian, its stop sequence, and when its end
-was noticed. The sidecar has one at a time, and cleans up after earlier ones.
+Owns the state of one process (its guardian, and when its end was noticed), the stop sequences (the
+client closed its side; a signal asked lastword to stop) and the end of what a dead agent left in
+its group. The sidecar has one at a time, and cleans up after earlier ones.
 """
 
 from __future__ import annotations
@@ -9,10 +10,162 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.platform.pipes import close, unread_bytes
-from lastword.sidecar.stop import StopSequence
+from lastword.platform.signals import SIGKILL, SIGTERM
 
 if TYPE_CHECKING:
     from lastword.platform.process import Agent, Exit, Guardian
+
+
+# --- the stop sequence
+
+CLOSED_GRACE_SECONDS = 2.0
+"""From the client's end to SIGTERM: an agent that reads its end of input leaves by itself."""
+
+TERM_GRACE_SECONDS = 5.0
+"""From SIGTERM to SIGKILL, when the client has gone."""
+
+SIGNALLED_GRACE_SECONDS = 1.0
+"""From SIGTERM to SIGKILL, when a signal stops us: clients kill us 2 to 4 seconds later."""
+
+SAME_STOP_SECONDS = 0.25
+"""Different signals this close together are one request: service managers send both SIGTERM and
+SIGHUP."""
+
+PIPE_GRACE_SECONDS = 0.25
+"""From a closed pipe to SIGTERM: an agent that is about to exit closes its pipes first."""
+
+KILLED_GRACE_SECONDS = 2.0
+"""From SIGKILL to the moment at which an agent that still exists counts as gone: in a system call
+that cannot be interrupted it may stay for hours, and nobody waits for that."""
+
+_CHECK_SECONDS = 0.05
+
+
+class StopSequence:
+    """The stop sequence of one agent and its group: which signal is due when."""
+
+    __slots__ = (
+        "_agent",
+        "_given_up_at",
+        "_group_left",
+        "_kill_due",
+        "_killed",
+        "_signalled_at",
+        "_signalled_by",
+        "_term_due",
+        "acted",
+        "begun",
+        "signalled",
+    )
+
+    def __init__(self, agent: Agent | None) -> None:
+        self._agent = agent
+        self._term_due: float | None = None
+        self._kill_due: float | None = None
+        self._group_left = False
+        self._killed = False
+        self._given_up_at: float | None = None
+        self.begun: bool = False
+        """Whether we have begun to stop the agent."""
+        self.acted: bool = False
+        """Whether we sent the agent a signal that ends it."""
+        self.signalled: bool = False
+        """Whether a signal asked us to stop."""
+        self._signalled_at, self._signalled_by = 0.0, 0
+
+    @property
+    def group_left(self) -> bool:
+        """Return whether something in a dead agent's group is still to be ended."""
+        return self._group_left
+
+    def due(self, now: float) -> float | None:
+        """Return when to call `run`."""
+        due = self._term_due if self._term_due is not None else self._kill_due
+        if due is None:
+            due = self._given_up_at
+        if self._group_left:
+            return now + _CHECK_SECONDS if due is None else min(due, now + _CHECK_SECONDS)
+        return due
+
+    def after(self, grace_seconds: float, now: float) -> None:
+        """Let the agent exit by itself within the grace period; then ask it to."""
+        if not self.begun:
+            self.begun = True
+            self._term_due = now + grace_seconds
+
+    def replaced(self, now: float) -> None:
+        """Ask the agent to exit, then kill it: another process replaces it."""
+        if not self.begun:
+            self.begun = True
+            self._kill_due = now + SIGNALLED_GRACE_SECONDS
+            self._signal(SIGTERM)
+
+    def pass_signal(self, number: int, now: float) -> None:
+        """Pass on a signal that ends lastword; at the second one, kill the agent."""
+        if not self.signalled:
+            self._signalled_at, self._signalled_by = now, number
+            self._kill_due = now + SIGNALLED_GRACE_SECONDS
+            self._signal(number)
+        elif number == self._signalled_by or now - self._signalled_at > SAME_STOP_SECONDS:
+            self._kill_due = now
+        self._term_due = None
+        self.begun = self.signalled = True
+
+    def run(self, now: float) -> None:
+        agent = self._agent
+        if self._group_left and agent is not None and not agent.group_alive():
+            self._group_left = False
+        if agent is not None and agent.exit is not None and not self._group_left:
+            self._term_due = self._kill_due = None
+        if self._term_due is not None and self._term_due <= now:
+            self._term_due = None
+            reachable = self._signal(SIGTERM)
+            self._kill_due = now + TERM_GRACE_SECONDS if reachable else now
+        if self._kill_due is not None and self._kill_due <= now:
+            self._kill_due = None
+            self._signal(SIGKILL)
+            self._killed = True
+            self._group_left = False
+            if agent is not None and agent.exit is None:
+                self._given_up_at = now + KILLED_GRACE_SECONDS
+
+    def given_up(self, now: float) -> bool:
+        """Return whether the agent was killed but is not known to have ended."""
+        return self._given_up_at is not None and self._given_up_at <= now
+
+    def agent_ended(self, now: float, *, leave_group: bool) -> None:
+        """Reap the dead agent, and end what it left in its group unless that may stay."""
+        agent = self._agent
+        if agent is None:
+            return
+        agent.reap()
+        # After SIGKILL to the group, only zombies that wait for init are left of it.
+        self._group_left = not leave_group and not self._killed and agent.group_alive()
+        if self._group_left:
+            agent.end_group(SIGTERM)
+            self._term_due = None
+            self._kill_due = now + SIGNALLED_GRACE_SECONDS
+
+    def finish(self) -> None:
+        """Kill what is left to be ended, so that it does not survive lastword."""
+        if self._group_left:
+            self._signal(SIGKILL)
+            self._group_left = False
+
+    def _signal(self, number: int) -> bool:
+        """Send a signal; return `False` if the system has none that asks this agent to end."""
+        agent = self._agent
+        self.acted = True
+        if agent is None:
+            return True
+        if agent.exit is None:
+            return agent.signal_group(number)
+        if self._group_left:
+            agent.end_group(number)
+        return True
+
+
+# --- the process
 
 
 class Child:

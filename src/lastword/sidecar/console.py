@@ -33,7 +33,6 @@ class Console:
         self._verbose = verbose
 
     def say(self, sentence: str) -> None:
-        """Write a message."""
         self.stderr.write(f"lastword: {one_line(sentence)}\n".encode(errors="replace"))
 
     def record(self, entry: Entry) -> None:
@@ -47,7 +46,6 @@ class Console:
             self.say(" ".join([entry.kind.value, *facts]))
 
     def report(self, error: Exception) -> None:
-        """Report a bug in lastword."""
         self.say(
             f"a bug in lastword ({type(error).__name__}: {error}); from now on messages pass "
             "through unchanged. Please report it."

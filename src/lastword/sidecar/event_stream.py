@@ -85,11 +85,9 @@ class EventStream:
 
     @property
     def is_open(self) -> bool:
-        """Return whether there is something to wait for."""
         return self.fd >= 0
 
     def close(self) -> None:
-        """Close the connection."""
         self._socket.close()
         self.fd = -1
 
@@ -252,7 +250,6 @@ class EventLines:
         self._marked: list[bytes] = []
 
     def feed(self, data: bytes) -> None:
-        """Receive bytes."""
         if self._skips:
             _, ended, data = data.partition(b"\n")
             if not ended:

@@ -19,16 +19,14 @@ from lastword.platform.process import write_message
 from lastword.quirks import journals
 from lastword.quirks.agents import agent_of
 from lastword.sidecar import late_modules
-from lastword.sidecar.folder_index import SESSION, FolderIndex, find
-from lastword.sidecar.journal_files import GrowingFile, is_plain
+from lastword.sidecar.journal_files import SESSION, FolderIndex, GrowingFile, find, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from lastword.core.link.evidence import SilentTurn
     from lastword.quirks.journals import JournalRow
-    from lastword.sidecar.attributions import Attributions
-    from lastword.sidecar.journal_files import News
+    from lastword.sidecar.journal_files import Attributions, News
     from lastword.sidecar.journal_lines import FailedCall
     from lastword.sidecar.own_patterns import Groups
 
@@ -114,7 +112,6 @@ class Journals:
         self._slow: set[str] = set()
 
     def __bool__(self) -> bool:
-        """Return whether there may be any."""
         return bool(self._rows_by_file)
 
     def mark(self, turn: SilentTurn) -> bool:
@@ -201,7 +198,6 @@ class Journals:
     def _calls(
         self, row: JournalRow, file: GrowingFile, news: News, session_id: str | None
     ) -> Generator[None, None, list[LoggedCall]]:
-        """Return the calls that new lines are about."""
         # Loaded at the first marked line: a turn that is silent and well needs no classifier.
         yield from late_modules.load(late_modules.JOURNAL_LINES)
         from lastword.sidecar.journal_lines import read_groups, read_line  # noqa: PLC0415

@@ -27,11 +27,9 @@ FAILURE = (
 
 JOURNALS = (
     "lastword.quirks.journals",
-    "lastword.sidecar.folder_index",
+    "lastword.platform.process_tree",
     "lastword.sidecar.journal_files",
     "lastword.sidecar.journals",
-    "lastword.platform.process_tree",
-    "lastword.sidecar.attributions",
 )
 """What has to be there at the first prompt: a thread would take longer."""
 

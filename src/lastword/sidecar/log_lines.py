@@ -98,7 +98,6 @@ def _first_line(lines: list[bytes], number: int) -> int:
 
 
 def _end_of(lines: list[bytes], first: int) -> int:
-    """Return where a record ends."""
     if lines[first][:1] == b"{":
         return first + 1
     if _PAGE.search(lines[first]) is not None:
@@ -330,6 +329,5 @@ def named_session(line: bytes) -> bytes | None:
 
 
 def named_process(line: bytes) -> int | None:
-    """Return the process of such a line."""
     named = _PID.search(line)
     return None if named is None else int(named[1])

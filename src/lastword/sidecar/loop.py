@@ -114,7 +114,6 @@ class PollLoop:
         self._agent_fd = self._stderr_fd = -1
 
     def attach_agent(self, agent: tuple[int, int, int]) -> None:
-        """Use the descriptors of a new agent."""
         self.to_agent = FrameWriter(agent[0])
         self.relay.attach_agent(self.to_agent)
         self._agent_fd, self._stderr_fd = agent[1], agent[2]
@@ -176,7 +175,6 @@ class PollLoop:
         return due is not None and due + late <= now and not self.to_client.pending_bytes
 
     def look_at_clocks(self, now: float) -> None:
-        """Handle the timers that are due."""
         self.relay.apply(self._connection.handle_timeout(now))
 
     def _update_interest(self) -> None:
@@ -322,7 +320,6 @@ class PollLoop:
         self.receive_client(data, now)
 
     def receive_client(self, data: bytes, now: float) -> None:
-        """Take in bytes from the client."""
         if self.before_client is not None:
             self.before_client(now)
         oversized, block = self._client_lines.feed(data)

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 from lastword.core.failure.taxonomy import Attribution
 from lastword.core.link.evidence import HintSource
 from lastword.sidecar import late_modules
-from lastword.sidecar.folder_index import NEVER, FolderIndex
-from lastword.sidecar.journal_files import MARKS, GrowingFile, is_plain
+from lastword.sidecar.journal_files import MARKS, NEVER, FolderIndex, GrowingFile, is_plain
 from lastword.sidecar.journals import LoggedCall, hint_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from lastword.core.link.evidence import Hint, SilentTurn
-    from lastword.sidecar.attributions import Attributions
+    from lastword.sidecar.journal_files import Attributions
     from lastword.sidecar.journals import Steps
 
 MAX_ENTRIES = 4096
@@ -162,7 +161,6 @@ class OwnLogs:
         """When the last reported call of each session failed."""
 
     def __bool__(self) -> bool:
-        """Return whether there may be any."""
         return bool(self._folders)
 
     def mark(self, turn: SilentTurn) -> bool:

@@ -76,7 +76,6 @@ class Relay:
         return orders
 
     def from_agent(self, block: bytes, now: float) -> None:
-        """Receive whole lines from the agent."""
         messages = jsonrpc.decode_block(block)
         # A response has no method: it always takes the long path.
         passed = 0
@@ -126,7 +125,6 @@ class Relay:
             self.noise += line + b"\n"
 
     def from_client(self, block: bytes, now: float) -> None:
-        """Receive whole lines from the client."""
         for line in whole_lines(block):
             self.client_spoke = True
             frame = jsonrpc.decode(line)
@@ -160,7 +158,6 @@ class Relay:
 
 
 def _write(outlet: FrameWriter, lines: list[bytes]) -> None:
-    """Write a run of lines with one call."""
     lines.append(b"")
     outlet.write(b"\n".join(lines))
     lines.clear()

@@ -22,11 +22,10 @@ from lastword.core.timeline.entry import TERMINAL, Entry, Kind
 from lastword.platform import pipes
 from lastword.platform.process import Exit, guardian_of
 from lastword.platform.signals import ENDING, PASSED
-from lastword.sidecar.child import Child
+from lastword.sidecar.child import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Child
 from lastword.sidecar.console import Console
 from lastword.sidecar.loop import Descriptors, PollLoop
 from lastword.sidecar.sources import Sources
-from lastword.sidecar.stop import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict

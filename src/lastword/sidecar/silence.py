@@ -1,25 +1,482 @@
-"""Looks at a silent agent's processes and connections: when, and what is kept between them.
+"""The processes and connections of a silent agent: when they are looked at, and what that shows.
 
 Owns the schedule and the cost: at most once in 2 s, at most a five-hundredth of the time unless a
-timer takes effect, and only while one turn is silent. `silence_cause` judges what is seen. It is
-loaded at the first silence; on a system that shows nothing there is no cause.
+timer takes effect, and only while one turn is silent. The judgement is pure rules. A model provider
+is known by the size of what it was sent, after the prompt, and not by its address: it may be on
+this machine, as an MCP server may be elsewhere. What the rules do not prove has no cause, nor has
+anything on a system that shows nothing. A program is named, but never a command line, whose words
+may be secrets. Loaded at the first silence.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from lastword.core.link.facts import Cause, SilenceCause
 from lastword.platform.process_tree import read_tree, sockets_of
-from lastword.platform.tcp_sockets import TcpSocket, read_tcp_sockets
-from lastword.sidecar.silence_cause import Judge, Look, OwnSocket
+from lastword.platform.tcp_sockets import ESTABLISHED, SYN_SENT, TcpSocket, read_tcp_sockets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from lastword.core.link.evidence import SilentTurn
-    from lastword.core.link.facts import SilenceCause
     from lastword.platform.process_tree import Process
+
+
+# --- names of programs
+
+_SHELLS = frozenset(
+    {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "cmd", "powershell", "pwsh"}
+)
+_STARTERS = _SHELLS | {
+    *("env", "nice", "nohup", "sudo", "timeout", "setsid", "stdbuf", "time"),
+    *("bwrap", "firejail", "unshare"),
+}
+_INTERPRETERS = re.compile(r"(?:node|nodejs|bun|deno|python|pypy|ruby|perl|php)[\d.]*")
+_HAVE_COMMANDS = frozenset({
+    *("npm", "pnpm", "yarn", "bun", "cargo", "go", "git", "docker", "podman", "pip", "uv"),
+    *("poetry", "gradle", "gradlew", "mvn", "bundle", "rake", "dotnet", "kubectl", "terraform"),
+    *("apt", "apt-get", "brew", "make", "just", "mix", "composer", "helm", "deno"),
+})  # fmt: skip
+_SCRIPT = re.compile(r"(?:-cli)?\.(?:c?js|mjs|ts|py|rb|pl|php|sh)$")
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,31}")
+_COMMAND = re.compile(r"[a-z][a-z-]{1,15}")
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z_.]{0,31}")
+_SERVERS = re.compile(r"mcp|lsp|language-?server|tsserver|(?:^|/)gopls$|rust-analyzer|--stdio")
+MAX_WORDS = 8
+
+
+def program_of(words: Sequence[str]) -> str | None:
+    """Return the name of the program that a command line runs, if it may be shown."""
+    if not words:
+        return None
+    if len(words) == 1 and " " in words[0]:
+        # Some programs replace their command line by a title, as npm does: "npm run test".
+        words = words[0].split()
+    program, rest = _base(words[0]), list(words[1:])
+    if _INTERPRETERS.fullmatch(program) and rest:
+        if rest[0] == "-m" and len(rest) > 1 and _MODULE.fullmatch(rest[1]):
+            return f"{program} -m {rest[1]}"
+        if not rest[0].startswith("-") and ("/" in rest[0] or _SCRIPT.search(rest[0])):
+            program, rest = _SCRIPT.sub("", _base(rest[0])), rest[1:]
+    if not _NAME.fullmatch(program):
+        return None
+    if program in _HAVE_COMMANDS and rest and _COMMAND.fullmatch(rest[0]):
+        return f"{program} {rest[0]}"
+    return program
+
+
+def starts_others(words: Sequence[str]) -> bool:
+    """Return whether a command line is one of a program that starts another.
+
+    A shell does, and a sandbox, which many agents have of their own.
+    """
+    program = _base(words[0]) if words else ""
+    return program in _STARTERS or "sandbox" in program
+
+
+def is_server(words: Sequence[str]) -> bool:
+    """Return whether a command line is that of a server, of tools or of a language."""
+    if words and _base(words[0]) in _SHELLS:
+        return False
+    return any(_SERVERS.search(word.lower()) for word in words[:MAX_WORDS])
+
+
+def _base(word: str) -> str:
+    return os.path.basename(word.strip()).removeprefix("-")
+
+
+# --- the judgement of two looks
+
+REQUEST_BYTES = 4096
+"""The least size of a request to a model, which has the agent's instructions and its tools."""
+
+SMALL_REQUEST_BYTES = 64
+ERROR_BYTES = 4096
+"""The most that an error has; the certificates of a new connection come on top."""
+
+CERTIFICATE_BYTES = 8192
+HANDSHAKE_BYTES = 4096
+"""The most that is sent to begin a connection, ahead of its first request."""
+
+MIN_TRIES = 3
+SAME_BYTES = 128
+"""How much the same request, sent again, may differ: a count in its header."""
+
+MAX_BETWEEN = 3
+"""How many tries there may be between any two looks at the least; there are more between others."""
+
+MIN_SECONDS = 2.0
+BUSY_SHARE = 0.8
+MIN_RETRANSMITS = 3
+CLOCK_SECONDS = 0.05
+"""How much the kernel's clock ticks and ours may differ."""
+
+
+class OwnSocket(msgspec.Struct, frozen=True):
+    """A connection of one of the agent's processes."""
+
+    pid: int
+    tcp: TcpSocket
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What was seen of an agent at one moment."""
+
+    at: float
+    processes: tuple[Process, ...] = ()
+    """The agent's own process is the first."""
+    sockets: tuple[OwnSocket, ...] = ()
+
+
+class Judge:
+    """The cause of a silence, from each look and the one before."""
+
+    def __init__(self) -> None:
+        self._before: Look | None = None
+        self._began_at = -1.0
+        self._base: dict[int, int] = {}
+        """What each connection had sent before the prompt, as far as it was looked at."""
+        self._since: dict[Cause, float] = {}
+        """Since when each state has lasted."""
+        self._requests: list[_Sent] = []
+
+    def judge(self, look: Look, turn: SilentTurn) -> SilenceCause | None:
+        """Return why this turn is silent, if the two looks prove it."""
+        before = self._before
+        if turn.began_at != self._began_at:
+            self._begin(turn.began_at)
+        self._before = look
+        connections = _outside(look)
+        tools = self._tools(look, connections)
+        connections = [each for each in connections if each.pid not in tools]
+        self._count_requests(look, before, connections)
+        if before is None or before.at < turn.began_at or not look.processes:
+            self._since.clear()
+            return None
+        for cause in (
+            self._stopped(look, before, tools),
+            self._provider(look, before, connections),
+            self._unreachable(look, before, connections),
+            self._tool(look, before, tools),
+            self._busy(look, before, tools),
+            self._server(look, before),
+            self._tries(),
+        ):
+            if cause is not None:
+                return cause
+        return None
+
+    def _begin(self, began_at: float) -> None:
+        self._began_at = began_at
+        sockets = self._before.sockets if self._before is not None else ()
+        self._base = {each.tcp.inode: each.tcp.sent_bytes for each in sockets}
+        self._since.clear()
+        self._requests = []
+
+    # --- connections
+
+    def _sent(self, tcp: TcpSocket) -> int:
+        """Return how much was sent since the prompt."""
+        return tcp.sent_bytes - self._base.get(tcp.inode, 0)
+
+    def _is_of_turn(self, look: Look, tcp: TcpSocket) -> bool:
+        return look.at - tcp.sent_ago >= self._began_at - CLOCK_SECONDS
+
+    def _large(self, look: Look, connections: Iterable[OwnSocket]) -> list[OwnSocket]:
+        """Return the connections on which a request to a model may have been sent."""
+        return [
+            each
+            for each in connections
+            if each.tcp.state == ESTABLISHED
+            and self._is_of_turn(look, each.tcp)
+            and self._sent(each.tcp) >= REQUEST_BYTES
+        ]
+
+    def _provider(
+        self, look: Look, before: Look, connections: list[OwnSocket]
+    ) -> SilenceCause | None:
+        large = self._large(look, connections)
+        earlier = {each.tcp.inode: each.tcp for each in before.sockets}
+        if not large or any(_has_received(each.tcp, earlier) for each in large):
+            return None
+        most = max(self._sent(each.tcp) for each in large)
+        silent = [
+            each.tcp
+            for each in large
+            if _is_unanswered(each.tcp)
+            and 2 * self._sent(each.tcp) >= most
+            and each.tcp.sent_ago >= MIN_SECONDS
+            and each.tcp.inode in earlier
+        ]
+        if not silent:
+            return None
+        last = min(silent, key=lambda tcp: tcp.sent_ago)
+        cause = Cause.UNREACHABLE if last.retransmits >= MIN_RETRANSMITS else Cause.PROVIDER
+        return SilenceCause(cause=cause, since=look.at - last.sent_ago)
+
+    def _unreachable(
+        self, look: Look, before: Look, connections: list[OwnSocket]
+    ) -> SilenceCause | None:
+        """Return a connection that is not made, in a turn in which no request was sent."""
+        ports = {each.tcp.remote_port for each in before.sockets if each.tcp.state == SYN_SENT}
+        waits = any(
+            each.tcp.state == SYN_SENT and each.tcp.remote_port in ports for each in connections
+        )
+        waits = waits and not self._large(look, connections)
+        return self._lasting(Cause.UNREACHABLE, before.at, holds=waits)
+
+    def _server(self, look: Look, before: Look) -> SilenceCause | None:
+        """Return a server on this machine that was sent a small request and has not answered.
+
+        The agent's own processes are none, but for those that are servers by their names.
+        """
+        earlier = {each.tcp.inode for each in before.sockets}
+        servers = {process.pid for process in look.processes if is_server(process.words)}
+        owners = {
+            (each.tcp.local_port, each.tcp.remote_port): each.pid
+            for each in look.sockets
+            if each.tcp.loopback
+        }
+        ages = [
+            each.tcp.sent_ago
+            for each in look.sockets
+            if each.tcp.loopback
+            and each.tcp.state == ESTABLISHED
+            and each.tcp.inode in earlier
+            and self._is_of_turn(look, each.tcp)
+            and SMALL_REQUEST_BYTES <= self._sent(each.tcp) < REQUEST_BYTES
+            and _is_unanswered(each.tcp)
+            and each.tcp.sent_ago >= MIN_SECONDS
+            and (owner := owners.get((each.tcp.remote_port, each.tcp.local_port))) != each.pid
+            and (owner is None or owner in servers)
+        ]
+        if not ages:
+            return None
+        return SilenceCause(cause=Cause.MCP_SERVER, since=look.at - max(ages))
+
+    # --- tries
+
+    def _count_requests(
+        self, look: Look, before: Look | None, connections: list[OwnSocket]
+    ) -> None:
+        earlier = {each.tcp.inode: each.tcp for each in (before.sockets if before else ())}
+        latest = {request.inode: request for request in self._requests}
+        for each in connections:
+            tcp = each.tcp
+            last = earlier.get(tcp.inode)
+            sent = tcp.sent_bytes - (last.sent_bytes if last else 0)
+            received = tcp.received_bytes - (last.received_bytes if last else 0)
+            request = latest.get(tcp.inode)
+            if request is not None and not request.received:
+                # The rest of a request that was still being sent, or the next one too.
+                request.sent += sent
+                request.received = received
+            elif sent >= REQUEST_BYTES and self._is_of_turn(look, tcp):
+                first = last is None
+                self._requests.append(_Sent(tcp.inode, first, sent, received, look.at))
+            elif request is not None:
+                request.received += received
+        del self._requests[:-MAX_REQUESTS]
+
+    def _tries(self) -> SilenceCause | None:
+        """Return that the same request was sent again and again, with an error's answer each."""
+        answered = [request for request in self._requests if request.received]
+        first = [request for request in answered if request.first]
+        again = [request for request in answered if not request.first]
+        # The first look at a connection may show one request or several.
+        count = max(_same(first), _same(again) + 1 if again else 0)
+        if _are_alike(first, again):
+            count = max(count, _same(first) + _same(again))
+        if count < MIN_TRIES:
+            return None
+        return SilenceCause(cause=Cause.TRIES, since=self._requests[0].at, tries=count)
+
+    # --- processes
+
+    def _stopped(self, look: Look, before: Look, tools: set[int]) -> SilenceCause | None:
+        earlier = {process.pid: process.state for process in before.processes}
+        own = [process for process in look.processes if process.pid not in tools]
+        stopped = any(_in_state(process, earlier, "Tt") for process in own)
+        disk = any(_in_state(process, earlier, "D") for process in own)
+        return self._lasting(Cause.STOPPED, before.at, holds=stopped) or self._lasting(
+            Cause.DISK, before.at, holds=disk
+        )
+
+    def _busy(self, look: Look, before: Look, tools: set[int]) -> SilenceCause | None:
+        # On a machine under load it is as busy, but waits for its share of the processors.
+        earlier = {each.pid: each.cpu_seconds + each.queued_seconds for each in before.processes}
+        enough = (look.at - before.at) * BUSY_SHARE
+        busy = any(
+            process.pid in earlier
+            and process.cpu_seconds + process.queued_seconds - earlier[process.pid] >= enough > 0
+            for process in look.processes
+            if process.pid not in tools
+        )
+        return self._lasting(Cause.BUSY, before.at, holds=busy)
+
+    def _lasting(self, cause: Cause, began: float, *, holds: bool) -> SilenceCause | None:
+        if not holds:
+            self._since.pop(cause, None)
+            return None
+        return SilenceCause(cause=cause, since=self._since.setdefault(cause, began))
+
+    def _tool(self, look: Look, before: Look, tools: set[int]) -> SilenceCause | None:
+        earlier = {process.pid for process in before.processes}
+        lasting = [
+            process
+            for process in look.processes
+            if process.pid in tools & earlier and process.parent not in tools
+        ]
+        if not lasting:
+            return None
+        tool = max(lasting, key=lambda process: process.age_seconds)
+        program = program_of(_innermost(tool, look.processes).words)
+        if program is None:
+            return None
+        since = look.at - tool.age_seconds
+        return SilenceCause(cause=Cause.TOOL, since=since, program=program)
+
+    def _tools(self, look: Look, connections: list[OwnSocket]) -> set[int]:
+        """Return the processes that are tools: started in this turn, once the model had answered.
+
+        What has sent the model's request itself is a part of the agent, and so is what was started
+        before it was sent.
+        """
+        large = self._large(look, connections)
+        tools: set[int] = set()
+        own = program_of(look.processes[0].words) if look.processes else None
+        for process in look.processes[1:]:
+            started = look.at - process.age_seconds
+            if process.parent in tools:
+                tools.add(process.pid)
+            elif started < self._began_at - CLOCK_SECONDS or process.state == "Z":
+                continue
+            elif own is not None and program_of(process.words) == own:
+                # A worker.
+                continue
+            elif not is_server(process.words):
+                below = _subtree(process.pid, look.processes)
+                others = [each.tcp for each in large if each.pid not in below]
+                is_own = not others and any(each.pid in below for each in large)
+                answered = any(
+                    not _is_unanswered(tcp) and look.at - tcp.sent_ago <= started + CLOCK_SECONDS
+                    for tcp in others
+                )
+                if not is_own and (answered or not others):
+                    tools.add(process.pid)
+        return tools
+
+
+MAX_REQUESTS = 64
+
+
+class _Sent(msgspec.Struct):
+    """What was sent on one connection between two looks: a request, or several."""
+
+    inode: int
+    first: bool
+    sent: int
+    received: int
+    at: float
+
+
+def _same(requests: list[_Sent]) -> int:
+    """Return how often the same request was sent; 0 if they differ, or one was answered at length.
+
+    Several may have been sent between two looks. The first look at a connection does not show how
+    many there were.
+    """
+    if not requests:
+        return 0
+    least = min(request.sent for request in requests)
+    most = 1 if requests[0].first else MAX_BETWEEN
+    return next((count for few in range(1, most + 1) if (count := _count(requests, least, few))), 0)
+
+
+def _count(requests: list[_Sent], least: int, few: int) -> int:
+    """Return how many requests were sent if there were `few` where the least was sent, or 0."""
+    size = least / few
+    count = 0
+    for request in requests:
+        times = 1 if request.first else round(request.sent / size)
+        room = CERTIFICATE_BYTES if request.first else 0
+        if abs(request.sent - times * size) > times * SAME_BYTES / few:
+            return 0
+        if request.received > times * ERROR_BYTES + room:
+            return 0
+        count += times
+    return count
+
+
+def _are_alike(first: list[_Sent], again: list[_Sent]) -> bool:
+    """Return whether the requests sent first on connections are those sent on used ones.
+
+    An agent that waits longer and longer between its tries uses a connection again until it is
+    closed for being idle, and makes a new one for each later try.
+    """
+    if not (first and again):
+        return False
+    more = min(request.sent for request in first) - min(request.sent for request in again)
+    return -SAME_BYTES <= more <= HANDSHAKE_BYTES
+
+
+def _outside(look: Look) -> list[OwnSocket]:
+    """Return the connections that do not lead to another of the agent's own processes."""
+    ends = {
+        (each.tcp.local_port, each.tcp.remote_port) for each in look.sockets if each.tcp.loopback
+    }
+    return [
+        each
+        for each in look.sockets
+        if not (each.tcp.loopback and (each.tcp.remote_port, each.tcp.local_port) in ends)
+    ]
+
+
+def _has_received(tcp: TcpSocket, earlier: dict[int, TcpSocket]) -> bool:
+    before = earlier.get(tcp.inode)
+    return before is not None and tcp.received_bytes > before.received_bytes
+
+
+def _is_unanswered(tcp: TcpSocket) -> bool:
+    """Return whether nothing was received since something was last sent.
+
+    What comes within one round trip was under way already: a session's ticket, a window's size.
+    """
+    if tcp.received_bytes == 0 or tcp.received_ago > tcp.sent_ago:
+        return True
+    return not tcp.loopback and tcp.sent_ago - tcp.received_ago <= 1.5 * tcp.rtt_seconds
+
+
+def _in_state(process: Process, earlier: dict[int, str], states: str) -> bool:
+    return process.state in states and earlier.get(process.pid, "-") in states
+
+
+def _subtree(pid: int, processes: Iterable[Process]) -> set[int]:
+    """Return a process and its descendants; a parent comes before its children."""
+    below = {pid}
+    below.update(process.pid for process in processes if process.parent in below)
+    for process in processes:
+        if process.parent in below:
+            below.add(process.pid)
+    return below
+
+
+def _innermost(tool: Process, processes: tuple[Process, ...]) -> Process:
+    """Return the program that a shell was started for."""
+    children = [process for process in processes if process.parent == tool.pid]
+    while children and starts_others(tool.words):
+        tool = max(children, key=lambda process: process.age_seconds)
+        children = [process for process in processes if process.parent == tool.pid]
+    return tool
+
+
+# --- the looks
 
 LOOK_SECONDS = 2.0
 LOOK_SHARE = 500

@@ -197,7 +197,6 @@ class Sources:
                 self._without(error)
 
     def is_due(self, now: float) -> bool:
-        """Return whether it is time to look."""
         return self.due is not None and self.due <= now
 
     def look(self, now: float, *, for_timer: bool = False) -> bool:
@@ -393,7 +392,6 @@ class Sources:
 
     @property
     def poll_events(self) -> int:
-        """Return the events to poll for."""
         return 0 if self._events is None else self._events.poll_events
 
     def ready(self, now: float) -> None:
@@ -479,14 +477,13 @@ class Sources:
     # --- the journals
 
     def _current_journals(self) -> Generator[None, None, Journals | OwnLogs]:
-        """Return the journals of the agent that runs."""
         name = self._connection.agent_name
         if self._journals is not None and name == self._agent:
             return self._journals
         start = self._start
         # Loaded once the agent is ready, since its start does not need them.
         yield from late_modules.load_here(late_modules.JOURNALS)
-        from lastword.sidecar.attributions import Attributions  # noqa: PLC0415
+        from lastword.sidecar.journal_files import Attributions  # noqa: PLC0415
         from lastword.sidecar.journals import Journals  # noqa: PLC0415
 
         attributions = Attributions(lambda: 0 if start is None else start.group)

@@ -19,9 +19,6 @@ from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.summary import Outcome, Summary
 from lastword.testing.session import AgentSession, open_session, take_turn, without_waits
 from lastword.testing.timeline import CapturedTurn, Timeline, ToolCall, TurnResult, capture_timeline
-from lastword.testing.timeline import SeenTool as SeenTool
-from lastword.testing.timeline import TakenTurn as TakenTurn
-from lastword.testing.timeline import Turn as Turn
 
 __all__ = [
     "AgentSession",

@@ -75,9 +75,6 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
         return summarise(self.entries)
 
 
-Turn = CapturedTurn  # the name before 0.3
-
-
 class Timeline:
     """Everything since `capture_timeline` was entered; it grows as more happens."""
 
@@ -219,7 +216,3 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
 
 
 _MEMBERS = ("title", "kind", "status")
-
-# The names before 0.3, which still work.
-SeenTool = ToolCall
-TakenTurn = TurnResult

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.outbox import otlp
+from lastword.outbox import sender
 from tests.interop.otel.conftest import HERE
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.reports_made import a_report
@@ -31,7 +31,7 @@ def test_the_official_messages_take_a_report_as_it_is(packages_python: Path) -> 
     )
     done = subprocess.run(
         [str(packages_python), str(HERE / "parse_reports.py")],
-        input=b"".join(otlp.body_of(report) + b"\n" for report in (plain, traced)),
+        input=b"".join(sender.body_of(report) + b"\n" for report in (plain, traced)),
         capture_output=True,
         check=False,
         timeout=FUSE_SECONDS,

@@ -22,7 +22,7 @@ from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from lastword.client.reconnect import Action, Event, ReconnectState
+    from lastword.client.reconnect import Event, ReconnectAction, ReconnectState
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.hub import Hub
     from lastword.gateway.holder.openings import OpeningLink
@@ -111,7 +111,7 @@ class ResetAtOpen(Machine):
 
     def policy(
         self, state: ReconnectState, event: Event, now: int, random: float
-    ) -> tuple[ReconnectState, tuple[Action, ...]]:
+    ) -> tuple[ReconnectState, tuple[ReconnectAction, ...]]:
         state, actions = super().policy(state, event, now, random)
         if event is Signal.OPENED:
             state = replace(state, tries=0, budget=TRIES)

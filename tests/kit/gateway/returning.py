@@ -13,10 +13,11 @@ from lastword.client.reconnect import Attached, Closed, Connect, LinkPhase, Reco
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.client.reconnect import Action, Event
+    from lastword.client.reconnect import Event, ReconnectAction
 
 Policy: TypeAlias = (
-    "Callable[[ReconnectState, Event, int, float], tuple[ReconnectState, tuple[Action, ...]]]"
+    "Callable[[ReconnectState, Event, int, float], "
+    "tuple[ReconnectState, tuple[ReconnectAction, ...]]]"
 )
 
 MOST_CONNECTS = reconnect.PATIENT_TRIES + 1

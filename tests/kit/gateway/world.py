@@ -36,7 +36,7 @@ from tests.kit.gateway.returning import CODES, Returning
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lastword.client.reconnect import Action, Event, ReconnectState
+    from lastword.client.reconnect import Event, ReconnectAction, ReconnectState
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import LogEntry
@@ -92,7 +92,7 @@ class Machine:
 
     def policy(
         self, state: ReconnectState, event: Event, now: int, random: float
-    ) -> tuple[ReconnectState, tuple[Action, ...]]:
+    ) -> tuple[ReconnectState, tuple[ReconnectAction, ...]]:
         """The policy by which viewers come back."""
         return reconnect.step(state, event, now, random)
 

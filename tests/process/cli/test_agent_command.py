@@ -12,7 +12,6 @@ import pytest
 
 from lastword import client
 from lastword.core.failure.ladder import Rung
-from lastword.core.failure.option_values import RUNG_ALIASES, earlier_names
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.kit.agent.scenarios import SCENARIOS
 from tests.kit.client import Client
@@ -70,8 +69,6 @@ def test_the_rungs_are_the_ladders_own() -> None:
     for entry in told.values():
         read = [client.read_error(frame) for frame in entry["frames"]]
         assert any(error and error.type is ErrorType.RATE_LIMIT for error in read)
-        assert entry["aliases"] == earlier_names(entry["rung"])
-    assert {alias for entry in told.values() for alias in entry["aliases"]} == {*RUNG_ALIASES}
     status, out, _ = agent("--rungs", COLUMNS="80")
     assert status == 0
     for rung in Rung:

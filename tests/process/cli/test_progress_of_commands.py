@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.cli import record_access
-from lastword.record.spans import PROGRESS_EVERY, trends_of
+from lastword.record.trends import PROGRESS_EVERY, trends_of
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import a_book, now_ms, write
 

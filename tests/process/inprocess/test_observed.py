@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from lastword import Options
-from lastword.testing import TakenTurn, take_turn
+from lastword.testing import TurnResult, take_turn
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def methods(prompt: Any) -> dict[str, Any]:
     return {"session/new": new, "session/prompt": prompt}
 
 
-def turn_of(prompt: Any, options: Options = INSIDE) -> TakenTurn:
-    async def take() -> TakenTurn:
+def turn_of(prompt: Any, options: Options = INSIDE) -> TurnResult:
+    async def take() -> TurnResult:
         return await take_turn(methods(prompt), "Hi", options=options)
 
     return anyio.run(take)

@@ -16,7 +16,7 @@ import pytest
 from lastword.platform import signals
 from lastword.platform.process import Agent, Exit, spawn
 from lastword.platform.signals import SignalInbox
-from lastword.sidecar.stop import SIGNALLED_GRACE_SECONDS, TERM_GRACE_SECONDS, StopSequence
+from lastword.sidecar.child import SIGNALLED_GRACE_SECONDS, TERM_GRACE_SECONDS, StopSequence
 from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
 

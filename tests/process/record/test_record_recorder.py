@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record import bounds, process, reader, recorder, run_file, threaded
+from lastword.record import process, reader, recorder, run_file, threaded
 from lastword.record.process import RecorderProcess
 from lastword.record.recorder import Recorder
 from lastword.record.retention import Limits, limits_of
@@ -55,7 +55,7 @@ def test_before_anything_is_worth_keeping_nothing_begins() -> None:
     (carrier,) = begun
     assert carrier.rows[-1].kind == Kind.ERROR
     # What was early, and what the bound had kept back for the end.
-    assert len(carrier.rows) <= recorder.MAX_EARLY + bounds.MAX_ENTRIES - 384
+    assert len(carrier.rows) <= recorder.MAX_EARLY + recorder.MAX_ENTRIES - 384
 
 
 def test_where_no_process_is_to_be_had_a_session_goes_on_without() -> None:
@@ -67,7 +67,7 @@ def test_where_no_process_is_to_be_had_a_session_goes_on_without() -> None:
 
 
 def test_of_more_open_turns_than_are_followed_none_loses_an_entry() -> None:
-    sessions = [f"s{number}" for number in range(bounds.MAX_STRETCHES + 50)]
+    sessions = [f"s{number}" for number in range(recorder.MAX_STRETCHES + 50)]
     entries = [
         an_entry(Kind.PROMPT if number == 0 else Kind.FRAME_DROPPED, number, session)
         for session in sessions

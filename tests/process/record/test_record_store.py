@@ -20,7 +20,7 @@ import pytest
 from lastword.errors import StoreError
 from lastword.outbox.store import Outbox
 from lastword.platform import files
-from lastword.record import intake, reader, retention, run_file, schema, store
+from lastword.record import intake, reader, retention, run_file, store
 from lastword.record.run_file import RunFile
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import FOR_EVER, Book, a_book, a_run, count, stored, write
@@ -249,7 +249,7 @@ def test_lines_that_a_disk_has_damaged_are_counted_and_the_others_read(tmp_path:
 
 
 def newer(connection: sqlite3.Connection) -> None:
-    connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    connection.execute(f"PRAGMA user_version = {store.VERSION + 1}")
 
 
 def something_else(connection: sqlite3.Connection) -> None:

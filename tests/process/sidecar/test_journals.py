@@ -12,9 +12,8 @@ import pytest
 
 from lastword.core.link.evidence import SilentTurn
 from lastword.quirks.journals import JournalRow
-from lastword.sidecar import folder_index, journal_files, journals, own_patterns
-from lastword.sidecar.attributions import Attributions
-from lastword.sidecar.journal_files import MAX_NEWS_BYTES, GrowingFile, is_plain
+from lastword.sidecar import journal_files, journals, own_patterns
+from lastword.sidecar.journal_files import MAX_NEWS_BYTES, Attributions, GrowingFile, is_plain
 from lastword.sidecar.journals import Journals
 from tests.kit import journal_samples
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
@@ -90,7 +89,7 @@ class Desk:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder is listed at each look, however soon it follows the last."""
-    monkeypatch.setattr(folder_index, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(journal_files, "FRESH_SECONDS", 0.0)
     monkeypatch.setattr(journal_files, "BORN_SECONDS", 0.0)
 
 

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from lastword.platform.process_tree import belongs_to, find_writers
-from lastword.sidecar import folder_index, sources
-from lastword.sidecar.folder_index import FolderIndex, Listing, find
+from lastword.sidecar import journal_files, sources
+from lastword.sidecar.journal_files import FolderIndex, Listing, find
 from lastword.sidecar.sources import LookBudget
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def test_a_folder_is_read_again_only_after_it_has_changed(tmp_path: Path) -> Non
 def test_listings_are_remembered_up_to_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_index, "MAX_FOLDERS", 3)
-    monkeypatch.setattr(folder_index, "STEP_NAMES", 1)
+    monkeypatch.setattr(journal_files, "MAX_FOLDERS", 3)
+    monkeypatch.setattr(journal_files, "STEP_NAMES", 1)
     index = FolderIndex()
     for name in "abcde":
         (tmp_path / name).mkdir()

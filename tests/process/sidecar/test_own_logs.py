@@ -15,8 +15,8 @@ import pytest
 
 from lastword.core.failure.taxonomy import Attribution
 from lastword.core.link.evidence import HintSource, SilentTurn
-from lastword.sidecar import folder_index, journal_files, own_logs
-from lastword.sidecar.attributions import Attributions
+from lastword.sidecar import journal_files, own_logs
+from lastword.sidecar.journal_files import Attributions
 from lastword.sidecar.own_logs import OwnLogs, folders_of, words_of
 from tests.kit import journal_samples
 
@@ -93,7 +93,7 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    monkeypatch.setattr(folder_index, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(journal_files, "FRESH_SECONDS", 0.0)
     monkeypatch.setattr(journal_files, "BORN_SECONDS", 0.0)
     return Home(tmp_path)
 

@@ -99,7 +99,7 @@ def guardians(client: SidecarClient) -> list[int]:
 
 def test_a_second_sigterm_is_meant(start: Start) -> None:
     # After the first it would wait for longer than any fuse here.
-    limits = {"sidecar.stop.SIGNALLED_GRACE_SECONDS": 600.0}
+    limits = {"sidecar.child.SIGNALLED_GRACE_SECONDS": 600.0}
     client = start("stubborn", limits=limits, options=["--verbose"])
     client.open()
     os.kill(client.pid, signal.SIGTERM)

@@ -129,7 +129,7 @@ def test_what_a_dead_agent_left_is_ended_while_the_next_serves_and_nothing_outli
     start: Start, tmp_path: Path, memory: Memory
 ) -> None:
     # Long enough to be seen.
-    limits = {**AT_ONCE, "sidecar.stop.SIGNALLED_GRACE_SECONDS": 5.0}
+    limits = {**AT_ONCE, "sidecar.child.SIGNALLED_GRACE_SECONDS": 5.0}
     client = start("leaves-stubborn-child", memory=tmp_path, limits=limits)
     client.open()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.core.classify import classify_text, messages, tokens, transport
+from lastword.core.classify import classify_text, messages, rules, tokens
 from lastword.core.classify.data import read_tables
 from lastword.core.classify.text import fold, names, normalise, phrase_in
 from lastword.core.failure.taxonomy import ErrorType
@@ -22,7 +22,7 @@ def test_no_two_tables_of_a_file_have_one_heading(name: str) -> None:
 
 def test_every_type_that_a_provider_can_cause_has_sentences() -> None:
     silent = {ErrorType.UNKNOWN, ErrorType.STDERR_OVERFLOW, ErrorType.AGENT_STALLED}
-    transport_types = {row.type for row in transport.ROWS}
+    transport_types = {row.type for row in rules.ROWS}
     assert {*messages.STRONG, *messages.WEAK, *transport_types} == set(ErrorType) - silent
 
 
@@ -46,7 +46,7 @@ def test_no_weak_word_is_also_a_strong_one_of_another_type() -> None:
 
 def test_no_transport_name_is_in_two_rows() -> None:
     seen: set[str] = set()
-    for row in (transport.CERTIFICATE, *transport.ROWS):
+    for row in (rules.CERTIFICATE, *rules.ROWS):
         assert not row.names & seen
         seen |= row.names
 
@@ -86,16 +86,16 @@ def test_every_sentence_of_another_language_is_in_the_table_of_its_type_or_reaso
     for kind, rows in messages.SPOKEN.items():
         assert not set(rows) & set(messages.STRONG[kind])
         assert all(messages.spoken_in(f"x {part} x", kind) for part in rows)
-    for reason, rows in transport.SPOKEN.items():
-        row = next(row for row in transport.ROWS if row.reason == reason)
+    for reason, rows in rules.SPOKEN.items():
+        row = next(row for row in rules.ROWS if row.reason == reason)
         assert set(rows) <= set(row.phrases)
         assert all(part == fold(part) for part in rows)
 
 
-@pytest.mark.parametrize("row", transport.ROWS, ids=lambda row: row.reason)
+@pytest.mark.parametrize("row", rules.ROWS, ids=lambda row: row.reason)
 def test_a_sentence_of_a_transport_is_recognised_in_any_language(
-    row: transport.TransportRow,
+    row: rules.TransportRow,
 ) -> None:
-    for part in transport.SPOKEN.get(row.reason, ()):
+    for part in rules.SPOKEN.get(row.reason, ()):
         verdict = classify_text(f"x {part} x")
         assert (verdict.type, verdict.retryable) == (row.type, row.retryable), (part, verdict.rule)

@@ -331,11 +331,12 @@ def test_a_file_is_named_or_none_is_read(
     assert found.present == bool(user)
 
 
-def test_the_search_imports_nothing_but_os_and_sys() -> None:
+def test_the_search_imports_next_to_nothing() -> None:
     assert re.findall(r"^(?:from|import) (\S+)", _source(discovery.__file__), re.MULTILINE) == [
         "__future__",
         "os",
         "sys",
+        "lastword.core.redact.printable",
     ]
 
 

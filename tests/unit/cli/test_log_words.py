@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from lastword.cli.log import page
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record.present import strip, words
+from lastword.record.present import words
 from tests.kit.rows import every
 
 
@@ -22,10 +23,10 @@ def test_every_kind_has_words_whatever_its_facts_are(kind: Kind) -> None:
 
 
 def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
-    assert strip.turns(".x", 5) == ".x"
-    assert strip.turns(".....xx-", 4) == "<xx-"
-    assert strip.retries([0, 1.5, 4, 10, 30, 100, 500, 5000], 8, bars=False) == ".:-=+*%#"
-    assert strip.retries([0] * 9, 3, bars=True) == "<▁▁"
+    assert page.turn_strip(".x", 5) == ".x"
+    assert page.turn_strip(".....xx-", 4) == "<xx-"
+    assert page.retry_strip([0, 1.5, 4, 10, 30, 100, 500, 5000], 8, bars=False) == ".:-=+*%#"
+    assert page.retry_strip([0] * 9, 3, bars=True) == "<▁▁"
 
 
 @every(

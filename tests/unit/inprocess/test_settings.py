@@ -23,10 +23,6 @@ def test_the_variables_of_lastword_run_set_the_same_here() -> None:
     assert options == Options(idle_timeout_seconds=5.0, fallback="text", record_text=True)
 
 
-def test_an_earlier_name_of_a_rung_is_read_here_too() -> None:
-    assert from_environment({"LASTWORD_FALLBACK": "rpc_error"}) == Options(fallback="error")
-
-
 def test_what_is_a_process_s_own_is_not_read_here() -> None:
     environment = {"LASTWORD_STDERR_LIMIT": "1KiB", "LASTWORD_RESTART": "on-crash"}
     environment |= {"LASTWORD_EVIDENCE": "wire", "LASTWORD_RETRY": "2"}

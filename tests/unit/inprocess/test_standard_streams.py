@@ -10,7 +10,7 @@ import pytest
 from lastword.core.link.connection import LinkOptions
 from lastword.errors import MisuseError
 from lastword.inprocess import stdio
-from lastword.inprocess.sdk.transport import GuardedTransport
+from lastword.inprocess.sdk.agent import GuardedTransport
 
 ON_STDOUT = SimpleNamespace(
     _sender=SimpleNamespace(

@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from lastword.notify.bodies import ntfy_body, webhook_body
+from lastword.notify.http import Template, ntfy_body, webhook_body
 from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
 from lastword.notify.settings import NotifyError
-from lastword.notify.template import Template
 
 ODD = 'a "quote", a \\ backslash\nand a line'
 QUESTION = Notification(

@@ -10,7 +10,6 @@ import msgspec
 
 from lastword.core.timeline.entry import Kind
 from lastword.notify import notifier as notifier_module
-from lastword.notify import senders
 from lastword.notify.notification import Notification, NotifiedEvent
 from lastword.notify.notifier import Notifier
 from lastword.notify.settings import NotifySettings
@@ -64,7 +63,9 @@ def test_each_sender_gets_each_notification_and_open_questions_are_withdrawn_at_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken, kept = Broken(), Kept()
-    monkeypatch.setattr(senders, "SENDERS", (lambda *_: broken, lambda *_: None, lambda *_: kept))
+    monkeypatch.setattr(
+        notifier_module, "SENDERS", (lambda *_: broken, lambda *_: None, lambda *_: kept)
+    )
     around = Surroundings(link_to=lambda name: f"https://gw.example/{name}")
     notifier = Notifier(NotifySettings(), str(tmp_path), a_run(), surroundings=around)
     notifier.send(a_book().rows)
@@ -93,7 +94,7 @@ def test_what_cannot_be_read_or_linked_keeps_no_other_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Kept()
-    monkeypatch.setattr(senders, "SENDERS", (lambda *_: kept,))
+    monkeypatch.setattr(notifier_module, "SENDERS", (lambda *_: kept,))
     book = Book()
     book.failed("bad", 1)
     book.failed("good", 2)
@@ -117,7 +118,7 @@ def test_a_close_at_any_moment_ends_the_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Kept()
-    monkeypatch.setattr(senders, "SENDERS", (lambda *_: kept,))
+    monkeypatch.setattr(notifier_module, "SENDERS", (lambda *_: kept,))
     # A close that is overlooked would be waited for so long.
     monkeypatch.setattr(notifier_module, "CLOSE_SECONDS", 10 * FUSE_SECONDS)
     notifier = Notifier(NotifySettings(), str(tmp_path), a_run())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from lastword.notify.notification import Notification, NotifiedEvent
-from lastword.notify.pace import (
+from lastword.notify.notifier import (
     MAX_WAITING,
     SESSIONS_AT_ONCE,
     WITHIN_SECONDS,

@@ -13,7 +13,7 @@ import pytest
 
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import FACTS as ENTRY_FACTS
-from lastword.outbox import otlp, webhook
+from lastword.outbox import sender, target
 from lastword.outbox.report import FACTS, FailureReport, ReportWriter, facts_of
 from lastword.record.sink import StoreSink
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
@@ -87,7 +87,7 @@ def test_no_words_are_reported_also_where_the_record_keeps_them() -> None:
     )
     (report,) = reports_of(book)
     assert WORDS not in msgspec.json.encode(report).decode()
-    assert WORDS not in otlp.body_of(report).decode()
+    assert WORDS not in sender.body_of(report).decode()
     assert report.facts["reason"] == "other"
 
 
@@ -114,7 +114,7 @@ def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
     book.note(Kind.ERROR, canary, 1, type="auth", provider_code=canary, source=canary, rule=canary)
     StoreSink(None, a_run(), FOR_EVER, reports=Writer()).send(book.rows)
     (report,) = taken
-    said = otlp.body_of(report).decode() + msgspec.json.encode(report).decode()
+    said = sender.body_of(report).decode() + msgspec.json.encode(report).decode()
     secret = canary if canary in CANARIES.values() else PLAIN
     assert secret not in said
 
@@ -136,14 +136,14 @@ def test_a_log_record_has_otlps_fields_and_conventional_names() -> None:
         session="abc",
         turn=0,
     )
-    body = json.loads(otlp.body_of(report))
+    body = json.loads(sender.body_of(report))
     (record,) = body["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
     assert record["timeUnixNano"] == "1795000000123000000"
     assert record["severityNumber"] == 17
     assert record["traceId"] == TRACE.split("-")[1]
     assert record["spanId"] == TRACE.split("-")[2]
     assert record["body"] == {"stringValue": "turn failed: rate_limit"}
-    known = attributes(otlp.body_of(report))
+    known = attributes(sender.body_of(report))
     assert known["error.type"] == "rate_limit"
     assert known["lastword.retryable"] is True
     assert known["http.response.status_code"] == "429"  # 64 bits are a text
@@ -178,24 +178,24 @@ def test_a_sessions_id_cannot_be_had_back() -> None:
     book.failed("another", 3)
     first, second, third = reports_of(book)
     assert first.session == second.session != third.session
-    assert "ada" not in otlp.body_of(first).decode()
+    assert "ada" not in sender.body_of(first).decode()
 
 
 def test_a_webhooks_signature_is_the_standards() -> None:
     # The example of the Standard Webhooks specification's own libraries.
-    secret = webhook.secret_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-    headers = webhook.headers_of(
+    secret = target.secret_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    headers = target.headers_of(
         "msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}', secret, 1614265330
     )
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 def test_a_secret_in_plain_words_signs_as_it_stands() -> None:
-    headers = webhook.headers_of("id", b"{}", webhook.secret_of(" mine \n"), 5)
+    headers = target.headers_of("id", b"{}", target.secret_of(" mine \n"), 5)
     mac = hmac.new(b"mine", b"id.5.{}", hashlib.sha256).digest()
     assert headers["webhook-signature"] == "v1," + base64.b64encode(mac).decode()
-    assert webhook.secret_of("whsec_no base64!") == b"whsec_no base64!"
+    assert target.secret_of("whsec_no base64!") == b"whsec_no base64!"
 
 
 def test_without_a_secret_there_is_no_signature() -> None:
-    assert webhook.headers_of("id", b"{}", b"", 5) == {"webhook-id": "id", "webhook-timestamp": "5"}
+    assert target.headers_of("id", b"{}", b"", 5) == {"webhook-id": "id", "webhook-timestamp": "5"}

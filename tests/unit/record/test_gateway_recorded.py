@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.timeline.entry import Entry, Kind, Level
-from lastword.record import bounds, reader
-from lastword.record.bounds import HourlyBounds
-from lastword.record.gateway_trends import gateway_period
-from lastword.record.recorder import Recorder
+from lastword.record import reader
+from lastword.record.recorder import HOUR_SECONDS, MAX_HOURLY, HourlyBounds, Recorder
 from lastword.record.run import Run
 from lastword.record.run_file import RunFile
+from lastword.record.trends import gateway_period
 from tests.kit.recording import FOR_EVER, GONE_PID, HOUR_MS, Book, Carrier, a_run, now_ms, write
 
 if TYPE_CHECKING:
@@ -169,9 +168,9 @@ def test_of_an_hour_so_many_entries_are_kept_what_failed_is_and_the_rest_is_coun
         recorder.record(came(number))
     recorder.record(came(1000.0, Kind.HOLDER_DIED))
     recorder.flush()
-    assert len(carrier.rows) == bounds.MAX_HOURLY + 1
+    assert len(carrier.rows) == MAX_HOURLY + 1
     assert carrier.rows[-1].level == Level.ERROR
-    recorder.record(came(bounds.HOUR_SECONDS))
+    recorder.record(came(HOUR_SECONDS))
     recorder.flush()
     omitted, first = carrier.rows[-2:]
     assert omitted.facts == {"count": 760, "kinds": {"viewer_came": 760}}
@@ -184,7 +183,7 @@ def test_what_was_left_out_of_the_last_hour_is_counted_at_the_end() -> None:
     carrier = Carrier()
     recorder = Recorder(lambda: carrier, HourlyBounds())
     recorder.keep()
-    for number in range(bounds.MAX_HOURLY + 5):
+    for number in range(MAX_HOURLY + 5):
         recorder.record(came(number))
     recorder.close()
     assert carrier.rows[-1].facts == {"count": 5, "kinds": {"viewer_came": 5}}

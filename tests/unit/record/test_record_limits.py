@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record import bounds, reader
+from lastword.record import reader, recorder
 from lastword.record.retention import Limits
 from lastword.record.run_file import RunFile
 from tests.kit.recording import (
@@ -153,7 +153,7 @@ def test_a_turn_without_end_keeps_its_beginning_its_end_and_says_what_it_left_ou
     ]
     entries.append(Entry(kind=Kind.ANSWER, at_seconds=5000.0, session_id="s", turn=1))
     rows = recorded(entries)
-    assert len(rows) == bounds.MAX_ENTRIES
+    assert len(rows) == recorder.MAX_ENTRIES
     (omitted,) = [row for row in rows if row.kind == Kind.OMITTED]
     assert len(rows) - 1 + omitted.facts["count"] == len(entries)
     assert omitted.facts["kinds"] == {"frame_dropped": omitted.facts["count"]}
@@ -170,6 +170,6 @@ def test_up_to_its_bound_a_turn_is_kept_whole(length: int) -> None:
     entries.append(Entry(kind=Kind.ERROR, at_seconds=float(length), session_id="s", turn=1))
     rows = recorded(entries)
     omitted = [row.facts["count"] for row in rows if row.kind == Kind.OMITTED]
-    assert len(rows) <= bounds.MAX_ENTRIES
+    assert len(rows) <= recorder.MAX_ENTRIES
     assert len(rows) - len(omitted) + sum(omitted) == length
-    assert bool(omitted) == (length > bounds.MAX_ENTRIES - 1)
+    assert bool(omitted) == (length > recorder.MAX_ENTRIES - 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record.reader import RecordedEntry
-from lastword.record.waits import WaitTotals, waits_of
+from lastword.record.trends import WaitTotals, waits_of
 
 
 def entry(kind: Kind, at: float, session: str = "s", **facts: Any) -> RecordedEntry:

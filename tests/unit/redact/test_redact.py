@@ -16,7 +16,6 @@ from lastword.core.redact.redactor import (
     Redactor,
     redact_json,
     redact_text,
-    redactions_in_words,
 )
 from lastword.core.redact.shapes import REDACTED
 from tests.kit.canaries import CANARIES, PLAIN
@@ -187,11 +186,9 @@ def test_what_each_rule_found_is_counted_for_the_record() -> None:
     counts: dict[str, int] = {}
     redactor = Redactor(("correct horse battery",), counts=counts)
     redactor(f"{CANARIES['openai']} and {CANARIES['groq']} of {CANARIES['e-mail']}")
-    assert redactions_in_words(counts) == "3 redactions: 2 api_key, 1 email"
+    assert counts == {"api_key": 2, "email": 1}
     redactor.json({"authorization": "x", "text": "correct horse battery"})
     assert counts == {"api_key": 2, "email": 1, "secret_name": 1, "known_value": 1}
-    assert redactions_in_words({}) == "no redactions"
-    assert redactions_in_words({"jwt": 1}) == "1 redaction: 1 jwt"
 
 
 class TestJson:

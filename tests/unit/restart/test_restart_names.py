@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lastword.core.restart.names import MAX_NAME_CHARS, Names, exchanged
+from lastword.core.restart.state import MAX_NAME_CHARS, Names, exchanged
 from tests.kit.wire import cancel, prompt
 from tests.unit.restart.crashing import LOADING, Link, reasons, request
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastword.sidecar.program_names import is_server, program_of, starts_others
+from lastword.sidecar.silence import is_server, program_of, starts_others
 from tests.kit.rows import every
 
 

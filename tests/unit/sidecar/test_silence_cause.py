@@ -10,7 +10,7 @@ from lastword.core.link.evidence import SilentTurn
 from lastword.core.link.facts import Cause
 from lastword.platform.process_tree import Process
 from lastword.platform.tcp_sockets import SYN_SENT, TcpSocket
-from lastword.sidecar.silence_cause import Judge, Look, OwnSocket
+from lastword.sidecar.silence import Judge, Look, OwnSocket
 from tests.kit.rows import every
 
 TURN = SilentTurn("s", 100.0, 100.0)

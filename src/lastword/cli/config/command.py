@@ -31,8 +31,8 @@ from lastword.cli.config.settings import (
     read,
 )
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser
-from lastword.cli.words import redacted
+from lastword.cli.parser import CommandParser, add_arguments
+from lastword.cli.words import redacted, refuse
 from lastword.core.link.option_table import MIB, Option
 
 if TYPE_CHECKING:
@@ -79,29 +79,29 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _show(find((), os.environ), as_json=options.json)
     except ConfigError as error:
-        sys.stderr.write(f"lastword config: {error}\n")
-        return 2
+        return refuse("config", error)
+
+
+_ARGUMENTS = """\
+word WORD  path prints the path of your own file; check reports problems in the files
+file FILE  the file to check (default: those in effect here)
+--json  print the same as JSON
+"""
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "config",
         usage="[options]\npath [options]\ncheck [options] [FILE]",
         about=_ABOUT,
         ends=_ENDS,
     )
-    made.add_argument(
-        "word",
-        nargs="?",
-        metavar="WORD",
-        choices=("path", "check"),
-        help="path prints the path of your own file; check reports problems in the files",
+    add_arguments(
+        made,
+        _ARGUMENTS,
+        word={"nargs": "?", "choices": ("path", "check")},
+        file={"nargs": "?"},
     )
-    made.add_argument(
-        "file", nargs="?", metavar="FILE", help="the file to check (default: those in effect here)"
-    )
-    made.add_argument("--json", action="store_true", help="print the same as JSON")
     return made
 
 
@@ -119,7 +119,6 @@ class _Line(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Return the source in words."""
         if self.setting is not None:
             return f"{_SOURCES[self.source]}, line {self.setting.line}"
         return self.option.variable if self.source == "environment" else self.source
@@ -141,7 +140,6 @@ class _Line(NamedTuple):
         return str(option.default) if option.default != "" else "none"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the line for programs."""
         option, texts = self.option, self.texts
         value: Any = option.default
         if texts is not None and option.kind in {"flag", "seconds", "bytes", "count"}:
@@ -236,8 +234,7 @@ def _add(page: Page, line: _Line) -> None:
 def _path(options: argparse.Namespace) -> int:
     path = find((), os.environ, project=False).user or user_path(os.environ)
     if not path:
-        sys.stderr.write("lastword config: no home folder was found; set LASTWORD_CONFIG\n")
-        return 2
+        return refuse("config", "no home folder was found; set LASTWORD_CONFIG")
     if options.json:
         envelope.write({"user_file": path, "exists": os.path.lexists(path)})
     else:
@@ -248,8 +245,7 @@ def _path(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     chosen = _chosen(options.file)
     if options.file and not os.path.lexists(options.file):
-        sys.stderr.write(f"lastword config: there is no file {options.file!r}\n")
-        return 2
+        return refuse("config", f"there is no file {options.file!r}")
     results = [(path, problems_of(path, source)) for path, source in chosen]
     if options.json:
         shown = [

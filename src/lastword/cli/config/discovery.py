@@ -1,13 +1,15 @@
 """The search for configuration files: the user's own, and a project's.
 
 Owns where they may be, and the error for a file that cannot be used. It reads no file, and is
-loaded before every start of an agent, so it imports nothing but `os` and `sys`.
+loaded before every start of an agent, so it imports next to nothing.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+
+from lastword.core.redact.printable import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ class Places:
 
     @property
     def present(self) -> bool:
-        """Return whether there is a file to read."""
         return bool(self.project) or (
             bool(self.user) and (self.is_named or os.path.lexists(self.user))
         )
@@ -134,9 +135,6 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
-        # Loaded where something is wrong.
-        from lastword.core.redact.printable import one_line  # noqa: PLC0415
-
         return one_line(f"{place}: {self.sentence}")
 
 

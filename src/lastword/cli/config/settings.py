@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lastword.cli.config.discovery import LISTING, ConfigError, Problem
 from lastword.core.link.option_table import FILE_KEYS, OPTIONS, Option
 from lastword.platform.settings_files import belongs_to_user, open_settings
+from lastword.record.paths import days_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, MutableMapping
@@ -79,12 +80,7 @@ class DocumentError(Exception):
 
 
 class ConfigDocument:
-    """The content of a configuration file.
-
-    Attributes:
-        path: The file's path.
-        values: Its content.
-    """
+    """The content of a configuration file."""
 
     def __init__(self, path: str, *, of_project: bool = False) -> None:
         """Read a file.
@@ -169,7 +165,6 @@ _OPEN = {
 
 
 def options_of(table: str) -> Mapping[str, Option]:
-    """Return the options of a table by name."""
     if table == "gateway":
         # Of these two, a start of `lastword run` needs neither.
         from lastword.gateway.settings.gateway import OPTIONS as GATEWAY  # noqa: PLC0415
@@ -238,10 +233,7 @@ def _is_text(value: object) -> bool:
 
 def _read(option: Option, text: str) -> object:
     if option.kind == "days":
-        # The record's own reader, which knows 12h and 4w.
-        from lastword.record.paths import days_limit  # noqa: PLC0415
-
-        return days_limit(text)
+        return days_limit(text)  # the record's own reader, which knows 12h and 4w
     return option.read(text)
 
 
@@ -276,7 +268,6 @@ class FileSetting(NamedTuple):
 
     @property
     def line(self) -> int:
-        """Return the line that it is in."""
         return self.document.line_of((self.table, self.option.name))
 
 

@@ -7,10 +7,10 @@ rules of the classifier.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from lastword.cli.config.discovery import find
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

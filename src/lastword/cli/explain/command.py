@@ -24,7 +24,8 @@ from lastword.cli.explain.page import (
     shown,
 )
 from lastword.cli.page import has_colours, terminal_columns
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
+from lastword.cli.words import refuse
 from lastword.cli.words import shown as shown_word
 from lastword.core.classify.evidence import Evidence, Verdict
 from lastword.core.classify.gather import signal_number
@@ -154,8 +155,7 @@ def main(arguments: Sequence[str]) -> int:
             # The reader has closed our output (`| head`).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        sys.stderr.write(f"lastword explain: {_sentence(error)}\n")
-        return 2
+        return refuse("explain", f"{_sentence(error)}")
     return 0
 
 
@@ -166,41 +166,34 @@ def _exit_status(text: str) -> int:
 _exit_status.__name__ = "exit status"  # argparse says: invalid exit status value
 
 
+_FILE = """\
+file FILE
+    a file with the error; or a status, an error type, an incident, or the error's own words; - is
+    standard input (default: standard input)
+"""
+_RESPONSE = """\
+--status N  the status, from 100 to 599
+--header 'NAME: VALUE'  a header; can be repeated
+--body TEXT  the body (default: the content of FILE)
+"""
+_ENDING = """\
+--exit-code N  the exit status, from 0 to 255, or -N; on Windows also 0xC0000005
+--exit-signal SIGNAL  the signal that ended it, such as SIGKILL or 9
+"""
+_OUTPUT = """\
+--json  print the result as JSON, with rule and evidence
+--jsonl  read one error per line of FILE, and print one JSON object for each
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("explain", usage="[options] [FILE]", about=_ABOUT, ends=_EPILOG)
-    made.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="a file with the error; or a status, an error type, an incident, or the error's own "
-        "words; - is standard input (default: standard input)",
-    )
+    add_arguments(made, _FILE, file={"nargs": "?"})
     response = made.add_argument_group("an HTTP response, instead of a file")
-    response.add_argument("--status", type=int, metavar="N", help="the status, from 100 to 599")
-    response.add_argument(
-        "--header", action="append", metavar="'NAME: VALUE'", help="a header; can be repeated"
-    )
-    response.add_argument("--body", metavar="TEXT", help="the body (default: the content of FILE)")
+    add_arguments(response, _RESPONSE, status={"type": int}, header={"action": "append"})
     ending = made.add_argument_group("a process that exited; FILE has its last output")
-    ending.add_argument(
-        "--exit-code",
-        type=_exit_status,
-        metavar="N",
-        help="the exit status, from 0 to 255, or -N; on Windows also 0xC0000005",
-    )
-    ending.add_argument(
-        "--exit-signal", metavar="SIGNAL", help="the signal that ended it, such as SIGKILL or 9"
-    )
-    output = made.add_argument_group("output")
-    output.add_argument(
-        "--json", action="store_true", help="print the result as JSON, with rule and evidence"
-    )
-    output.add_argument(
-        "--jsonl",
-        action="store_true",
-        help="read one error per line of FILE, and print one JSON object for each",
-    )
+    add_arguments(ending, _ENDING, exit_code={"type": _exit_status})
+    add_arguments(made.add_argument_group("output"), _OUTPUT)
     return made
 
 

@@ -421,7 +421,6 @@ def _line(text: str, limit: int) -> str:
 
 
 def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool = False) -> str:
-    """Return the explanation as text."""
     error = explanation.error
     page = Page(columns, colours=colours, most=MAX_COLUMNS)
     page.line(error.type.value, "bold")

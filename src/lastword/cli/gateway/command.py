@@ -14,19 +14,23 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli import envelope
 from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
 from lastword.cli.gateway.options import (
     WORDS,
     parser,
+    read,
     reload_parser,
     status_parser,
     stop_parser,
     token_parser,
 )
+from lastword.cli.page import Page
 from lastword.cli.record_access import path_of
 from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
+from lastword.cli.words import refuse
 from lastword.core.failure.phrases import counted, plain_moment
 from lastword.errors import LastwordError, StoreError, missing_extra
 from lastword.gateway.front.control import STATUS, STOP, ask
@@ -69,19 +73,13 @@ def main(arguments: Sequence[str]) -> int:
             missing = missing_extra("lastword gateway with --fleet", "fleet", error)
         if missing is error:
             raise
-        return _complain(str(missing))
+        return refuse("", missing)
     except (ConfigError, UsageError, LastwordError) as error:
-        return _complain(str(error))
-
-
-def _complain(message: str) -> int:
-    sys.stderr.write(f"lastword: {message}\n")
-    return 2
+        return refuse("", error)
 
 
 def _serve(arguments: Sequence[str]) -> int:
     from lastword.cli.gateway.holder import holder_of  # noqa: PLC0415
-    from lastword.cli.gateway.options import read  # noqa: PLC0415
     from lastword.gateway.front.process import INHERITED, ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own_reports import OwnReports  # noqa: PLC0415
 
@@ -96,7 +94,7 @@ def _serve(arguments: Sequence[str]) -> int:
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
         reports.add("start", failure | {"origin": "lastword", "retryable": False})
         reports.finish()
-        return _complain(str(error))
+        return refuse("", error)
     if sys.stderr.isatty():
         sys.stderr.write("lastword: stopped\n")
     return 0
@@ -194,8 +192,7 @@ def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
     pid = pid_of(_run_folder(options))
     if pid is None:
         where = _elsewhere(_other_ports(options))
-        sys.stderr.write(f"lastword: you have no gateway running on port {options.port}{where}\n")
-        return 1
+        return refuse("", f"you have no gateway running on port {options.port}{where}", status=1)
     os.kill(pid, number)
     doing = "reloading" if number == signal.SIGHUP else "stopping"
     sys.stdout.write(f"gateway: process {pid} is {doing}\n")
@@ -211,9 +208,6 @@ def _stop(arguments: Sequence[str]) -> int:
 
 
 def _status(arguments: Sequence[str]) -> int:
-    from lastword.cli import envelope  # noqa: PLC0415
-    from lastword.cli.page import Page  # noqa: PLC0415
-
     options = status_parser().read(arguments)
     folder = _run_folder(options)
     agents = _agents(folder)

@@ -33,7 +33,6 @@ def fleet_of(run_folder: str) -> FleetReport:
 
 
 def lines_of(fleet: FleetReport) -> Iterator[str]:
-    """Return the lines about a fleet."""
     yield (
         f"fleet: {counted(len(fleet.nodes), 'node')}, {counted(len(fleet.owners), 'session')}, "
         f"by the NATS server {fleet.server}"
@@ -87,7 +86,6 @@ def _streams(streams: list[FleetStream]) -> Iterator[str]:
 
 
 def members_of(fleet: FleetReport) -> dict[str, Any]:
-    """Return a fleet as JSON values."""
     return {
         "server": fleet.server,
         "nodes": [

@@ -30,9 +30,8 @@ from lastword.gateway.log.session_log import session_log
 from lastword.platform.identity import run_id
 from lastword.platform.posix_process import Guardian
 from lastword.platform.process import write_message
-from lastword.record.bounds import NOTIFIED, Bounds
 from lastword.record.paths import store_path
-from lastword.record.recorder import Recorder
+from lastword.record.recorder import NOTIFIED, Bounds, Recorder
 from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 from lastword.sidecar.agent_start import AgentStart
@@ -141,7 +140,6 @@ class LinkedAgent:
         return self._link.pid if self._link is not None else 0
 
     def send(self, line: bytes) -> None:
-        """Send a line."""
         if self._link is not None:
             self._link.send(line)
 
@@ -152,7 +150,6 @@ class LinkedAgent:
 
     @property
     def waits_for_limits(self) -> bool:
-        """Whether its turns wait for the ends of limits."""
         return bool(self._options.values["continue_at_reset"])
 
     def resume_wait(self, line: bytes, stored: StoredWait) -> None:
@@ -161,7 +158,6 @@ class LinkedAgent:
             self._link.resume_wait(line, stored)
 
     async def stop(self) -> None:
-        """End it."""
         if self._link is not None:
             await self._link.stop()
 
@@ -208,11 +204,7 @@ def _run_options(settings: HolderSettings) -> RunOptions | None:
 
 
 class HolderNotices:
-    """The notifications of a holder: of `--notify`, and of browsers that subscribe to them.
-
-    Attributes:
-        notices: what they are made from.
-    """
+    """The notifications of a holder: of `--notify`, and of browsers that subscribe to them."""
 
     def __init__(self, settings: HolderSettings, options: RunOptions) -> None:
         """Start nothing yet."""

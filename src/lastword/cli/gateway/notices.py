@@ -27,7 +27,7 @@ from lastword.notify.notifier import Notifier
 from lastword.notify.writer import Surroundings
 from lastword.platform.identity import local_time
 from lastword.record.run import this_run
-from lastword.record.scrub import Scrub
+from lastword.record.sink import Scrub
 
 if TYPE_CHECKING:
     from lastword.gateway.settings.fleet import FleetSettings
@@ -81,7 +81,6 @@ class GatewayLinks:
         return address(self._url, code)
 
     def actions_of(self, row: Row, session: str) -> tuple[NotificationAction, ...]:
-        """Return the buttons of a question."""
         places: dict[str, int] = {}
         for name, kind in row.content.items():
             word, _, place = name.partition(" ")

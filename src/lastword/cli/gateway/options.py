@@ -10,7 +10,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from lastword.cli.gateway.arguments import add_setting
-from lastword.cli.parser import CommandParser, seconds
+from lastword.cli.parser import CommandParser, add_arguments, seconds
 from lastword.cli.record_access import add_record_option, port
 from lastword.cli.run.options import RunOptions, UsageError, parse, value_flags
 from lastword.cli.words import nearest
@@ -73,6 +73,24 @@ def parser() -> CommandParser:
     return made
 
 
+_HERE = "http://127.0.0.1:7780"
+_TOKEN_OPTIONS = f"""\
+--role
+    what its bearer may do: everything, or only watch ({", ".join(role.value for role in Role)};
+    default: %(default)s)
+--session ID  limit it to this session (default: all)
+--expires TIME
+    how long it is valid; connections opened with it end with it; 0 means forever (default:
+    {TOKEN_SECONDS // HOUR_SECONDS}h)
+--link URL
+    print a link to the page of the gateway at URL, which works once (without a URL: {URL_VARIABLE},
+    else {_HERE})
+--fleet-key-file FILE
+    for all gateways of the fleet with this secret (default: that of the gateway's fleet, if it is
+    in one)
+"""
+
+
 def token_parser() -> CommandParser:
     """Return the parser of `lastword gateway token`."""
     made = CommandParser(
@@ -85,40 +103,14 @@ def token_parser() -> CommandParser:
         "  lastword gateway token --role observer --expires 1d\n"
         "  lastword gateway token --link https://gateway.example",
     )
-    made.add_argument(
-        "--role",
-        choices=[role.value for role in Role],
-        default=Role.CONTROLLER.value,
-        help=f"what its bearer may do: everything, or only watch "
-        f"({', '.join(role.value for role in Role)}; default: %(default)s)",
-    )
-    made.add_argument(
-        "--session",
-        default="",
-        metavar="ID",
-        help="limit it to this session (default: all)",
-    )
-    made.add_argument(
-        "--expires",
-        type=seconds,
-        metavar="TIME",
-        help="how long it is valid; connections opened with it end with it; 0 means forever "
-        f"(default: {TOKEN_SECONDS // HOUR_SECONDS}h)",
-    )
-    made.add_argument(
-        "--link",
-        nargs="?",
-        const=os.environ.get(URL_VARIABLE) or "http://127.0.0.1:7780",
-        metavar="URL",
-        help="print a link to the page of the gateway at URL, which works once (without a URL: "
-        f"{URL_VARIABLE}, else http://127.0.0.1:7780)",
-    )
-    made.add_argument(
-        "--fleet-key-file",
-        default="",
-        metavar="FILE",
-        help="for all gateways of the fleet with this secret (default: that of the gateway's "
-        "fleet, if it is in one)",
+    add_arguments(
+        made,
+        _TOKEN_OPTIONS,
+        role={"choices": [role.value for role in Role], "default": Role.CONTROLLER.value},
+        session={"default": ""},
+        expires={"type": seconds},
+        link={"nargs": "?", "const": os.environ.get(URL_VARIABLE) or _HERE},
+        fleet_key_file={"default": ""},
     )
     add_record_option(made, "gateway")
     return made
@@ -133,12 +125,11 @@ def status_parser() -> CommandParser:
         ends="exit status: 0 if a gateway is running on the port, 1 if not, 2 if its fleet cannot "
         "be reached.",
     )
-    made.add_argument(
-        "--fleet",
-        action="store_true",
-        help="show the nodes and the sessions of the gateway's fleet too",
+    add_arguments(
+        made,
+        "--fleet  show the nodes and the sessions of the gateway's fleet too\n"
+        "--json  print the same as JSON, for programs",
     )
-    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
     return _at_port(made)
 
 
@@ -163,18 +154,13 @@ def stop_parser() -> CommandParser:
         "serves them again; --agents ends them too.",
         ends="exit status: 0 if there was a gateway to stop, 1 if not.",
     )
-    made.add_argument("--agents", action="store_true", help="end the agents and their sessions too")
+    add_arguments(made, "--agents  end the agents and their sessions too")
     return _at_port(made)
 
 
 def _at_port(made: CommandParser) -> CommandParser:
-    made.add_argument(
-        "--port",
-        type=port,
-        default=7780,
-        metavar="PORT",
-        help="the port that the gateway listens on (default: %(default)s)",
-    )
+    about = "--port PORT  the port that the gateway listens on (default: %(default)s)"
+    add_arguments(made, about, port={"type": port, "default": 7780})
     add_record_option(made, "gateway")
     return made
 

@@ -14,18 +14,25 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
-from lastword.cli.log.details import show_all_failures, show_session
-from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS, mark_of, show_legend, show_parts
+from lastword.cli.log.page import (
+    LEVEL_STYLES,
+    SHOWN_ID_CHARS,
+    mark_of,
+    show_all_failures,
+    show_legend,
+    show_parts,
+    show_session,
+)
 from lastword.cli.page import Page, visibly_cut
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
     add_session,
-    add_since_option,
     answer,
     chosen_session,
     has_frames,
+    moment,
     path_of,
     port,
     whole_number,
@@ -251,64 +258,39 @@ def main(arguments: Sequence[str]) -> int:
     return answer("log", path, lambda: _run(options, path))
 
 
+_SHOWN = f"""\
+--errors  show each failure, and what to do about it
+--follow  show entries as they are recorded, until Ctrl-C
+--since WHEN
+    show only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30 (default:
+    no limit)
+--limit N
+    show at most this many sessions (default: {DEFAULT_SESSIONS}), failures (default:
+    {DEFAULT_FAILURES}), or turns of one session (default: {DEFAULT_TURNS})
+--all  show all sessions, failures or turns, not only the latest
+"""
+_FORMS = """\
+--json  print the same as JSON; with --follow, one object per line
+--web  show the record in a browser on this machine
+--frames FILE  with --web: show this file of `lastword run --frames` (default: none)
+--no-open  with --web: print the link without opening a browser
+--port PORT  with --web: the port to serve on (default: a free port)
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("log", usage="[options] [SESSION]", about=_ABOUT, ends=_EPILOG)
     add_session(made)
-    _add_filters(made.add_argument_group("what is shown"))
-    _add_forms(made.add_argument_group("how it is shown"))
+    shown = made.add_argument_group("what is shown")
+    add_arguments(shown, _SHOWN, since={"type": moment}, limit={"type": whole_number})
+    add_arguments(
+        made.add_argument_group("how it is shown"),
+        _FORMS,
+        no_open={"dest": "open", "action": "store_false"},
+        port={"type": port},
+    )
     add_record_option(made)
     return made
-
-
-def _add_filters(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--errors", action="store_true", help="show each failure, and what to do about it"
-    )
-    group.add_argument(
-        "--follow", action="store_true", help="show entries as they are recorded, until Ctrl-C"
-    )
-    add_since_option(group)
-    group.add_argument(
-        "--limit",
-        type=whole_number,
-        metavar="N",
-        help=f"show at most this many sessions (default: {DEFAULT_SESSIONS}), failures (default: "
-        f"{DEFAULT_FAILURES}), or turns of one session (default: {DEFAULT_TURNS})",
-    )
-    group.add_argument(
-        "--all",
-        action="store_true",
-        help="show all sessions, failures or turns, not only the latest",
-    )
-
-
-def _add_forms(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--json",
-        action="store_true",
-        help="print the same as JSON; with --follow, one object per line",
-    )
-    group.add_argument(
-        "--web", action="store_true", help="show the record in a browser on this machine"
-    )
-    group.add_argument(
-        "--frames",
-        metavar="FILE",
-        help="with --web: show this file of `lastword run --frames` (default: none)",
-    )
-    group.add_argument(
-        "--no-open",
-        dest="open",
-        action="store_false",
-        help="with --web: print the link without opening a browser",
-    )
-    group.add_argument(
-        "--port",
-        type=port,
-        metavar="PORT",
-        help="with --web: the port to serve on (default: a free port)",
-    )
 
 
 def _run(options: argparse.Namespace, path: str) -> int:

@@ -1,33 +1,90 @@
-"""The record on a page: lists of sessions and failures, and one session's timeline.
+"""The record on a page: lists of sessions and failures, and one session with its timeline.
 
-Owns the layout. It shows what the reader found, and reads nothing itself except whether a run is
-still alive.
+Owns the layout, the choice of the turns that are shown in full, and the marks of the strips, one
+for each turn or retry. It shows what the reader found, and reads nothing else itself except whether
+a run is still alive.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli import envelope
 from lastword.cli.page import Page, day_and_time, fitted, supports_bars, visibly_cut
+from lastword.cli.record_access import chosen_session
 from lastword.core.failure.phrases import counted, duration, moment_of, plain
 from lastword.core.failure.sentences import TYPES
+from lastword.record import listing, reader
 from lastword.record.costs import in_words, total
-from lastword.record.present import strip
-from lastword.record.present.sections import how_it_ended, standing
+from lastword.record.present import documents
+from lastword.record.present.documents import (
+    ShownFailure,
+    Story,
+    failure_document,
+    sentences_of,
+    story_document,
+    summary_of,
+    summary_of_request,
+)
+from lastword.record.present.sections import Section, how_it_ended, standing, turn_to_summarize
 from lastword.record.present.words import words
 from lastword.record.reader import RecordedTurn, is_alive
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
 
 if TYPE_CHECKING:
+    import argparse
+    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from lastword.record.present.sections import (
-        Section,
-        ShownPart,
-        ShownTurn,
+    from lastword.record.present.sections import ShownPart, ShownTurn
+    from lastword.record.reader import Part, RecordedEntry, RecordedRun
+
+
+# --- strips
+
+TURN_MARKS = {OK: ".", FAILED: "x", CANCELLED: "-"}
+NO_END, RUNNING, SILENT, MORE = "?", "~", "s", "<"
+LEGEND = (
+    "One mark a turn, the latest last:",
+    ". ok",
+    f"{SILENT} ok after a long silence",
+    "x failed",
+    "- cancelled",
+    f"{RUNNING} running",
+    f"{NO_END} no end recorded",
+    f"{MORE} earlier turns",
+)
+"""The meanings of the marks, one phrase for each."""
+
+_BARS, _PLAIN = "▁▂▃▄▅▆▇█", ".:-=+*%#"
+_STEPS_SECONDS = (1, 2, 5, 15, 45, 120, 600)
+"""A wait up to the first is the lowest bar, one beyond the last the highest."""
+
+
+def turn_strip(marks: Iterable[str], columns: int) -> str:
+    """Return one mark for each turn, the latest last; `<` says that there were more."""
+    strip = "".join(marks)
+    return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]
+
+
+def strip_legend(*, bars: bool) -> str:
+    marks = _BARS if bars else _PLAIN
+    return (
+        f"{marks} one mark a retry, by how long it waited: up to 1 s ({marks[0]}) to over 10 min "
+        f"({marks[-1]})."
     )
-    from lastword.record.reader import RecordedEntry, RecordedRun
+
+
+def retry_strip(waits_seconds: Sequence[float], columns: int, *, bars: bool) -> str:
+    """Return one mark for each retry, higher for longer waits; `<` says that there were more."""
+    marks = _BARS if bars else _PLAIN
+    strip = "".join(marks[sum(wait > step for step in _STEPS_SECONDS)] for wait in waits_seconds)
+    return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]
+
+
+# --- lists and timelines
 
 SHOWN_ID_CHARS, MOST_ID_CHARS = 18, 36
 _WIDE_COLUMNS = 90
@@ -51,10 +108,10 @@ def shown_id(page: Page, text: str) -> str:
 def mark_of(turn: RecordedTurn, run: RecordedRun, *, silent: bool = False) -> str:
     """Return a turn's mark in a session's row of marks."""
     if turn.outcome == OK and silent:
-        return strip.SILENT
-    if turn.outcome in strip.TURN_MARKS:
-        return strip.TURN_MARKS[turn.outcome]
-    return strip.RUNNING if is_alive(run) else strip.NO_END
+        return SILENT
+    if turn.outcome in TURN_MARKS:
+        return TURN_MARKS[turn.outcome]
+    return RUNNING if is_alive(run) else NO_END
 
 
 def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
@@ -65,7 +122,7 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
             continue
         when = day_and_time(shown.turns[-1].turn.started_epoch_ms)
         _show_name(page, shown, shown.name or shown.part.session_id, when)
-        marks = strip.turns(shown.marks, page.columns - 18)
+        marks = turn_strip(shown.marks, page.columns - 18)
         page.line(f"    {marks}  {counted(shown.count, 'turn')}{_cost(shown.costs)}")
         alive, day = is_alive(shown.run), moment_of(shown.turns[-1].turn.started_epoch_ms).date()
         for each in shown.turns:
@@ -128,7 +185,7 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
         visibly_cut(how_it_ended(turn, alive=alive), _KIND_COLUMNS).ljust(_KIND_COLUMNS),
         duration(turn.duration_seconds).rjust(7),
         fitted(counted(turn.tools, "tool") if turn.tools else "", 8),
-        strip.retries(shown.waits_seconds, _RETRY_COLUMNS, bars=bars),
+        retry_strip(shown.waits_seconds, _RETRY_COLUMNS, bars=bars),
         "" if silent is None else f"silent for {duration(silent)} or more",
         in_words(shown.costs),
     )
@@ -139,9 +196,8 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
 
 
 def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
-    """Show the meaning of the marks."""
     row = ""
-    for piece in strip.LEGEND:
+    for piece in LEGEND:
         longer = f"{row}   {piece}" if row else piece
         if row and len(longer) > page.columns:
             page.line(row, "dim")
@@ -149,11 +205,10 @@ def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
         row = longer
     page.line(row, "dim")
     if any(turn.waits_seconds for shown in parts for turn in shown.turns):
-        page.line(strip.bars_legend(bars=supports_bars()), "dim")
+        page.line(strip_legend(bars=supports_bars()), "dim")
 
 
 def show_head(page: Page, section: Section) -> None:
-    """Show the head of a session's timeline."""
     run = section.run
     own = section.part.session_id
     named = f"session {section.name or own}" if own else "no session"
@@ -231,3 +286,140 @@ def _sides(run: RecordedRun, *, versions: bool = False) -> str:
 def agent_of(run: RecordedRun) -> str:
     """Return the name that a run's agent gives itself, or else its program."""
     return run.agent or run.program
+
+
+# --- failures and sessions in full
+
+
+def show_all_failures(record: sqlite3.Connection, options: argparse.Namespace, limit: int) -> None:
+    """Show the latest failures of all sessions, up to the limit."""
+    since = options.since or 0
+    failures: list[tuple[int, RecordedTurn | RecordedEntry]] = [
+        (turn.started_epoch_ms, turn) for turn in reader.failed_turns(record, limit + 1, since)
+    ]
+    outside = reader.failed_requests(record, since, limit=limit + 1)
+    failures += [(entry.at_epoch_ms, entry) for entry in outside]
+    failures.sort(key=lambda each: each[0], reverse=True)
+    runs: dict[int, RecordedRun] = {}
+    for _, failure in failures[:limit]:
+        if failure.run not in runs:
+            runs[failure.run] = reader.run_of(record, failure.run)
+    shown = [
+        ShownFailure(failure, runs[failure.run], _facts_of(record, failure))
+        for _, failure in failures[:limit]
+    ]
+    more = len(failures) > limit
+    if options.json:
+        envelope.write({"failures": [failure_document(each) for each in shown], "more": more})
+        return
+    page = Page()
+    _show_failures(page, shown)
+    if shown:
+        page.line("`lastword log INCIDENT` shows the whole turn, with what led to it.", "dim")
+    else:
+        page.line(
+            "No failure is recorded" + (" in this time." if options.since else " yet."), "dim"
+        )
+    if more:
+        page.line(
+            f"Older failures are not shown; --limit {limit * 2} shows more of them, --all every "
+            "one.",
+            "dim",
+        )
+    sys.stdout.write(page.drain())
+
+
+def _facts_of(record: sqlite3.Connection, failure: RecordedTurn | RecordedEntry) -> dict[str, Any]:
+    if isinstance(failure, RecordedTurn):
+        return listing.failure_of(record, failure)
+    return failure.entry.facts
+
+
+def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit: int) -> None:
+    """Show one session, with its latest turns up to the limit."""
+    sections = _sections(record, options, chosen_session(record, options), limit)
+    story = _story(record, sections)
+    if options.json:
+        envelope.write(documents.timeline(record, sections, story_document(story)))
+        return
+    page = Page()
+    if story is not None:
+        _show_story(page, story)
+    for number, section in enumerate(sections):
+        if number:
+            page.line()
+        show_head(page, section)
+        entries = reader.entries_of(record, section.part, section.from_seconds)
+        for text in show_timeline(page, section, entries):
+            sys.stdout.write(text)
+        sys.stdout.write(page.drain())
+
+
+def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | None:
+    """Return the summary that opens the timeline, of the latest part that has one."""
+    for section in reversed(sections):
+        turn = turn_to_summarize(section.turns, alive=reader.is_alive(section.run))
+        if turn is not None:
+            entries = reader.entries_of(record, section.part, turn.started_seconds)
+            return Story(turn.turn, summary_of(turn, entries))
+        failures = reader.failures_of(record, section.part)
+        if failures and not section.turns:
+            return Story(None, summary_of_request(failures[-1].entry.facts))
+    return None
+
+
+def _sections(
+    record: sqlite3.Connection, options: argparse.Namespace, part: Part, limit: int
+) -> list[Section]:
+    """Return the session's parts, with the latest of the requested turns."""
+    left = limit
+    sections: list[Section] = []
+    for each in reversed(reader.with_earlier_parts(record, part)):
+        turns = reader.turns_of(record, each, since_epoch_ms=options.since or 0)
+        if options.errors:
+            turns = [turn for turn in turns if turn.outcome == FAILED]
+        shown = tuple(turns[-left:] if left > 0 else ())
+        count = reader.count_turns(record, each)
+        # One without a turn is what a gateway has restored.
+        is_shown = bool(shown) or not sections or (count == 0 and left > 0)
+        left -= len(shown)
+        if is_shown:
+            run, name = reader.run_of(record, each.run), reader.gateways_name(record, each)
+            costs = listing.costs_of(record, each)
+            sections.append(Section(each, run, shown, count - len(shown), name, costs))
+    return sections[::-1]
+
+
+def _show_failures(page: Page, failures: Iterable[ShownFailure]) -> None:
+    for shown in failures:
+        failed = shown.of
+        if isinstance(failed, RecordedTurn):
+            at, where = failed.started_epoch_ms, f"turn {failed.turn}"
+            session = failed.session_id
+        else:
+            at, session = failed.at_epoch_ms, failed.entry.session_id or ""
+            where = str(shown.facts.get("method", "a request"))
+        about = [
+            where,
+            f"session {shown_id(page, session)}" if session else "",
+            agent_of(shown.run),
+        ]
+        page.row(f"{day_and_time(at)}  ", what_failed(shown.facts), "red")
+        sentences = sentences_of(shown.facts)
+        page.line(sentences.what, indent=4)
+        if sentences.advice:
+            page.row("    To do: ", sentences.advice)
+        if sentences.retry:
+            page.row("    Retry: ", f"{sentences.retry}.")
+        page.row("    Where: ", ", ".join(each for each in about if each) + ".")
+        if shown.facts.get("incident_id"):
+            page.line(f"    Incident {shown.facts['incident_id']}", "dim")
+        page.line()
+
+
+def _show_story(page: Page, story: Story) -> None:
+    """Show the opening of a session's timeline: one turn or failed request in a paragraph."""
+    lead = f"Turn {story.turn}: " if story.turn is not None else ""
+    style = STYLES.get(story.summary.outcome, "")
+    page.line(f"{lead}{story.summary.text}", style if style != "green" else "", hang=0)
+    page.line()

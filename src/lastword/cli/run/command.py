@@ -9,6 +9,7 @@ import os
 import sys
 
 from lastword.cli.run.options import RunOptions, UsageError, parse
+from lastword.core.redact.printable import one_line
 from lastword.platform.process import (
     Agent,
     Guardian,
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
     try:
         options = parse(arguments)
     except UsageError as error:
-        write_message(_one_line(str(error)))
+        write_message(one_line(str(error)))
         return 2
     for warning in options.files.warnings if options.files is not None else ():
         write_message(warning)
@@ -76,7 +77,7 @@ def _relay(options: RunOptions) -> int:
             frames = Frames(str(options.values["frames"]), secrets)
         except OSError as error:
             reason = (error.strerror or "failed").lower()
-            write_message(_one_line(f"--frames cannot be {options.values['frames']}: {reason}"))
+            write_message(one_line(f"--frames cannot be {options.values['frames']}: {reason}"))
             return 2
     inbox = SignalInbox()
     agent: Agent | None = None
@@ -119,14 +120,7 @@ def _not_started(program: str, error: OSError) -> int:
 
 def not_started(program: str, error: OSError) -> str:
     """Return the sentence about a program that cannot be started."""
-    program = _one_line(program)
+    program = one_line(program)
     if isinstance(error, FileNotFoundError):
         return f"{program}: not found; is the agent installed, and on the PATH here?"
     return f"{program}: cannot be started ({(error.strerror or 'failed').lower()})"
-
-
-def _one_line(text: str) -> str:
-    # Loaded for an error: nothing was started, so nobody waits.
-    from lastword.core.redact.printable import one_line  # noqa: PLC0415
-
-    return one_line(text)

@@ -44,7 +44,6 @@ cannot be started or is not found.
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser("run", usage="[options] -- CMD [ARGUMENT...]", about=ABOUT, ends=ENDS)
     for title, options in groupby(OPTIONS, lambda option: option.group):
         group = made.add_argument_group(title)

@@ -11,10 +11,14 @@ from lastword.cli.config.discovery import ConfigError
 from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.link.options import LinkOptions
 from lastword.core.redact.environment_secrets import secrets_in, secrets_of
+from lastword.otel.enabled import is_requested, of_own
 from lastword.platform.identity import IMPLEMENTATION, local_time, roll, run_id, zone_of
 from lastword.platform.process import write_message
-from lastword.record.bounds import NOTIFIED, Bounds
-from lastword.record.recorder import Recorder
+from lastword.record.paths import named_folder, state_folder, store_path
+from lastword.record.recorder import NOTIFIED, Bounds, Recorder
+from lastword.record.retention import limits_of
+from lastword.record.run import this_run
+from lastword.record.sinks_of import sinks_of
 from lastword.sidecar.session import Settings, Sidecar
 
 if TYPE_CHECKING:
@@ -88,8 +92,7 @@ def _spend_folder(options: RunOptions) -> str:
 
 
 def is_recorded(options: RunOptions, target: ReportTarget | None) -> bool:
-    """Return whether anybody wants the entries."""
-    return not options.values["no_record"] or target is not None or _is_traced()
+    return not options.values["no_record"] or target is not None or is_requested(os.environ)
 
 
 def _own_rows(options: RunOptions) -> OwnRows | None:
@@ -101,20 +104,6 @@ def _own_rows(options: RunOptions) -> OwnRows | None:
     except ConfigError as error:
         write_message(f"your own rows are ignored: {error}")
         return None
-
-
-def _is_traced() -> bool:
-    # Loaded at the first prompt, or where nothing is to be recorded.
-    from lastword.otel.enabled import is_requested  # noqa: PLC0415
-
-    return is_requested(os.environ)
-
-
-def _telemetry(run: Run) -> Sink | None:
-    # Loaded in the recorder's process, which the agent does not wait for.
-    from lastword.otel.enabled import of_own  # noqa: PLC0415
-
-    return of_own(run)
 
 
 def report_target(options: RunOptions) -> ReportTarget | None:
@@ -163,10 +152,6 @@ def _outgoing(
 
 
 def record_folder(options: RunOptions) -> str:
-    """Return the folder of the record."""
-    # Loaded at the first prompt: the agent has been started, and greeted, before.
-    from lastword.record.paths import named_folder, state_folder  # noqa: PLC0415
-
     named = options.values["record"]
     return named_folder(str(named)) if named else state_folder(options.environment())
 
@@ -178,23 +163,21 @@ def _sink(
 
     What sends may take a while, and goes on after the sidecar's end where a process can be forked.
     """
-    traced = _is_traced()
+    traced = is_requested(os.environ)
     if sys.platform == "win32" or not (reports or traced):
         # Loaded at the first prompt.
-        from lastword.record.sinks_of import sinks_of  # noqa: PLC0415
         from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
 
-        telemetry = _telemetry if traced else None
+        telemetry = of_own if traced else None
         start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
         try:
             return ThreadedRecorder(start)
         except RuntimeError:
             return None  # no thread can be started: the session goes on without a record
-    # Loaded at the first prompt.
     from lastword.record.process import RecorderProcess  # noqa: PLC0415
 
     try:
-        return RecorderProcess(path, run, limits, telemetry=_telemetry, reports=reports)
+        return RecorderProcess(path, run, limits, telemetry=of_own, reports=reports)
     except OSError:
         return None  # no process can be started: the session goes on without a record
 
@@ -203,11 +186,6 @@ def _recorder(
     options: RunOptions, run: str, target: ReportTarget | None, notices: NotifySettings | None
 ) -> Recorder:
     def start() -> Sink | None:
-        # Loaded as late.
-        from lastword.record.paths import store_path  # noqa: PLC0415
-        from lastword.record.retention import limits_of  # noqa: PLC0415
-        from lastword.record.run import this_run  # noqa: PLC0415
-
         folder = record_folder(options)
         path = None if options.values["no_record"] else store_path(folder)
         this = this_run(run, door="run", program=os.path.basename(options.command[0]))

@@ -209,7 +209,6 @@ class SetupRequest:
 
     @property
     def path(self) -> str:
-        """The settings file."""
         if self.file:
             return os.path.abspath(os.path.expanduser(self.file))
         return programs.settings_paths(self.editor, self.environment)[0]

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
 from lastword.cli.page import Page
-from lastword.cli.parser import CommandParser
+from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.record_access import port
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import actions, remote
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.programs import config_folder, settings_paths, shown, typed_command, unknown
 from lastword.cli.setup.settings import SettingsError
-from lastword.cli.words import meant_words
+from lastword.cli.words import meant_words, refuse
 from lastword.core.link.option_table import BY_KEY, OPTIONS
 from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.elsewhere import FOLDER_EXPECTS, FolderMap
@@ -72,7 +72,6 @@ _NAME_COLUMNS = 20
 
 
 def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
-    """List the known editors and agents."""
     if as_json:
         envelope.write(
             {
@@ -254,19 +253,16 @@ def main(arguments: Sequence[str]) -> int:
     try:
         request = _request(options, command)
     except UsageError as error:
-        sys.stderr.write(f"lastword setup: {error}\n")
-        return 2
+        return refuse("setup", error)
     try:
         plan = _plan(request, options)
         plan.carry_out()
     except remote.RemoteError as error:
-        sys.stderr.write(f"lastword setup: {error}\n")
-        return 1
+        return refuse("setup", error, status=1)
     except (SettingsError, RecursionError) as error:
         path = shown(request.path, os.environ)
         why = error if isinstance(error, SettingsError) else "it is nested too deeply"
-        sys.stderr.write(f"lastword setup: {path} was not changed: {why}\n")
-        return 1
+        return refuse("setup", f"{path} was not changed: {why}", status=1)
     if options.overnight:
         plan.notes += notes(
             {each.key for each in OPTIONS if getattr(options, f"run_{each.key}") is not None}
@@ -422,71 +418,47 @@ def _run_words(options: argparse.Namespace) -> list[str]:
     return words
 
 
+_ARGUMENTS = f"""\
+editor EDITOR  the editor: {", ".join(EDITORS)}
+agent AGENT  an agent that --list shows
+--list  list the known editors and agents
+"""
+_ACTIONS = """\
+--write  change the settings file
+--remove  remove the entry again
+"""
+_OPTIONS = f"""\
+--wrap NAME
+    put lastword in front of an agent that is in the settings; with --remove, undo that (default:
+    none)
+--host HOST
+    the agent works on another machine, which `ssh HOST` reaches; with --write, a gateway is started
+    there unless one is running (default: this machine)
+--port PORT  with --host: the gateway's port there (default: {remote.DEFAULT_PORT})
+--folder [HERE=]THERE
+    with --host: the folder there in which sessions work, or with HERE= the one that stands for HERE
+    (default: your home for your home)
+--name NAME  the agent's name in the editor (default: AGENT-lastword, or AGENT-HOST)
+--file FILE  another settings file (default: the editor's own)
+--create  with --write: create the folder of the settings file if it does not exist
+--force  replace or remove an entry that lastword did not write
+--overnight
+    with the options of `lastword run` for a session that is left alone: go on when a limit ends,
+    try again, remind of questions, and answer them with no in the end
+--json  print the same as JSON
+"""
+
+
 def parser() -> CommandParser:
-    """Return the parser."""
     made = CommandParser(
         "setup",
         usage="[options] EDITOR AGENT\n[options] EDITOR -- CMD [ARGUMENT...]",
         about=DESCRIPTION,
         ends=EPILOG,
     )
-    made.add_argument(
-        "editor", nargs="?", metavar="EDITOR", help=f"the editor: {', '.join(EDITORS)}"
-    )
-    made.add_argument("agent", nargs="?", metavar="AGENT", help="an agent that --list shows")
-    made.add_argument("--list", action="store_true", help="list the known editors and agents")
-    does = made.add_mutually_exclusive_group()
-    does.add_argument("--write", action="store_true", help="change the settings file")
-    does.add_argument("--remove", action="store_true", help="remove the entry again")
-    made.add_argument(
-        "--wrap",
-        metavar="NAME",
-        help="put lastword in front of an agent that is in the settings; with --remove, undo that "
-        "(default: none)",
-    )
-    made.add_argument(
-        "--host",
-        metavar="HOST",
-        help="the agent works on another machine, which `ssh HOST` reaches; with --write, a "
-        "gateway is started there unless one is running (default: this machine)",
-    )
-    made.add_argument(
-        "--port",
-        type=port,
-        metavar="PORT",
-        help=f"with --host: the gateway's port there (default: {remote.DEFAULT_PORT})",
-    )
-    made.add_argument(
-        "--folder",
-        metavar="[HERE=]THERE",
-        help="with --host: the folder there in which sessions work, or with HERE= the one that "
-        "stands for HERE (default: your home for your home)",
-    )
-    made.add_argument(
-        "--name",
-        metavar="NAME",
-        help="the agent's name in the editor (default: AGENT-lastword, or AGENT-HOST)",
-    )
-    made.add_argument(
-        "--file", metavar="FILE", help="another settings file (default: the editor's own)"
-    )
-    made.add_argument(
-        "--create",
-        action="store_true",
-        help="with --write: create the folder of the settings file if it does not exist",
-    )
-    made.add_argument(
-        "--force",
-        action="store_true",
-        help="replace or remove an entry that lastword did not write",
-    )
-    made.add_argument(
-        "--overnight",
-        action="store_true",
-        help="with the options of `lastword run` for a session that is left alone: go on when a "
-        "limit ends, try again, remind of questions, and answer them with no in the end",
-    )
-    made.add_argument("--json", action="store_true", help="print the same as JSON")
+    add_arguments(made, _ARGUMENTS, editor={"nargs": "?"}, agent={"nargs": "?"})
+    add_arguments(made.add_mutually_exclusive_group(), _ACTIONS)
+    add_arguments(made, _OPTIONS, port={"type": port})
     for option in OPTIONS:
         kind = {"action": "store_const", "const": ""} if option.kind == "flag" else {}
         flag, key = f"--{option.name}", f"run_{option.key}"

@@ -74,7 +74,6 @@ def settings_paths(editor: Editor, environment: Mapping[str, str]) -> list[str]:
 
 
 def shown(path: str, environment: Mapping[str, str]) -> str:
-    """Return a path as people write it."""
     home = home_of(environment)
     inside = home != os.sep and path.startswith(home + os.sep)
     return "~" + path[len(home) :] if inside else path

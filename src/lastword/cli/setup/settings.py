@@ -56,14 +56,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class JsonMember:
-    """A key of an object and its value.
-
-    Attributes:
-        key: the key.
-        start: where the key begins.
-        value: the value.
-        comma: where the comma after it is, if there is one.
-    """
+    """A key of an object and its value."""
 
     key: str
     start: int
@@ -164,7 +157,6 @@ class JsonText:
 
 
 def as_json(plain: Any) -> Any:
-    """Return a plain value with its numbers as numbers."""
     if isinstance(plain, dict):
         return {key: as_json(value) for key, value in plain.items()}
     if isinstance(plain, list):

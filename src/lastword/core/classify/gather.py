@@ -40,7 +40,6 @@ _TOKEN_ATTRIBUTES = ("code", "type", "status", "errno", "error_code", "reason")
 
 
 def from_any(error: object, agent: str | None = None) -> Evidence:
-    """Return the evidence in a failure of any shape."""
     collector = Collector()
     if isinstance(error, BaseException):
         _add_chain(collector, error)
@@ -377,7 +376,6 @@ class Collector:
             self.statuses.append(status)
 
     def add_token(self, value: object) -> None:
-        """Add a machine-readable word."""
         text = as_text(value).strip()
         if "#" in text or ":http" in text:
             text = _aws_name(text)
@@ -496,7 +494,6 @@ class Collector:
                 self.add_token(_aws_name(self.headers[name]))
 
     def freeze(self, agent: str | None = None) -> Evidence:
-        """Return the pieces as one immutable value."""
         self._add_spoken_headers()
         if not self._texts:  # no message under a known name: any prose is better than none
             for other in self._other_texts:

@@ -1,7 +1,10 @@
 """The rules, one function each: evidence in, a finding or `None` out.
 
 Each finding names its rule down to the row that matched (`message:prompt is too long`), so that a
-wrong verdict leads straight to the table to change. `decide` holds their order.
+wrong verdict leads straight to the table to change. `decide` holds their order. The rows of
+transport failures and their order are in `data/transport.txt`: they count only if there was no HTTP
+status, except for certificate failures, which no status can excuse, and every class of a cause
+chain counts.
 """
 
 from __future__ import annotations
@@ -9,7 +12,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from lastword.core.classify import messages, tokens, transport
+import msgspec
+
+from lastword.core.classify import messages, tokens
 from lastword.core.classify.concepts import (
     BLAMED,
     SPELLED,
@@ -17,6 +22,7 @@ from lastword.core.classify.concepts import (
     read_latin,
     read_other_alphabet,
 )
+from lastword.core.classify.data import read_tables
 from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.process import (
     exit_code_in,
@@ -26,6 +32,7 @@ from lastword.core.classify.process import (
     read_start_failure,
 )
 from lastword.core.classify.text import (
+    names,
     normalise,
     phrase_in,
     spelled_out,
@@ -48,6 +55,65 @@ from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.core.protocol import acp
 from lastword.quirks.agents import agent_key
+
+
+class TransportRow(msgspec.Struct, frozen=True):
+    """One kind of transport failure.
+
+    `names` are class names and errno names; `phrases` are lower-case parts of messages.
+    """
+
+    type: ErrorType
+    reason: str
+    retryable: bool
+    names: frozenset[str]
+    phrases: tuple[str, ...]
+    ascii_phrases: tuple[str, ...]
+
+    def phrases_for(self, folded: str) -> tuple[str, ...]:
+        """Return the phrases that a text may hold: most texts are plain ASCII."""
+        return self.ascii_phrases if folded.isascii() else self.phrases
+
+
+_TABLES = dict(read_tables("transport"))
+
+SPOKEN = {
+    heading.removesuffix(" spoken"): rows
+    for heading, rows in _TABLES.items()
+    if heading.endswith(" spoken")
+}
+"""Sentences of systems and transports in other languages than English, by their row's reason."""
+
+
+def _row(heading: str, rows: tuple[str, ...]) -> TransportRow:
+    reason, kind, retry = heading.split()
+    phrases = (*_TABLES[f"{reason} phrases"], *SPOKEN.get(reason, ()))
+    return TransportRow(
+        type=ErrorType(kind),
+        reason=reason,
+        retryable=retry == "retryable",
+        names=names(" ".join(rows)),
+        phrases=phrases,
+        ascii_phrases=tuple(filter(str.isascii, phrases)),
+    )
+
+
+CERTIFICATE, *_ROWS = (
+    _row(heading, rows)
+    for heading, rows in _TABLES.items()
+    if heading.endswith((" retryable", " final"))
+)
+ROWS = tuple(_ROWS)
+
+EXACT_MESSAGES = {
+    "terminated": "connection_lost",
+    "fetch failed": "connection_failed",
+    "load failed": "connection_failed",
+    "eof": "truncated_stream",
+    "error: eof": "truncated_stream",
+}
+"""Whole messages that mean a lost connection, and that would be too common as parts."""
+
 
 _MODEL_DENIED = (
     r"(?:\b(?:not|no|without|lacks?|denied|cannot)|n't)\b[^.;:]{0,24}?"
@@ -73,7 +139,7 @@ _PLAN = (
 """Words of a plan, and a day of the calendar: a limit that resets on one is a budget."""
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
-_TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
+_TRANSPORT_NAMES = frozenset(name for row in ROWS for name in row.names)
 
 
 def process(evidence: Evidence) -> Conclusion | None:
@@ -122,7 +188,7 @@ def proposal_header(evidence: Evidence) -> Conclusion | None:
 
 def certificate(evidence: Evidence) -> Conclusion | None:
     """A certificate that could not be verified, whatever status a gateway gave it."""
-    row = transport.CERTIFICATE
+    row = CERTIFICATE
     hit = _names(evidence) & row.names
     part = min(hit) if hit else phrase_in(evidence.folded, row.phrases_for(evidence.folded))
     return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable) if part else None
@@ -381,13 +447,13 @@ def transport_failure(evidence: Evidence) -> Conclusion | None:
     has_say = evidence.status_stated or not names & _TRANSPORT_NAMES
     if evidence.status is not None and has_say and not _is_no_http(evidence):
         return None
-    for row in transport.ROWS:
+    for row in ROWS:
         hit, phrases = row.names & names, row.phrases_for(evidence.folded)
         part = min(hit) if hit else phrase_in(evidence.folded, phrases)
         if part is not None:
             return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable)
     folded = without_rpc_words(evidence.folded).strip().removeprefix("typeerror: ")
-    reason = transport.EXACT_MESSAGES.get(folded)
+    reason = EXACT_MESSAGES.get(folded)
     return Conclusion(ErrorType.NETWORK, f"transport:{folded}", reason) if reason else None
 
 
@@ -502,14 +568,11 @@ def concept(evidence: Evidence) -> Conclusion | None:
 
 
 def _of_pair(evidence: Evidence, match: tuple[ErrorType, str] | None) -> Conclusion | None:
-    if match is None or (evidence.classes and tokens.is_builtin(*_top(evidence))):
+    classes = evidence.classes
+    if match is None or (classes and tokens.is_builtin(evidence.modules[0], classes[0])):
         return None
     kind, rule = match[0], f"concept:{match[1]}"
     return _crash_text(evidence, rule) if kind is ErrorType.AGENT_CRASH else Conclusion(kind, rule)
-
-
-def _top(evidence: Evidence) -> tuple[str, str]:
-    return evidence.modules[0], evidence.classes[0]
 
 
 def builtin(evidence: Evidence) -> Conclusion | None:

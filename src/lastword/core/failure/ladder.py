@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.failure import air
-from lastword.core.failure.option_values import RUNG_ALIASES
 from lastword.core.failure.signs import EMPTY_MESSAGES, without_empty_lead
 from lastword.core.failure.taxonomy import (
     MAX_MESSAGE_CHARS,
@@ -176,7 +175,7 @@ def _bounded(members: dict[str, Any]) -> dict[str, Any]:
 
 
 class Rung(StrEnum):
-    """The end of a failing turn, named for what is sent; `Rung("rpc_error")` is `Rung.ERROR`."""
+    """The end of a failing turn, named for what is sent."""
 
     TYPED = "typed"
     V2 = "v2"
@@ -185,12 +184,6 @@ class Rung(StrEnum):
     ERROR_WITH_META = "error_with_meta"
     RESULT = "result"
     TEXT = "text"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Rung | None:
-        """Return the rung that used to have this name."""
-        now = RUNG_ALIASES.get(value) if isinstance(value, str) else None
-        return None if now is None else cls(now)
 
 
 AUTO = "auto"
@@ -390,7 +383,6 @@ def session_update(session_id: str, update: dict[str, Any]) -> bytes:
 
 
 def typed_update(error: AgentError, session_id: str, dialect: acp.Dialect) -> bytes:
-    """Return the typed update itself."""
     update = {
         "sessionUpdate": dialect.error_kind,
         "stopReason": acp.STOP_ERROR,

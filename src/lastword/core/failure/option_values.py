@@ -115,15 +115,3 @@ RUNGS = {
     "text": "by configuration only: to a client that shows nothing but text",
 }
 """The use of each rung. `core.failure.ladder` has their frames."""
-
-RUNG_ALIASES = {
-    "rpc_error": "error",
-    "stop_reason": "error_with_meta",
-    "stop_reason_result": "result",
-}
-"""Names up to version 0.1, and what each is called now."""
-
-
-def earlier_names(name: str) -> list[str]:
-    """Return the earlier names of a rung, if it had any."""
-    return [alias for alias, now in RUNG_ALIASES.items() if now == name]

@@ -53,7 +53,6 @@ MAX_OPTIONS = 32
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
-    """Take in one message from the agent."""
     message = frame.message
     if link.stderr.since_frame:
         link.stderr.count_anew()

@@ -196,7 +196,6 @@ class Models:
             self.current = _name(current) or self.current
 
     def setting(self, session_id: str, model: str) -> Setting:
-        """Return the request that switches to a model."""
         session = {"sessionId": session_id}
         if self._option is not None:
             return acp.SET_OPTION, {**session, "configId": self._option, "value": model}

@@ -34,7 +34,6 @@ OWN_ID_PREFIX = b'"lastword:'
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
-    """Take in one message from the client."""
     message = frame.message
     link.client_sent()
     if message.method is None:

@@ -258,7 +258,6 @@ class Connection:
         return self._due
 
     def handle_timeout(self, now: float) -> list[Effect]:
-        """Do what is due."""
         link = self.at(now)
         effects: list[Effect] = []
         if link.options.continue_at_reset_seconds:
@@ -320,7 +319,6 @@ class Connection:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits for the agent."""
         link = self.link
         waiting = any(session.waiting for session in link.sessions.values())
         return not link.from_client and not link.open_turns() and not waiting

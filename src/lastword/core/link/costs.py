@@ -201,7 +201,6 @@ class Spending(msgspec.Struct, eq=False):
         self.shared = msgspec.structs.replace(self.shared, today=today)
 
     def spent(self, bill: Bill) -> float:
-        """Return what was spent of the limit."""
         limit = self.limit
         if limit.scope == "day":
             return self.today
@@ -264,7 +263,6 @@ class Spending(msgspec.Struct, eq=False):
             self.cost_due += seconds
 
     def near_text(self, bill: Bill) -> str:
-        """Return the notice of a limit that is near."""
         return f"{self.sentence(bill)} The agent is stopped when the limit is reached."
 
     def other_text(self, currency: str) -> str:

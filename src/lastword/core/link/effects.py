@@ -27,7 +27,6 @@ class Side(Enum):
 
     @property
     def other(self) -> Side:
-        """The opposite end."""
         return Side.AGENT if self is Side.CLIENT else Side.CLIENT
 
 

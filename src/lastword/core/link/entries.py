@@ -197,7 +197,6 @@ def spend_limit(link: Link, session: Session, spending: Spending, what: str) -> 
 def failed_request(
     link: Link, request_id: bytes, request: OpenRequest, error: AgentError
 ) -> Record:
-    """Record that a request other than a prompt failed."""
     entry = Entry(
         kind=Kind.ERROR,
         at_seconds=link.now,

@@ -248,7 +248,6 @@ class TurnEvidence(msgspec.Struct):
     waits: dict[str, float] = {}
 
     def copy(self) -> TurnEvidence:
-        """Return the evidence as it is now."""
         return msgspec.structs.replace(self, signs=dict(self.signs), waits=dict(self.waits))
 
     def announce(self, error: AgentError | None, *, passed: bool = False) -> None:
@@ -349,7 +348,6 @@ class TurnEvidence(msgspec.Struct):
         self.silence_at = now
 
     def count_look(self) -> None:
-        """Count a look at stderr."""
         self.looks += 1
 
     @property
@@ -507,7 +505,6 @@ class ReportedRetries(msgspec.Struct, eq=False):
 
     @property
     def due(self) -> float | None:
-        """When a line in the conversation is due."""
         if self.last is None or self.last is self._shown:
             return None
         first = self.since + SHOW_AFTER_SECONDS

@@ -106,7 +106,6 @@ class OpenTools:
         )
 
     def title_of(self, tool_call_id: object) -> str | None:
-        """Return the title of an open call."""
         return self._titles.get(tool_call_id) if isinstance(tool_call_id, str) else None
 
     def knows(self, update: Update) -> bool:
@@ -507,7 +506,6 @@ class SilenceCause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sentence_of_silence(cause: SilenceCause, now: float) -> str:
-    """Return the cause in a sentence."""
     program = plain_program(cause.program)
     phrase = late.session_events.PHRASES["silences"][cause.cause].format(
         program=f'"{program}"' if program else "a program",

@@ -29,7 +29,10 @@ _Result = TypeVar("_Result")
 
 
 class FailOpen:
-    """The core's interface; acts as a plain pipe once the core has raised."""
+    """The core's interface; acts as a plain pipe once the core has raised.
+
+    Its methods are those of `Connection`, and of `RestartLayer` once there is one.
+    """
 
     __slots__ = ("_innermost", "_layer", "_report", "blown", "connection")
 
@@ -69,7 +72,6 @@ class FailOpen:
             return []
 
     def receive(self, side: Side, message: Frame | Malformed, now: float) -> list[Effect]:
-        """As `Connection.receive`."""
         if self.blown:
             return [FORWARD]
         try:
@@ -78,7 +80,6 @@ class FailOpen:
             return [FORWARD, *self._blow(error)]
 
     def observe(self, messages: list[Envelope], start: int, now: float) -> int:
-        """As `Connection.observe`."""
         if self.blown:
             return len(messages) - start
         try:
@@ -88,44 +89,34 @@ class FailOpen:
             return len(messages) - start
 
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
-        """As `Connection.receive_oversized`."""
         return self._effects(lambda: self.connection.receive_oversized(side, ends, now))
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
-        """As `Connection.receive_stderr`."""
         return self._effects(lambda: self.connection.receive_stderr(data, now))
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
-        """As `Connection.receive_hint`."""
         return self._effects(lambda: self.connection.receive_hint(hint, now))
 
     def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
-        """As `Connection.receive_silence`."""
         self._try(lambda: self.connection.receive_silence(cause, now), None)
 
     def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
-        """As `Connection.receive_spending`."""
         return self._effects(lambda: self.connection.receive_spending(spent, now))
 
     def expects_hints(self, *, present: bool) -> None:
-        """As `Connection.expects_hints`."""
         self._try(lambda: self.connection.expects_hints(present=present), None)
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
-        """As `Connection.silent_turns`."""
         none: list[SilentTurn] = []
         return self._try(lambda: self.connection.silent_turns(now, seconds), none)
 
     def looked(self, now: float) -> list[Effect]:
-        """As `Connection.looked`."""
         return self._effects(lambda: self.connection.looked(now))
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
-        """As `Connection.receive_report`."""
         return self._effects(lambda: self.connection.receive_report(request_id, word, now))
 
     def agent_started(self, now: float) -> list[Effect]:
-        """As `RestartLayer.agent_started`."""
         layer = self._layer
         return [] if layer is None else self._effects(lambda: layer.agent_started(now))
 
@@ -149,15 +140,12 @@ class FailOpen:
         return self.connection.receive_eof(side, cause, now)
 
     def client_detached(self, now: float) -> list[Effect]:
-        """As `Connection.client_detached`."""
         return self._effects(lambda: self.connection.client_detached(now))
 
     def client_attached(self, now: float) -> list[Effect]:
-        """As `Connection.client_attached`."""
         return self._effects(lambda: self.connection.client_attached(now))
 
     def next_timeout(self) -> float | None:
-        """As `Connection.next_timeout`."""
         if self.blown:
             return None
         try:
@@ -167,7 +155,6 @@ class FailOpen:
             return None
 
     def handle_timeout(self, now: float) -> list[Effect]:
-        """As `Connection.handle_timeout`."""
         return self._effects(lambda: self._at_timeout(now))
 
     def _at_timeout(self, now: float) -> list[Effect]:
@@ -178,12 +165,10 @@ class FailOpen:
         return effects
 
     def stored_wait(self, session_id: str) -> StoredWait | None:
-        """As `Connection.stored_wait`."""
         none: StoredWait | None = None
         return self._try(lambda: self._innermost.stored_wait(session_id), none)
 
     def resume_wait(self, prompt: Frame, stored: StoredWait, now: float) -> list[Effect]:
-        """As `Connection.resume_wait`."""
         return self._effects(lambda: self._innermost.resume_wait(prompt, stored, now))
 
     @property
@@ -204,15 +189,12 @@ class FailOpen:
 
     @property
     def idle(self) -> bool:
-        """As `Connection.idle`."""
         return self._try(lambda: self.connection.idle, otherwise=True)
 
     @property
     def agent_name(self) -> str | None:
-        """As `Connection.agent_name`."""
         unknown: str | None = ""
         return self._try(lambda: self.connection.agent_name, unknown)
 
     def stderr_tail(self) -> str:
-        """As `Connection.stderr_tail`."""
         return self._try(self.connection.stderr_tail, "")

@@ -209,7 +209,6 @@ def _tried(turn: Turn, cause: Verdict) -> tuple[retry_policy.FailedAttempt, ...]
 
 
 def entry_of(link: Link, turn: Turn, error: AgentError, rule: str, by: str | None = None) -> Effect:
-    """Return the record's entry of the failure."""
     failed = turn.evidence.answer
     worded_by_us = rule != ANNOUNCED and not (failed and failed.message)
     facts = entries.failure(link, error, worded_by_us=worded_by_us)

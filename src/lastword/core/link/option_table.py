@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from lastword.core.failure.option_values import (
     DURATION_EXAMPLES,
-    RUNG_ALIASES,
     RUNGS,
     limit_of,
     seconds_of,
@@ -17,7 +16,7 @@ from lastword.core.failure.option_values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
     from typing import TypeAlias
 
@@ -41,7 +40,6 @@ class Option:
             such words: a duration and one of them.
         about: What it is for.
         default: Its value if nobody sets it.
-        aliases: Earlier names of its words, accepted but never shown.
         project_safe: Whether a project's configuration file may set it. Such a file may come from a
             stranger: it may not name a command, an address or a path, spend money, hide a failure,
             or change what is read, recorded, redacted or sent.
@@ -50,7 +48,7 @@ class Option:
         group: The heading in the help below which it stands.
     """
 
-    __slots__ = ("about", "aliases", "default", "group", "implied", "kind", "name", "project_safe")
+    __slots__ = ("about", "default", "group", "implied", "kind", "name", "project_safe")
 
     def __init__(  # noqa: PLR0913 - an option's facts
         self,
@@ -58,7 +56,6 @@ class Option:
         kind: str,
         about: str,
         default: Value = False,  # noqa: FBT002  (a flag's)
-        aliases: Mapping[str, str] | None = None,
         *,
         project_safe: bool = False,
         implied: str | None = None,
@@ -68,7 +65,6 @@ class Option:
         self.kind: str = kind
         self.about: str = about
         self.default: Value = default
-        self.aliases: Mapping[str, str] = aliases or {}
         self.project_safe: bool = project_safe
         self.implied: str | None = implied
         self.group: str = group
@@ -85,7 +81,6 @@ class Option:
 
     @property
     def variable(self) -> str:
-        """Its name in the environment."""
         return f"LASTWORD_{self.key.upper()}"
 
     @property
@@ -130,7 +125,6 @@ class Option:
             return text if _is_url(text, schemes) else None
         if self.timed_words:
             return _timed(text, self.timed_words)
-        text = self.aliases.get(text, text)
         return text if text in self.words else None
 
 
@@ -332,7 +326,6 @@ def _read_table() -> Iterator[Option]:
             kind.replace("RUNGS", "|".join(RUNGS)),
             " ".join(about),
             _OFF.get(kind, ""),
-            aliases=RUNG_ALIASES if "RUNGS" in kind else None,
             project_safe="project-safe" in marks,
             implied=implied,
             group=group,

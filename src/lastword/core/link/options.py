@@ -137,10 +137,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others
         for name, words in WORDS.items():
             value = getattr(self, name)
-            now = ALIASES[name].get(value) if isinstance(value, str) else None
-            if now is not None:
-                msgspec.structs.force_setattr(self, name, now)
-            elif value not in words:
+            if value not in words:
                 raise ValueError(f"{name} takes one of {', '.join(words)}, not {value!r}")
 
     @property
@@ -159,7 +156,6 @@ WORDS = {
     for option in OPTIONS
     if option.words and option.field in Options.__struct_fields__
 }
-ALIASES = {field: BY_KEY[field].aliases for field in WORDS}
 
 
 class LinkOptions(Options, frozen=True, kw_only=True):

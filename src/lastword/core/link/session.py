@@ -271,7 +271,6 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         return self._judged[1]
 
     def snapshot(self, agent: str, stderr: StderrRecord, now: float) -> TurnSnapshot:
-        """Return all that is known of the turn now."""
         return TurnSnapshot(
             evidence=self.evidence.copy(),
             facts=msgspec.structs.replace(self.facts),

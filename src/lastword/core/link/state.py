@@ -199,7 +199,6 @@ class Link(msgspec.Struct, eq=False):
 
     @property
     def client_left(self) -> bool:
-        """Whether the client is gone for good."""
         return self.presence is Presence.LEFT
 
     @property
@@ -216,7 +215,6 @@ class Link(msgspec.Struct, eq=False):
         return True
 
     def at(self, now: float) -> Link:
-        """Return the link at this moment."""
         self.now = now
         return self
 
@@ -273,13 +271,11 @@ class Link(msgspec.Struct, eq=False):
         return session
 
     def forget_session(self, session_id: str) -> None:
-        """Forget a session that was closed or deleted."""
         del self.sessions[session_id]
         self.activities.pop(session_id, None)
         self.costs.pop(session_id, None)
 
     def client_sent(self) -> None:
-        """Count a message from the client."""
         self.sent_to_agent += 1
 
     def add_client_request(self, request_id: bytes, request: OpenRequest) -> None:
@@ -294,7 +290,6 @@ class Link(msgspec.Struct, eq=False):
         return request_id in self.from_client or on_its_way
 
     def client_has_answer(self, request_id: bytes) -> None:
-        """Forget a request from the client that is answered."""
         if self.from_client.pop(request_id, None) is not None:
             _remember(self.answered_by_agent, request_id)
 
@@ -361,7 +356,6 @@ class Link(msgspec.Struct, eq=False):
         self.terminals[terminal_id] = session_id
 
     def terminal_released(self, terminal_id: str) -> None:
-        """Note that the agent has released a terminal."""
         self.terminals.pop(terminal_id, None)
 
     def pop_terminals(self) -> dict[str, str | None]:
@@ -492,7 +486,6 @@ class Link(msgspec.Struct, eq=False):
         self.turns = max(self.turns, turns)
 
     def new_turn(self, session: Session) -> Turn:
-        """Return a turn that begins now."""
         self.turns += 1
         evidence = TurnEvidence(self.stderr.total)
         return Turn(number=self.turns, session=session, started_at=self.now, evidence=evidence)
@@ -510,7 +503,6 @@ class Link(msgspec.Struct, eq=False):
         self.turn_ended_at = self.now
 
     def decide(self, turn: Turn) -> Decision:
-        """Return why the turn failed."""
         decided = turn.decide(self.snapshot(turn))
         if isinstance(decided.cause, AgentError) or decided.cause.type not in LIMITS:
             return decided
@@ -524,7 +516,6 @@ class Link(msgspec.Struct, eq=False):
         self.counts_output = self.counts_output or bool(count)
 
     def snapshot(self, turn: Turn) -> TurnSnapshot:
-        """Return all that is known of the turn now."""
         return turn.snapshot(self.agent.name, self.stderr, self.now)
 
     def withhold_retry(self, turn: Turn, hint: Hint, seconds: float = WITHHELD_SECONDS) -> None:

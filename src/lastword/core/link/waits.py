@@ -149,7 +149,6 @@ class Question(msgspec.Struct):
 
     @property
     def due(self) -> float:
-        """When something is due."""
         return (
             self.reminder_at
             if self.is_answered_elsewhere
@@ -179,7 +178,6 @@ def read_timeout(text: str) -> QuestionTimeout | None:
 
 
 def begin_question(options: LinkOptions, params: dict[str, Any], now: float) -> Question:
-    """Return a question that is asked now."""
     timeout = read_timeout(options.ask_timeout)
     until_end = timeout.seconds if timeout else math.inf
     until_reminder = options.ask_reminder_seconds or math.inf

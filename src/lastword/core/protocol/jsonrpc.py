@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from lastword.core.protocol import deep
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -259,9 +261,6 @@ def _decode_lenient(line: bytes) -> Frame | Malformed:
 
 def _decode_deep(line: bytes) -> Frame | Malformed:
     """Decode a line that is nested deeper than the parsers go."""
-    # Imported with the first such line.
-    from lastword.core.protocol import deep  # noqa: PLC0415
-
     shallow = deep.shallow(line)
     if shallow is None or shallow == line:
         return Malformed(line, MALFORMED_JSON)
@@ -365,20 +364,16 @@ def request(request_id: bytes, method: str, params: dict[str, Any]) -> bytes:
 
 
 def result(request_id: bytes, value: dict[str, Any]) -> bytes:
-    """Return a successful response."""
     return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "result": value})
 
 
 def error(request_id: bytes, error_object: dict[str, Any]) -> bytes:
-    """Return an error response."""
     return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "error": error_object})
 
 
 def with_id(frame: Frame, request_id: bytes) -> bytes:
     """Return the frame's line with another id and every other member unchanged."""
     if frame.shallow:
-        from lastword.core.protocol import deep  # noqa: PLC0415  (as in `_decode_deep`)
-
         return deep.with_id(frame.line, request_id)
     try:
         members = msgspec.json.decode(frame.line, type=dict[str, Raw])

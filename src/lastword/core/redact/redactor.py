@@ -1,28 +1,82 @@
 """Redaction of secrets in text and JSON, before anything leaves the process or is recorded.
 
 Applied in order: headers and keys whose names always mean a secret, the exact values of secrets
-that the caller knows (the core reads no environment), then patterns for the shapes of keys,
-credentials and people's names. Text is cut to 8 KiB before any pattern runs, and each pattern is
-linear in its length. A hook of the user's own may process what is left. Does not decide which
-fields are shown at all: each entry point has an allow-list for that.
+that the caller knows (the core reads no environment), in whichever form: percent-encoded, in
+base64, broken over lines, coloured; then patterns for the shapes of keys, credentials and people's
+names. Text is cut to 8 KiB before any pattern runs, and each pattern is linear in its length. A
+hook of the user's own may process what is left. Does not decide which fields are shown at all: each
+entry point has an allow-list for that.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lastword.core.redact.environment_secrets import MIN_SECRET_CHARS
-from lastword.core.redact.forms import broken, forms_of, unsplit, without_noise
 from lastword.core.redact.named_values import is_denied, is_denied_argument, redact_named
 from lastword.core.redact.service_shapes import ASSIGNED_SHAPES, SERVICE_KEYS
 from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, MIN_KEY_CHARS, REDACTED, SHAPES, Shape
 from lastword.core.redact.truncate import from_word_start, to_word_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+
+
+_MAX_FORM_CHARS = 4096
+
+_UNSEEN = (
+    r"(?:\x1b|\\{1,4}u001b|\\{1,4}x1b|\\{1,4}033|\\{1,4}e)\[[0-9;]*[A-Za-z]"
+    r"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
+_NOISE = rf"(?:\s|{_UNSEEN}|\\[nrt])"
+"""Characters that split a value but are not visible: line ends, colour codes, invisible marks."""
+
+_ALL_UNSEEN = re.compile(f"(?:{_UNSEEN})+")
+_ANY_NOISE = re.compile(f"{_NOISE}+")
+_ESCAPE = re.compile("%[0-9a-fA-F]{2}")
+
+
+@lru_cache(maxsize=256)
+def forms_of(value: str) -> tuple[str, ...]:
+    """Return the ways in which a text may write a value, including the value itself.
+
+    Base64 is given for each of the three offsets at which a value can begin within a longer encoded
+    text, without the characters that also depend on its neighbours.
+    """
+    import base64  # noqa: PLC0415
+    from urllib.parse import quote, quote_plus  # noqa: PLC0415
+
+    data = value.encode(errors="surrogatepass")
+    forms = {value, quote(data, safe=""), quote(data), quote_plus(data)}
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + data).decode()
+        whole = encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        forms |= {whole, whole.replace("+", "-").replace("/", "_")}
+    return tuple(form for form in forms if MIN_SECRET_CHARS <= len(form) <= _MAX_FORM_CHARS)
+
+
+def unsplit(text: str) -> str:
+    """Return the text without colour codes and invisible marks."""
+    return _ALL_UNSEEN.sub("", text)
+
+
+def without_noise(text: str) -> str:
+    """Return the text without the characters that break a value, percent escapes in capitals."""
+    return _ESCAPE.sub(lambda escape: escape[0].upper(), _ANY_NOISE.sub("", text))
+
+
+@lru_cache(maxsize=256)
+def broken(form: str) -> re.Pattern[str]:
+    """Return a pattern for a value broken over lines, coloured, or with invisible marks in it."""
+    parts = re.findall("%[0-9A-F]{2}|.", without_noise(form))
+    return re.compile(
+        f"{_NOISE}*+".join(f"(?i:{part})" if part[1:] else re.escape(part) for part in parts)
+    )
+
 
 CUT = "(cut)"
 MAX_TEXT_CHARS = 8192
@@ -148,7 +202,6 @@ class Redactor(msgspec.Struct, frozen=True):
         return text
 
     def count(self, rule: str, count: int = 1) -> None:
-        """Count the matches of a rule."""
         if self.counts is not None:
             self.counts[rule] = self.counts.get(rule, 0) + count
 
@@ -240,16 +293,6 @@ class _JsonCopy:
             else:
                 copied[key] = self.of(child, depth + 1)
         return copied
-
-
-def redactions_in_words(counts: Mapping[str, int]) -> str:
-    """Return what was removed, for a record: `3 redactions: 2 api_key, 1 email`."""
-    total = sum(counts.values())
-    if not total:
-        return "no redactions"
-    by_number = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    listed = ", ".join(f"{number} {rule}" for rule, number in by_number)
-    return f"{total} redaction{'' if total == 1 else 's'}: {listed}"
 
 
 _PLAIN = Redactor()

@@ -1,8 +1,10 @@
 """The layer around a connection that lets a link outlive its agent.
 
-Owns `Connection`'s interface for a series of agents: the requests made in between, the greeting of
-the next agent, and the mapping of ids. The link inside knows one agent, and takes each for that
-one. Imported at the first crash.
+Owns `Connection`'s interface for a series of agents, and the path of every message once there has
+been a crash: what waits for the next agent, and how that one is greeted. The cached handshake is
+replayed to the new process (`authenticate` never: it may open a browser), the ids of its requests
+are kept apart from those of its predecessors, and what the client asked in the meantime reaches it
+in order. The link inside knows one agent, and takes each for that one. Imported at the first crash.
 """
 
 from __future__ import annotations
@@ -10,27 +12,372 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET
 
-from lastword.core.link import failures
-from lastword.core.link.effects import Effect, Kill, Send, Side, forwarded_as
-from lastword.core.protocol import jsonrpc
-from lastword.core.restart import replay, sessions
-from lastword.core.restart.state import RestartState
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link import ending, entries, failures, late
+from lastword.core.link.effects import Answer, Drop, Effect, Kill, Restart, Send, Side, forwarded_as
+from lastword.core.link.handshake import read_agent, read_client
+from lastword.core.link.waits import may_wait
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.restart import sessions
+from lastword.core.restart.state import Purpose, RestartState, Stage, with_id
+from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lastword.core.classify import Verdict
     from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.connection import Connection
     from lastword.core.link.costs import Spent
     from lastword.core.link.evidence import Hint, SilentTurn
     from lastword.core.link.facts import SilenceCause
+    from lastword.core.link.handshake import AgentProfile
     from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
+
+
+# --- the paths of messages
+
+OPENS_ANEW = frozenset({acp.INITIALIZE, *acp.OPENS_SESSION, *acp.ENDS_SESSION})
+"""Requests that a session of an earlier agent need not come back for."""
+
+CANCELS = frozenset({acp.CANCEL, acp.CANCEL_REQUEST, acp.CLOSE})
+"""The ways in which a user cancels a prompt."""
+
+NOT_BY_ITS_NAME = frozenset({acp.CANCEL, acp.FORK, *acp.ENDS_SESSION})
+"""What is asked of a session that is not back, and may not reach another by the same id."""
+
+
+def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
+    """Handle the loss of the agent; every open request has been answered."""
+    link = connection.link
+    link.lose_agent(verdict)
+    waiting = state.sessions_lost(s.session_id for s in link.sessions.values() if s.opened)
+    effects = _refuse_unqueued(connection, state.enqueue_all(waiting))
+    if verdict.reason == failures.SPAWN_FAILED:
+        state.not_started(link.now)
+        return effects + _refuse_all(connection, state.pop_queue(), verdict)
+    state.crashed(link.now)
+    if state.looping:
+        loop = _looping(verdict)
+        link.lose_agent(loop)
+        return effects + _refuse_all(connection, state.pop_queue(), loop)
+    return effects + (_start(connection, state) if state.queue else [])
+
+
+def client_left(connection: Connection, state: RestartState) -> list[Effect]:
+    """Handle the client's departure; it may still read the fate of what waits."""
+    gone = connection.link.agent_gone
+    verdict = gone or failures.own_failure(ErrorType.AGENT_STALLED, "no_answer")
+    return _refuse_all(connection, state.pop_all(), verdict)
+
+
+def replaced(connection: Connection, state: RestartState, unsent: Iterable[Frame]) -> list[Effect]:
+    """Prepare for the next agent while this one is killed for not letting go of an ended turn."""
+    return _refuse_unqueued(connection, state.replace_agent(unsent))
+
+
+def _refuse_unqueued(connection: Connection, frames: list[Frame]) -> list[Effect]:
+    """Refuse the requests that the queue has no room for."""
+    return _refuse_all(connection, frames, _no_room()) if frames else []
+
+
+def _refuse_all(connection: Connection, waiting: list[Frame], verdict: Verdict) -> list[Effect]:
+    return [
+        effect for frame in waiting for effect in sessions.refuse(connection.link, frame, verdict)
+    ]
+
+
+def _looping(verdict: Verdict) -> Verdict:
+    """Return the answer to every request while the agent does nothing but crash."""
+    loop = failures.own_failure(ErrorType.AGENT_CRASH, "crash_loop", detail=verdict.detail)
+    return msgspec.structs.replace(
+        loop, exit_code=verdict.exit_code, exit_signal=verdict.exit_signal
+    )
+
+
+def _start(connection: Connection, state: RestartState) -> list[Effect]:
+    link = connection.link
+    if link.client_left or not state.start(link.now):
+        return []
+    return [entries.record(link, Kind.AGENT_RESTARTED, attempt=state.generation + 1), Restart()]
+
+
+def agent_started(connection: Connection, state: RestartState) -> list[Effect]:
+    """Greet a new process as the client greeted the first."""
+    link = connection.link
+    state.started(link.now)
+    first = state.queue[0].message.method if state.queue else None
+    if link.greeting is None or first == acp.INITIALIZE:
+        return _serve(connection, state)
+    request_id = state.new_request(Purpose.GREET, link.now + acp.INITIALIZE_LIMIT_SECONDS)
+    return [Send(Side.AGENT, with_id(link.greeting, request_id))]
+
+
+def _greeted(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
+    if frame.message.error is not UNSET:
+        error = jsonrpc.loads(frame.message.error)
+        return _give_up(connection, state, late.classify.classify_rpc_error(error))
+    agent = read_agent(jsonrpc.loads(frame.message.result))
+    return _serve(connection, state, agent)
+
+
+def _serve(
+    connection: Connection, state: RestartState, greeted: AgentProfile | None = None
+) -> list[Effect]:
+    """Send the new agent what waits for it; if we greeted it, it is known what it is."""
+    state.serves()
+    connection.link.regain_agent(greeted)
+    effects: list[Effect] = [] if greeted is None else [entries.agent_ready(connection.link)]
+    for frame in state.pop_queue():
+        passed = from_the_client(connection, state, frame)
+        effects += forwarded_as(passed, Send(Side.AGENT, frame.line))
+    return effects
+
+
+def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
+    """Give up a new process that does not work, and tell whoever waits for it."""
+    connection.link.lose_agent(verdict)
+    return [*_refuse_all(connection, state.pop_queue(), verdict), Kill()]
+
+
+def resend_due(connection: Connection, state: RestartState, now: float) -> list[Effect]:
+    """Send prompts that have waited for another try, as if the client sent them now."""
+    effects: list[Effect] = []
+    for prompt in ending.due_prompts(connection.at(now)):
+        passed = from_the_client(connection, state, prompt)
+        effects += forwarded_as(passed, Send(Side.AGENT, prompt.line))
+    return effects
+
+
+def gives_up(connection: Connection, frame: Frame) -> list[Effect]:
+    """End the wait for a failed prompt because of another prompt, wherever that has to wait."""
+    session = connection.link.sessions.get(frame.message.session_id or "")
+    if frame.message.method != acp.PROMPT or session is None:
+        return []
+    return ending.give_up_for_prompt(connection.link, session)
+
+
+def from_the_client(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
+    message = frame.message
+    if state.stage is not Stage.UP:
+        return _while_down(connection, state, frame)
+    link = connection.link
+    session_id = message.session_id
+    if session_id is not None and message.method not in {None, acp.CANCEL, *OPENS_ANEW}:
+        returning = state.returning.get(session_id)
+        if returning is not None:
+            if not may_wait(returning.waiting, frame):
+                return sessions.refuse(link, frame, _no_room())
+            returning.let_wait(frame)
+            return []
+        if message.id is not UNSET and session_id in state.stale:
+            return sessions.begin(link, state, session_id, frame)
+        if session_id in state.lost:
+            return sessions.refuse(link, frame, sessions.lost_verdict())
+    elif session_id in state.names.ours and message.method in NOT_BY_ITS_NAME:
+        # The agent knows another session by this id.
+        ended = _cancel_here(connection, state, message)
+        return [*ended, *sessions.refuse(link, frame, sessions.lost_verdict())]
+    elif session_id is not None and message.method in acp.BRINGS_BACK:
+        state.reopens(session_id)
+    elif session_id is not None and sessions.has_only_name(link, state, message):
+        return [*_cancel_here(connection, state, message), *sessions.closed(link, state, frame)]
+    elif session_id is not None and message.method in acp.ENDS_SESSION:
+        # A lost session stays lost: the agent may give its id to a session that is opened now.
+        state.ends(session_id)
+    cancelled: list[Effect] = []
+    if message.method in CANCELS:
+        cancelled = _cancel_waiting(connection, state, message)
+    return [*cancelled, *connection.receive(Side.CLIENT, frame, link.now)]
+
+
+def _no_room() -> Verdict:
+    return failures.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+
+
+def _while_down(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
+    link = connection.link
+    message = frame.message
+    if message.method is None:
+        return connection.receive(Side.CLIENT, frame, link.now)
+    if message.id is UNSET:
+        return [*_cancel_here(connection, state, message), Drop("agent_gone")]
+    if state.refuses(link.now) and link.agent_gone is not None:
+        return sessions.refuse(link, frame, link.agent_gone)
+    if message.method == acp.INITIALIZE:
+        link.greeted_by(read_client(frame.readable), frame.line)
+    # A session that is closed no longer needs any of its prompts.
+    cancelled = _cancel_here(connection, state, message)
+    if not state.enqueue(frame):
+        cancelled += sessions.refuse(link, frame, _no_room())
+    return [*cancelled, *_start(connection, state)]
+
+
+def _cancel_here(connection: Connection, state: RestartState, cancel: Envelope) -> list[Effect]:
+    """Cancel what waits in either way, for a cancel that neither the link nor the agent gets."""
+    if cancel.method not in CANCELS:
+        return []
+    waiting = _cancel_waiting(connection, state, cancel)
+    return [*waiting, *ending.cancelled_by(connection.link, cancel)]
+
+
+def _cancel_waiting(connection: Connection, state: RestartState, cancel: Envelope) -> list[Effect]:
+    """Cancel prompts that still wait for the agent: they never reach it."""
+    link = connection.link
+    effects: list[Effect] = []
+    for frame in state.remove(lambda waiting: _is_cancelled(waiting.message, cancel)):
+        session = link.session(frame.message.session_id or "")
+        effects += ending.cancel_unsent(link, session, frame)
+    return effects
+
+
+def _is_cancelled(waiting: Envelope, cancel: Envelope) -> bool:
+    if waiting.method != acp.PROMPT:
+        return False
+    if cancel.method in {acp.CANCEL, acp.CLOSE}:
+        return waiting.session_id == cancel.session_id
+    params = cancel.params
+    if cancel.method != acp.CANCEL_REQUEST or params is UNSET or params.request_id is UNSET:
+        return False
+    return waiting.request_id == jsonrpc.same_id(bytes(params.request_id))
+
+
+def from_the_agent(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
+    message = frame.message
+    now = connection.link.now
+    if message.method is None:
+        own = state.answered(message.request_id or jsonrpc.NULL_ID)
+        if own is None:
+            late = state.confirmed_late(message.request_id or jsonrpc.NULL_ID)
+            effects = connection.receive(Side.AGENT, frame, now)
+            if late is not None:
+                return effects + sessions.confirmed_late(connection.link, state, late, frame)
+            return effects + sessions.note_opened(connection, state, effects, frame)
+        if own.purpose is Purpose.GREET:
+            return _greeted(connection, state, frame)
+        return sessions.answered(connection, state, own, frame)
+    if sessions.is_replay(state, frame):
+        sessions.note_choices(state, frame)
+        return [Drop("replay")]
+    if sessions.requests_too_early(state, message):
+        refused = failures.refuse_request(message.request_id or jsonrpc.NULL_ID, message.method)
+        return [Drop("replay"), sessions.refused_question(connection.link, message), refused]
+    renamed = _renamed(state, frame)
+    if renamed is None:
+        return connection.receive(Side.AGENT, frame, now)
+    effects = connection.receive(Side.AGENT, renamed, now)
+    return forwarded_as(effects, Send(Side.CLIENT, renamed.line))
+
+
+def broken(connection: Connection, state: RestartState, line: Malformed) -> list[Effect]:
+    """Handle a line from the agent that is not JSON, if it answered a request of ours."""
+    if line.reason != jsonrpc.MALFORMED_JSON:
+        return []
+    answered = late.peek.of_broken(line.line).answered
+    return _answer_is_lost(connection, state, answered, "broken_answer")
+
+
+def skipped(connection: Connection, state: RestartState, ends: bytes) -> list[Effect] | None:
+    """Handle an overlong line from the agent; return `None` if it was not an answer to us."""
+    answered, reason = late.peek.of_skipped(ends).answered, "line_too_long"
+    if answered not in state.own:
+        return None
+    dropped = entries.record(connection.link, Kind.FRAME_DROPPED, side="agent", reason=reason)
+    return [dropped, *_answer_is_lost(connection, state, answered, reason)]
+
+
+def _answer_is_lost(
+    connection: Connection, state: RestartState, request_id: bytes | None, reason: str
+) -> list[Effect]:
+    """Treat an answer that cannot be read as a failure."""
+    own = None if request_id is None else state.answered(request_id)
+    if own is None:
+        return []
+    if own.purpose is Purpose.GREET:
+        broken = failures.own_failure(ErrorType.PROTOCOL_ERROR, reason)
+        return _give_up(connection, state, broken)
+    error = msgspec.Raw(jsonrpc.dumps({"code": acp.INTERNAL_ERROR, "message": reason}))
+    failed = jsonrpc.Frame(b"", jsonrpc.Envelope(error=error))
+    return sessions.answered(connection, state, own, failed)
+
+
+def _renamed(state: RestartState, frame: Frame) -> Frame | None:
+    """Return the frame with the id by which the client knows, or will know, its request."""
+    message = frame.message
+    if state.generation == 0 or message.method in acp.TO_AGENT_ONLY:
+        # This is not a request of the agent's: an echo is recognised by its id, which is the
+        # client's.
+        return None
+    if message.id is not UNSET:
+        line = jsonrpc.with_id(frame, state.rename(message.request_id or jsonrpc.NULL_ID))
+    elif message.method == acp.CANCEL_REQUEST:
+        params = message.params
+        named = None if params is UNSET or params.request_id is UNSET else params.request_id
+        origin = jsonrpc.same_id(bytes(named)) if named is not None else jsonrpc.NULL_ID
+        new = state.renamed.get(origin)
+        if new is None:
+            return None
+        withdrawal = jsonrpc.params_of(frame) | {"requestId": msgspec.Raw(new)}
+        line = jsonrpc.notification(acp.CANCEL_REQUEST, withdrawal)
+    else:
+        return None
+    decoded = jsonrpc.decode(line)
+    return decoded if isinstance(decoded, jsonrpc.Frame) else None
+
+
+def translate(state: RestartState, effects: list[Effect], frame: Frame | None) -> list[Effect]:
+    """Give answers to requests that the client knows by another id the agent's own id."""
+    if not state.origin_of:
+        return effects
+    if frame is not None and frame.message.method is None:
+        answered = state.origin(frame.message.request_id or b"")
+        if answered is not None:
+            effects = forwarded_as(effects, Send(Side.AGENT, jsonrpc.with_id(frame, answered)))
+    return [_with_origin(state, effect) for effect in effects]
+
+
+def unnamed(state: RestartState, effects: list[Effect]) -> list[Effect]:
+    """Remove an id used by a waiting request from what is said about a line from the client."""
+    return [
+        Answer(Side.CLIENT, jsonrpc.NULL_ID, with_id(effect.frame, jsonrpc.NULL_ID))
+        if isinstance(effect, Answer) and state.waits_with(effect.request_id)
+        else effect
+        for effect in effects
+    ]
+
+
+def _with_origin(state: RestartState, effect: Effect) -> Effect:
+    if isinstance(effect, Answer) and effect.to is Side.AGENT:
+        origin = state.origin(effect.request_id)
+        return Answer(Side.AGENT, origin, with_id(effect.frame, origin)) if origin else effect
+    return effect
+
+
+def handle_timeout(connection: Connection, state: RestartState) -> list[Effect]:
+    """Start what may start now, and give up on what was not answered."""
+    effects: list[Effect] = []
+    for own in state.pop_due(connection.link.now):
+        if own.purpose is Purpose.GREET:
+            stalled = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
+            effects += _give_up(connection, state, stalled)
+        else:
+            effects += sessions.given_up(connection, state, own)
+    if state.queue:
+        effects += _start(connection, state)
+    return effects
+
+
+# --- the layer
 
 
 class RestartLayer:
     """A connection whose agent is restarted when it is gone and needed.
 
-    Must be in place before the connection learns of the crash.
+    Must be in place before the connection learns of the crash. Its methods are those of
+    `Connection`.
     """
 
     __slots__ = ("_connection", "state")
@@ -41,33 +388,31 @@ class RestartLayer:
 
     @property
     def link(self) -> Link:
-        """As `Connection.link`."""
         return self._connection.link
 
     def receive(
         self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
     ) -> list[Effect]:
-        """As `Connection.receive`."""
         if isinstance(message, jsonrpc.Malformed):
             effects = self._connection.receive(side, message, now)
             if side is Side.CLIENT:
                 return self._to_the_client(effects)
-            effects += replay.broken(self._connection, self.state, message)
+            effects += broken(self._connection, self.state, message)
             return self._for_agent(effects)
         self._connection.at(now)
         if side is Side.AGENT:
             return self._from_the_agent(message)
-        effects = replay.gives_up(self._connection, message)
-        effects += replay.from_the_client(self._connection, self.state, message)
-        effects = replay.translate(self.state, effects, message)
+        effects = gives_up(self._connection, message)
+        effects += from_the_client(self._connection, self.state, message)
+        effects = translate(self.state, effects, message)
         return self.state.names.for_agent(effects, message)
 
     def _from_the_agent(self, frame: jsonrpc.Frame) -> list[Effect]:
         named, effects = sessions.as_the_client_knows(self._connection, self.state, frame)
-        effects += replay.from_the_agent(self._connection, self.state, named)
+        effects += from_the_agent(self._connection, self.state, named)
         if named is not frame:
             effects = forwarded_as(effects, Send(Side.CLIENT, named.line))
-        return self._for_agent(replay.translate(self.state, effects, None))
+        return self._for_agent(translate(self.state, effects, None))
 
     def _for_agent(self, effects: list[Effect]) -> list[Effect]:
         """Return the effects of anything but a frame from the client, under the agent's names."""
@@ -78,11 +423,10 @@ class RestartLayer:
         return 0 if self.state.names.ours else self._connection.observe(messages, start, now)
 
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
-        """As `Connection.receive_oversized`."""
         if side is Side.CLIENT:
             return self._to_the_client(self._connection.receive_oversized(side, ends, now))
         self._connection.at(now)
-        ours = replay.skipped(self._connection, self.state, ends)
+        ours = skipped(self._connection, self.state, ends)
         if ours is None:
             ours = self._connection.receive_oversized(side, ends, now)
         return self._for_agent(ours)
@@ -90,11 +434,10 @@ class RestartLayer:
     def _to_the_client(self, effects: list[Effect]) -> list[Effect]:
         """Return the effects of a line from the client that was not taken in."""
         # What is said about it to the agent has the id that the agent knows.
-        effects = replay.unnamed(self.state, effects)
-        return self._for_agent(replay.translate(self.state, effects, None))
+        effects = unnamed(self.state, effects)
+        return self._for_agent(translate(self.state, effects, None))
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
-        """As `Connection.receive_stderr`."""
         return self._for_agent(self._connection.receive_stderr(data, now))
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
@@ -105,19 +448,15 @@ class RestartLayer:
         return self._for_agent(self._connection.receive_hint(hint, now))
 
     def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
-        """As `Connection.receive_silence`."""
         self._connection.receive_silence(cause, now)
 
     def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
-        """As `Connection.receive_spending`."""
         return self._for_agent(self._connection.receive_spending(spent, now))
 
     def expects_hints(self, *, present: bool) -> None:
-        """As `Connection.expects_hints`."""
         self._connection.expects_hints(present=present)
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
-        """As `Connection.silent_turns`."""
         theirs = self.state.names.theirs
         return [
             msgspec.structs.replace(turn, session_id=theirs.get(turn.session_id, turn.session_id))
@@ -125,42 +464,37 @@ class RestartLayer:
         ]
 
     def looked(self, now: float) -> list[Effect]:
-        """As `Connection.looked`."""
         effects = self.replaced(self._connection.looked(now))
-        return self._for_agent(replay.translate(self.state, effects, None))
+        return self._for_agent(translate(self.state, effects, None))
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
-        """As `Connection.receive_report`."""
         return self._for_agent(self._connection.receive_report(request_id, word, now))
 
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
         """As `Connection.receive_eof`; what waits is kept for the next agent."""
         if side is Side.CLIENT:
             effects = self._connection.receive_eof(side, cause, now)
-            return self._for_agent(effects + replay.client_left(self._connection, self.state))
+            return self._for_agent(effects + client_left(self._connection, self.state))
         verdict = cause or failures.hung_up(self._connection.link)
         effects = self._connection.receive_eof(side, verdict, now)
-        return effects + replay.agent_lost(self._connection, self.state, verdict)
+        return effects + agent_lost(self._connection, self.state, verdict)
 
     def agent_started(self, now: float) -> list[Effect]:
         """Take in that a `Restart` was carried out: a new process runs."""
         self._connection.at(now)
-        return replay.agent_started(self._connection, self.state)
+        return agent_started(self._connection, self.state)
 
     def client_detached(self, now: float) -> list[Effect]:
         """As `Connection.client_detached`; an agent that is needed is started all the same."""
         return self._for_agent(self._connection.client_detached(now))
 
     def client_attached(self, now: float) -> list[Effect]:
-        """As `Connection.client_attached`."""
         return self._for_agent(self._connection.client_attached(now))
 
     def withheld_frames(self) -> list[Effect]:
-        """As `Connection.withheld_frames`."""
         return self._connection.withheld_frames()
 
     def next_timeout(self) -> float | None:
-        """As `Connection.next_timeout`."""
         dues = list(self.state.dues())
         inner = self._connection.next_timeout()
         if inner is not None:
@@ -168,19 +502,18 @@ class RestartLayer:
         return min(dues, default=None)
 
     def handle_timeout(self, now: float) -> list[Effect]:
-        """As `Connection.handle_timeout`."""
-        effects = replay.resend_due(self._connection, self.state, now)
+        effects = resend_due(self._connection, self.state, now)
         effects += self.replaced(self._connection.handle_timeout(now))
         effects += sessions.note_opened(self._connection, self.state, effects)
-        effects += replay.handle_timeout(self._connection, self.state)
-        return self._for_agent(replay.translate(self.state, effects, None))
+        effects += handle_timeout(self._connection, self.state)
+        return self._for_agent(translate(self.state, effects, None))
 
     def replaced(self, effects: list[Effect]) -> list[Effect]:
         """Keep what waited for an agent that the link has killed, for the next one."""
         left: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Kill):
-                refused = replay.replaced(self._connection, self.state, effect.unsent)
+                refused = replaced(self._connection, self.state, effect.unsent)
                 left += [Kill(), *refused]
             else:
                 left.append(effect)
@@ -193,14 +526,11 @@ class RestartLayer:
 
     @property
     def idle(self) -> bool:
-        """As `Connection.idle`."""
         return not self.state.awaited() and self._connection.idle
 
     @property
     def agent_name(self) -> str | None:
-        """As `Connection.agent_name`."""
         return self._connection.agent_name
 
     def stderr_tail(self) -> str:
-        """As `Connection.stderr_tail`."""
         return self._connection.stderr_tail()

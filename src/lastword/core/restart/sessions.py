@@ -3,7 +3,7 @@
 Owns which request restores a session, what is held back in the meantime, and the failure of a
 session that cannot return. A session keeps its id, or is reported lost; it is never mapped onto
 another. If an agent gives a new session the id of one that is not restored yet, the new one gets
-another id (`names`).
+another id (`Names`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from lastword.core.link.effects import Answer, Drop, Effect, Record, Send, Side,
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.core.restart import names
 from lastword.core.restart.state import (
+    GIVES_NAME,
     GivenUp,
     OwnRequest,
     Purpose,
     RestartState,
     ReturningSession,
+    new_session,
+    under,
 )
 from lastword.core.timeline.entry import Kind
 
@@ -293,18 +295,18 @@ def as_the_client_knows(
     given: str | None = None
     if message.method is None and message.result is not UNSET:
         request = link.from_client.get(message.request_id or jsonrpc.NULL_ID)
-        if request is not None and request.method in names.GIVES_NAME:
-            given = names.new_session(frame)
+        if request is not None and request.method in GIVES_NAME:
+            given = new_session(frame)
             effects = [] if given is None else _name_new(link, state, given)
     if not state.names.ours:
         return frame, effects
     if given is not None:
         # It names the new session, whatever the client opens in the meantime.
-        return names.under(frame, state.names.ours), effects
+        return under(frame, state.names.ours), effects
     # A session that the client is just opening is the one that the agent means by this name.
     opening = _client_opens(link)
     renamed = {name: ours for name, ours in state.names.ours.items() if name not in opening}
-    return names.under(frame, renamed), effects
+    return under(frame, renamed), effects
 
 
 def _client_opens(link: Link) -> set[str | None]:

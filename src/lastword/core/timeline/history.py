@@ -115,7 +115,6 @@ class TurnHistory(msgspec.Struct, kw_only=True):
 
     @property
     def ended(self) -> bool:
-        """Return whether an end is recorded."""
         return self.ended_at is not None
 
     def was_cancelled_by(self, by: By) -> Cancel | None:
@@ -166,7 +165,6 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
 
 
 def add_entry(story: TurnHistory, entry: Entry) -> None:
-    """Add one entry to the history of its turn."""
     story.last_at = max(story.last_at, entry.at_seconds)
     facts = entry.facts
     kind = entry.kind

@@ -122,7 +122,6 @@ def summarise(entries: Iterable[Entry]) -> Summary:
 
 
 def outcome_of(story: TurnHistory) -> Outcome:
-    """Return how a turn ended."""
     if story.error is not None:
         return Outcome.FAILED
     if story.answer is None:
@@ -131,7 +130,6 @@ def outcome_of(story: TurnHistory) -> Outcome:
 
 
 def summary_of(story: TurnHistory) -> Summary:
-    """Summarise one turn."""
     outcome = outcome_of(story)
     parts = [_how_it_ended(story, outcome), _where(story, outcome), *_before(story, outcome)]
     action = ""

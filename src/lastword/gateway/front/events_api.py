@@ -45,7 +45,7 @@ from lastword.gateway.front.limits import Shares, Slots
 from lastword.gateway.front.session_source import NoSessionError
 from lastword.gateway.viewing.attachment import Role
 from lastword.gateway.viewing.reader import CursorError
-from lastword.record.spans import trends_of
+from lastword.record.trends import trends_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator

@@ -21,9 +21,8 @@ from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.recorded_entries import recorded
 from lastword.otel.enabled import is_requested
 from lastword.platform.identity import run_id
-from lastword.record.bounds import HourlyBounds
 from lastword.record.paths import store_path
-from lastword.record.recorder import Recorder
+from lastword.record.recorder import HourlyBounds, Recorder
 from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 

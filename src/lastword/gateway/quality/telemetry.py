@@ -13,7 +13,7 @@ from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import labels_of
 from lastword.otel import conventions as names
 from lastword.otel import enabled
-from lastword.otel.instruments import Instrument, InstrumentKind, InstrumentReading, Instruments
+from lastword.otel.conventions import Instrument, InstrumentKind, InstrumentReading, Instruments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,11 +1,12 @@
 """One client and an author's handlers, with the core between them, until the client leaves.
 
-Owns the order in which handlers are started, and the moment at which one is cancelled.
-`inprocess.handling` decides what a handler's end means.
+Owns the order in which handlers are started, the moment at which one is cancelled, and the task
+that calls the core when something is due. `inprocess.handling` decides what a handler's end means.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,7 +22,6 @@ from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, Ha
 from lastword.inprocess.loop_watchdog import LoopWatchdog
 from lastword.inprocess.request import CURRENT, Request, asyncio_task, process_ending
 from lastword.inprocess.serve.client import Client
-from lastword.inprocess.serve.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,6 +33,36 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.inprocess.serve.waker import Waker
     from lastword.inprocess.transports import Block
+
+
+class Clock:
+    """Rings when the link says that it is due."""
+
+    def __init__(self, waker: Waker) -> None:
+        self._waker = waker
+        self._earlier = anyio.Event()
+        self._rings_at: float | None = None
+
+    async def keep(self, link: HandlerLink) -> None:
+        """Sleep and ring; runs until it is cancelled."""
+        while True:
+            due = self._rings_at = link.next_timeout()
+            self._earlier = anyio.Event()
+            with anyio.move_on_after(None if due is None else max(0.0, due - time.monotonic())):
+                await self._earlier.wait()
+                continue
+            if due is not None:
+                link.ring(due)
+
+    def rearm(self, link: HandlerLink) -> None:
+        """Note that the link may be due earlier now; from any thread."""
+        if not self._waker.is_here:
+            # Whoever hears it asks again.
+            self._waker.ring()
+            return
+        due = link.next_timeout()
+        if due is not None and (self._rings_at is None or due < self._rings_at):
+            self._earlier.set()
 
 
 class Router(Protocol):
@@ -51,14 +81,14 @@ class ServedTransport(Protocol):
     """Lines in, frames out; see `DescriptorTransport` for each method."""
 
     @property
-    def broken(self) -> bool: ...  # noqa: D102
-    def blocks(self) -> AsyncIterator[Block]: ...  # noqa: D102
-    def read_ready(self) -> Block: ...  # noqa: D102
-    def write(self, frame: bytes) -> None: ...  # noqa: D102
-    def go_on(self) -> None: ...  # noqa: D102
-    async def drain(self) -> None: ...  # noqa: D102
-    async def write_on(self) -> None: ...  # noqa: D102
-    async def last_frames(self) -> None: ...  # noqa: D102
+    def broken(self) -> bool: ...
+    def blocks(self) -> AsyncIterator[Block]: ...
+    def read_ready(self) -> Block: ...
+    def write(self, frame: bytes) -> None: ...
+    def go_on(self) -> None: ...
+    async def drain(self) -> None: ...
+    async def write_on(self) -> None: ...
+    async def last_frames(self) -> None: ...
 
 
 class ServedConnection:

@@ -116,7 +116,6 @@ class DescriptorTransport:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write all that is queued."""
         while self._outlet.pending_bytes and not self._outlet.broken:
             await wait_writable(self._outlet.fd, self._waker.call_soon)
             with self._lock:

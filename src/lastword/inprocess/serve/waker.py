@@ -74,6 +74,5 @@ class Waker:
             self._rung.set()
 
     async def wait(self) -> None:
-        """Wait until it rings."""
         await self._rung.wait()
         self._rung = anyio.Event()

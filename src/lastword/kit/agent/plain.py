@@ -40,7 +40,6 @@ class Output:
         self._numbers = itertools.count()
 
     def write(self, data: bytes) -> None:
-        """Write all bytes."""
         with self._lock:
             write_all(self._fd, data)
 
@@ -54,7 +53,6 @@ class Output:
             pass
 
     def frame(self, **members: Any) -> None:
-        """Write one frame."""
         self.write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
 
     def update(self, session_id: str, update: Json) -> None:
@@ -124,7 +122,6 @@ class PlainAgent:
         self.wire.when_free()
 
     def handle(self, message: Json) -> None:
-        """Handle a message by its method."""
         method, params = message.get("method"), message.get("params")
         members = params if isinstance(params, dict) else {}
         if not isinstance(method, str):
@@ -138,7 +135,6 @@ class PlainAgent:
         """Handle the client's answer to a request."""
 
     def handle_request(self, request_id: object, method: str, params: Json) -> None:
-        """Answer a request."""
         if method in self.requests:
             self.requests[method](request_id, params)
             return
@@ -148,23 +144,19 @@ class PlainAgent:
     # --- what it does
 
     def initialize(self, request_id: object, _params: Json) -> None:
-        """Greet the client."""
         own = {"agentInfo": self.info, "agentCapabilities": self.capabilities}
         members = {key: value for key, value in own.items() if value is not None}
         self.wire.frame(id=request_id, result={"protocolVersion": 1, **members})
 
     def new_session(self, request_id: object, _params: Json) -> None:
-        """Open a session."""
         self._sessions += 1
         name = self.name_session(self._sessions)
         self.wire.frame(id=request_id, result={"sessionId": name})
 
     def name_session(self, number: int) -> str:
-        """Return a session's id."""
         return f"s{number}"
 
     def prompt(self, request_id: object, params: Json) -> None:
-        """Run a turn."""
         self.begin_turn(request_id, params)
         self.serve(request_id)
 
@@ -175,17 +167,14 @@ class PlainAgent:
                 self.end_turn(request_id, "cancelled")
 
     def begin_turn(self, request_id: object, params: Json) -> None:
-        """Store the session and the id of a turn."""
         self.session_id = session_of(params)
         self.unanswered.append((request_id, self.session_id))
 
     def serve(self, request_id: object) -> None:
-        """Answer the prompt."""
         self.say(self.reply)
         self.end_turn(request_id)
 
     def say(self, text: str) -> None:
-        """Show a piece of text."""
         self.update("agent_message_chunk", content={"type": "text", "text": text})
 
     def update(self, kind: str, /, **members: Any) -> None:
@@ -193,7 +182,6 @@ class PlainAgent:
         self.wire.update(self.session_id, {"sessionUpdate": kind, **members})
 
     def end_turn(self, request_id: object, stop_reason: str = "end_turn") -> None:
-        """End a turn."""
         self.answer(request_id, result={"stopReason": stop_reason})
 
     def answer(self, request_id: object, **result_or_error: Any) -> None:
@@ -203,13 +191,11 @@ class PlainAgent:
 
 
 def session_of(params: Json) -> str:
-    """Return the session that a message is about."""
     session_id = params.get("sessionId")
     return session_id if isinstance(session_id, str) else ""
 
 
 def text_of(params: Json) -> str:
-    """Return the text of a prompt's blocks."""
     prompt = params.get("prompt")
     blocks = prompt if isinstance(prompt, list) else []
     texts = [block.get("text") for block in blocks if isinstance(block, dict)]

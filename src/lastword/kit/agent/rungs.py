@@ -11,7 +11,7 @@ from typing import Any
 
 from lastword.core.failure import ladder
 from lastword.core.failure.ladder import Ending, Rung
-from lastword.core.failure.option_values import RUNGS, earlier_names
+from lastword.core.failure.option_values import RUNGS
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp
@@ -40,11 +40,9 @@ def frames(rung: Rung) -> list[dict[str, Any]]:
 
 
 def listed() -> list[dict[str, Any]]:
-    """Return all rungs for a machine."""
     return [
         {
             "rung": rung.value,
-            "aliases": earlier_names(rung.value),
             "when": RUNGS[rung],
             "frames": frames(rung),
         }

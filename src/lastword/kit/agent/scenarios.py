@@ -110,7 +110,6 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def error_type(self) -> ErrorType | None:
-        """The type of the failure."""
         return self.failure.type if self.failure else None
 
     @property
@@ -121,7 +120,6 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def advice(self) -> str:
-        """The advice for authors of clients."""
         # The reader's models take over 100 ms to load, which an agent's start does not need.
         from lastword.client.display import describe  # noqa: PLC0415
 

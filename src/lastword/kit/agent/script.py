@@ -384,7 +384,9 @@ def _explained(message: str) -> str:
     what = message[: match.start()] if match else message
     place = _INDEXED.match(path)
     where = path.lstrip(".")
-    names: tuple[str, ...] = () if place and place["rest"] else _members_at(place)
+    names: tuple[str, ...] = STEPS if place else Script.__struct_fields__
+    if place and place["rest"]:
+        names = ()
     if place:
         numbers = [int(number) + 1 for number in re.findall(r"\d+", place["indices"])]
         words = {"turns": ["turn", "step"], "starts": ["start", "step"]}.get(
@@ -400,7 +402,3 @@ def _explained(message: str) -> str:
         listed = f". There are: {', '.join(names)}" if names and not like else ""
         what = f'there is no "{unknown["name"]}" here{hint}{listed}'
     return f"{where}: {what}" if where else what
-
-
-def _members_at(place: re.Match[str] | None) -> tuple[str, ...]:
-    return STEPS if place else Script.__struct_fields__

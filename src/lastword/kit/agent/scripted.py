@@ -116,7 +116,6 @@ class Wire(Output):
             self.frame(id=prompt, result=result)
 
     def fail(self, prompt: object, session_id: str, fail: Fail) -> None:
-        """End a turn that failed."""
         error = error_of(fail)
         if fail.agent_error is not None:
             kind, data = self.dialect.error_kind, fail.agent_error
@@ -178,7 +177,6 @@ class Answers:
         self._changed = threading.Condition()
 
     def put(self, number: object, result: object) -> None:
-        """Note that an answer came."""
         with self._changed:
             self._came.setdefault(number, result)
             self._changed.notify_all()
@@ -231,7 +229,6 @@ class PlayedTurn:
         self.cancelled: threading.Event = threading.Event()
 
     def cancel(self) -> None:
-        """Note that the user cancels it."""
         self.cancelled.set()
         self.answers.wake()
 

@@ -304,7 +304,6 @@ class Played:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether it was played to its end."""
         return not self.unreached and not self.not_applicable
 
 

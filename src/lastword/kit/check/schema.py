@@ -52,7 +52,6 @@ class Departure:
     weight: Weight = Weight.WRONG
 
     def __str__(self) -> str:
-        """Return it as a sentence has it."""
         return f"{self.path.lstrip('.') or 'it'} {self.what}"
 
 

@@ -26,7 +26,7 @@ from lastword.kit.provider.server import API_KEY, Provider, ProviderScenario, Ta
 from lastword.quirks import setup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from lastword.kit.check.hooks import Hooks
     from lastword.kit.peer import Frame, PeerEvent
@@ -101,7 +101,7 @@ def _of_node(script: Path) -> Sdk | None:
 def _of_python(script: Path, python: str) -> Sdk | None:
     """Return the package, where the script, or what it is the entry of, imports it."""
     text = script.read_text("utf-8", "replace")
-    homes = list(_site_packages(Path(python)))
+    homes = sorted(Path(python).parent.parent.glob("lib/python3*/site-packages"))
     if not _IMPORT.search(text):
         entry = _ENTRY.search(text) if script.parent.name == "bin" else None
         packages = [home / entry[1] for home in homes] if entry else []
@@ -111,10 +111,6 @@ def _of_python(script: Path, python: str) -> Sdk | None:
         for info in home.glob("agent_client_protocol-*.dist-info"):
             return Sdk(setup.PYTHON, info.name.split("-")[1].removesuffix(".dist"))
     return None
-
-
-def _site_packages(python: Path) -> Iterator[Path]:
-    yield from sorted(python.parent.parent.glob("lib/python3*/site-packages"))
 
 
 def _imports(package: Path) -> bool:
@@ -228,7 +224,6 @@ class Transcript:
 
     @property
     def speaks(self) -> bool:
-        """Whether the agent advertises the extension."""
         return "agent_error" in advertised(self.welcome)
 
     def cancelled_turn(self) -> ObservedTurn:
@@ -593,7 +588,6 @@ class Conversation:
         return event is not None and event.requests_permission_in(turn.session)
 
     def has_ended(self, turn: ObservedTurn) -> bool:
-        """Return whether the agent has already ended a turn."""
         return any(map(self._ends(turn), self.peer.events[turn.begin :]))
 
     def _ends(self, turn: ObservedTurn) -> Callable[[PeerEvent], bool]:

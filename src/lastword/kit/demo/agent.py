@@ -47,7 +47,6 @@ class DemoAgent(PlainAgent):
         self._fail = {"retries": self.retry, "empty": self.shrug, "crash": self.crash}[failure]
 
     def name_session(self, number: int) -> str:  # noqa: ARG002  (there is one)
-        """Return what the demo's clients call it."""
         return "demo"
 
     def serve(self, request_id: object) -> None:
@@ -55,7 +54,6 @@ class DemoAgent(PlainAgent):
         self._fail(request_id)
 
     def retry(self, _request_id: object) -> None:
-        """Retry the model call for ever."""
         wait = FIRST_WAIT_SECONDS
         while True:
             status, message = call_provider(self._url)

@@ -1,32 +1,133 @@
-"""The diagnosis: what a conversation shows about an agent, step by step.
+"""The diagnosis: what a conversation shows about an agent, and the rung that each client would get.
 
-And what each of the agent's sources beside its pipes tells about a failure, which the caller knows
-who starts the agent; and what of a session that is left alone this agent and this client can do.
+Owns the findings, step by step: what each of the agent's sources beside its pipes tells about a
+failure, which the caller knows who starts the agent; what of a session that is left alone this
+agent and this client can do; and what typical clients say in `initialize`.
+`core.link.handshake` reads it and `core.failure.ladder.rung_for` chooses the rung, as in a real
+session.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from lastword.core.classify import classify_exit, classify_rpc_error, classify_spawn_failure
 from lastword.core.failure import wording
+from lastword.core.failure.ladder import Rung, rung_for
+from lastword.core.failure.option_values import RUNGS
 from lastword.core.failure.phrases import counted
 from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.link.choices import Models
-from lastword.core.link.handshake import AgentProfile, read_agent
+from lastword.core.link.handshake import AgentProfile, read_agent, read_client
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor import Observation, note, ok, problem
 from lastword.kit.doctor.conversation import LEAVE_SECONDS
+from lastword.quirks import clients
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lastword.core.classify import Verdict
-    from lastword.kit.doctor.clients import ClientRow
     from lastword.kit.doctor.conversation import ConversationResult
 
+
+# --- clients
+
+TYPED: dict[str, Any] = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+
+
+class ClientKind(msgspec.Struct, frozen=True):
+    """A kind of client.
+
+    Attributes:
+        name: Its name for --client.
+        about: What characterises it.
+        params: The params of its `initialize`.
+    """
+
+    name: str
+    about: str
+    params: dict[str, Any]
+
+
+class ClientRow(msgspec.Struct, frozen=True):
+    """What one kind of client gets: the rung of a failure, and how it shows waits.
+
+    Waits are shown as a `retry`, a `notice` or a `thought`.
+    """
+
+    client: str
+    about: str
+    rung: Rung
+    forced: bool
+    waits: str
+
+    def as_json(self) -> dict[str, Any]:
+        own: dict[str, Any] = msgspec.to_builtins(self)
+        return own | {"means": RUNGS.get(self.rung.value, "")}
+
+
+def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:
+    info = {"name": name, "version": "1"}
+    return {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": capabilities}
+
+
+def _kinds() -> dict[str, ClientKind]:
+    ruled = [
+        ClientKind(name, "its current version, from lastword's table of clients", _v1(name, {}))
+        for name in clients.RULES
+    ]
+    v2 = {"protocolVersion": 2, "info": {"name": "v2", "version": "1"}, "capabilities": {}}
+    air = _v1("jetbrains", clients.JETBRAINS.capabilities)
+    own = [
+        ClientKind("jetbrains", "takes JetBrains' own failure records (sessionFailure)", air),
+        ClientKind("typed", "negotiates agent_error", _v1("typed", TYPED)),
+        ClientKind("older", "protocol version 1, negotiates nothing", _v1("older", {})),
+        ClientKind("v2", "protocol version 2", v2),
+    ]
+    return {client.name: client for client in (*ruled, *own)}
+
+
+CLIENTS = _kinds()
+
+
+def table(name: str | None, *, option: str, speaks_v2: bool) -> list[ClientRow]:
+    """Return the rows for one kind of client, or for all that are known.
+
+    Args:
+        name: A known kind, or any client's `clientInfo.name`.
+        option: The user's choice of a rung (`LASTWORD_FALLBACK`), else `auto`.
+        speaks_v2: Whether the agent speaks version 2 to a client that asks for it.
+    """
+    if name is None:
+        chosen = list(CLIENTS.values())
+    else:
+        unknown = ClientKind(name, "unknown to lastword; negotiates nothing", _v1(name, {}))
+        chosen = [CLIENTS.get(name.lower(), unknown)]
+    return [_row(client, option, speaks_v2=speaks_v2) for client in chosen]
+
+
+def _row(client: ClientKind, option: str, *, speaks_v2: bool) -> ClientRow:
+    message = {"jsonrpc": "2.0", "id": 0, "method": acp.INITIALIZE, "params": client.params}
+    profile = read_client(json.dumps(message).encode())
+    # What the agent answers counts: a client that asks for more gets what the agent speaks.
+    dialect = profile.dialect if speaks_v2 else acp.V1
+    rung = rung_for(option, profile, dialect)
+    about = client.about
+    if profile.dialect is not dialect:
+        about += "; this agent speaks only version 1"
+    forced = rung_for("auto", profile, dialect) is not rung
+    has_notices = profile.notices or not dialect.notice_needs_capability or rung is Rung.AIR
+    waits = "retry" if profile.retry else "notice" if has_notices else "thought"
+    return ClientRow(client.name, about, rung, forced, waits)
+
+
+# --- the agent
 
 MAX_TAIL_CHARS = 600
 MAX_MODELS = 20
@@ -232,6 +333,8 @@ def _object(members: dict[str, Any], key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+# --- sources
+
 SOURCES = "sources"
 IN_TIME = "the user learns of a failed model call while the agent tries again"
 AT_THE_END = "the user learns what failed once the agent has given up"
@@ -282,7 +385,6 @@ def runtime_source(runtimes: Iterable[str]) -> Observation:
 
 
 def no_source() -> Observation:
-    """Report that there is no source."""
     when = "in its messages, its stderr, and logs that carry its name."
     return ok(SOURCES, f"lastword knows no log of this agent. It looks for causes {when}")
 
@@ -305,7 +407,6 @@ def silences(*, why_not: str | None) -> Observation:
 
 
 def no_sources_read() -> Observation:
-    """Report that no source is read."""
     sentence = "LASTWORD_EVIDENCE is set: lastword reads nothing but the agent's pipes."
     return note(SOURCES, sentence, "Unset it to learn of retries early")
 

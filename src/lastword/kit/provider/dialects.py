@@ -303,5 +303,4 @@ def model_card() -> Json:
 
 
 def model_list() -> Json:
-    """Return the answer to a request for the models."""
     return {"object": "list", "data": [model_card()], "has_more": False}

@@ -300,7 +300,6 @@ class Provider:
             return not call.offers_tools or len(self._failures) >= RECOVERS_AFTER
 
     def record(self, call: Call) -> None:
-        """Count one model call."""
         with self._changed:
             self._calls.append(call)
             self._changed.notify_all()

@@ -1,7 +1,9 @@
-"""The record as JSON: what `lastword log --json` writes.
+"""The record as JSON, and a turn or a failure in sentences, from what is recorded of it.
 
-Owns the names in that JSON. Durations are seconds; `moments` formats moments, and the command line
-adds the envelope.
+Owns the names in the JSON that `lastword log --json` writes (durations are seconds; `moments`
+formats moments, and the command line adds the envelope), which entries the story of a turn uses,
+and the shorter sentences for a failure where a paragraph would be too long.
+`core.timeline.summary` writes the paragraph.
 """
 
 from __future__ import annotations
@@ -10,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.sentences import sentence_of
+from lastword.core.failure.phrases import plain
+from lastword.core.failure.sentences import (
+    PHASES,
+    advice_of,
+    retry_words,
+    sentence_of,
+    type_of,
+    what_of,
+)
 from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.summary import Outcome, Summary, summarise
 from lastword.record import reader
 from lastword.record.costs import total
 from lastword.record.present.moments import moment, with_moments
@@ -20,13 +31,111 @@ from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lastword.record.present.sections import Section, ShownPart
 
 
+class ShownFailure(msgspec.Struct, frozen=True):
+    """A failure of a list, of a turn or of another request, with its run and its facts."""
+
+    of: RecordedTurn | RecordedEntry
+    run: RecordedRun
+    facts: dict[str, Any]
+
+
+class Story(msgspec.Struct, frozen=True):
+    """The opening of a session's timeline.
+
+    Attributes:
+        turn: the turn that it is about, or `None` for another request.
+        summary: the turn in one paragraph, and what is known of it.
+    """
+
+    turn: int | None
+    summary: Summary
+
+
+class FailureSentences(msgspec.Struct, frozen=True, kw_only=True):
+    """A failure in sentences. What is not known is empty.
+
+    Attributes:
+        what: what failed, and where in the turn.
+        advice: what to do.
+        retry: whether the prompt may be sent again, as a phrase.
+    """
+
+    what: str
+    advice: str
+    retry: str
+
+    @property
+    def text(self) -> str:
+        retry = f"Retry: {self.retry}." if self.retry else ""
+        return " ".join(each for each in (self.what, self.advice, retry) if each)
+
+
+def sentences_of(facts: Mapping[str, Any]) -> FailureSentences:
+    """Return a failure in sentences, from the facts of its entry."""
+    origin, phase = str(facts.get("origin")), facts.get("phase")
+    what = what_of(type_of(facts), str(facts.get("reason") or ""), origin)
+    if phase:
+        what = f"{what} It failed {plain(phase, PHASES)}."
+    return FailureSentences(what=what, advice=advice_of(facts), retry=retry_words(facts))
+
+
+def summary_of(turn: RecordedTurn, recorded: Iterable[RecordedEntry]) -> Summary:
+    """Return a turn in one paragraph, from its session's entries in order."""
+    return summarise([each.entry for each in recorded if _concerns(each, turn)])
+
+
+def summary_of_request(facts: Mapping[str, Any]) -> Summary:
+    """Return a failed request outside turns in one paragraph, from the facts of its entry."""
+    sentences = sentences_of(facts)
+    what = f"{facts.get('method', 'A request')} failed. {sentences.text}"
+    return Summary(outcome=Outcome.FAILED, text=what, action=sentences.advice)
+
+
+def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
+    """Return whether this belongs to a turn, or to what happened around it."""
+    entry = recorded.entry
+    if entry.turn is not None:
+        return entry.turn == turn.turn
+    ended = float("inf") if turn.ended_seconds is None else turn.ended_seconds
+    return entry.at_seconds <= ended
+
+
+def failure_document(shown: ShownFailure) -> dict[str, Any]:
+    """Return a failure, of a turn or of another request, with its sentences."""
+    is_turn = isinstance(shown.of, RecordedTurn)
+    document = turn(shown.of) if isinstance(shown.of, RecordedTurn) else entry(shown.of)
+    sentences = sentences_of(shown.facts)
+    return {
+        "of": "turn" if is_turn else "request",
+        "sentence": sentences.what,
+        "advice": sentences.advice,
+        "retry": sentences.retry,
+        "run": run(shown.run),
+        **document,
+    }
+
+
+def story_document(story: Story | None) -> dict[str, Any] | None:
+    """Return the opening of a session's timeline."""
+    if story is None:
+        return None
+    summary = story.summary
+    return {
+        "turn": story.turn,
+        "outcome": summary.outcome,
+        "text": summary.text,
+        "advice": summary.action,
+        "confidence": summary.confidence,
+        "missing": summary.missing,
+    }
+
+
 def part(shown: ShownPart) -> dict[str, Any]:
-    """Return a session of the list."""
     return {
         "number": shown.number or None,
         "session_id": shown.part.session_id or None,
@@ -63,14 +172,12 @@ def _last_failure(shown: ShownPart) -> dict[str, Any] | None:
 
 
 def run(recorded: RecordedRun) -> dict[str, Any]:
-    """Return a run."""
     values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     del values["id"]
     return values | {"alive": is_alive(recorded)}
 
 
 def turn(recorded: RecordedTurn) -> dict[str, Any]:
-    """Return a turn."""
     values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     for name in ("run", "started_seconds", "ended_seconds", "first_output_seconds"):
         del values[name]
@@ -80,7 +187,6 @@ def turn(recorded: RecordedTurn) -> dict[str, Any]:
 
 
 def entry(recorded: RecordedEntry) -> dict[str, Any]:
-    """Return an entry."""
     return {
         "kind": recorded.entry.kind,
         "level": recorded.level,

@@ -151,7 +151,6 @@ def read_checks() -> dict[str, Check]:
 
 
 def passed(evidence: str = "") -> Finding:
-    """Return a finding that the requirement is met."""
     return Finding(CheckVerdict.PASS, evidence)
 
 

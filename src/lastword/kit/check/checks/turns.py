@@ -222,17 +222,14 @@ def unadvertised_method(acts: Sequence[Transcript]) -> Finding:
     for method in results:
         if act.notes[method].frame["result"] is None:
             return failed(f"{method}, which is not advertised, got null", act.notes[method])
+    version = acp.dialect(act.welcome.get("protocolVersion")).version
     for method in results:
-        wrong = worst(official(_version(act)), method, act.notes[method].frame["result"])
+        wrong = worst(official(version), method, act.notes[method].frame["result"])
         if wrong is not None and wrong.weight is Weight.WRONG:
             return failed(f"{method}, which is not advertised: {wrong}", act.notes[method])
     for method in results:
         return warned(f"{method} works, and is not advertised", act.notes[method])
     return passed(f"{len(tried)} methods")
-
-
-def _version(act: Transcript) -> int:
-    return acp.dialect(act.welcome.get("protocolVersion")).version
 
 
 @judges("unoffered-calls")
