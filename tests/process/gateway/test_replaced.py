@@ -1,0 +1,181 @@
+"""A gateway that replaces itself: its agents run on, with whatever was open."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.gateway.serving import is_running, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+pytestmark = pytest.mark.processes
+
+HALVES = """
+import json, os, sys, time
+
+def answer(asked, result):
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        answer(asked, {"protocolVersion": 1, "agentCapabilities": {}})
+    elif asked.get("method") == "session/new":
+        answer(asked, {"sessionId": "halves"})
+    elif asked.get("method") == "session/prompt":
+        content = {"type": "text", "text": "whole"}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        params = {"sessionId": "halves", "update": update}
+        frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+        whole = json.dumps(frame).encode() + b"\\n"
+        os.write(1, whole.replace(b"whole", b"first") + whole[:40])
+        while not os.path.exists(sys.argv[1]):
+            time.sleep(0.01)
+        os.write(1, whole[40:])
+        answer(asked, {"stopReason": "end_turn"})
+"""
+"""An agent that ends a line once a file is there."""
+
+
+def viewing(gateway: Gateway, **how: Any) -> ViewerClient:
+    return ViewerClient(gateway, capabilities=TYPED, replay=True, **how)
+
+
+def agents(gateway: Gateway) -> list[int]:
+    return [each["agent_pid"] for each in gateway.holders()]
+
+
+def back(gateway: Gateway, before: ViewerClient, session: str, prompt: int) -> ViewerClient:
+    """The viewer after the replacement, which asks for the answer of its prompt once more."""
+    after = viewing(gateway, known=before.known)
+    after.load(session, gateway.root)
+    blocks = [{"type": "text", "text": "go"}]
+    after.request("session/prompt", {"sessionId": session, "prompt": blocks}, id_=prompt)
+    return after
+
+
+def test_a_line_that_the_agent_had_begun_is_whole(serve: Serve, tmp_path: Path) -> None:
+    ends = tmp_path / "ends"
+    gateway = serve("", command=[sys.executable, "-c", HALVES, str(ends)])
+    with viewing(gateway) as before:
+        session = before.new(gateway.root)
+        prompt = before.prompt(session)
+        before.find(lambda frame: "first" in str(frame))
+        gateway.reload()
+    ends.touch()
+    with back(gateway, before, session, prompt) as after:
+        assert after.answer(prompt)["result"] == {"stopReason": "end_turn"}
+        assert after.find(lambda frame: "whole" in str(frame))
+
+
+def test_a_question_stays_open_and_its_answer_reaches_the_agent(serve: Serve) -> None:
+    gateway = serve("permission")
+    with viewing(gateway) as before:
+        session = before.new(gateway.root)
+        prompt = before.prompt(session)
+        asked = before.question()
+        running = agents(gateway)
+        gateway.reload()
+    assert agents(gateway) == running
+    with back(gateway, before, session, prompt) as after:
+        again = after.question()
+        assert again["id"] == asked["id"]
+        after.allow(again)
+        assert after.answer(prompt)["result"]["stopReason"] == "end_turn"
+
+
+def test_a_turn_can_be_cancelled_and_a_second_one_begun(serve: Serve) -> None:
+    gateway = serve("hang")
+    with viewing(gateway) as before:
+        session = before.new(gateway.root)
+        prompt = before.prompt(session)
+        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        gateway.reload()
+    with back(gateway, before, session, prompt) as after:
+        after.send({"method": "session/cancel", "params": {"sessionId": session}})
+        assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
+        second = after.prompt(session, "Please: /scenario healthy")
+        assert after.answer(second)["result"]["stopReason"] == "end_turn"
+
+
+def test_an_agent_that_dies_afterwards_ends_its_turn_typed(serve: Serve) -> None:
+    gateway = serve("hang")
+    with viewing(gateway) as before:
+        session = before.new(gateway.root)
+        prompt = before.prompt(session)
+        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        gateway.reload()
+    (holder,) = [each for each in gateway.holders() if each["sessions"]]
+    os.kill(holder["agent_pid"], signal.SIGKILL)
+    with back(gateway, before, session, prompt) as after:
+        error = after.answer(prompt)["error"]["data"]["agent_error"]
+        assert (error["type"], error["exit_signal"]) == ("agent_crash", "SIGKILL")
+
+
+def test_an_agent_that_dies_in_between_ends_its_turn_typed(serve: Serve, tmp_path: Path) -> None:
+    gateway = serve("hang")
+    with viewing(gateway) as before:
+        session = before.new(gateway.root)
+        prompt = before.prompt(session)
+        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        (holder,) = [each for each in gateway.holders() if each["sessions"]]
+        gateway.tell("reload")
+        os.kill(holder["agent_pid"], signal.SIGKILL)
+        until("it serves again", lambda: gateway.stderr().count("serving at") == 2)
+    with back(gateway, before, session, prompt) as after:
+        error = after.answer(prompt)["error"]["data"]["agent_error"]
+        assert error["type"] == "agent_crash"
+
+
+def test_an_agent_that_waits_for_a_session_is_kept_and_gets_the_next(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with viewing(gateway):
+        (spare,) = agents(gateway)
+        gateway.reload()
+    with viewing(gateway) as after:
+        assert agents(gateway) == [spare]
+        session = after.new(gateway.root)
+        assert after.answer(after.prompt(session))["result"]["stopReason"] == "end_turn"
+        assert [each["agent_pid"] for each in gateway.holders() if each["sessions"]] == [spare]
+
+
+def test_the_agents_end_with_a_program_that_does_not_start(serve: Serve) -> None:
+    gateway = serve("hang")
+    with viewing(gateway) as before:
+        session = before.new(gateway.root)
+        before.prompt(session)
+        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        running = agents(gateway)
+        gateway.root.rename(gateway.folder / "elsewhere")
+        gateway.tell("reload")
+        before.closed()
+    assert gateway.front.wait(60) == 2
+    for pid in running:
+        until("its agent has ended", lambda pid=pid: not is_running(pid))
+    (gateway.folder / "elsewhere").rename(gateway.root)
+
+
+def test_turns_go_on_through_many_replacements(serve: Serve) -> None:
+    turn = [{"repeat": {"times": 60, "steps": [{"say": "x"}, {"wait": 0.02}]}}]
+    gateway = serve({"turns": [[*turn, {"result": "end_turn"}]]})
+    with viewing(gateway) as before:
+        session = before.new(gateway.root)
+        prompt = before.prompt(session)
+        for _ in range(4):
+            gateway.reload()
+    with back(gateway, before, session, prompt) as after:
+        assert after.answer(prompt)["result"] == {"stopReason": "end_turn"}
+        text = "".join(each["content"]["text"] for each in after.updates("agent_message_chunk"))
+        assert text == "x" * 60
