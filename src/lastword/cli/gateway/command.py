@@ -119,8 +119,8 @@ def _ready(welcome: Welcome) -> None:
         sys.stderr.write(f"lastword: token {welcome.token}\n")
         sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
         sys.stderr.write(
-            "lastword: Ctrl-C stops the gateway and its agents; `lastword gateway reload` replaces "
-            "the gateway, and its agents run on\n"
+            "lastword: Ctrl-C stops the gateway and its agents; `lastword gateway reload` restarts "
+            "it, and its agents run on\n"
         )
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")

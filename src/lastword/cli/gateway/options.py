@@ -37,6 +37,9 @@ Serves an ACP agent at a URL. A session outlives the connections to it, several
 viewers can watch it at once, and a viewer that reconnects continues where it
 left off. A web page for sessions is at the same address.
 
+The gateway is one process, and ends its agents when it ends. `reload` restarts
+it, as after an upgrade, and ends neither agents nor turns.
+
 Needs the extra `gateway`; without it, the command says how to install it.
 """
 
@@ -51,7 +54,8 @@ examples:
   lastword gateway --idle-timeout 300 --sessions 4 -- opencode acp
   lastword gateway token --link         a link to the page
   lastword gateway status               what it is running
-  lastword gateway stop --agents        stop it, and its agents
+  lastword gateway reload               restart it; turns go on
+  lastword gateway stop                 stop it and its agents; sessions are kept
 
 exit status: 0 once it has been stopped, 2 if it cannot be started.
 """
@@ -138,8 +142,8 @@ def reload_parser() -> CommandParser:
     made = CommandParser(
         "gateway reload",
         usage="[options]",
-        about="Restarts the process that serves connections, for example after an upgrade of "
-        "lastword. Turns go on, and viewers reconnect at once.",
+        about="Restarts a gateway in place, for example after an upgrade of lastword. Its agents "
+        "run on with their turns and questions, and viewers reconnect at once.",
         ends="exit status: 0 if a gateway is running on the port, 1 if not.",
     )
     return _at_port(made)
@@ -150,11 +154,11 @@ def stop_parser() -> CommandParser:
     made = CommandParser(
         "gateway stop",
         usage="[options]",
-        about="Stops a gateway. Its sessions go on without it, and a gateway that is started later "
-        "serves them again; --agents ends them too.",
+        about="Stops a gateway and its agents. Open turns end with an error. Its sessions are kept, "
+        "and a gateway that is started later brings them back; --agents ends them too.",
         ends="exit status: 0 if there was a gateway to stop, 1 if not.",
     )
-    add_arguments(made, "--agents  end the agents and their sessions too")
+    add_arguments(made, "--agents  end the sessions too")
     return _at_port(made)
 
 
@@ -277,8 +281,8 @@ def _files_from_here(run: RunOptions) -> list[str]:
 def _report(run: RunOptions, options: Sequence[str]) -> TargetOptions:
     """Return where failures are reported, as far as the command line says.
 
-    Values from the environment stay there, where a holder finds them: an address may hold a
-    password, and every user can read a command line.
+    Values from the environment stay there, where the agents' links find them: an address may
+    hold a password, and every user can read a command line.
     """
     report = target_options(run.values)
     if not report.url:

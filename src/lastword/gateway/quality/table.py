@@ -141,7 +141,7 @@ tried again."""
 COMMITS = (0.00002, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.025, 0.1, 0.5, 2.5)
 """From 20 µs; a checkpoint in the way would take 15 to 22 ms (GATEWAY.md, 3), a full disk more."""
 
-# The front's.
+# Of viewers' connections.
 
 RTT = _histogram(
     "rtt",
@@ -183,9 +183,9 @@ HOLDERS = _gauge(
     "{agent}",
     "Agents that run, or are started with the next prompt.",
 )
-STARTED = _gauge("start_time", "s", "When this front started, in seconds since 1970 UTC.")
+STARTED = _gauge("start_time", "s", "When this gateway was started or reloaded, in seconds since 1970 UTC.")
 
-# The holders'.
+# Of sessions.
 
 ENTRIES = _counter("log.entries", "{entry}", "Entries that were committed to sessions' logs.")
 WRITTEN = _counter("log.written", "By", "Bytes of entries that were committed.")
@@ -287,7 +287,7 @@ def _of_fleet(name: str, unit: str, description: str) -> Metric:
     return msgspec.structs.replace(_gauge(f"fleet.{name}", unit, description), is_optional=True)
 
 
-FLEET_CONNECTED = _of_fleet("connected", "1", "Whether a server of the fleet answers this front.")
+FLEET_CONNECTED = _of_fleet("connected", "1", "Whether a server of the fleet answers this node.")
 FLEET_NODES = _of_fleet("nodes", "{node}", "Nodes of the fleet, this one included.")
 FLEET_SESSIONS = _of_fleet("sessions", "{session}", "Sessions of the fleet that have an agent.")
 FLEET_NOT_REPLICATED = _of_fleet(
