@@ -1,8 +1,8 @@
-"""The run folder: where the processes of one gateway find each other.
+"""The run folder: where a running gateway is found by the commands that are for it.
 
-Owns its rights and those of the state folder, and the file that says which front serves. Others may
-delete the folder and the file while the gateway runs: a cleaner of temporary files, or the end of a
-login, which takes XDG_RUNTIME_DIR away.
+Owns its rights and those of the state folder, and the file that says which process serves. Others
+may delete the folder and the file while the gateway runs: a cleaner of temporary files, or the end
+of a login, which takes XDG_RUNTIME_DIR away.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from lastword.record.paths import make_folder
 
 LOOKS = 10
 LOOK_SECONDS = 0.02
-"""Whoever asks whether a front is running holds its lock for a moment: it is tried so often."""
+"""Whoever asks whether a gateway is running holds its lock for a moment: it is tried so often."""
 
 _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
 
 class TakenError(Exception):
-    """Another front serves this run folder."""
+    """Another gateway serves this run folder."""
 
 
 def make_private(folder: str) -> None:
@@ -82,10 +82,10 @@ class PidFile:
     """The file with this process' id, which stays locked."""
 
     def __init__(self, run_folder: str, inherited: int = -1) -> None:
-        """Write it; `inherited` is the descriptor of the front that this process was.
+        """Write it; `inherited` is its descriptor in the program that this one has replaced.
 
         Raises:
-            TakenError: Another front is running.
+            TakenError: Another gateway is running.
             StoreError: It cannot be written.
         """
         self._folder = run_folder
@@ -148,9 +148,9 @@ def _pid_path(run_folder: str) -> str:
 
 
 def pid_of(run_folder: str) -> int | None:
-    """Return the process id of the front that serves a run folder.
+    """Return the process id of the gateway that serves a run folder.
 
-    A process may have the id of a dead one, so the lock shows whether a front is running.
+    A process may have the id of a dead one, so the lock shows whether a gateway is running.
     """
     try:
         with open(_pid_path(run_folder), "rb") as file:

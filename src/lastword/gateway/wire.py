@@ -1,11 +1,11 @@
 """The line protocol between a front and a holder.
 
-It is spoken on a Unix socket, or, in a fleet, on a connection between two nodes
-(`fleet.node_link`), on which fronts also ask one another.
+It is spoken within the gateway's process (`connections`), or, in a fleet, on a connection between
+two nodes (`fleet.node_link`), on which fronts also ask one another.
 
 Owns its version and its control lines. A line that begins with `!` is a control line, and every
-other is an ACP frame, which has no line ends within. A front of version n talks to holders of
-versions n and n - 1, which run until their sessions end. Version 2 added `EVENTS_PAGE` and
+other is an ACP frame, which has no line ends within. A node of version n talks to nodes of
+versions n and n - 1. Version 2 added `EVENTS_PAGE` and
 `NOTE`, and the version in a holder's `STATUS`; a holder of version 1 does not answer unknown
 words.
 """

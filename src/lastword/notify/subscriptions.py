@@ -1,7 +1,7 @@
-"""Subscriptions of browsers to notifications (Web Push), in a file that processes share.
+"""Subscriptions of browsers to notifications (Web Push), in a file that sessions share.
 
 Owns the file, its bounds, and the key by which push services know the gateway (VAPID, RFC 8292).
-The front writes both; holders read the file before they send.
+The gateway's API writes both; sessions read the file before they send.
 """
 
 from __future__ import annotations

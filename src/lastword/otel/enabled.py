@@ -66,7 +66,7 @@ def of_own(run: Run) -> Sink | None:
 
 
 def of_gateway(given: Instruments) -> GatewayMeters | None:
-    """Return the meters of a gateway's front, set up by the standard variables, if any."""
+    """Return the meters of a gateway, set up by the standard variables, if any."""
     if not is_requested(os.environ):
         return None
     try:

@@ -27,7 +27,7 @@ CLOSE_SECONDS = 0.5
 
 
 class GatewayMeters:
-    """The instruments of one front."""
+    """The instruments of one gateway."""
 
     def __init__(
         self, given: Instruments, provider: MeterProvider, shut_down: Callable[[], object]

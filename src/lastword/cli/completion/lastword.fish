@@ -269,7 +269,7 @@ complete -c lastword -n '__lastword_is gateway reload' -s h -l help -d 'show thi
 complete -c lastword -n '__lastword_is gateway reload' -l port -x -d 'the port that the gateway listens on'
 complete -c lastword -n '__lastword_is gateway reload' -l record -x -a '(__fish_complete_directories)' -d 'the record\'s folder, if `lastword gateway --record DIR` was given one'
 complete -c lastword -n '__lastword_is gateway stop' -s h -l help -d 'show this help and exit'
-complete -c lastword -n '__lastword_is gateway stop' -l agents -d 'end the agents and their sessions too'
+complete -c lastword -n '__lastword_is gateway stop' -l agents -d 'end the sessions too'
 complete -c lastword -n '__lastword_is gateway stop' -l port -x -d 'the port that the gateway listens on'
 complete -c lastword -n '__lastword_is gateway stop' -l record -x -a '(__fish_complete_directories)' -d 'the record\'s folder, if `lastword gateway --record DIR` was given one'
 complete -c lastword -n '__lastword_is connect' -s h -l help -d 'show this help and exit'

@@ -91,7 +91,7 @@ _lastword_command() {
       argument='' runs_agent=''
       ;;
     'gateway stop')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--agents:end the agents and their sessions too' '--port:the port that the gateway listens on' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--agents:end the sessions too' '--port:the port that the gateway listens on' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
       argument='' runs_agent=''
       ;;
     'connect')

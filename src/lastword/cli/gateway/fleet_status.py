@@ -58,7 +58,7 @@ def lines_of(fleet: FleetReport) -> Iterator[str]:
 def _node(node: NodeRecord) -> str:
     agents = f"{node.used} of {counted(node.slots, 'agent')}, lastword {node.version}"
     if node.address is None:
-        return f"no front; {agents}"
+        return f"not running; {agents}"
     return f"{node.address.host}:{node.address.port}, {agents}"
 
 

@@ -154,8 +154,8 @@ def stop_parser() -> CommandParser:
     made = CommandParser(
         "gateway stop",
         usage="[options]",
-        about="Stops a gateway and its agents. Open turns end with an error. Its sessions are kept, "
-        "and a gateway that is started later brings them back; --agents ends them too.",
+        about="Stops a gateway and its agents. Open turns end with an error. Sessions are kept, and "
+        "a gateway that is started later brings them back; --agents ends them too.",
         ends="exit status: 0 if there was a gateway to stop, 1 if not.",
     )
     add_arguments(made, "--agents  end the sessions too")

@@ -42,7 +42,7 @@ TRANSPORT_WORDS = (
     TransportWord(word="session_ended", type="network", loss="final", sentence="This session has ended.", advice="Start a new session.", action="fix_configuration", codes=(1000, 4410), aliases=("session-ended",)),
     TransportWord(word="gateway_stops", type="network", loss="patient", sentence="The gateway is shutting down.", advice="It is retried automatically; start the gateway if this continues.", action="retry", codes=(1001,)),
     TransportWord(word="gateway_restarts", type="network", loss="patient", sentence="The gateway is restarting.", advice="It is retried automatically.", action="retry", codes=(1012,), aliases=("restarts",)),
-    TransportWord(word="agent_lost", type="network", loss="patient", sentence="The process that held this session has died.", advice="It is brought back automatically.", action="retry", aliases=("agent-lost",)),
+    TransportWord(word="agent_lost", type="network", loss="patient", sentence="The agent that held this session has ended.", advice="It is brought back automatically.", action="retry", aliases=("agent-lost",)),
     TransportWord(word="closed_1005", type="network", loss="cut", sentence="The connection was closed without a reason.", advice="It is retried automatically.", action="retry", codes=(1005,)),
     TransportWord(word="closed_1006", type="network", loss="cut", sentence="The connection was cut.", advice="It is retried automatically; check the network if this continues.", action="retry", codes=(1006,), aliases=("cut",)),
     TransportWord(word="closed_1015", type="network", loss="cut", sentence="The connection could not be encrypted.", advice="It is retried automatically; check any proxy on the way.", action="retry", codes=(1015,)),

@@ -1,4 +1,4 @@
-"""The front's own figures, as `/v1/stats` reports them.
+"""The gateway's own figures, as `/v1/stats` reports them.
 
 Owns the choice of metrics. Their values come from `quality`, so that `/metrics` agrees.
 """

@@ -128,7 +128,7 @@ class SessionState(StrEnum):
     """Its last turn failed, or its agent cannot take it up; nothing runs."""
     ENDED = "ended"
     LOST = "lost"
-    """Its process died; attaching restores it."""
+    """Its agent ended with its gateway; attaching restores it."""
 
 
 class AgentNamed(Struct, frozen=True):
@@ -172,10 +172,10 @@ class LastFailure(Struct, frozen=True, kw_only=True):
 
 
 class OtherGateway(Struct, frozen=True):
-    """A gateway with the same state folder, whose process has a session.
+    """A gateway with the same state folder, which has a session.
 
     Attributes:
-        pid: its process that writes the session's log.
+        pid: its process id.
         address: its URL.
     """
 
@@ -207,7 +207,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
         title: the agent's title for it; only for a controller with `content=1`, since it may quote
             a prompt.
         cwd: its working directory; only for controllers.
-        gateway: the gateway whose process has it, if this one does not reach that process; only
+        gateway: another gateway of this machine that has it, which this one does not reach; only
             for controllers.
         node: in a fleet, the node that has it; only for controllers.
         continues_at_epoch_ms: when its turn goes on, which waits for the end of a limit.
@@ -272,10 +272,10 @@ class DurationSeen(Struct, frozen=True, kw_only=True):
 
 
 class GatewayCounts(Struct, frozen=True, kw_only=True):
-    """The counts of the gateway's front.
+    """The counts of the gateway.
 
     Attributes:
-        since_epoch_ms: since when; a restarted front starts again.
+        since_epoch_ms: since when; a restart or reload starts again.
         sessions: sessions by state, now.
         viewers: viewers, now.
         closed: viewers' WebSockets by close code; `other` for rare ones.
@@ -429,7 +429,7 @@ class ApiProblem(Struct, frozen=True):
 
 
 class Healthy(Struct, frozen=True):
-    """The front answers."""
+    """The gateway answers."""
 
     status: str = "ok"
 

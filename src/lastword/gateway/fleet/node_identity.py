@@ -1,11 +1,11 @@
-"""The identity of a process in a fleet: its certificate, and the proof that it has the fleet's key.
+"""The identity of a fleet's listener: its certificate, and the proof that it has the fleet's key.
 
-Owns what both ends of a connection between nodes check. A process makes its certificate as it
-starts, and its record, which only a node can write, has the certificate's fingerprint: so a
-process knows what it connects to, and nothing can stand between the two. Then each end shows, by a
+Owns what both ends of a connection between nodes check. A listener's certificate is
+made as it starts, and its record, which only a node can write, has the fingerprint: so a node
+knows what it connects to, and nothing can stand between the two. Then each end shows, by a
 code over the other's random bytes, that it has the fleet's key. The code is also over the
-fingerprint, and names the end: it is of no use in another connection, nor at another process, nor
-sent back.
+fingerprint, and names the end: it is of no use in another connection, nor at another listener,
+nor sent back.
 """
 
 from __future__ import annotations

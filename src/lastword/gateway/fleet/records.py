@@ -52,12 +52,12 @@ class NodeAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A node, with its front's address.
+    """A node, with its address.
 
     Attributes:
         node: its name.
         instance: a random id of its run folder, by which two nodes of one name are told apart.
-        address: where its front listens for other nodes; `None` while it has no front.
+        address: where it listens for other nodes; `None` while it is not running.
         roots: the folders in or below which its sessions work.
         workspace: its `--workspace-id`; empty if its files are its own.
         nonce: what the proof file in a shared root holds; empty without one.
@@ -65,7 +65,7 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
         used: how many are running.
         version: the version of lastword.
         wire: the version of `gateway.wire`.
-        started_epoch_ms: when its front started.
+        started_epoch_ms: when it was started or reloaded.
     """
 
     node: str

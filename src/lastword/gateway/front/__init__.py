@@ -1,1 +1,1 @@
-"""The front: the process that has the sockets."""
+"""The front: who may come, viewers' links, and where sessions are found."""

@@ -27,7 +27,7 @@ MAX_CODE_BYTES = 4096
 _REFUSALS = {
     wire.DECIDED: (409, "decided", "This question has already been answered or withdrawn."),
     wire.GONE: (410, "gone", "The agent no longer waits for this answer. Open the session."),
-    wire.UNKNOWN: (503, "no_answer", "The agent's process does not answer. Try again."),
+    wire.UNKNOWN: (503, "no_answer", "What has this session does not answer. Try again."),
 }
 
 

@@ -1,7 +1,7 @@
 """The front: accepts viewers over WebSocket or HTTP, and connects them to the holders.
 
 Owns the routes and the life of each socket. It knows only which holder has which session;
-everything else is the holder's, so a front can be replaced at any moment.
+everything else is the holder's.
 """
 
 from __future__ import annotations

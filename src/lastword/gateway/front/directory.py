@@ -1,8 +1,8 @@
 """The directory of the sessions that a front serves: where each is, and where new ones begin.
 
 Owns the interface alone. `Holders` is the directory of one machine's sessions. A place is where
-a holder is reached, as text that only a directory reads: the path of its Unix socket, or
-where it listens for other nodes of a fleet.
+a holder is reached, as text that only a directory reads: its name here, or where it
+listens for other nodes of a fleet.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class FleetNode:
         )
 
     async def _register(self) -> None:
-        """Make this node's record, or take up that of the front before this one.
+        """Make this node's record, or take up that of the program before this one.
 
         Raises:
             FleetError: Another node has this name, or no server answers.
@@ -299,7 +299,7 @@ class FleetNode:
         return None
 
     async def _renew(self) -> None:
-        """Renew the record, for as long as the front runs."""
+        """Renew the record, for as long as the gateway runs."""
         quiet_until = 0.0
         while True:
             self._stirred.clear()

@@ -1,7 +1,7 @@
 """Takeovers: sessions whose owner has gone in the middle of a turn.
 
 Owns that such a turn does not end in silence: the session's own node starts another holder at once;
-if that node has gone too, another does, which then says what was lost. Which of several fronts
+if that node has gone too, another does, which then says what was lost. Which of several nodes
 succeeds is decided by the session's stream.
 """
 

@@ -1,7 +1,7 @@
-"""Sessions that wait for the end of a limit while no process has them.
+"""Sessions that wait for the end of a limit while they have no holder.
 
-Owns starting a process for such a session when its limit ends, although nobody looks at it. While a
-session has a process, that one waits; and what follows is the process's: it takes up the wait from
+Owns starting a holder for such a session when its limit ends, although nobody looks at it. While a
+session has a holder, that one waits; and what follows is the holder's: it takes up the wait from
 the session's log.
 """
 
@@ -32,7 +32,7 @@ LOOK_SECONDS = 5.0
 """How often it is looked for them."""
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 15.0, 600.0
-"""How long it is waited before a process is started again for the same wait: twice as long each
+"""How long it is waited before a holder is started again for the same wait: twice as long each
 time."""
 
 
@@ -58,10 +58,10 @@ class LimitWaits:
         self._holders = holders
         self._directory = directory
         self._again: dict[str, tuple[float, float]] = {}
-        """By session: when a process may be started again, and how long was waited for that."""
+        """By session: when a holder may be started again, and how long was waited for that."""
 
     async def watch(self) -> None:
-        """Start a process for each whose limit has ended, until cancelled."""
+        """Start a holder for each whose limit has ended, until cancelled."""
         while True:
             for session in await asyncio.to_thread(self._due, time.time()):
                 with contextlib.suppress(StartError, OSError):
@@ -69,7 +69,7 @@ class LimitWaits:
             await asyncio.sleep(LOOK_SECONDS)
 
     def _due(self, now: float) -> list[WaitingSession]:
-        """Return those without a process whose limit has ended."""
+        """Return those without a holder whose limit has ended."""
         due = []
         for path in self._holders.waiting():
             if owner_of(path) is not None:

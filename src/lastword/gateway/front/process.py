@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from lastword.gateway.settings.gateway import GatewaySettings
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
-"""The environment variable that names to a re-executed front the descriptors of the listening
-socket and of the file that says which process serves."""
+"""The environment variable that names to the program that replaces this one the descriptors of the
+listening socket, of the file that says which process serves, and of what goes on."""
 
 BACKLOG = 1024
 FORGET_EVERY_SECONDS = 3600.0
@@ -298,7 +298,7 @@ def _fleet_front(node: FleetNode, holders: Holders, log_age_seconds: float) -> F
 
 
 async def _join(fleet: FleetFront, *, goes_on: bool) -> None:
-    """Join the fleet; a front that takes another's place serves without it until it can.
+    """Join the fleet; after a reload, serve without it until it can be joined.
 
     Raises:
         ServingError: It cannot be joined.

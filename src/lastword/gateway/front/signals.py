@@ -1,6 +1,6 @@
-"""The signals that end a front or replace it.
+"""The signals that end the gateway's process or replace it.
 
-Owns that none is lost, and none ends a front that is about to be replaced: they are blocked from
+Owns that none is lost, and none ends a process that is about to be replaced: they are blocked from
 before its process id is known until it serves, and again from its end until its successor serves.
 Blocked and pending signals survive an exec; handlers do not, and without one each of these signals
 ends the process.
@@ -26,7 +26,7 @@ def hold() -> None:
 
 
 class FrontSignals:
-    """The signals that a front has received."""
+    """The signals that were received."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
@@ -58,5 +58,5 @@ class FrontSignals:
 
     @property
     def is_reload(self) -> bool:
-        """Return whether a newer front is to take over; a stop at any time takes precedence."""
+        """Return whether a newer program is to take over; a stop at any time takes precedence."""
         return set(self._numbers) == {RELOAD}

@@ -1,1 +1,1 @@
-"""The holder: the process that has one agent and the logs of its sessions."""
+"""The holder: one agent, and the logs of its sessions."""

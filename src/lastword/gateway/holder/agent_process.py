@@ -2,7 +2,7 @@
 
 Owns the process, and the reading and writing of whole lines, but not their meaning. Such a process
 is `lastword run` where the user wants lastword to stay out (`--passthrough`), or where its options
-cannot be used, which it says; else the link to the agent is in the holder's own process.
+cannot be used, which it says; else the link to the agent is in the gateway's process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Restoring: a session whose holder has died, in the process that takes it over.
+"""Restoring: a session whose agent has ended, in the holder that takes it over.
 
 Owns the order: what was open is ended, then the agent is asked to resume the session, then a turn
 that was waiting for the end of a limit goes on.

@@ -1,7 +1,7 @@
 """A session's holder, as the session knows it.
 
-Owns the few members by which a session reaches the agent, the settings and the counts of the
-process that it is in.
+Owns the few members by which a session reaches the agent, the settings and the counts of its
+holder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The owner of a session's log: the one process that writes it, on behalf of one gateway.
+"""The owner of a session's log: the one gateway that writes it.
 
 Owns a lock file beside each log. The lock ends with its process, however that ends, and no child
 inherits it. The log itself is never opened here: closing it would release the locks that SQLite has

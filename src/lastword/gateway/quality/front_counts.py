@@ -1,6 +1,6 @@
-"""The front's own counts: connections, round trips, attaches.
+"""Counts of viewers' links: connections, round trips, attaches.
 
-Owns the counts of one front process. A restarted front starts again at 0, as Prometheus expects.
+Owns the counts. They start again at 0 after a restart or reload, as Prometheus expects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FrontCounts:
-    """The front's counts."""
+    """Counts of viewers' links."""
 
     def __init__(self) -> None:
         self.counts: Counts = Counts()

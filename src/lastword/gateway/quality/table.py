@@ -183,7 +183,9 @@ HOLDERS = _gauge(
     "{agent}",
     "Agents that run, or are started with the next prompt.",
 )
-STARTED = _gauge("start_time", "s", "When this gateway was started or reloaded, in seconds since 1970 UTC.")
+STARTED = _gauge(
+    "start_time", "s", "When this gateway was started or reloaded, in seconds since 1970."
+)
 
 # Of sessions.
 

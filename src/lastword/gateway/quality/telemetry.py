@@ -1,8 +1,8 @@
 """The gateway's metrics as OpenTelemetry instruments.
 
 Owns the choice of metrics: not those that the record's telemetry reports under the same name,
-which a collector would add up. The front's own histograms are reported value by value; of the
-holders', only the sum and the count are known.
+which a collector would add up. Histograms of viewers' links are reported value by value; of
+those of sessions, only the sum and the count are known.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def attributes_of(metric: Metric, values: list[str]) -> dict[str, str]:
 
 
 def meters_of(measured: FrontCounts, last: Callable[[], Snapshot]) -> GatewayMeters | None:
-    """Return the meters that the environment asks for, fed with the front's values as they come."""
+    """Return the meters that the environment asks for, fed with values as they come."""
     meters = enabled.of_gateway(Instruments(instruments(), lambda name: readings(name, last())))
     if meters is not None:
         record = meters.record

@@ -28,7 +28,7 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         instance: a random id of the node's run folder.
-        host: the address by which other nodes reach this one, as the front found it.
+        host: the address by which other nodes reach this one, as this gateway found it.
     """
 
     urls: Annotated[

@@ -109,20 +109,20 @@ holder_lost: Refusal = partial(
     _failed,
     ErrorType.AGENT_CRASH,
     "holder_died",
-    "The process with this session's agent has just ended. Send it again.",
+    "This session's agent has just ended. Send it again.",
     Action.RETRY,
 )
-"""Refuse what was sent to a holder that ended at that moment."""
+"""Refuse what was sent to an agent that ended at that moment."""
 
 holder_silent: Refusal = partial(
     _failed,
     ErrorType.TIMEOUT,
     "holder_silent",
-    "The process with this session's agent does not answer. Try again later, or end it: "
-    "`lastword gateway status` shows its number.",
+    "What has this session does not answer. Send it again later; if this continues, the gateway on "
+    "that machine has to be restarted.",
     Action.RETRY,
 )
-"""Refuse what was sent to a holder that does not answer."""
+"""Refuse what was sent to a node that does not answer, or for a log that is still written."""
 
 
 no_free_node: Refusal = partial(
@@ -144,7 +144,7 @@ node_silent: Refusal = partial(
     Action.RETRY,
     retry_after_seconds=5,
 )
-"""Refuse what is for another node whose front does not answer, or not in time."""
+"""Refuse what is for another node that does not answer, or not in time."""
 
 fleet_away: Refusal = partial(
     _failed,
@@ -207,13 +207,13 @@ def too_many_agents(limit: int) -> dict[str, Any]:
 
 
 def not_started(reason: str) -> dict[str, Any]:
-    """Refuse because a holder, and so its agent, could not be started."""
+    """Refuse because an agent could not be started."""
     message = "The agent could not be started; the gateway's stderr says why. Try again after that."
     return _failed(ErrorType.AGENT_CRASH, reason, message, Action.RESTART, phase=Phase.STARTUP)
 
 
 def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
-    """Refuse what was open when an agent's process, or its holder, ended.
+    """Refuse what was open when an agent, or its gateway, ended.
 
     Args:
         advice: A sentence on what to do.
