@@ -1,4 +1,4 @@
-"""What a fleet costs: a session at a foreign front beside the same session at its own.
+"""What a fleet costs: a session at a foreign node beside the same session at its own.
 
 Run as ``python benchmarks/fleet.py``; see README.md beside this file for what the figures mean.
 """
@@ -59,18 +59,18 @@ STAMP = re.compile(rb'"@([0-9]{20}) ')
 
 
 class Viewed:
-    """The session of a fleet, as a viewer sees it at one of the fronts."""
+    """The session of a fleet, as a viewer sees it at one of the nodes."""
 
-    def __init__(self, front: Lastword, owner: Lastword, session: str) -> None:
-        self.front = front
+    def __init__(self, node: Lastword, owner: Lastword, session: str) -> None:
+        self.node = node
         self.owner = owner
         self.session = session
-        self._processes = [front.front.pid, owner.processes["holder"]]
+        self._processes = list({node.front.pid, owner.front.pid})
         """Those that a frame goes through on its way from the agent's link to the viewer."""
 
     def attached(self) -> Socket:
         """Connect, and go on from the session's end."""
-        made = self.front.socket()
+        made = self.node.socket()
         params = {"sessionId": self.session, "cwd": str(self.owner.folder), "mcpServers": []}
         made.ask("session/resume", params)
         return made
@@ -103,7 +103,7 @@ class Viewed:
     def first_ms(self) -> float:
         """Return how long a new viewer waits for the first frame of the session's past."""
         began = time.perf_counter()
-        made = self.front.socket()
+        made = self.node.socket()
         params = {"sessionId": self.session, "cwd": str(self.owner.folder), "mcpServers": []}
         made.request("session/load", params)
         made.until(b'"session/update"')
@@ -115,12 +115,12 @@ class Viewed:
 def ratio(name: str, own: list[float], foreign: list[float], unit: str) -> None:
     """Print a figure of both, each the middle of its tries."""
     here, there = statistics.median(own), statistics.median(foreign)
-    say(f"  {name}: {here:.2f} {unit} at its own front, {there:.2f} at a foreign one")
+    say(f"  {name}: {here:.2f} {unit} at its own node, {there:.2f} at a foreign one")
     say(f"    {there / here:.2f} times, {there - here:+.2f} {unit}")
 
 
 def measure(own: Viewed, foreign: Viewed, frames: int, tries: int) -> None:
-    """Compare both fronts, in turns."""
+    """Compare both nodes, in turns."""
     both = (own, foreign)
     for block in (16, 1):
         count = frames if block > 1 else frames // 4
@@ -143,7 +143,7 @@ def main() -> None:
     """Measure a fleet of two nodes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=32_000, help="frames of a turn")
-    parser.add_argument("--tries", type=int, default=5, help="turns at each front")
+    parser.add_argument("--tries", type=int, default=5, help="turns at each node")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -156,7 +156,7 @@ def main() -> None:
             made = opening.ask("session/new", {"cwd": str(nodes[0].folder), "mcpServers": []})
             session = made.partition(b'"sessionId":"')[2].partition(b'"')[0].decode()
             try:
-                owner = next(each for each in nodes if has_holder(each))
+                owner = next(each for each in nodes if each.has_session)
                 others = [each for each in nodes if each is not owner]
                 own, foreign = (Viewed(each, owner, session) for each in (owner, *others))
                 measure(own, foreign, arguments.frames, arguments.tries)
@@ -172,14 +172,6 @@ def node(folder: Path, letter: str, servers: str, key: Path) -> Lastword:
     options = ["--fleet", servers, "--fleet-key-file", str(key), "--fleet-node", letter]
     options += ["--fleet-listen", "127.0.0.1"]
     return Lastword(home, [sys.executable, "-u", "-c", AGENT], *options)
-
-
-def has_holder(each: Lastword) -> bool:
-    """Return whether a session's process is on this node."""
-    try:
-        return bool(each.processes)
-    except StopIteration:
-        return False
 
 
 if __name__ == "__main__":

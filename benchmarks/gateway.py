@@ -155,7 +155,7 @@ class Lastword:
         return subprocess.check_output(command, env=self._environment, text=True)
 
     def start(self) -> None:
-        """Start the front."""
+        """Start it."""
         command = [sys.executable, "-m", "lastword", "gateway", "--listen"]
         # What only counts answers no ping.
         command += [f"127.0.0.1:{self.port}", "--root", str(self.folder), "--ping", "3600"]
@@ -175,10 +175,13 @@ class Lastword:
     @property
     def processes(self) -> dict[str, int]:
         """Those that a frame goes through, by name."""
+        return {"gateway": self.front.pid}
+
+    @property
+    def has_session(self) -> bool:
+        """Whether an agent here has one."""
         status = json.loads(self._run("status", "--json", "--port", str(self.port)))
-        held = next(each for each in status["holders"] if each["sessions"])
-        found = {"front": status["front_pid"], "holder": held["pid"]}
-        return found | {"lastword run": held["agent_pid"]}
+        return any(each["sessions"] for each in status["holders"])
 
     def close(self) -> None:
         """End all of it."""
@@ -340,7 +343,7 @@ def measure(gateway: Lastword | Foreign, folder: Path, frames: int) -> None:
     for name, pid in gateway.processes.items():
         say(f"  {name}: {resident_bytes(pid) / 2**20:.0f} MB resident")
     if isinstance(gateway, Lastword):
-        measure_return(gateway, folder)
+        measure_return(gateway, viewer, folder)
     viewer.close()
 
 
@@ -369,17 +372,17 @@ def measure_sessions(gateway: Lastword, viewer: Socket, folder: Path, frames: in
     stream(gateway, viewer, others, frames)
 
 
-def measure_return(gateway: Lastword, folder: Path) -> None:
-    """How soon a viewer is back after the front's death."""
+def measure_return(gateway: Lastword, viewer: Socket, folder: Path) -> None:
+    """How soon a viewer is back after a reload."""
     loading = {"sessionId": "bench", "cwd": str(folder), "mcpServers": []}
-    gateway.front.send_signal(signal.SIGKILL)
-    gateway.front.wait()
     began = time.perf_counter()
-    gateway.start()
+    gateway.front.send_signal(signal.SIGHUP)
+    while viewer.detach().recv(READ_BYTES):
+        pass
     again = gateway.socket()
     again.ask("session/resume", loading)
     took = time.perf_counter() - began
-    say(f"  back {took:.2f} s after the front was killed, its start included")
+    say(f"  back {took:.2f} s after a reload was asked for")
 
 
 CROWD = 1000
@@ -464,18 +467,16 @@ def proportional_bytes(pid: int) -> int:
 def role_of(pid: int) -> str:
     """What a process of a gateway's is, by its command line; what it has forked has the same."""
     line = Path(f"/proc/{pid}/cmdline").read_bytes().decode().replace("\0", " ")
-    marks = {"recorder_process": "recorder", "lastword run": "run, its guardian and recorder"}
-    marks |= {"agent.py": "agent", "holder": "holder"}
-    return next((role for mark, role in marks.items() if mark in line), "guardian")
+    return "guardian" if "lastword" in line else "agent"
 
 
-def processes_of(folder: Path, front: int) -> dict[str, list[int]]:
+def processes_of(folder: Path, gateway: int) -> dict[str, list[int]]:
     """The processes of a gateway, by what they are; the folder is in the environment of all."""
-    found: dict[str, list[int]] = {"front": [front]}
+    found: dict[str, list[int]] = {"gateway": [gateway]}
     mark = f"XDG_RUNTIME_DIR={folder}\0".encode()
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if mark in (path / "environ").read_bytes() and int(path.name) != front:
+            if mark in (path / "environ").read_bytes() and int(path.name) != gateway:
                 found.setdefault(role_of(int(path.name)), []).append(int(path.name))
     return found
 
@@ -484,6 +485,7 @@ def idle(agent: list[str], folder: Path, sessions: int, seconds: float, *, promp
     """What sessions cost that nobody looks at, beside their agents."""
     gateway = Lastword(folder, agent, "--sessions", str(sessions + 1))
     try:
+        empty = proportional_bytes(gateway.front.pid)
         began = time.monotonic()
         for _ in range(sessions):
             viewer = gateway.socket()
@@ -510,9 +512,9 @@ def idle(agent: list[str], folder: Path, sessions: int, seconds: float, *, promp
                 f"  {role} ({len(pids)}): {rate:.1f} wake-ups/s, {share:.1%} of a core; "
                 f"each {proportional / 2**20:.1f} MB (resident {resident / 2**20:.1f})"
             )
-            if role not in {"front", "agent"}:
+            if role != "agent":
                 all_wakes += rate
-                all_bytes += proportional * len(pids)
+                all_bytes += proportional * len(pids) - (empty if role == "gateway" else 0)
         say(
             f"  a session: {all_wakes / sessions:.2f} wake-ups/s, "
             f"{all_bytes / sessions / 2**20:.1f} MB beside its agent"

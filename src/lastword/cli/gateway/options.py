@@ -154,8 +154,8 @@ def stop_parser() -> CommandParser:
     made = CommandParser(
         "gateway stop",
         usage="[options]",
-        about="Stops a gateway and its agents. Open turns end with an error. Sessions are kept, and "
-        "a gateway that is started later brings them back; --agents ends them too.",
+        about="Stops a gateway and its agents. Open turns end with an error. Sessions are kept, "
+        "and a gateway that is started later brings them back; --agents ends them too.",
         ends="exit status: 0 if there was a gateway to stop, 1 if not.",
     )
     add_arguments(made, "--agents  end the sessions too")
@@ -281,7 +281,7 @@ def _files_from_here(run: RunOptions) -> list[str]:
 def _report(run: RunOptions, options: Sequence[str]) -> TargetOptions:
     """Return where failures are reported, as far as the command line says.
 
-    Values from the environment stay there, where the agents' links find them: an address may
+    Values from the environment stay there, where an agent's link finds them: an address may
     hold a password, and every user can read a command line.
     """
     report = target_options(run.values)

@@ -408,10 +408,12 @@ def _inherited() -> tuple[socket.socket, int, HandedHolders] | None:
     numbers = os.environ.pop(INHERITED, "").split(",")
     if not all(number.isdecimal() for number in numbers):
         return None
-    listening, pid_file, file = map(int, numbers)
-    with os.fdopen(file, "rb") as left:
-        left.seek(0)
-        handed = msgspec.json.decode(left.read(), type=HandedHolders)
+    listening, pid_file, *file = map(int, numbers)
+    handed = HandedHolders()
+    for number in file:  # there is none from version 0.3
+        with os.fdopen(number, "rb") as left:
+            left.seek(0)
+            handed = msgspec.json.decode(left.read(), type=HandedHolders)
     for number in (listening, pid_file, *handed.descriptors):
         os.set_inheritable(number, False)  # noqa: FBT003 - its only form
     return socket.socket(fileno=listening), pid_file, handed
