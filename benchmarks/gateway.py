@@ -470,13 +470,12 @@ def role_of(pid: int) -> str:
     return "guardian" if "lastword" in line else "agent"
 
 
-def processes_of(folder: Path, gateway: int) -> dict[str, list[int]]:
-    """The processes of a gateway, by what they are; the folder is in the environment of all."""
+def processes_of(gateway: int) -> dict[str, list[int]]:
+    """The processes of a gateway, by what they are; agents and guardians are its children."""
     found: dict[str, list[int]] = {"gateway": [gateway]}
-    mark = f"XDG_RUNTIME_DIR={folder}\0".encode()
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if mark in (path / "environ").read_bytes() and int(path.name) != gateway:
+            if int((path / "stat").read_text().rpartition(")")[2].split()[1]) == gateway:
                 found.setdefault(role_of(int(path.name)), []).append(int(path.name))
     return found
 
@@ -496,7 +495,7 @@ def idle(agent: list[str], folder: Path, sessions: int, seconds: float, *, promp
             viewer.close()
         took = time.monotonic() - began
         time.sleep(SETTLED_SECONDS)
-        parts = processes_of(folder, gateway.front.pid)
+        parts = processes_of(gateway.front.pid)
         before = {role: (wake_ups(pids), cpu_seconds(pids)) for role, pids in parts.items()}
         time.sleep(seconds)
         turns = "after a turn" if prompted else "without a turn"
