@@ -160,7 +160,7 @@ def _gateway_rows(period: GatewayPeriod) -> dict[str, int]:
         "  entries missed": period.missed_entries,
         "questions while nobody was there": period.questions_held,
         **{f"questions {plain(how, _DECIDED)}": n for how, n in period.questions.items()},
-        "session processes that died": period.holders_died,
+        "sessions taken over after their gateway ended": period.holders_died,
         "the link to the agent ended unexpectedly": period.supervisors_exited,
         "sessions restored": period.restored,
         "  without their history": period.restored_without_history,

@@ -1,4 +1,4 @@
-"""What the options ask for, as one value that also travels to a gateway's holders.
+"""What the options ask for, as one value that also travels to a gateway's sessions.
 
 Owns the reading of the options; a bad one is refused with a sentence before an agent is started.
 """

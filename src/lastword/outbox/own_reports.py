@@ -1,4 +1,4 @@
-"""Reports about lastword's processes without a record: a gateway and its holders.
+"""Reports without a record: of a gateway and its sessions.
 
 Owns a thread, started at the first report, that stores and sends them, so that nobody waits.
 """
@@ -53,7 +53,7 @@ class OwnReports:
         if not self._options.url:
             return
         if self._sender is None:
-            # Loaded at the first report: the HTTP client would take 2 MB of every holder.
+            # Loaded at the first report: the HTTP client would take 2 MB of every gateway.
             from lastword.outbox.sender import Sender  # noqa: PLC0415
 
             try:

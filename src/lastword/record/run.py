@@ -21,7 +21,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         run_id: a ULID; incident ids begin with it.
-        door: `run`, `guard`, `serve`, or `gateway`: a holder and its `lastword run` together.
+        door: `run`, `guard`, `serve`, or `gateway`: an agent of a gateway.
         program: the base name of the agent's program.
         lastword_version: our version.
         python_version: for example, `3.11.7`.

@@ -43,7 +43,7 @@ class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
         missed_entries: how many entries that was.
         questions_held: the agents' questions that found no viewer.
         questions: those that are settled, by how.
-        holders_died: processes that died while holding a session.
+        holders_died: sessions taken over since their gateway had ended.
         supervisors_exited: ends of the link between a gateway and an agent.
         restored: sessions that were restored.
         restored_without_history: how many of these lost their history.

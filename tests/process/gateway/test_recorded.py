@@ -161,7 +161,7 @@ def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_
     assert [line["kind"] for line in lines] == found
     assert "Behind the gateway:" in summary
     assert "No end of the turn is recorded: it still runs, or lastword was killed." in summary
-    assert "taken over: the process that held the session died, during 1 turn" in summary
+    assert "taken over: the gateway that held the session had ended, during 1 turn" in summary
 
     store = gateway.state / "record.db"
     assert problems_in(store) == []

@@ -447,11 +447,11 @@ def held(*more: Entry) -> list[Entry]:
 
 def test_a_gateways_process_that_ends_is_not_called_the_client() -> None:
     told = summarise(held())
-    assert "The gateway's process that held the session ended after 1.0 seconds" in told.text
+    assert "The gateway that held the session ended after 1.0 seconds" in told.text
     assert "client" not in told.text
     end = Told()(Kind.ANSWER, after=3.0, stop_reason="cancelled", by="lastword").entries[-1]
     told = summarise(held(end))
-    assert told.text.startswith("The gateway's process that held the session ended, and the turn")
+    assert told.text.startswith("The gateway that held the session ended, and the turn")
     assert "Nobody was there" not in told.text
 
 

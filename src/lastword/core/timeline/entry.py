@@ -91,7 +91,7 @@ class Kind(StrEnum):
     QUESTION_DECIDED = "question_decided"
     """A question of the agent's is over: `how` says by whom or what."""
     HOLDER_DIED = "holder_died"
-    """The process that held the session is gone; this one takes it over."""
+    """The gateway that held the session has ended; this one takes it over."""
     SESSION_RESTORED = "session_restored"
     SESSION_NOT_RESTORED = "session_not_restored"
     SUPERVISOR_EXITED = "supervisor_exited"

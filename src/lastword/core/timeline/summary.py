@@ -92,10 +92,10 @@ _CLIENT_UNKNOWN = (
     "No fault of the agent's or the model provider's is recorded; whether the client was closed "
     "or crashed is not seen from here."
 )
-_HOLDER_ENDED = "The gateway's process that held the session ended"
+_HOLDER_ENDED = "The gateway that held the session ended"
 _HOLDER_UNKNOWN = (
-    "No fault of the agent's or the model provider's is recorded; whether that process was stopped "
-    "or died is described where the session was resumed."
+    "No fault of the agent's or the model provider's is recorded; whether it was stopped or "
+    "killed is described where the session was resumed."
 )
 _LOOK_FIRST = "Look at what has been done before you send the prompt again."
 _OPEN_AGAIN = "Open the session again to go on."

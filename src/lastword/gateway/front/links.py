@@ -1,7 +1,7 @@
 """Links to the page, each of which works once.
 
 Owns the folder of unused links: one file each, named by a keyed hash of the link's code. So a link
-neither works twice nor is lost if a front dies or is replaced, and it ends with the tokens' key.
+neither works twice nor is lost if a gateway ends or is reloaded, and it ends with the tokens' key.
 Using a link removes its file, which only one process can do.
 """
 

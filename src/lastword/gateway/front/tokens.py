@@ -2,7 +2,7 @@
 
 Owns the key file and what is derived from it. A token is `v1.ROLE.SESSION.EXPIRES.MAC`: its
 members are base64url or digits, and the last is an HMAC-SHA256 over the others, so that a
-restarted front accepts every token of its predecessor.
+restarted gateway accepts every token of its predecessor.
 """
 
 from __future__ import annotations

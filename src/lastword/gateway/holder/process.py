@@ -265,7 +265,7 @@ class Holder:
         self._ready.set()
 
     async def _bring_back(self, session_id: str) -> None:
-        """Take over a dead holder's session: end what was open, and have the agent resume it."""
+        """Take over a session: end what was open, and have the agent resume it."""
         try:
             session = HeldSession.open(self, session_id, lock=self._lock)
         except StoreError as error:

@@ -13,7 +13,7 @@ _SUFFIX = "_epoch_ms"
 FIXED_ELSEWHERE = frozenset(
     {
         *("facts", "frames", "script", "error", "error_in_version_2", "detail"),
-        *("view", "quality"),  # of a gateway's holder: as its API, and its metrics, have them
+        "view",  # of a gateway's session: as its API has it
     }
 )
 """Members whose shape the protocol or a file format says; nothing is added in them."""

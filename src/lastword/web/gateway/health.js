@@ -128,7 +128,7 @@ function times(now, before) {
 /** @param {any} gateway */
 function closes(gateway) {
   const codes = Object.entries(gateway.closed).sort((a, b) => Number(b[1]) - Number(a[1]));
-  const parts = h("div", {}, h("p", { class: "quiet" }, "Since the front was started, ", when(gateway.since_epoch_ms), "."));
+  const parts = h("div", {}, h("p", { class: "quiet" }, "Since the gateway was started or reloaded, ", when(gateway.since_epoch_ms), "."));
   if (!codes.length) return add(parts, h("p", { class: "quiet" }, "No connection has been closed.")), parts;
   const rows = codes.map(([code, times]) => {
     const meaning = OWN[code] ?? wordOfClose(Number(code))?.sentence ?? "Unknown code.";

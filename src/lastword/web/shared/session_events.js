@@ -50,7 +50,7 @@ export const KINDS = {
   viewer_caught_up: "A viewer has caught up",
   gap_told: "A viewer missed entries",
   question_held: "A question is waiting for a viewer",
-  holder_died: "The session's process died",
+  holder_died: "The session was taken over",
   session_restored: "The session was restored",
   session_not_restored: "The session could not be restored",
   supervisor_exited: "The agent's process ended",
