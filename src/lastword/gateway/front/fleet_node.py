@@ -221,7 +221,7 @@ class FleetNode:
         await self._renew()
 
     async def close(self, *, stays: bool) -> None:
-        """Leave the fleet. Where sessions stay, so does the record, for its time."""
+        """Leave the fleet; the record stays for its time, or is deleted."""
         self._listener.close()
         for task in self._tasks:
             task.cancel()
@@ -255,7 +255,7 @@ class FleetNode:
         )
 
     async def _register(self) -> None:
-        """Make this node's record, or take up that of the front before this one.
+        """Make this node's record, or take up that of the process before this one.
 
         Raises:
             FleetError: Another node has this name, or no server answers.
