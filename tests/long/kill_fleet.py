@@ -43,7 +43,7 @@ from tests.kit.fleet.servers import Cluster
 from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import ROOT
+from tests.kit.places import ROOT, SOURCE
 from tests.long.kill_gateway import NO_LOOP, WORDS, answers, expected, questions, words_of
 
 if TYPE_CHECKING:
@@ -363,7 +363,7 @@ def played(folder: Path) -> Iterator[tuple[Cluster, list[Node], Path]]:
     for made in (site, root):
         made.mkdir()
     (site / "sitecustomize.py").write_text(NO_LOOP, encoding="utf-8")
-    os.environ["PYTHONPATH"] = os.pathsep.join((str(site), str(ROOT)))
+    os.environ["PYTHONPATH"] = os.pathsep.join((str(site), str(SOURCE), str(ROOT)))
     with (
         Cluster(folder / "servers") as cluster,
         Fleet(folder, cluster, counting(str(prompts))) as fleet,
