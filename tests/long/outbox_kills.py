@@ -31,8 +31,8 @@ from lastword.outbox.tables import DROPPED
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.gateway.serving import Gateway, agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.left_behind import recorders_of
 from tests.kit.patience import FUSE_SECONDS
+from tests.long.kill_gateway import children_of
 
 FAILING: dict[str, Any] = {
     "turns": [[{"fail": {"error": {"code": -32603, "message": "429 Too Many Requests"}}}]]
@@ -129,10 +129,18 @@ class Kills:
             self._gateway.crash()
             self.count += 1
             return
-        for pid in [agent_pid] if victim == "agent" else recorders_of(self._gateway.front.pid):
+        for pid in [agent_pid] if victim == "agent" else self._recorders():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
                 self.count += 1
+
+    def _recorders(self) -> list[int]:
+        """The processes that write the rows of the gateway's agents down."""
+        return [
+            pid
+            for pid in children_of(self._gateway.front.pid)
+            if b"recorder_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]
 
     def sum(self) -> Sum:
         """End all of it, let what waits be sent, and count."""
