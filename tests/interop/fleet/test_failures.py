@@ -317,6 +317,21 @@ def test_a_session_that_the_fleet_cannot_keep_is_refused_in_time_and_typed(
             until("that is said", lambda: "connected to the fleet again" in one.stderr())
 
 
+def test_a_node_that_is_reloaded_while_no_server_answers_ends_its_agents(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    with Partition(cluster) as way:
+        one = fleet.start("s1", servers=way.option)
+        with ViewerClient(one) as viewer:
+            session = viewer.new(one.root)
+        agent = holder_of(one, session)["agent_pid"]
+        way.cut()
+        one.reload()
+        until("its agent has ended", lambda: not is_running(agent))
+        assert ApiClient(one).ask("/healthz").status == 200
+        way.heal()
+
+
 def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(
     fleet: Fleet, cluster: Cluster
 ) -> None:
