@@ -30,8 +30,7 @@ def test_a_session_goes_on_over_a_gateway_that_was_killed(tmp_path: Path) -> Non
     ):
         session = editor.session(str(gateway.root))
         assert editor.prompt(session)["result"]["stopReason"] == "end_turn"
-        gateway.kill_front()
-        gateway.start()
+        gateway.crash()
         assert editor.prompt(session)["result"]["stopReason"] == "end_turn"
         assert editor.leave() == 0
     assert f"session {session} stays on the gateway" in b"".join(editor.errors).decode()

@@ -1,21 +1,22 @@
 """A fleet whose parts are killed in mid-turn, over and over, with editors before it.
 
-    python -m tests.long.kill_fleet --kills 100 --seed 1 [--sessions 4] [--kinds front,owner,…]
+    python -m tests.long.kill_fleet --kills 100 --seed 1 [--sessions 4] [--kinds reload,node,…]
 
 Three NATS servers and three nodes with the same files run on loopback, and each session has an
-editor before `lastword connect` at one of the nodes. In each turn one part dies or stands still:
-`front`, which the editor is connected to; `owner`, the session's holder, with its agent; `server`,
-one of the NATS servers; `stop`, the holder and its agent, which stand still with all of their node
-for longer than their lease, and wake up when another node has the session. There are as many kills
-of each kind. A turn that lost its front or a server ends as ever, with every word once; one that
-lost its owner ends typed, with a part of the words that has no hole, and the next turn of the
-session works.
+editor before `lastword connect` at one of the nodes. In each turn one part is replaced, dies or
+stands still: `reload`, the session's gateway or the editor's, which its agents outlive;
+`node`, the session's own gateway, killed with its agents and started again; `server`, one of the
+NATS servers; `stop`, the session's gateway and its agents, which stand still for longer than their
+lease, and go on when another node has the session. There are as many of each kind. A turn whose
+gateway was replaced, or that lost a server, ends as ever, with every word once; one that lost its
+node ends typed, with a part of the words that has no hole, and the next turn of the session works.
 
 At the end an editor at another node reads each session: it is shown all that the first one was, in
 the same order. The sessions' streams are read, too: terms ascend, and no number is written twice.
 
-The last line counts: `front=… owner=… server=… stop=… lost=0 double=0 unanswered=0 untyped=0
-mixed=0 left=0`, where the first four are kills. Status 1 where any of the others is not 0.
+The last line counts: `reload=… server=… node=… stop=… lost=0 double=0 unanswered=0
+untyped=0 mixed=0 left=0`, where the first four are turns that something befell. Status 1 where any
+of the others is not 0.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,7 +43,7 @@ from tests.kit.fleet.servers import Cluster
 from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import ROOT
+from tests.kit.places import ROOT, SOURCE
 from tests.long.kill_gateway import NO_LOOP, WORDS, answers, expected, questions, words_of
 
 if TYPE_CHECKING:
@@ -51,17 +51,14 @@ if TYPE_CHECKING:
 
     from tests.kit.fleet.nodes import Node
 
-KINDS = ("front", "server", "owner", "stop")
+KINDS = ("reload", "server", "node", "stop")
 PAUSE_MS = 8
 QUESTIONS_OPEN = 0.4
 """In how many turns the question is open when something dies."""
 
-SILENT = ("timeout", "holder_silent")
-"""A front that has waited for a holder for too long ends the turn before another node does."""
-
 FAILURES = {
-    "owner": {("agent_crash", "holder_died"), ("agent_crash", "machine_lost")},
-    "stop": {("agent_crash", "machine_lost"), ("agent_crash", "holder_died"), SILENT},
+    "node": {("agent_crash", "holder_died"), ("agent_crash", "machine_lost")},
+    "stop": {("agent_crash", "machine_lost"), ("agent_crash", "holder_died")},
 }
 """With what turns end, by the kind of kill: their types and reasons."""
 
@@ -72,10 +69,9 @@ WRONG = ("lost", "double", "unanswered", "untyped", "mixed", "left")
 
 
 class Owner(NamedTuple):
-    """A session's holder."""
+    """The node that has a session, and the session's agent."""
 
     node: Node
-    pid: int
     agent_pid: int
 
 
@@ -107,7 +103,7 @@ class Player:
         self.editor = editor
         self.session = session
         self.node = node
-        """Whose front the editor is connected to."""
+        """To which the editor is connected."""
         self.name = name
         self.turns = 0
 
@@ -162,36 +158,34 @@ class Killing:
             await self._look_at_all(players)
 
     async def _kill_all(self, kind: str, kills: int, players: list[Player]) -> None:
-        """Kill owners at the same time in all sessions, what they share in one after the other."""
-        if kind == "stop":
+        """Let it befall so many turns: of all the sessions of a node, or of one after the other."""
+        if kind in {"node", "stop"}:
             while self.score.kills[kind] < kills:
-                await self._stop_node(players)
-        elif kind == "owner":
-            shares = [len(range(number, kills, len(players))) for number in range(len(players))]
-            await asyncio.gather(*map(partial(self._kill, kind), shares, players))
+                await self._strike_node(kind, players)
         else:
             for number in range(kills):
-                await self._kill(kind, 1, players[number % len(players)])
+                await self._kill(kind, players[number % len(players)])
 
-    async def _kill(self, kind: str, kills: int, player: Player) -> None:
-        for _ in range(kills):
-            owner = await self._owner(player.session)
-            turn = await self._begin(kind, player)
-            if turn is not None:
-                strike = asyncio.create_task(self._strike(kind, player, owner))
-                try:
-                    await self._end(turn)
-                finally:
-                    await strike
+    async def _kill(self, kind: str, player: Player) -> None:
+        turn = await self._begin(kind, player)
+        if turn is not None:
+            strike = asyncio.create_task(self._strike(kind, player))
+            try:
+                await self._end(turn)
+            finally:
+                await strike
 
-    async def _stop_node(self, players: list[Player]) -> None:
-        """Stop a node with all its owners, in mid-turn, until others have its sessions."""
+    async def _strike_node(self, kind: str, players: list[Player]) -> None:
+        """Kill or stop a node in mid-turn with all that it owns."""
         owners = await asyncio.gather(*(self._owner(player.session) for player in players))
         node, _ = Counter(owner.node for owner in owners).most_common(1)[0]
         there = {p: o for p, o in zip(players, owners, strict=True) if o.node is node}
-        turns = await asyncio.gather(*(self._begin("stop", player) for player in there))
-        held = {pid for owner in there.values() for pid in (owner.pid, owner.agent_pid)}
-        await _stop([node.front.pid, *held])
+        turns = await asyncio.gather(*(self._begin(kind, player) for player in there))
+        held = {owner.agent_pid for owner in there.values()}
+        if kind == "node":
+            await asyncio.to_thread(node.crash)
+        else:
+            await _stop([node.front.pid, *held])
         running = [turn for turn in turns if turn is not None]
         for turn in running:
             turn.answer()  # of an owner that nobody has replaced
@@ -200,10 +194,11 @@ class Killing:
             if not any(map(is_running, held)):
                 break
             await asyncio.sleep(LOOK_SECONDS)
-        self.score.replaced += sum(not is_running(owner.pid) for owner in there.values())
+        if kind == "stop":
+            self.score.replaced += sum(not is_running(owner.agent_pid) for owner in there.values())
 
     async def _owner(self, session: str) -> Owner:
-        """Find a session's holder, on whatever node it is."""
+        """Find the node that has a session."""
         async with asyncio.timeout(FUSE_SECONDS):
             while True:
                 for owner in await asyncio.gather(
@@ -253,18 +248,17 @@ class Killing:
         self.score.seconds[turn.kind] = max(lasted, self.score.seconds.get(turn.kind, 0.0))
         self._look_at_turn(turn.editor, turn.name, turn.kind, answer)
 
-    async def _strike(self, kind: str, player: Player, owner: Owner) -> None:
-        if kind == "front":
-            await asyncio.to_thread(player.node.kill_front)
-            await asyncio.to_thread(player.node.start)
-        elif kind == "server":
+    async def _strike(self, kind: str, player: Player) -> None:
+        if kind == "reload":
+            owner = await self._owner(player.session)
+            node = self._dice.choice((player.node, owner.node))
+            await asyncio.to_thread(node.reload)
+        else:
             server = self._dice.choice(self._cluster.servers)
             await asyncio.to_thread(server.kill)
             await asyncio.sleep(self._dice.random())
             await asyncio.to_thread(self._cluster.start, server)
             await asyncio.to_thread(self._cluster.wait_until_ready)
-        else:
-            os.kill(owner.pid, signal.SIGKILL)
 
     def _look_at_turn(self, editor: Editor, name: str, kind: str, answer: dict[str, Any]) -> None:
         words, whole = words_of(editor, name), expected(name)
@@ -339,7 +333,7 @@ def _is_counted(word: str) -> bool:
 def _owner_on(node: Node, session: str) -> Owner | None:
     for holder in node.holders():
         if session in [each["sessionId"] for each in holder["sessions"]]:
-            return Owner(node, holder["pid"], holder["agent_pid"])
+            return Owner(node, holder["agent_pid"])
     return None
 
 
@@ -363,7 +357,7 @@ def played(folder: Path) -> Iterator[tuple[Cluster, list[Node], Path]]:
     for made in (site, root):
         made.mkdir()
     (site / "sitecustomize.py").write_text(NO_LOOP, encoding="utf-8")
-    os.environ["PYTHONPATH"] = os.pathsep.join((str(site), str(ROOT)))
+    os.environ["PYTHONPATH"] = os.pathsep.join((str(site), str(SOURCE), str(ROOT)))
     with (
         Cluster(folder / "servers") as cluster,
         Fleet(folder, cluster, counting(str(prompts))) as fleet,

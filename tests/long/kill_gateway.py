@@ -1,16 +1,16 @@
-"""A gateway whose processes are killed in mid-turn, over and over, with an editor before it.
+"""A gateway that is replaced and killed in mid-turn, over and over, with an editor before it.
 
     python -m tests.long.kill_gateway --kills 100 --seed 1
 
-The editor is before `lastword connect`, as an editor that starts commands is. In each turn one
-process dies, drawn from the seed: the front (killed, or replaced by `reload`), the holder, or the
-agent; at a word of the agent's, or while its question is open. A turn that a front's end befell
-ends as ever, with every word once; one that lost its holder or its agent ends typed, with a part of
-the words that has no hole, and the next turn of the session works.
+The editor is before `lastword connect`, as an editor that starts commands is. In each turn, drawn
+from the seed, the gateway is replaced by `reload`, or it or the agent is killed; at a word of the
+agent's, or while its question is open. A turn in a gateway that is replaced ends as ever, with
+every word once; one whose gateway or agent was killed ends typed, with a part of the words that has
+no hole, and the next turn of the session works.
 
 The last line counts: `kills=… lost=0 double=0 unanswered=0 untyped=0 left=0`. Status 1 where
-anything is not 0. `left` is what remains beside the processes that serve: zombies of the front, and
-holders without a session.
+anything is not 0. `left` is what remains beside the processes that serve: zombies of the gateway,
+and agents without a session.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.kit.gateway.editor import Editor, connected, counting
-from tests.kit.gateway.serving import Gateway, until
-from tests.kit.places import ROOT
+from tests.kit.gateway.serving import Gateway
+from tests.kit.places import ROOT, SOURCE
 
 WORDS, PAUSE_MS = 30, 4
-KINDS = ("front", "front", "reload", "holder", "agent")
+KINDS = ("reload", "reload", "gateway", "agent")
 QUESTIONS_OPEN = 0.4
 """In how many turns the question is open when something dies."""
 
@@ -46,7 +46,7 @@ state.LOOP_CRASHES = state.LOOP_SHORT_LIVES = sys.maxsize
 """
 """What a crash loop is and what waits after a crash has tests of its own; here it would be days."""
 
-ENDS_TURNS = frozenset({"holder", "agent"})
+ENDS_TURNS = frozenset({"gateway", "agent"})
 
 
 @dataclass(slots=True)
@@ -142,15 +142,10 @@ class Killing:
 
     def _strike(self, kind: str, held: dict[str, Any]) -> None:
         gateway = self._gateway
-        if kind == "front":
-            gateway.kill_front()
-            gateway.start()
+        if kind == "gateway":
+            gateway.crash()
         elif kind == "reload":
-            served = gateway.stderr().count("serving at")
-            gateway.tell("reload")
-            until("the front is back", lambda: gateway.stderr().count("serving at") > served)
-        elif kind == "holder":
-            os.kill(held["pid"], signal.SIGKILL)
+            gateway.reload()
         else:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(held["agent_pid"], signal.SIGKILL)
@@ -214,7 +209,7 @@ def main() -> int:
         prompts = Path(folder, "prompts")
         Path(folder, "site").mkdir()
         Path(folder, "site", "sitecustomize.py").write_text(NO_LOOP, encoding="utf-8")
-        path = os.pathsep.join((str(Path(folder, "site")), str(ROOT)))
+        path = os.pathsep.join((str(Path(folder, "site")), str(SOURCE), str(ROOT)))
         environment = {**os.environ, "PYTHONPATH": path}
         gateway = Gateway(Path(folder), counting(str(prompts)), environment=environment)
         killing = Killing(gateway, options.seed, prompts)

@@ -31,14 +31,14 @@ from lastword.outbox.tables import DROPPED
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.gateway.serving import Gateway, agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.left_behind import recorders_of
 from tests.kit.patience import FUSE_SECONDS
+from tests.long.kill_gateway import children_of
 
 FAILING: dict[str, Any] = {
     "turns": [[{"fail": {"error": {"code": -32603, "message": "429 Too Many Requests"}}}]]
 }
-VICTIMS = ("front", "holder", "run", "recorder", "gateway")
-"""Who is killed: one process, or the front, the holder and the run at once."""
+VICTIMS = ("agent", "recorder", "gateway")
+"""Which process is killed; with the gateway end its agents."""
 
 
 class Sum(msgspec.Struct, frozen=True):
@@ -117,31 +117,30 @@ class Kills:
                 self._note(viewer.answer(viewer.prompt(session)))
             if self._lots.random() < 0.5:
                 viewer.prompt(session)  # whoever is killed is in the midst of it
-            self._kill(victim, holder)
-        if self._gateway.front.poll() is not None:
-            self._gateway.start()
-        if victim in {"holder", "gateway"}:
-            until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+            self._kill(victim, holder["agent_pid"])
 
     def _note(self, failed: dict[str, Any]) -> None:
         told = failed["error"]["data"]["agent_error"]
         if "incident_id" in told:
             self._told.add(told["incident_id"])
 
-    def _kill(self, victim: str, holder: dict[str, Any]) -> None:
-        pids = {
-            "front": [self._gateway.front.pid],
-            "holder": [holder["pid"]],
-            "run": [holder["agent_pid"]],
-            "recorder": recorders_of(holder["agent_pid"]),
-            "gateway": [self._gateway.front.pid, holder["pid"], holder["agent_pid"]],
-        }[victim]
-        for pid in pids:
+    def _kill(self, victim: str, agent_pid: int) -> None:
+        if victim == "gateway":
+            self._gateway.crash()
+            self.count += 1
+            return
+        for pid in [agent_pid] if victim == "agent" else self._recorders():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
                 self.count += 1
-        if self._gateway.front.pid in pids:
-            self._gateway.front.wait(FUSE_SECONDS)
+
+    def _recorders(self) -> list[int]:
+        """The processes that write the rows of the gateway's agents down."""
+        return [
+            pid
+            for pid in children_of(self._gateway.front.pid)
+            if b"recorder_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]
 
     def sum(self) -> Sum:
         """End all of it, let what waits be sent, and count."""

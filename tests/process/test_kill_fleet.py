@@ -12,7 +12,7 @@ from tests.kit.fleet.servers import require_server
 from tests.kit.places import ROOT
 
 LAST = (
-    r"front=1 server=1 owner=1 stop=0"
+    r"reload=1 server=1 node=[12] stop=0"
     r" lost=0 double=0 unanswered=0 untyped=0 mixed=0 left=0"
 )
 
@@ -20,7 +20,7 @@ LAST = (
 @pytest.mark.matrix
 def test_a_fleet_loses_nothing_of_what_it_has_shown_whatever_is_killed() -> None:
     require_server()
-    kills = ("--kills", "1", "--sessions", "2", "--kinds", "front,server,owner", "--seed", "3")
+    kills = ("--kills", "1", "--sessions", "2", "--kinds", "reload,server,node", "--seed", "3")
     done = subprocess.run(
         [sys.executable, "-m", "tests.long.kill_fleet", *kills],
         cwd=ROOT,

@@ -14,7 +14,7 @@ FUSE_SECONDS = 600
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the agent is found in /proc")
 @pytest.mark.real_start
-def test_twenty_kills_of_front_holder_and_agent_lose_nothing_and_double_nothing() -> None:
+def test_twenty_kills_and_reloads_of_gateway_and_agent_lose_nothing_and_double_nothing() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.long.kill_gateway", "--kills", "20", "--seed", "4"],
         cwd=ROOT,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
-from lastword.core.link.effects import Record
+from lastword.core.link.effects import PastRestarts, Record
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.platform.framing import FrameWriter
@@ -127,6 +127,7 @@ class RunningAgent(msgspec.Struct, frozen=True, kw_only=True):
         begun: the line that it has begun.
         unsent: what it has not taken yet.
         speaks_typed: it sends `agent_error` itself.
+        restarts: what is to be known of its restarts, if there were any.
     """
 
     pid: int
@@ -137,6 +138,7 @@ class RunningAgent(msgspec.Struct, frozen=True, kw_only=True):
     begun: bytes
     unsent: bytes
     speaks_typed: bool
+    restarts: PastRestarts | None
 
     @property
     def descriptors(self) -> list[int]:
@@ -310,6 +312,7 @@ class EmbeddedSidecar(Sidecar):
             begun=begun,
             unsent=unsent,
             speaks_typed=self._connection.connection.link.agent.speaks_typed,
+            restarts=self._connection.past_restarts,
         )
 
     def adopt(self, agent: RunningAgent, past: Iterable[PastLine], turns: int) -> None:
@@ -320,7 +323,7 @@ class EmbeddedSidecar(Sidecar):
             past: What was said before and still matters, in order.
             turns: How many turns there have been.
         """
-        for effect in self._connection.replay(past, turns):
+        for effect in self._connection.replay(past, turns, agent.restarts):
             if isinstance(effect, Record):
                 self._sources.note(effect.entry.kind, effect.entry.at_seconds)
         self._has_session = True

@@ -145,7 +145,9 @@ class Viewing:
 
 
 @pytest.mark.matrix
-def test_a_viewer_whose_front_dies_goes_on_at_any_other_from_where_it_was(fleet: Fleet) -> None:
+def test_a_viewer_whose_gateway_dies_goes_on_at_any_other_while_the_owner_is_replaced(
+    fleet: Fleet,
+) -> None:
     one, two = fleet.start("a1"), fleet.start("a2")
     with ViewerClient(one) as first:
         session = first.new(one.root)
@@ -155,8 +157,8 @@ def test_a_viewer_whose_front_dies_goes_on_at_any_other_from_where_it_was(fleet:
         viewer.find(is_word("1.5"))
         known, seen = viewer.known, viewer.seqs()[-1]
         epoch = next(each for each in epochs(viewer.frames))
-    one.kill_front()
-    two.kill_front()
+    two.kill()
+    one.reload()
     three = fleet.start("a3")
     began = time.monotonic()
     with ViewerClient(three, replay=True, known=known) as back:
@@ -175,20 +177,21 @@ def epochs(frames: list[dict[str, Any]]) -> Iterator[str]:
         yield from re.findall(r'"epoch": "(\w+)"', text)
 
 
-def test_a_holder_that_dies_is_replaced_on_its_own_node_as_without_a_fleet(fleet: Fleet) -> None:
+def test_a_session_of_a_gateway_that_was_killed_and_started_again_stays_on_its_node(
+    fleet: Fleet,
+) -> None:
     one, two = fleet.start("b1"), fleet.start("b2")
     with ViewerClient(one) as viewer:
         session = viewer.new(one.root)
         viewer.prompt(session, ENDLESS)
         viewer.find(is_word("1.3"))
-        before = holder_of(one, session)
-        os.kill(before["pid"], signal.SIGKILL)
+        one.crash()
         with Viewing(two, session) as other:
             other.find(is_life("restored"))
             assert failure_in(other.find(is_end)) == ("agent_crash", "holder_died")
             answer = other.answer(other.prompt(session, "2 1"))
             assert answer["result"] == {"stopReason": "end_turn"}
-    assert holder_of(one, session)["pid"] != before["pid"]
+    assert holder_of(one, session)["agent_pid"]
 
 
 @pytest.mark.parametrize("haste", [False])
@@ -262,17 +265,16 @@ def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_noth
         viewer.prompt(session, ENDLESS)
         viewer.find(is_word("1.5"))
         holder = holder_of(one, session)
-        for pid in (one.front.pid, holder["pid"], holder["agent_pid"]):
+        for pid in (one.front.pid, holder["agent_pid"]):
             os.kill(pid, signal.SIGSTOP)
         try:
             with Viewing(two, session) as other:
                 died = other.find(is_life("holder_died"))
                 other.find(is_life("not_restored"))
         finally:
-            for pid in (holder["agent_pid"], holder["pid"], one.front.pid):
+            for pid in (holder["agent_pid"], one.front.pid):
                 os.kill(pid, signal.SIGCONT)
-        for name in ("pid", "agent_pid"):
-            until(f"the old {name} has ended", lambda name=name: not is_running(holder[name]))
+        until("the old agent has ended", lambda: not is_running(holder["agent_pid"]))
         code, reason = viewer.closed()
         assert (code, reason) == (1012, "agent_lost")
         last = died["params"]["_meta"]["lastword"]["seq"]
@@ -284,25 +286,6 @@ def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_noth
         assert all(each["params"]["_meta"]["lastword"]["seq"] < last for each in places)
     assert [*(one.state / "gateway").rglob(f"{wire.name_of(session)}.db.fenced-1")]
     until("it is recorded", lambda: "session_fenced" in kinds_recorded(one))
-
-
-def test_a_holder_that_hangs_for_longer_than_its_lease_is_replaced_though_its_front_lives(
-    fleet: Fleet,
-) -> None:
-    one, two = fleet.start("m1"), fleet.start("m2")
-    with ViewerClient(one) as viewer:
-        session = viewer.new(one.root)
-        viewer.prompt(session, ENDLESS)
-        viewer.find(is_word("1.5"))
-        holder = holder_of(one, session)
-        os.kill(holder["pid"], signal.SIGSTOP)
-        try:
-            with Viewing(two, session) as other:
-                assert failure_in(other.find(is_end)) == LOST
-        finally:
-            os.kill(holder["pid"], signal.SIGCONT)
-        for name in ("pid", "agent_pid"):
-            until(f"the old {name} has ended", lambda name=name: not is_running(holder[name]))
 
 
 def test_a_session_that_the_fleet_cannot_keep_is_refused_in_time_and_typed(
@@ -332,6 +315,21 @@ def test_a_session_that_the_fleet_cannot_keep_is_refused_in_time_and_typed(
             assert "result" in answer, answer
             until("it is ready", lambda: ApiClient(one).ask("/readyz").status == 200)
             until("that is said", lambda: "connected to the fleet again" in one.stderr())
+
+
+def test_a_node_that_is_reloaded_while_no_server_answers_ends_its_agents(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    with Partition(cluster) as way:
+        one = fleet.start("s1", servers=way.option)
+        with ViewerClient(one) as viewer:
+            session = viewer.new(one.root)
+        agent = holder_of(one, session)["agent_pid"]
+        way.cut()
+        one.reload()
+        until("its agent has ended", lambda: not is_running(agent))
+        assert ApiClient(one).ask("/healthz").status == 200
+        way.heal()
 
 
 def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(
@@ -452,7 +450,7 @@ def test_a_turn_goes_on_where_all_servers_are_started_again(fleet: Fleet, cluste
         cluster.wait_until_ready()
         assert viewer.answer(prompt)["result"] == {"stopReason": "end_turn"}
         assert counted(viewer.frames, 1) == [*range(700)]
-        assert holder_of(one, session)["pid"] == holder["pid"]
+        assert holder_of(one, session)["agent_pid"] == holder["agent_pid"]
 
 
 def stream_of(session: str) -> str:
@@ -549,7 +547,7 @@ def test_a_session_whose_copies_are_all_gone_begins_a_new_log_and_says_so(
         before = next(epochs(viewer.frames))
     one.tell("stop", "--agents")
     until("its holder has ended, and sends no more", lambda: not one.holders())
-    one.kill_front()
+    one.kill()
     shutil.rmtree(one.state / "gateway" / "sessions", ignore_errors=True)
     name = wire.name_of(session)
     for kind in ("s", "p"):

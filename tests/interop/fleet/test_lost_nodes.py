@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -65,11 +63,9 @@ def test_a_node_that_is_told_to_end_ends_its_turns_itself_and_is_listed_no_more(
         viewer.prompt(session)
         viewer.find(says("Hi."))
         until("it is replicated", lambda: len(ApiClient(two).events(session)) > 2)
-        (holder,) = one.holders()
-        os.kill(holder["pid"], signal.SIGTERM)
-        until("the turn has ended", lambda: ended(two, session))
         one.front.terminate()
         one.front.wait(FUSE_SECONDS)
+    until("the turn has ended", lambda: ended(two, session))
     nodes = json.loads(two.tell("status", "--fleet", "--json").stdout)["fleet"]["nodes"]
     assert one.name not in {each["node"] for each in nodes}
     until("it has left the session", lambda: listed(two, session)["state"] == "lost")
@@ -174,7 +170,7 @@ def test_an_outage_that_is_longer_than_a_lease_costs_no_session(fleet: Fleet) ->
         session = viewer.new(one.root)
         prompt = viewer.prompt(session)
         viewer.find(is_question)
-        (before,) = [each["pid"] for each in one.holders() if each["sessions"]]
+        (before,) = [each["agent_pid"] for each in one.holders() if each["sessions"]]
         for server in fleet.cluster.servers:
             server.stop()
         time.sleep(LEASE_SECONDS + 3)  # the servers end leases by their clock
@@ -187,7 +183,7 @@ def test_an_outage_that_is_longer_than_a_lease_costs_no_session(fleet: Fleet) ->
             "both nodes are",
             lambda: "fleet_nodes 2" in ApiClient(two).ask("/metrics").body.decode(),
         )
-    assert [each["pid"] for each in one.holders() if each["sessions"]] == [before]
+    assert [each["agent_pid"] for each in one.holders() if each["sessions"]] == [before]
 
 
 def test_a_second_node_of_a_name_is_refused_while_the_first_one_lives(fleet: Fleet) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lastword.gateway.viewing.attachment import Role
-from tests.interop.fleet.playing import answer_question, is_question, listed, refusal, says
+from tests.interop.fleet.playing import answer_question, ended, is_question, listed, refusal, says
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
@@ -43,15 +42,20 @@ def test_a_session_goes_on_at_every_front_and_its_viewer_comes_back_by_cursor(fl
         last = max(first.seqs())
         opened = next(frame for frame in first.frames if "epoch" in str(frame.get("result")))
         epoch = opened["result"]["_meta"]["lastword"]["epoch"]
-        one.kill_front()
-        assert first.closed()[0] == 1006
+        one.reload()
+        assert first.closed() == (1012, "gateway_restarts")
+        assert second.closed() == (1012, "agent_lost")  # its gateway has lost the other one
         began = time.monotonic()
-        with ViewerClient(three, capabilities=TYPED, replay=True, known=first.known) as back:
+        with (
+            ViewerClient(two, capabilities=TYPED, token=token) as other,
+            ViewerClient(three, capabilities=TYPED, replay=True, known=first.known) as back,
+        ):
+            other.load(session, one.root)
             after = {"epoch": epoch, "seq": last}
             back.load(session, one.root, _meta={"lastword": {"after": after}})
             assert time.monotonic() - began < patient(COMES_BACK_SECONDS)
             prompt = back.prompt(session)
-            second.find(says("Again."))
+            other.find(says("Again."))
             assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
             assert min(back.seqs()) == last + 1
 
@@ -93,32 +97,40 @@ def test_without_room_anywhere_a_new_session_is_refused_with_a_time_to_wait(flee
     two = fleet.start("two", "--sessions", "1", root=one.root)
     with ViewerClient(one, capabilities=TYPED) as viewer:
         sessions = {viewer.new(one.root), viewer.new(one.root)}
-        assert len(sessions) == len({each["pid"] for each in one.holders() + two.holders()})
+        assert len(sessions) == len({each["agent_pid"] for each in one.holders() + two.holders()})
         failure = refusal(viewer, "session/new", {"cwd": str(one.root), "mcpServers": []})
         assert (failure["type"], failure["reason"]) == ("rate_limit", "no_free_node")
         assert failure["retry_after_seconds"] > 0
 
 
 @pytest.mark.matrix
-def test_a_holder_whose_front_has_died_serves_the_other_fronts(fleet: Fleet) -> None:
+def test_a_question_that_is_open_while_its_node_is_reloaded_is_answered_at_another_one(
+    fleet: Fleet,
+) -> None:
     one, two = fleet.start("one"), fleet.start("two")
     with ViewerClient(one, capabilities=TYPED) as first:
         session = first.new(one.root)
-    one.kill_front()
-    with ViewerClient(two, capabilities=TYPED) as second:
+        first.prompt(session)
+        first.find(is_question)
+        (before,) = [each["agent_pid"] for each in one.holders() if each["sessions"]]
+        one.reload()
+    with ViewerClient(two, capabilities=TYPED, replay=True) as second:
         second.load(session, one.root)
-        second.prompt(session)
         answer_question(second)
         second.find(says("Done."))
+        until("the turn has ended", lambda: ended(two, session))
+    assert [each["agent_pid"] for each in one.holders() if each["sessions"]] == [before]
+    assert not ApiClient(two).events(session, kinds="error")
 
 
 @pytest.mark.matrix
-def test_a_holder_that_has_died_is_started_again_on_its_own_node(fleet: Fleet) -> None:
+def test_a_session_of_a_node_that_was_killed_is_brought_back_there_once_it_runs_again(
+    fleet: Fleet,
+) -> None:
     one, two = fleet.start("one"), fleet.start("two")
     with ViewerClient(one, capabilities=TYPED) as first:
         session = first.new(one.root)
-    (holder,) = [each for each in one.holders() if each["sessions"]]
-    os.kill(holder["pid"], 9)
+    one.crash()
     with ViewerClient(two, capabilities=TYPED) as second:
         second.load(session, one.root)
         second.prompt(session)
@@ -137,12 +149,11 @@ def test_an_observer_elsewhere_sees_a_session_and_starts_nothing(fleet: Fleet) -
             observer.find(says("Hi."))
             params = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
             assert refusal(observer, "session/prompt", params)["reason"] == "observer"
-    (holder,) = [each for each in one.holders() if each["sessions"]]
-    os.kill(holder["pid"], 9)
+    one.crash()
     with ViewerClient(two, token=token) as observer:
         params = {"sessionId": session, "cwd": "/", "mcpServers": []}
         assert refusal(observer, "session/load", params)["reason"] == "observer"
-    assert not two.holders()
+    assert not one.holders() + two.holders()
 
 
 def test_the_api_of_every_front_has_all_sessions(fleet: Fleet) -> None:
@@ -177,8 +188,8 @@ def test_a_link_to_the_page_works_once_at_whichever_front_and_its_cookie_at_all(
     assert followed.status == 303
     assert ApiClient(one, "").ask(path).status == 401
     cookie = followed.headers["set-cookie"].partition(";")[0]
-    for front in (one, two):
-        assert ApiClient(front, "").ask("/v1/sessions", Cookie=cookie).status == 200
+    for node in (one, two):
+        assert ApiClient(node, "").ask("/v1/sessions", Cookie=cookie).status == 200
 
 
 @pytest.mark.matrix

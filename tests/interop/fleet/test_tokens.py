@@ -9,10 +9,11 @@ import subprocess
 from contextlib import closing
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from lastword.gateway import wire
 from tests.kit.fleet.connected import connected as servers
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.gateway.api import ApiClient
@@ -133,8 +134,10 @@ def test_the_servers_password_makes_no_used_link_work_again(fleet: Fleet, cluste
     links = [printed(one, "--link", f"http://127.0.0.1:{each.port}") for each in (one, two)]
     at_one = links[1].replace(str(two.port), str(one.port))
     assert [status_of(each) for each in links] == [303, 303]
-    remembered = one.state / "gateway" / "fleet"
-    until("one knows of both", lambda: len([*remembered.glob("used-links/*")]) == 2)
+    remembered = one.state / "gateway" / "fleet" / "used-links"
+    codes = [parse_qs(urlsplit(each).query)["code"][0] for each in links]
+    both = [remembered / wire.name_of(each) for each in codes]
+    until("one knows of both", lambda: all(each.exists() for each in both))
 
     async def forget() -> None:
         async with servers(cluster.urls) as thief:

@@ -215,7 +215,7 @@ def gateway_events(gateway: Gateway, session: str) -> list[dict[str, object]]:
     return found
 
 
-def test_a_front_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
+def test_a_gateway_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     (tmp_path / "script.json").write_text(json.dumps(SCRIPT), encoding="utf-8")
@@ -226,20 +226,20 @@ def test_a_front_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
     tab.session(gateway, session)
     tab.say("Mend the parser")
     tab.see("The agent asks for permission")
-    gateway.kill_front()
+    gateway.kill()
     # What the page does next comes by its own clock, and what becomes of that by the machine's.
     shown = "() => document.querySelector('.link-status').innerText"
     lost, over = "Connection lost.", "Gave up"
     until(lost, lambda: tab.do("forward", 1300) or lost in tab.do("evaluate", shown))
-    tab.shot("front-killed")
+    tab.shot("gateway-killed")
     until(over, lambda: tab.do("forward", 20_000) or over in tab.do("evaluate", shown))
     tab.see("Gave up after 6 tries. Check that the gateway is running.")
     assert tab.do("axe") == []
     tab.shot("gave-up")
     gateway.start()
     tab.do("click", "Retry")
-    tab.see("The agent is waiting for your answer.")
-    gateway.kill_front()
+    tab.see("The turn failed: The agent crashed.")
+    gateway.kill()
     name, value = gateway.cookie(expires=1)
     expired = {"name": name, "value": value, "path": "/"}
     tab.do("cookie", expired | {"domain": "127.0.0.1", "httpOnly": True, "sameSite": "Strict"})

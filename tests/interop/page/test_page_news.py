@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ from lastword.gateway.viewing.attachment import Role
 from tests.interop.page.cutting import CutLink
 from tests.interop.page.test_page import holds_for_all, new_session
 from tests.kit.gateway.agents import SIZE
-from tests.kit.gateway.serving import agent, is_running, until
+from tests.kit.gateway.serving import agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
 if TYPE_CHECKING:
@@ -54,9 +52,7 @@ def test_a_session_that_was_brought_back_is_said_to_be_and_with_what(
     tab.see("One.")
     tab.do("wait", "button[type=submit]:enabled")  # the turn is over
     tab.listen("#toasts")
-    (holder,) = (each for each in gateway.holders() if each["sessions"])
-    os.kill(holder["pid"], signal.SIGKILL)
-    until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+    gateway.crash()
     tab.hear(said)
     tab.do("until", f"() => document.querySelector('.transcript').innerText.includes({said!r})")
     if sessions == "load":

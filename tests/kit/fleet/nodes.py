@@ -1,20 +1,18 @@
 """The nodes of a fleet on loopback, as a test has them: gateways with their own folders.
 
 Owns their key, their names and their end. Each node has its own state, run folder and root; a
-machine's death is the kill of all its processes.
+machine's death is the kill of its gateway, with which its agents end.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
 from typing import TYPE_CHECKING, Self
 
 from lastword.gateway.fleet.key import TOKENS, FleetKey
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.viewing.attachment import Role
-from tests.kit.gateway.serving import Gateway, is_running, until
+from tests.kit.gateway.serving import Gateway
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,20 +66,6 @@ class Node(Gateway):
         cookies = self.keeper.of_cookies(0)
         return cookies.cookie, cookies.token(Grant(role, "", expires))
 
-    def pids(self) -> list[int]:
-        """The processes of its agents and their holders; not its front's."""
-        held = self.holders()
-        return [each[name] for each in held for name in ("pid", "agent_pid") if each.get(name)]
-
-    def kill(self) -> None:
-        """Kill all its processes, as a machine that loses power."""
-        pids = self.pids()
-        self.kill_front()
-        for pid in pids:
-            _end(pid, signal.SIGKILL)
-        for pid in pids:
-            until(f"{pid} has ended", lambda pid=pid: not is_running(pid))
-
 
 class Fleet:
     """Some nodes with one key, at the servers of one cluster. Leaving it ends them all."""
@@ -133,8 +117,3 @@ class Fleet:
         )
         self.nodes.append(node)
         return node
-
-
-def _end(pid: int, how: signal.Signals) -> None:
-    if is_running(pid):
-        os.kill(pid, how)

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -32,6 +33,9 @@ LOOK_SECONDS = 0.02
 GATEWAY = (sys.executable, "-m", "lastword", "gateway")
 LATE_GATEWAY = (sys.executable, "-m", "tests.kit.gateway.late_gateway")
 """The same over a store that commits late."""
+
+_COMMANDS = threading.Lock()
+"""Of the commands in this process, whose streams and environment they use."""
 
 
 def until(what: str, holds: Callable[[], Any]) -> Any:
@@ -164,7 +168,7 @@ class Gateway(Place):
 
     def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
         # In a thread, since the test may have a loop that runs.
-        with ThreadPoolExecutor(1) as pool:
+        with _COMMANDS, ThreadPoolExecutor(1) as pool:
             run = partial(command, "gateway", *words, environment=self.environment)
             return pool.submit(run).result(FUSE_SECONDS)
 

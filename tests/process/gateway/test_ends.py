@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway
 
@@ -177,6 +181,28 @@ def test_a_reload_under_connects_refuses_none_and_closes_viewers_as_restarting(
     assert not [error for error in refused if isinstance(error, ConnectionRefusedError)]
     assert gateway.front.poll() is None
     assert gateway.front.pid == pid
+
+
+@pytest.mark.processes
+def test_a_question_of_an_agent_that_was_started_again_is_answered_after_a_reload(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
+    before = ViewerClient(gateway, capabilities=TYPED, replay=True)
+    session = before.new(gateway.root)
+    prompt = before.prompt(session, "4000 50")
+    before.find(lambda frame: "1.1" in str(frame))
+    (pid,) = [each["agent_pid"] for each in gateway.holders() if each["sessions"]]
+    os.kill(pid, signal.SIGKILL)
+    assert "error" in before.answer(prompt)
+    prompt = before.prompt(session, "4 1 ask")
+    before.question()
+    gateway.reload()
+    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
+        after.load(session, gateway.root)
+        after.allow(after.question())
+        after.request("session/prompt", {"sessionId": session} | GO, id_=prompt)
+        assert after.answer(prompt)["result"]["stopReason"] == "end_turn"
 
 
 def test_an_agent_that_crashes_ends_the_turn_typed_and_is_there_again(serve: Serve) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from lastword.outbox.store import Outbox
 from tests.kit.collector import Collector
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.link_bug import WORD, with_link_bug
-from tests.kit.gateway.serving import GATEWAY, Gateway, agent, is_running, until
+from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 from tests.long.kill_gateway import children_of
@@ -51,7 +50,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
         gateway.close()
 
 
-def test_what_fails_behind_a_gateway_in_its_front_its_holder_and_on_its_page_is_reported_once(
+def test_what_fails_behind_a_gateway_at_its_agent_and_on_its_page_is_reported_once(
     serve: Callable[..., Gateway],
 ) -> None:
     with Collector() as collector:
@@ -76,9 +75,7 @@ def test_what_fails_behind_a_gateway_in_its_front_its_holder_and_on_its_page_is_
         assert page.facts["error.type"] == "invalid_request"
         assert page.facts["lastword.reason"] == "session_unknown"
         assert "a-lost-one" not in page.body.decode()
-        (holder,) = gateway.holders()
-        os.kill(holder["pid"], signal.SIGKILL)
-        until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+        gateway.crash()
         with ViewerClient(gateway) as viewer:
             viewer.load(session, gateway.root)
             died = collector.expect(4)[3]
@@ -95,7 +92,7 @@ def reasons_in(collector: Collector) -> set[object]:
     return {each.facts.get("lastword.reason") for each in list(collector.came)}
 
 
-def test_a_bug_in_the_link_is_reported_by_its_holder_and_no_command_line_has_the_address(
+def test_a_bug_in_the_link_is_reported_by_the_gateway_and_no_command_line_has_the_address(
     serve: Callable[..., Gateway], tmp_path: Path
 ) -> None:
     with Collector() as collector:
@@ -105,12 +102,11 @@ def test_a_bug_in_the_link_is_reported_by_its_holder_and_no_command_line_has_the
             session = viewer.new(gateway.root)
             viewer.answer(viewer.prompt(session))
             collector.expect(1)
-            (holder,) = gateway.holders()
-            for pid in (gateway.front.pid, holder["pid"], *children_of(holder["pid"])):
+            for pid in (gateway.front.pid, *children_of(gateway.front.pid)):
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
                     assert b"password" not in file.read()
             viewer.prompt(session, WORD)
-            # What the holder itself says of the turn may be there, too, and before it.
+            # What the gateway itself says of the turn may be there, too, and before it.
             until("its end is reported", lambda: "run_ended" in reasons_in(collector))
     assert collector.came[1].headers["authorization"].startswith("Basic ")
 

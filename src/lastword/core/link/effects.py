@@ -50,6 +50,25 @@ class PastLine(msgspec.Struct, frozen=True):
     turn: int = 0
 
 
+class PastRestarts(msgspec.Struct, frozen=True):
+    """What a process that takes a link up has to know of its agent's restarts.
+
+    Attributes:
+        generation: how many agents there have been before this one.
+        requests: how many requests have been given another id.
+        origins: the ids by which the client knows open requests of the agent's, and the agent's
+            own.
+        stale: sessions of an earlier agent that this one has not been asked to bring back.
+        lost: those that cannot come back.
+    """
+
+    generation: int
+    requests: int
+    origins: list[tuple[bytes, bytes]]
+    stale: list[str]
+    lost: list[str]
+
+
 class Forward(msgspec.Struct, frozen=True):
     """Pass the frame on to the other side as the very bytes that arrived."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.connection import Connection
     from lastword.core.link.costs import Spent
-    from lastword.core.link.effects import PastLine
+    from lastword.core.link.effects import PastLine, PastRestarts
     from lastword.core.link.evidence import Hint, SilentTurn
     from lastword.core.link.facts import SilenceCause
     from lastword.core.link.waits import StoredWait
@@ -175,12 +175,21 @@ class FailOpen:
     def can_be_handed_over(self) -> bool:
         """As `Connection.can_be_handed_over`; not where a session has another name at its agent."""
         layer = self._layer
-        if self.blown or (layer is not None and (layer.state.names.ours or layer.state.awaited())):
+        if self.blown or (layer is not None and not layer.state.can_be_handed_over):
             return False
         return self._try(lambda: self._innermost.can_be_handed_over, otherwise=False)
 
-    def replay(self, past: Iterable[PastLine], turns: int) -> list[Effect]:
-        """As `Connection.replay`."""
+    @property
+    def past_restarts(self) -> PastRestarts | None:
+        """What another process has to know of the agent's restarts; `None` if there were none."""
+        return None if self._layer is None else self._layer.state.past
+
+    def replay(
+        self, past: Iterable[PastLine], turns: int, restarts: PastRestarts | None
+    ) -> list[Effect]:
+        """As `Connection.replay`, and take up the agent's restarts."""
+        if restarts is not None:
+            self._survive().state.restore(restarts)
         return self._effects(lambda: self._innermost.replay(past, turns))
 
     def stand_still(self, seconds: float) -> None:

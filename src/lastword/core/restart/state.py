@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from lastword.core.link.choices import Choices
-from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
+from lastword.core.link.effects import FORWARD, Answer, Effect, PastRestarts, Send, Side
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
@@ -356,6 +356,30 @@ class RestartState:
         self.names: Names = Names()
         self._crashes: list[float] = []
         self._short_lives = 0
+
+    @property
+    def can_be_handed_over(self) -> bool:
+        """Whether `past` is all that another process needs to go on with this agent."""
+        pending = (self.names.ours, self.own, self.returning, self.queue)
+        return self.stage is Stage.UP and not any(pending)
+
+    @property
+    def past(self) -> PastRestarts:
+        """What a process that takes the link up has to know."""
+        return PastRestarts(
+            self.generation,
+            self.requests,
+            list(self.origin_of.items()),
+            list(self.stale),
+            list(self.lost),
+        )
+
+    def restore(self, past: PastRestarts) -> None:
+        """Take up what was so in an earlier process."""
+        self.generation, self.requests = past.generation, past.requests
+        self.origin_of = dict(past.origins)
+        self.renamed = {origin: new for new, origin in past.origins}
+        self.stale, self.lost = set(past.stale), set(past.lost)
 
     def may_start(self, now: float) -> bool:
         """Return whether there is no agent and one may be started by now."""

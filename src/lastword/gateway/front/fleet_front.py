@@ -59,8 +59,8 @@ class FleetFront:
             await self.node.forget_old(self._log_age)
             await asyncio.sleep(FORGET_EVERY_SECONDS)
 
-    async def close(self) -> None:
-        """Leave the fleet."""
+    async def close(self, *, goes_on: bool) -> None:
+        """Leave the fleet; where the program is replaced, the node's record stays for its time."""
         self._forgetting.cancel()
         self._takeovers.close()
-        await self.node.close(stays=self._own.have_sessions())
+        await self.node.close(stays=goes_on)

@@ -221,7 +221,7 @@ class FleetNode:
         await self._renew()
 
     async def close(self, *, stays: bool) -> None:
-        """Leave the fleet. Where sessions stay, so does the record, for its time."""
+        """Leave the fleet; the record stays for its time, or is deleted."""
         self._listener.close()
         for task in self._tasks:
             task.cancel()

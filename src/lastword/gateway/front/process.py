@@ -171,7 +171,7 @@ def serve(  # noqa: PLR0915 - what a gateway is made of
             left = await _serve(settings, front, services, listening, pid_file, signals, begun)
         finally:
             if fleet is not None:
-                await fleet.close()
+                await fleet.close(goes_on=signals.is_reload)
 
     asyncio.run(run())
     holders.reports.finish()

@@ -168,7 +168,12 @@ class Holder:
         beside: list[asyncio.Task[None]] = []
         try:
             if self.fleet is not None:
-                self._takeover = await self.fleet.start(self.settings.session)
+                try:
+                    self._takeover = await self.fleet.start(self.settings.session)
+                except LastwordError:
+                    if handed is not None:  # an agent that runs on ends, too
+                        self.agent.adopt(handed.agent.state, [], handed.turns)
+                    raise
             beside = [asyncio.create_task(self._watch())]
             if handed is None:
                 await self.agent.start()
