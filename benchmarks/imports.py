@@ -1,4 +1,4 @@
-"""What the imports inside functions take, which docs/late-imports.md lists.
+"""What the imports inside functions take, which `late_imports.json` lists.
 
 Run as ``python benchmarks/imports.py`` to see the list with figures of this machine, with
 ``--write`` to put them there. A figure is CPU time, the fewest of several new processes, once the
@@ -6,14 +6,14 @@ module is loaded that the import stands in.
 """
 
 import argparse
+import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-LIST = Path(__file__).parent.parent / "docs" / "late-imports.md"
-ROW = re.compile(r"^\| `(?P<importer>[\w.]+)` \| `(?P<imported>[\w.]+)` \| [\d.]+ \|", re.MULTILINE)
+LIST = Path(__file__).with_name("late_imports.json")
+"""Who is spared, the module with the import, what it loads, and the milliseconds."""
 LOADED_BEFORE = {"lastword.core.link.late": "lastword.core.link.connection"}
 """What is loaded by then for a list of modules, in place of the list's own module."""
 
@@ -46,17 +46,15 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the figures into the list")
     options = parser.parse_args()
 
-    def measured(row: re.Match[str]) -> str:
-        importer, imported = row["importer"], row["imported"]
-        taken = milliseconds(importer, imported, options.rounds)
-        told = f"| `{importer}` | `{imported}` | {taken:.1f} |"
-        if not options.write:
-            print(told, flush=True)
-        return told
-
-    text = ROW.sub(measured, LIST.read_text(encoding="utf-8"))
+    groups = json.loads(LIST.read_text(encoding="utf-8"))
+    for importers in groups.values():
+        for importer, modules in importers.items():
+            for imported in modules:
+                modules[imported] = round(milliseconds(importer, imported, options.rounds), 1)
+                if not options.write:
+                    print(f"{modules[imported]:6.1f} ms  {importer}: {imported}", flush=True)
     if options.write:
-        LIST.write_text(text, encoding="utf-8")
+        LIST.write_text(json.dumps(groups, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The page of `lastword run`'s options, from the table that the command itself reads.
 
-Owns `docs/reference/options.md`: `python -m docs.options_page --write` makes it anew.
+Owns `docs/reference/options.md`, which is not in git: `.ci/docs` writes it for the site, by
+`python -m docs.options_page --write`.
 """
 
 from __future__ import annotations
@@ -16,18 +17,8 @@ PAGE = Path(__file__).resolve().parent / "reference" / "options.md"
 HEAD = """\
 # Options of `lastword run`
 
-Every option has a default that suits most uses, and every option can be set on the command line
-(`--idle-timeout 300`), in the environment (`LASTWORD_IDLE_TIMEOUT=300`), in a
-[configuration file](../configuration.md) (`idle-timeout = 300`), and, for an agent in Python, as a
-field of [`lastword.Options`](lastword.md#lastword.Options) where it has a meaning there
-(`idle_timeout_seconds=300`). The command line wins over the environment, and that over the files.
-
-A time is a number of seconds or takes `ms`, `s`, `m`, `h` or `d`; 0 switches the limit off, except
-that a `--cancel-grace` of 0 answers a cancel at once. A size is a number of bytes or takes `KiB`,
-`MiB` or `GiB`. A flag takes no value on the command line and `1` or `0` in the environment.
-`lastword gateway` takes all of these options too, and hands them to the agents it starts.
-
-<!-- Made by `python -m docs.options_page --write`. -->
+[Commands](commands.md#options-of-lastword-run) says how options are set, and how times and
+sizes are written.
 """
 
 COLUMNS = "| option | in the environment | default | what it sets |\n|---|---|---|---|\n"

@@ -6,10 +6,12 @@ the site. MkDocs calls these functions; `.mkdocs.yml` names this file.
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mkdocs.exceptions import PluginError
@@ -31,6 +33,7 @@ PAGES = {
     "protocol/reading/README.md": "protocol/reading.md",
     "protocol/reconnect/README.md": "protocol/reconnect.md",
     "benchmarks/README.md": "project/benchmarks.md",
+    "tests/README.md": "project/testing.md",
     "tests/interop/README.md": "project/faults.md",
     "examples/gateway/README.md": "project/gateway-example.md",
     "examples/fleet/README.md": "project/fleet-example.md",
@@ -49,7 +52,7 @@ COPIES = "files"
 
 _FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[`~]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\((?P<target>[^()\s]+)\)")
-_AGENT_TABLE = re.compile(r"^<!-- agent: (?P<agent>\S+) -->$", re.MULTILINE)
+_TABLE = re.compile(r"^<!-- table: (?P<file>\S+) (?P<name>\S+) -->$", re.MULTILINE)
 _FOREIGN = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc(?:set)?=[\"']?(?:https?:)?//[^>]*>"
     r"|<link\b(?=[^>]*\brel=[\"']?(?:stylesheet|preconnect|icon|preload))"
@@ -83,10 +86,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Take in an agent's table, and turn links between files into links between pages."""
+    """Take in tables from files, and turn links between files into links between pages."""
     here = page.file.src_uri
     origin = ORIGINS.get(here, f"docs/{here}")
-    markdown = _AGENT_TABLE.sub(lambda found: agent_table(found["agent"]), markdown)
+    if re.fullmatch(r"agents/(?!index)[\w-]+\.md", here):
+        markdown += measured(here.removeprefix("agents/").removesuffix(".md"))
+    markdown = _TABLE.sub(lambda found: table(found["file"], found["name"]), markdown)
 
     def rewritten(link: re.Match[str]) -> str:
         target = _site_target(link["target"], origin, config, files)
@@ -112,15 +117,27 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa:
     return output
 
 
-def agent_table(agent: str) -> str:
-    """Return what `protocol/AGENTS.md` has of one agent: its package and its table."""
-    text = (ROOT / "protocol" / "AGENTS.md").read_text(encoding="utf-8")
-    form = rf"^### {re.escape(agent)}\n(.*?)(?=^#|^<!--)"
-    section = re.search(form, text, re.MULTILINE | re.DOTALL)
-    if section is None:
-        told = f"protocol/AGENTS.md has no agent {agent}"
-        raise PluginError(told)
-    return section[1].strip() + "\n"
+def measured(agent: str) -> str:
+    """Return the end of an agent's page: its package, and the table of its failures."""
+    facts = _tables("agents.json")[agent]
+    return (
+        f"\n## Measured\n\n`{facts['package']}` {facts['version']}; "
+        "[how to read the table](index.md#how-to-read-the-tables).\n\n"
+        f"<!-- table: agents.json {agent} -->\n"
+    )
+
+
+def table(file: str, name: str) -> str:
+    """Return a table of a file of `protocol/` as Markdown."""
+    found = _tables(file)[name]
+    rows = [found["columns"], ["---"] * len(found["columns"]), *found["rows"]]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+@cache
+def _tables(file: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / "protocol" / file).read_text(encoding="utf-8"))
+    return found
 
 
 def _parts(markdown: str) -> list[tuple[str, bool]]:

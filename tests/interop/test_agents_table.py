@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop import selection, toolchain
+from tests.interop import selection, tables, toolchain
 from tests.interop.agents_cells import FAILURES, Cell, End, How, Mode, Seen, Told, play
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import (
@@ -17,15 +17,18 @@ from tests.interop.agents_table import (
     DOCUMENT,
     ENDS,
     OF_UNKNOWN,
+    TABLES,
     Counts,
     counts,
     put_into,
     section_of_unknown,
+    table,
 )
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 WORKERS = 2
 SOON = How(waits=2 * FUSE_SECONDS, until_told=True)
@@ -84,9 +87,25 @@ def test_a_failing_provider_is_told_of_by_the_right_type(
 
 
 def test_the_document_has_every_agent_and_every_failure() -> None:
-    table = DOCUMENT.read_text(encoding="utf-8").partition(BEGINS)[2].partition(ENDS)[0]
-    assert [agent for agent in AGENTS if f"### {agent}\n" not in table] == []
-    assert [one.words for one in FAILURES.values() if f"| {one.words} |" not in table] == []
+    summary = DOCUMENT.read_text(encoding="utf-8").partition(BEGINS)[2].partition(ENDS)[0]
+    words = [one.words for one in FAILURES.values()]
+    assert [each for each in words if f"| {each} |" not in summary] == []
+    rows = {agent: table.rows for agent, table in tables.load(TABLES).items() if table.package}
+    assert set(rows) == set(AGENTS)
+    assert [agent for agent, each in rows.items() if [row[0] for row in each] != words] == []
+
+
+def test_a_table_is_put_beside_the_others_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "agents.json"
+    file.write_text(TABLES.read_text("utf-8"), "utf-8")
+    row = seen("quota", End.ERROR, type="budget", seconds=1.0)
+    tables.save(file, {"codex": table("codex", {row.cell: row}, Mode.BEHIND)})
+    before, after = tables.load(TABLES), tables.load(file)
+    assert list(after) == list(before)
+    assert [name for name in after if after[name] != before[name]] == ["codex"]
+    assert after["codex"].rows == (
+        *(("429, the quota is used up", "", "", "", "-", "`budget`", "1.0", "0", "-"),),
+    )
 
 
 def test_a_table_is_put_in_place_of_the_one_before_it() -> None:

@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 from lastword.quirks import clients as known_clients
-from tests.interop import clients_cells, selection
+from tests.interop import clients_cells, selection, tables
 from tests.interop.clients_cells import CRASH_BETWEEN, RUNGS, Cell, cells, groups, play
 from tests.interop.clients_registry import CLIENTS
-from tests.interop.clients_table import DOCUMENT, WORKERS, rows, without_versions
+from tests.interop.clients_table import (
+    DOCUMENT,
+    TABLES,
+    WORKERS,
+    rows,
+    section,
+    summary,
+    without_versions,
+)
 from tests.interop.clients_verdicts import LOST, TRANSLATED, UPDATE, Seen, verdicts
 
 if TYPE_CHECKING:
@@ -91,35 +99,34 @@ def test_the_right_type_arrives_wherever_the_client_can_take_it(lived: Lived, ce
 
 @pytest.mark.parametrize("cell", PLAYED, ids=str)
 def test_the_table_has_what_was_measured(lived: Lived, cell: Cell) -> None:
-    section = sections()[cell.rung.title]
+    committed = [without_versions(row) for row in TABLE[cell.rung.key].rows]
     made = [without_versions(row) for row in rows(cell, seen_in(lived(cell)))]
-    assert [row for row in made if row not in section] == []
+    assert [row for row in made if row not in committed] == []
 
 
-def sections() -> dict[str, list[str]]:
-    """The committed rows under each rung, without the versions in them."""
-    found = {}
-    for part in DOCUMENT.read_text(encoding="utf-8").split("\n## ")[1:]:
-        title, *lines = part.splitlines()
-        found[title] = [without_versions(line) for line in lines if line.startswith("| ")]
-    return found
+TABLE = tables.load(TABLES)
 
 
 def test_the_table_has_every_client_on_every_rung_that_it_can_come_to() -> None:
-    first = [
-        [line.split(" | ")[0] for line in sections()[rung.title] if "…" not in line][1:]
-        for rung in RUNGS
-    ]
-    wanted = [[c.client.words for c in cells() if c.rung is rung] for rung in RUNGS]
-    assert [[name.removeprefix("| ") for name in names] for names in first] == wanted
+    for rung in RUNGS:
+        first = [without_versions(row)[0] for row in TABLE[rung.key].rows]
+        wanted = [cell.client.words for cell in cells() if cell.rung is rung]
+        assert [name for name in first if not name.startswith("…")] == wanted
 
 
-def test_a_client_has_a_rule_of_its_own_only_if_the_table_rests_it_on_a_measurement() -> None:
+def test_the_page_has_each_rung_and_what_is_counted_on_it() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert summary(TABLE) in text
+    assert [rung.key for rung in RUNGS if section(rung) not in text] == []
+
+
+def test_a_client_has_a_rule_of_its_own_only_if_it_is_measured() -> None:
     measured = {client.key for client in CLIENTS}
     text = DOCUMENT.read_text(encoding="utf-8")
     for name, rule in known_clients.RULES.items():
         assert name in measured
-        assert rule.evidence in text
+        assert f"`{name}`" in text
+        assert rule.evidence
 
 
 def test_a_client_of_the_bare_agent_is_seen_to_be_worse_off(

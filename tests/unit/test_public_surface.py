@@ -28,11 +28,7 @@ MODULES = (
     "lastword.testing",
 )
 
-GUIDE = [
-    page
-    for page in PAGES
-    if page.parent.name not in {"design", "reference"} and page.name != "late-imports.md"
-]
+GUIDE = [page for page in PAGES if page.parent.name not in {"design", "reference"}]
 """What users read, but for the pages that are about the inside."""
 BEHIND = {"lastword.inprocess.serve.client.Client"}
 """What a public function hands over, and what is no public name itself."""

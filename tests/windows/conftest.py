@@ -69,7 +69,7 @@ class PlayedUnderWine(pytest.Item):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark of what Wine does not show: docs/platforms.md says it."""
+    """Register the mark of what Wine does not show: tests/README.md says it."""
     config.addinivalue_line("markers", f"{MARK}: Wine does not show it")
 
 

@@ -35,7 +35,7 @@ else:
         """
         if name not in _HOMES:
             raise AttributeError(f"module 'lastword.client' has no attribute {name!r}")
-        from importlib import import_module  # noqa: PLC0415  (docs/late-imports.md has the figure)
+        from importlib import import_module  # noqa: PLC0415  (its figure: benchmarks/late_imports.json)
 
         value: object = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value

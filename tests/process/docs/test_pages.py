@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 from docs import help_page, options_page
+from lastword.core.link.option_table import OPTIONS
 from lastword.quirks import journals
 from tests.kit.command import command
 from tests.kit.doc_blocks import DOCS, PAGES, anchors, links
@@ -27,8 +29,10 @@ def test_readme_is_short_and_begins_with_what_a_stranger_needs() -> None:
 
 
 def test_the_options_page_is_made_from_the_table() -> None:
-    written = options_page.PAGE.read_text(encoding="utf-8")
-    assert written == options_page.page(), "run python -m docs.options_page --write"
+    made = options_page.page()
+    assert [
+        one.name for one in OPTIONS if f"\n| `--{one.name}` | `{one.variable}` |" not in made
+    ] == []
 
 
 def test_the_page_of_helps_has_what_every_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,20 +73,26 @@ def test_every_page_is_in_the_navigation() -> None:
         assert name in config or name.startswith("editors/"), name
 
 
-MEASURED = re.findall(
-    r"^### (\S+)\n\n`(\S+)` \S+$",
-    (PROTOCOL / "AGENTS.md").read_text(encoding="utf-8"),
-    re.MULTILINE,
-)
+MEASURED = {
+    agent: facts["package"]
+    for agent, facts in json.loads((PROTOCOL / "agents.json").read_text(encoding="utf-8")).items()
+    if "package" in facts
+}
 """The agents that were measured: how each is called there, and its package."""
 
 
 def test_a_measured_agent_has_its_page_and_its_row() -> None:
-    for agent, package in MEASURED:
-        shown = (DOCS / "agents" / f"{agent}.md").read_text(encoding="utf-8")
-        assert f"<!-- agent: {agent} -->" in shown
+    for agent, package in MEASURED.items():
+        assert (DOCS / "agents" / f"{agent}.md").is_file()
         (row,) = re.findall(rf"^\| \[.+\]\({agent}\.md\) .*$", AGENTS, re.MULTILINE)
         assert f"`{package}`" in row
+
+
+def test_a_table_that_a_page_takes_in_is_in_its_file() -> None:
+    for page in (*PAGES, *PROTOCOL.glob("*.md")):
+        for file, name in re.findall(r"<!-- table: (\S+) (\S+) -->", page.read_text("utf-8")):
+            facts = json.loads((PROTOCOL / file).read_text(encoding="utf-8"))[name]
+            assert {len(row) for row in facts["rows"]} == {len(facts["columns"])}, name
 
 
 AGENTS = (DOCS / "agents" / "index.md").read_text(encoding="utf-8")

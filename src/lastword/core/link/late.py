@@ -2,7 +2,7 @@
 
 Owns the list: a module is named as an attribute of this one, as in `late.wording.compose(...)`, and
 is loaded when that is evaluated. A start and a healthy turn load none of them
-(`docs/late-imports.md` has the figures).
+(`benchmarks/late_imports.json` has the figures).
 """
 
 from __future__ import annotations
