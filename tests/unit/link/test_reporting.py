@@ -14,7 +14,14 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import reporting
 from lastword.core.link.connection import Connection, Side
 from lastword.core.link.effects import FORWARD, Drop, Effect, Record
-from lastword.core.link.evidence import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS, HintSource, Retrying
+from lastword.core.link.evidence import (
+    FREE_REPORTS,
+    REPORT_EVERY_SECONDS,
+    SHOW_AFTER_SECONDS,
+    SHOW_EVERY_SECONDS,
+    HintSource,
+    Retrying,
+)
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from tests.kit.rows import every
@@ -31,7 +38,7 @@ from tests.kit.wire import (
     update,
 )
 from tests.kit.wire import update as wire_update
-from tests.unit.link.test_hints import LIMITED, RESET, TOOL, WIRE, begun, hint
+from tests.unit.link.test_hints import JOURNAL, LIMITED, RESET, STDERR, TOOL, WIRE, begun, hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -500,3 +507,73 @@ def test_a_failure_in_a_record_of_the_agents_own_ends_a_warning_of_ours() -> Non
     wire.agent({"id": 1, "result": {"stopReason": "end_turn", "_meta": failed}})
     ours = [row for row in records(wire) if row["id"] != "own"]
     assert [row["title"] for row in ours][-1] == "The turn failed."
+
+
+# --- an agent that tries again without a pause
+
+
+def told(wire: Wire) -> list[tuple[int, str]]:
+    """The attempt and the type of each retry that the client was told of."""
+    own = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    return [(u["attempt"], u["error"]["type"]) for u in own]
+
+
+def flooded(source: HintSource = JOURNAL, *, count: int = 1000, **options: Any) -> Wire:
+    """A turn whose model call is tried again so often within a second."""
+    wire = begun(**options)
+    for attempt in range(2, 2 + count):
+        wire.now += 0.9 / count
+        hint(wire, source=source, attempt=attempt)
+    return wire
+
+
+@every("source", [JOURNAL, WIRE, STDERR, HintSource.OBSERVER, HintSource.EVENTS, HintSource.LOG])
+def test_retries_that_follow_at_once_are_told_at_most_once_a_second(source: HintSource) -> None:
+    wire = flooded(source)
+    first = [attempt for attempt, _ in told(wire)]
+    assert first == list(range(2, 2 + FREE_REPORTS))
+    wire.time(wire.now + REPORT_EVERY_SECONDS)
+    assert [attempt for attempt, _ in told(wire)] == [*first, 1001]
+    wire.time(wire.now + 10 * REPORT_EVERY_SECONDS)
+    assert len(told(wire)) == FREE_REPORTS + 1
+
+
+def test_each_of_them_is_in_the_record_and_counts_as_a_try() -> None:
+    wire = flooded(retry=2)
+    entries = [entry for entry in wire.entries if entry.kind is Kind.RETRY]
+    assert len(entries) == 1000
+    wire.agent(error(message="429 Too Many Requests"))
+    assert told(wire)[FREE_REPORTS:] == [(1002, "rate_limit")]
+
+
+def test_a_retry_of_another_type_is_told_at_once() -> None:
+    wire = flooded()
+    hint(wire, RESET, attempt=1002)
+    hint(wire, RESET, attempt=1003)
+    assert told(wire)[FREE_REPORTS:] == [(1002, "network")]
+    wire.time(wire.now + REPORT_EVERY_SECONDS)
+    assert told(wire)[FREE_REPORTS:] == [(1002, "network"), (1003, "network")]
+
+
+def test_one_that_came_too_soon_is_not_told_once_the_agent_has_gone_on() -> None:
+    wire = flooded().agent(chunk())
+    wire.time(wire.now + 10)
+    assert len(told(wire)) == FREE_REPORTS
+    wire = flooded().client(cancel())
+    wire.time(wire.now + 1)
+    assert len(told(wire)) == FREE_REPORTS
+
+
+def test_of_one_that_came_too_soon_what_is_left_of_its_wait_is_told() -> None:
+    wire = flooded(count=10)
+    hint(wire, attempt=12, wait_seconds=60.0)
+    wire.core.stand_still(10.0)
+    wire.time(wire.now + 10 + REPORT_EVERY_SECONDS)
+    (last,) = [u for u in wire.updates() if u["attempt"] == 12]
+    assert last["wait_seconds"] < 60
+
+
+def test_a_client_that_shows_notices_gets_no_more_of_them() -> None:
+    wire = flooded(client=None)
+    notices = [u for u in wire.updates() if "notice" in json.dumps(u)]
+    assert len(notices) <= FREE_REPORTS

@@ -239,8 +239,8 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.stop_due
         if turn.state is State.WAITING and not turn.waits_for_model:
             yield resend.next_look(link, turn)
-        if turn.reported.withheld_until is not None:
-            yield turn.reported.withheld_until
+        if turn.reported.delayed_until is not None:
+            yield turn.reported.delayed_until
         shown = reporting.due(link, turn)
         if shown is not None:
             yield shown
@@ -264,9 +264,9 @@ def _requests_due(link: Link) -> list[Effect]:
 
 
 def _turn_due(link: Link, turn: Turn) -> list[Effect]:
-    withheld_until = turn.reported.withheld_until
-    if withheld_until is not None and withheld_until <= link.now:
-        return reporting.report_withheld(link, turn)
+    delayed_until = turn.reported.delayed_until
+    if delayed_until is not None and delayed_until <= link.now:
+        return reporting.report_delayed(link, turn)
     if turn.waits_for_look(link.now):
         return prompts.withheld_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:

@@ -399,6 +399,14 @@ UNCONFIRMED_SECONDS = 1.0
 after as long a silence, or with a second sign of it."""
 
 
+FREE_REPORTS = 5
+"""A turn's first retries are each reported when they come."""
+
+REPORT_EVERY_SECONDS = 1.0
+"""After these, those of one type are reported at most so often: an agent that retried without a
+pause was measured to report 2,776 in 1.2 s."""
+
+
 class Retrying(msgspec.Struct, frozen=True, kw_only=True):
     """A model call that is about to be tried again.
 
@@ -436,6 +444,14 @@ class ReportedRetries(msgspec.Struct, eq=False):
     """When a retry that waits for its cause is reported."""
     _shown: Retrying | None = None
     _shown_at: float | None = None
+    _sent: int = 0
+    """How many were reported to a client that reads such reports."""
+    _sent_at: dict[ErrorType, float] = {}
+    """And when the last of each type was."""
+    _unsent: tuple[Retrying, str, float] | None = None
+    """The newest retry, if it came too soon after another: what follows, and when it came."""
+    unsent_until: float | None = None
+    """When that one is reported."""
 
     def next_attempt(self, hint: Hint) -> int | None:
         """Return the number of the try that this hint announces, or `None` if it is known.
@@ -489,15 +505,47 @@ class ReportedRetries(msgspec.Struct, eq=False):
         hint, self._withheld, self.withheld_until = self._withheld, None, None
         return hint
 
+    @property
+    def delayed_until(self) -> float | None:
+        """When a retry that is withheld, or that came too soon, is reported."""
+        dues = self.withheld_until, self.unsent_until
+        return min((due for due in dues if due is not None), default=None)
+
+    def may_send(self, retry: Retrying, what_next: str, now: float) -> bool:
+        """Return whether a retry may be reported now; otherwise keep it instead of an older one."""
+        type_ = retry.verdict.type
+        due = self._sent_at.get(type_, -math.inf) + REPORT_EVERY_SECONDS
+        if self._sent >= FREE_REPORTS and now < due:
+            self._unsent, self.unsent_until = (retry, what_next, now), due
+            return False
+        self._sent += 1
+        self._sent_at[type_] = now
+        self._unsent = self.unsent_until = None
+        return True
+
+    def pop_unsent(self, now: float) -> tuple[Retrying, str] | None:
+        """Return the retry that came too soon, with what is left of its wait, and forget it."""
+        unsent, self._unsent, self.unsent_until = self._unsent, None, None
+        if unsent is None:
+            return None
+        retry, what_next, came_at = unsent
+        if retry.wait_seconds is not None:
+            left = max(retry.wait_seconds - (now - came_at), 0.0)
+            retry = msgspec.structs.replace(retry, wait_seconds=left)
+        self._sent_at[retry.verdict.type] = now
+        return retry, what_next
+
     def begin_again(self) -> None:
         """Count tries anew for a prompt that is sent again, keeping what was shown."""
         self._attempt, self._source, self.last = 0, None, None
         self._source_at = -math.inf
+        self._unsent = self.unsent_until = None
         self.pop_withheld()
 
     def forget_wait(self) -> None:
         """Forget the wait: the agent has shown something, so it has what it waited for."""
         self.last = self._shown = None
+        self._unsent = self.unsent_until = None
         self.pop_withheld()
 
     @property
@@ -527,5 +575,7 @@ class ReportedRetries(msgspec.Struct, eq=False):
         self.last_at += seconds
         if self.withheld_until is not None:
             self.withheld_until += seconds
+        if self.unsent_until is not None:
+            self.unsent_until += seconds
         if self._shown_at is not None:
             self._shown_at += seconds

@@ -275,9 +275,24 @@ def _report_hint(
         turn.count_retry(certain=hint.goes_on is True)
         return [_entry(link, turn, retry, hint.source)]
     what_next = _AGAIN if hint.goes_on else _PERHAPS
-    effects = _report(link, turn, retry, what_next, source=hint.source)
+    entry = _entry(link, turn, retry, hint.source)
+    effects: list[Effect] = []
+    if _reads_retries(link) and link.may_send_retry(turn, retry, what_next):
+        effects = _shown(link, turn, retry, what_next)
     turn.count_retry(certain=hint.goes_on is True)
-    return effects
+    return [*effects, entry]
+
+
+def report_delayed(link: Link, turn: Turn) -> list[Effect]:
+    """Report the retry that has waited for its cause, or that came too soon after another."""
+    withheld_until = turn.reported.withheld_until
+    if withheld_until is not None and withheld_until <= link.now:
+        return report_withheld(link, turn)
+    unsent = turn.reported.pop_unsent(link.now)
+    if unsent is None or turn.state not in AT_WORK or turn.withheld is not None:
+        return []
+    retry, what_next = unsent
+    return _shown(link, turn, retry, what_next)
 
 
 def record_announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
@@ -318,7 +333,8 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
     what_next = retry.sentence or f"Trying again {when} ({attempt})."
-    reported = _report(link, turn, retry, what_next)
+    shown = _shown(link, turn, retry, what_next) if _reads_retries(link) else []
+    reported = [*shown, _entry(link, turn, retry, None)]
     if retry.sentence is None or retry.wait_seconds is None:
         return reported
     entry = entries.record(
@@ -415,21 +431,17 @@ def _left(retry: Retrying, since_seconds: float) -> int | None:
     return max(math.ceil(retry.wait_seconds - since_seconds), 0) or None
 
 
-def _report(
-    link: Link,
-    turn: Turn,
-    retry: Retrying,
-    what_next: str,
-    *,
-    source: HintSource | None = None,
-) -> list[Effect]:
+def _reads_retries(link: Link) -> bool:
+    """Return whether this client reads reports of retries, other than as a thought."""
+    return link.client.retry or can_show(link)
+
+
+def _shown(link: Link, turn: Turn, retry: Retrying, what_next: str) -> list[Effect]:
+    """Report a retry to a client that reads such reports."""
     session, verdict = turn.session, retry.verdict
-    entry = _entry(link, turn, retry, source)
-    if not link.client.retry and not can_show(link):
-        return [entry]
     title = f"{late.sentences.what_of(verdict.type, verdict.reason)} {what_next}"
     if not link.client.retry:
-        return [*remark(link, session, title, turn=turn, error_type=verdict.type), entry]
+        return remark(link, session, title, turn=turn, error_type=verdict.type)
     error = failures.compose(
         link,
         # It is being tried again, whatever its type says of a failure that lasts.
@@ -450,7 +462,7 @@ def _report(
         "error": error.payload(),
     }
     members = {key: value for key, value in update.items() if value is not None}
-    return [*failures.to_client(ladder.session_update(session.session_id, members)), entry]
+    return failures.to_client(ladder.session_update(session.session_id, members))
 
 
 def _sign(link: Link, frame: Frame) -> Sign | None:
