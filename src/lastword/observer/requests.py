@@ -62,6 +62,7 @@ class ProviderRequest(msgspec.Struct):
         headers: what the answer says of waits and limits.
         last_at: when something last came, or it was sent.
         body: how a refusal begins, `None` if it has not come.
+        is_reported: whether a refusal was reported before its body.
     """
 
     turn: TurnId | None
@@ -74,6 +75,7 @@ class ProviderRequest(msgspec.Struct):
     headers: dict[str, str] = {}
     last_at: float = 0.0
     body: str | None = None
+    is_reported: bool = False
 
     @property
     def is_refused(self) -> bool:
@@ -163,7 +165,7 @@ class ModelRequests:
     ) -> list[Hint]:
         if report.get("model") is not True:
             return []
-        hints = self.look(now, turn, at_once=True)
+        hints = self._give_up_bodies(list(self._refused), turn)
         failed = self._failed
         if failed is not None and failed.turn != turn:
             failed = self._failed = None
@@ -248,15 +250,28 @@ class ModelRequests:
                 del entry.facts[name]
         return entries
 
-    def look(self, now: float, turn: TurnId | None = None, *, at_once: bool = False) -> list[Hint]:
-        """Return this turn's refusals whose bodies have not come in time, or all `at_once`."""
-        late = [
-            key
-            for key, each in self._refused.items()
-            if at_once or each.status_at + BODY_SECONDS <= now
-        ]
+    def look(self, now: float, turn: TurnId | None = None) -> list[Hint]:
+        """Return this turn's refusals whose bodies have not come in time."""
+        refused = self._refused.items()
+        late = [key for key, each in refused if each.status_at + BODY_SECONDS <= now]
+        return self._give_up_bodies(late, turn)
+
+    def look_early(self, turn: TurnId | None = None) -> list[Hint]:
+        """Return this turn's refusals that still wait for their bodies: the agent says something.
+
+        What it says may be the turn's end. Otherwise the body follows, and names the cause better.
+        """
         hints: list[Hint] = []
-        for key in late:
+        for request in self._refused.values():
+            if not request.is_reported and self._is_evidence(request, request.status_at, turn):
+                request.is_reported = True
+                hint = self._hint(request, _verdict_of(request), request.status_at, turn)
+                hints.append(msgspec.structs.replace(hint, is_early=True))
+        return hints
+
+    def _give_up_bodies(self, keys: list[tuple[int, int]], turn: TurnId | None) -> list[Hint]:
+        hints: list[Hint] = []
+        for key in keys:
             request = self._refused.pop(key)
             hints += self._fail(request, _verdict_of(request), request.status_at, turn)
         return hints
@@ -289,28 +304,37 @@ class ModelRequests:
     ) -> list[Hint]:
         self._ended = request.turn, at
         self._over.append((request, at, verdict))
-        if request.turn != turn or any(
-            each.turn == turn and each.status is not None and at < each.last_at + STREAM_SECONDS
-            for each in self._open.values()
-        ):
-            # It was sent for an earlier turn; or this turn's own answer is on its way, and it was
-            # for a title or a summary.
+        if not self._is_evidence(request, at, turn):
             return []
         self._failed = request
+        return [self._hint(request, verdict, at, turn)]
+
+    def _is_evidence(self, request: ProviderRequest, at: float, turn: TurnId | None) -> bool:
+        """Return whether a request that failed was this turn's.
+
+        It was not if it was sent for an earlier turn; or if this turn's own answer is on its way:
+        then it was for a title or a summary.
+        """
+        return request.turn == turn and not any(
+            each.turn == turn and each.status is not None and at < each.last_at + STREAM_SECONDS
+            for each in self._open.values()
+        )
+
+    def _hint(
+        self, request: ProviderRequest, verdict: Verdict, at: float, turn: TurnId | None
+    ) -> Hint:
         answered = self._answered
-        return [
-            Hint(
-                source=HintSource.OBSERVER,
-                verdict=verdict,
-                attribution=Attribution.PROVEN,
-                at_seconds=at,
-                attempt=request.attempt + 1,
-                # Nothing is known of what the agent does next, but by what it has done.
-                goes_on=None if verdict.retryable or request.attempt > 1 else False,
-                may_go_on=verdict.retryable,
-                answered_at=answered.last_at if answered and answered.turn == turn else None,
-            )
-        ]
+        return Hint(
+            source=HintSource.OBSERVER,
+            verdict=verdict,
+            attribution=Attribution.PROVEN,
+            at_seconds=at,
+            attempt=request.attempt + 1,
+            # Nothing is known of what the agent does next, but by what it has done.
+            goes_on=None if verdict.retryable or request.attempt > 1 else False,
+            may_go_on=verdict.retryable,
+            answered_at=answered.last_at if answered and answered.turn == turn else None,
+        )
 
 
 def _verdict_of(request: ProviderRequest) -> Verdict:

@@ -25,6 +25,7 @@ from lastword.core.link.evidence import (
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from tests.kit.rows import every
+from tests.kit.turn_signs import payload
 from tests.kit.wire import (
     INITIALIZED,
     Wire,
@@ -38,6 +39,7 @@ from tests.kit.wire import (
     update,
 )
 from tests.kit.wire import update as wire_update
+from tests.unit.link.test_hints import EMPTY as QUOTA
 from tests.unit.link.test_hints import JOURNAL, LIMITED, RESET, STDERR, TOOL, WIRE, begun, hint
 
 if TYPE_CHECKING:
@@ -577,3 +579,40 @@ def test_a_client_that_shows_notices_gets_no_more_of_them() -> None:
     wire = flooded(client=None)
     notices = [u for u in wire.updates() if "notice" in json.dumps(u)]
     assert len(notices) <= FREE_REPORTS
+
+
+# --- a source that is about to know more of a failed call
+
+
+def test_a_failed_call_of_which_more_is_about_to_be_known_is_told_with_that() -> None:
+    observer = HintSource.OBSERVER
+    wire = begun()
+    hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
+    assert told(wire) == []
+    hint(wire, QUOTA, source=observer, attempt=2, goes_on=None)
+    assert told(wire) == [(2, "budget")]
+    wire.time(wire.now + 5)
+    assert told(wire) == [(2, "budget")]
+
+
+def test_one_that_turns_out_to_be_final_is_told_as_no_retry() -> None:
+    observer = HintSource.OBSERVER
+    wire = begun()
+    hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
+    hint(wire, QUOTA, source=observer, attempt=2, goes_on=False)
+    wire.time(wire.now + 5)
+    assert told(wire) == []
+    assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
+
+
+def test_an_answer_that_follows_at_once_has_the_cause_that_is_known_by_then() -> None:
+    wire = begun()
+    hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
+    assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "rate_limit"
+
+
+def test_a_source_that_says_no_more_is_believed_after_a_second() -> None:
+    wire = begun()
+    hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
+    wire.time(wire.now + 2)
+    assert told(wire) == [(2, "rate_limit")]

@@ -118,11 +118,19 @@ def test_a_refusal_waits_a_moment_for_its_body() -> None:
     assert len(runtime.hints) == 1
 
 
-def test_a_refusal_without_a_body_is_reported_before_the_agent_says_anything() -> None:
+def test_a_refusal_without_a_body_is_reported_before_the_agent_says_anything_and_again_after() -> (
+    None
+):
     runtime = Runtime()
     runtime.request()
-    runtime.report("status", status=503)
-    assert len(runtime.requests.look(runtime.now, FIRST, at_once=True)) == 1
+    runtime.report("status", status=429)
+    (early,) = runtime.requests.look_early(FIRST)
+    assert (early.verdict.type, early.is_early) == ("rate_limit", True)
+    assert runtime.requests.look_early(FIRST) == []
+    assert runtime.requests.look_early(SECOND) == []
+    runtime.report("body", text='{"error": {"code": "insufficient_quota"}}')
+    assert [(hint.verdict.type, hint.is_early) for hint in runtime.hints] == [("budget", False)]
+    assert len(runtime.requests.entries([])) == 1
 
 
 def test_tries_are_counted_until_one_succeeds() -> None:

@@ -78,6 +78,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
             the agent may have got over it.
         side: the call was not for the turn itself but, for example, for a title: it has no effect.
         answered_at: when a call in this turn was last answered well, if the source knows.
+        is_early: whether the source is about to know more of this call, and gives another hint.
     """
 
     source: HintSource
@@ -92,6 +93,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     may_go_on: bool = False
     side: bool = False
     answered_at: float | None = None
+    is_early: bool = False
 
 
 class SilentTurn(msgspec.Struct, frozen=True):
@@ -499,6 +501,12 @@ class ReportedRetries(msgspec.Struct, eq=False):
     def withholds(self, source: HintSource) -> bool:
         """Return whether a retry of this source is withheld."""
         return self._withheld is not None and self._withheld.source is source
+
+    def forget_early(self, hint: Hint) -> None:
+        """Forget a retry that is withheld since its source would say more, which it now does."""
+        withheld = self._withheld
+        if withheld is not None and withheld.is_early and withheld.source is hint.source:
+            self.pop_withheld()
 
     def pop_withheld(self) -> Hint | None:
         """Return the retry that waits for its cause, if any, and forget it."""

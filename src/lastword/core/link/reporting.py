@@ -214,6 +214,10 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     turn.evidence.add_hint(hint, verdict)
     # A source that knows less, or no cause at all, reports the cause that another has found.
     verdict = turn.evidence.hint or verdict
+    turn.reported.forget_early(hint)
+    if hint.is_early:
+        link.withhold_retry(turn, hint, UNCONFIRMED_SECONDS)
+        return []
     if _may_learn_cause(link, hint, verdict) and not is_shown:
         before = report_withheld(link, turn)
         link.withhold_retry(turn, hint)
