@@ -10,12 +10,15 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 from lastword.platform.pipes import close
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+assert sys.platform != "win32"
 
 UNWATCHED_SECONDS = 1.0
 """How often to look where the kernel sends no notification."""

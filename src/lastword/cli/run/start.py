@@ -179,24 +179,24 @@ def _sink(
     What sends may take a while, and goes on after the sidecar's end where a process can be forked.
     """
     traced = _is_traced()
-    if sys.platform == "win32" or not (reports or traced):
+    if sys.platform != "win32" and (reports or traced):
         # Loaded at the first prompt.
-        from lastword.record.sinks_of import sinks_of  # noqa: PLC0415
-        from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
+        from lastword.record.process import RecorderProcess  # noqa: PLC0415
 
-        telemetry = _telemetry if traced else None
-        start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
         try:
-            return ThreadedRecorder(start)
-        except RuntimeError:
-            return None  # no thread can be started: the session goes on without a record
+            return RecorderProcess(path, run, limits, telemetry=_telemetry, reports=reports)
+        except OSError:
+            return None  # no process can be started: the session goes on without a record
     # Loaded at the first prompt.
-    from lastword.record.process import RecorderProcess  # noqa: PLC0415
+    from lastword.record.sinks_of import sinks_of  # noqa: PLC0415
+    from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
 
+    telemetry = _telemetry if traced else None
+    start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
     try:
-        return RecorderProcess(path, run, limits, telemetry=_telemetry, reports=reports)
-    except OSError:
-        return None  # no process can be started: the session goes on without a record
+        return ThreadedRecorder(start)
+    except RuntimeError:
+        return None  # no thread can be started: the session goes on without a record
 
 
 def _recorder(
