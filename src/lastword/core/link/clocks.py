@@ -372,7 +372,7 @@ def _warning(link: Link, session: Session) -> float | None:
         return None if reported else session.progress_at + DONE_SECONDS
     if any(turn.state in AT_WORK and not turn.warned for turn in session.turns):
         cause = _silence_of(session)
-        if cause is not None and cause.is_certain:
+        if cause is not None and (cause.is_certain or cause.cause is Cause.PROVIDER):
             after = min(after, max(cause.since - session.progress_at, 0.0) + PROVIDER_SECONDS)
         return session.progress_at + after
     return None
@@ -387,9 +387,7 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
     silence = round(link.now - session.progress_at)
     title = _title_of_silence(link, session, silence)
     entry = entries.silence(link, session, silence, cause)
-    if not reporting.can_show(link):
-        return [entry]
-    return [*reporting.remark(link, session, title), entry]
+    return [*reporting.remark_silence(link, session, title, cause), entry]
 
 
 def _seems_done(session: Session) -> bool:

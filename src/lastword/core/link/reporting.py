@@ -9,7 +9,7 @@ reads them; a signal always passes unchanged.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -27,6 +27,7 @@ from lastword.core.link.evidence import (
     SilentTurn,
     certainty,
 )
+from lastword.core.link.facts import TYPES_OF_SILENCE
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.classify.agents import Sign
     from lastword.core.link.effects import Effect
+    from lastword.core.link.facts import SilenceCause
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
@@ -103,6 +105,30 @@ def warn(link: Link, session: Session, title: str) -> list[Effect]:
     return _notice(session, title) if can_show(link) and not _warns_by_air(link) else []
 
 
+def remark_silence(
+    link: Link, session: Session, title: str, cause: SilenceCause | None
+) -> list[Effect]:
+    """Report a silence, with its cause and the type that it would have as a failure.
+
+    What the agent's runtime itself says is reported to every client.
+    """
+    if not can_show(link):
+        is_shown = cause is not None and cause.is_certain and link.options.show_retries == "auto"
+        return thought(session, title) if is_shown else []
+    if cause is None:
+        return remark(link, session, title)
+    type_ = TYPES_OF_SILENCE.get(cause.cause)
+    if _warns_by_air(link):
+        return _air_warning(link, session.turns[-1], type_, title)
+    members = {
+        "cause": cause.cause.value,
+        "seconds": max(round(link.now - cause.since), 0),
+        "type": type_.value if type_ is not None else None,
+    }
+    stated = {name: value for name, value in members.items() if value is not None}
+    return _notice(session, title, {"lastword": {"silence": stated}})
+
+
 def inform(link: Link, session: Session, text: str) -> list[Effect]:
     """Report what the user should know in this client's own way, or else as a thought."""
     if can_show(link):
@@ -135,8 +161,8 @@ def _warns_by_air(link: Link) -> bool:
     return has_air_report(link) and not link.client.notices
 
 
-def _notice(session: Session, title: str) -> list[Effect]:
-    frame = ladder.notice(session.session_id, severity="warning", title=title)
+def _notice(session: Session, title: str, meta: dict[str, Any] | None = None) -> list[Effect]:
+    frame = ladder.notice(session.session_id, severity="warning", title=title, meta=meta)
     return failures.to_client(frame)
 
 
