@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.classify import Verdict, classify, own_failure
-from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType
+from lastword.core.classify.decide import UNREADABLE
+from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType, Origin
 from lastword.core.link.decision import PROVIDER_SILENT
 from lastword.core.link.evidence import Hint, HintSource, TurnId
 from lastword.core.link.facts import Cause, SilenceCause
@@ -63,6 +64,7 @@ class ProviderRequest(msgspec.Struct):
         last_at: when something last came, or it was sent.
         body: how a refusal begins, `None` if it has not come.
         is_reported: whether a refusal was reported before its body.
+        is_page: whether the answer is HTML, as a proxy's page is.
     """
 
     turn: TurnId | None
@@ -76,6 +78,7 @@ class ProviderRequest(msgspec.Struct):
     last_at: float = 0.0
     body: str | None = None
     is_reported: bool = False
+    is_page: bool = False
 
     @property
     def is_refused(self) -> bool:
@@ -198,16 +201,21 @@ class ModelRequests:
             headers = report.get("headers")
             request.status, request.status_at = status, now
             request.headers = headers if isinstance(headers, dict) else {}
+            request.is_page = (_text(report.get("type")) or "").lower().startswith("text/html")
             if request.is_refused:
                 self._refused[key] = self._open.pop(key)
             elif report.get("ends") is False:
                 # How it goes on is not reported.
                 del self._open[key]
+                if request.is_page:
+                    return self._fail(request, _unusable(request), now, turn)
                 self._ended = self._failed = None
                 self._answered = request
                 self._over.append((request, now, None))
         elif event == "end":
             del self._open[key]
+            if request.is_page or report.get("empty") is True:
+                return self._fail(request, _unusable(request), now, turn)
             self._ended, self._failed = (request.turn, now), None
             self._answered = request
             self._over.append((request, now, None))
@@ -324,10 +332,12 @@ class ModelRequests:
         self, request: ProviderRequest, verdict: Verdict, at: float, turn: TurnId | None
     ) -> Hint:
         answered = self._answered
+        unsure = request.is_page and not request.is_refused
         return Hint(
             source=HintSource.OBSERVER,
             verdict=verdict,
-            attribution=Attribution.PROVEN,
+            # Some gateways call each of their answers HTML: what follows has to confirm it.
+            attribution=Attribution.STRONG if unsure else Attribution.PROVEN,
             at_seconds=at,
             attempt=request.attempt + 1,
             # Nothing is known of what the agent does next, but by what it has done.
@@ -362,6 +372,14 @@ def _verdict_of_end(
     if verdict.type in UNDECIDED:
         return own_failure(ErrorType.NETWORK, "connection_lost")
     return verdict
+
+
+def _unusable(request: ProviderRequest) -> Verdict:
+    """Return why an answer that no status calls a failure is one: it is a page, or empty."""
+    if not request.is_page:
+        return own_failure(ErrorType.NETWORK, "truncated_stream")
+    verdict = own_failure(ErrorType.PROTOCOL_ERROR, UNREADABLE)
+    return msgspec.structs.replace(verdict, origin=Origin.PROVIDER)
 
 
 def _text(value: object) -> str | None:

@@ -390,3 +390,31 @@ def test_requests_that_never_end_are_bounded() -> None:
     assert runtime.hints == []
     runtime.report("error", MAX_OPEN, name="TypeError", code="ECONNRESET")
     assert len(runtime.hints) == 1
+
+
+@every(
+    ("members", "type_", "attribution"),
+    [
+        ({"empty": True}, "network", Attribution.PROVEN),
+        ({"type": "text/html; charset=utf-8"}, "protocol_error", Attribution.STRONG),
+    ],
+)
+def test_an_answer_that_is_empty_or_a_page_is_a_failure(
+    members: dict[str, Any], type_: str, attribution: Attribution
+) -> None:
+    runtime = Runtime()
+    for number in (1, 2):
+        runtime.request(number)
+        runtime.report("status", number, status=200, **members)
+        runtime.report("end", number, **members)
+    assert runtime.types == [type_] * 2
+    assert {hint.attribution for hint in runtime.hints} == {attribution}
+    assert {hint.verdict.reason for hint in runtime.hints} <= {"truncated_stream", "not_http"}
+    assert [hint.attempt for hint in runtime.hints] == [2, 3]
+
+
+def test_a_page_is_a_failure_where_the_end_of_an_answer_is_not_reported() -> None:
+    runtime = Runtime()
+    runtime.request()
+    runtime.report("status", status=200, ends=False, type="Text/HTML")
+    assert runtime.types == ["protocol_error"]
