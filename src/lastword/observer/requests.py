@@ -17,7 +17,7 @@ from lastword.core.classify import Verdict, classify, own_failure
 from lastword.core.classify.decide import UNREADABLE
 from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType, Origin
 from lastword.core.link.decision import PROVIDER_SILENT
-from lastword.core.link.evidence import Hint, HintSource, TurnId
+from lastword.core.link.evidence import OVERTAKEN_SECONDS, Hint, HintSource, TurnId
 from lastword.core.link.facts import Cause, SilenceCause
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Entry, Kind
@@ -43,6 +43,9 @@ STREAM_SECONDS = 30.0
 GIVEN_UP_SECONDS = 10.0
 """An agent that ends an unanswered request after this long has waited in vain."""
 
+SAME_SHARE = 0.9
+"""A retry may name another model, and so be a little shorter than what it repeats."""
+
 MAX_ATTEMPT = 10_000
 MAX_HOST_CHARS = 128
 MAX_RUNTIME_CHARS = 40
@@ -58,6 +61,7 @@ class ProviderRequest(msgspec.Struct):
         path: its path, without a query.
         began_at: when it was sent.
         attempt: its number; the first was 1.
+        size: of its body in bytes, if that is known.
         status: the answer's, once it has come.
         status_at: when that was.
         headers: what the answer says of waits and limits.
@@ -72,6 +76,7 @@ class ProviderRequest(msgspec.Struct):
     path: str
     began_at: float
     attempt: int
+    size: int | None = None
     status: int | None = None
     status_at: float = 0.0
     headers: dict[str, str] = {}
@@ -79,6 +84,15 @@ class ProviderRequest(msgspec.Struct):
     body: str | None = None
     is_reported: bool = False
     is_page: bool = False
+
+    def repeats(self, other: ProviderRequest, *, otherwise: bool) -> bool:
+        """Return whether it has all of another request, as a retry has, or the next of a turn.
+
+        One for a title is shorter. Where a size is not known, the answer is `otherwise`.
+        """
+        if self.size is None or other.size is None:
+            return otherwise
+        return self.host == other.host and self.size >= other.size * SAME_SHARE
 
     @property
     def is_refused(self) -> bool:
@@ -183,6 +197,7 @@ class ModelRequests:
             path=path,
             began_at=now,
             attempt=min(attempt, MAX_ATTEMPT),
+            size=_size(report.get("bytes")),
             last_at=now,
         )
         return hints
@@ -209,16 +224,12 @@ class ModelRequests:
                 del self._open[key]
                 if request.is_page:
                     return self._fail(request, _unusable(request), now, turn)
-                self._ended = self._failed = None
-                self._answered = request
-                self._over.append((request, now, None))
+                return self._succeed(request, now, turn, is_over=False)
         elif event == "end":
             del self._open[key]
             if request.is_page or report.get("empty") is True:
                 return self._fail(request, _unusable(request), now, turn)
-            self._ended, self._failed = (request.turn, now), None
-            self._answered = request
-            self._over.append((request, now, None))
+            return self._succeed(request, now, turn)
         elif event == "error":
             del self._open[key]
             verdict = _verdict_of_end(request, report, now, is_awaited=request.turn == turn)
@@ -307,6 +318,21 @@ class ModelRequests:
             return None
         return SilenceCause(cause=Cause.IDLE, since=ended_at)
 
+    def _succeed(
+        self, request: ProviderRequest, now: float, turn: TurnId | None, *, is_over: bool = True
+    ) -> list[Hint]:
+        """Take in a good answer, and report that a failure before it has been got over."""
+        failed, self._failed = self._failed, None
+        self._ended = (request.turn, now) if is_over else None
+        self._answered = request
+        self._over.append((request, now, None))
+        if failed is None or not failed.turn == request.turn == turn:
+            return []
+        if not request.repeats(failed, otherwise=True):
+            return []
+        hint = self._hint(failed, own_failure(ErrorType.UNKNOWN), now, turn)
+        return [msgspec.structs.replace(hint, is_over=True)]
+
     def _fail(
         self, request: ProviderRequest, verdict: Verdict, at: float, turn: TurnId | None
     ) -> list[Hint]:
@@ -331,7 +357,11 @@ class ModelRequests:
     def _hint(
         self, request: ProviderRequest, verdict: Verdict, at: float, turn: TurnId | None
     ) -> Hint:
-        answered = self._answered
+        answered = self._answered if self._answered and self._answered.turn == turn else None
+        answered_at = None if answered is None else answered.last_at
+        if answered is not None and request.repeats(answered, otherwise=False):
+            # The turn went on with it, unless it had shown all before the other was sent.
+            answered_at = answered.began_at + OVERTAKEN_SECONDS
         unsure = request.is_page and not request.is_refused
         return Hint(
             source=HintSource.OBSERVER,
@@ -343,7 +373,7 @@ class ModelRequests:
             # Nothing is known of what the agent does next, but by what it has done.
             goes_on=None if verdict.retryable or request.attempt > 1 else False,
             may_go_on=verdict.retryable,
-            answered_at=answered.last_at if answered and answered.turn == turn else None,
+            answered_at=answered_at,
         )
 
 
@@ -380,6 +410,10 @@ def _unusable(request: ProviderRequest) -> Verdict:
         return own_failure(ErrorType.NETWORK, "truncated_stream")
     verdict = own_failure(ErrorType.PROTOCOL_ERROR, UNREADABLE)
     return msgspec.structs.replace(verdict, origin=Origin.PROVIDER)
+
+
+def _size(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _text(value: object) -> str | None:

@@ -616,3 +616,25 @@ def test_a_source_that_says_no_more_is_believed_after_a_second() -> None:
     hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
     wire.time(wire.now + 2)
     assert told(wire) == [(2, "rate_limit")]
+
+
+# --- a failed call that was answered well in the end
+
+
+def test_a_failure_that_was_got_over_neither_fails_the_turn_nor_is_told_any_more() -> None:
+    observer = HintSource.OBSERVER
+    wire = begun().agent(wire_update(**TOOL))
+    wire.now += 1
+    hint(wire, source=observer, attempt=2, goes_on=None)
+    hint(wire, source=observer, attempt=2, is_over=True)
+    wire.agent(result()).time(wire.now + 5)
+    assert wire.answers() == [result()]
+
+
+def test_the_runtime_would_have_reported_a_further_call_that_succeeded() -> None:
+    for source, fails in ((HintSource.OBSERVER, True), (JOURNAL, False)):
+        wire = begun().agent(chunk("Let me see."), wire_update(**TOOL))
+        wire.now += 1
+        hint(wire, source=source, attempt=2, goes_on=None, may_go_on=True)
+        wire.agent(result()).time(wire.now + 5)
+        assert ("error" in wire.answers()[0]) is fails

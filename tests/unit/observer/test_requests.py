@@ -141,7 +141,12 @@ def test_tries_are_counted_until_one_succeeds() -> None:
     runtime.report("status", 3, status=200)
     runtime.report("end", 3)
     runtime.refuse(4, 503)
-    assert [hint.attempt for hint in runtime.hints] == [2, 3, 2]
+    assert [(hint.attempt, hint.is_over) for hint in runtime.hints] == [
+        (2, False),
+        (3, False),
+        (3, True),
+        (2, False),
+    ]
 
 
 def test_a_turn_counts_its_own_tries() -> None:
@@ -310,7 +315,37 @@ def test_a_failure_is_reported_with_the_time_of_the_last_good_answer_in_its_turn
     runtime.refuse(3, 401)
     runtime.turn = SECOND
     runtime.refuse(4, 401)
-    assert [hint.answered_at for hint in runtime.hints] == [None, TURN + 3, None]
+    failed = [hint for hint in runtime.hints if not hint.is_over]
+    assert [hint.answered_at for hint in failed] == [None, TURN + 3, None]
+
+
+@every(("size", "answered_at"), [(900, TURN + 3), (1100, TURN + 0.3), (None, TURN + 3)])
+def test_what_has_all_of_the_last_good_request_goes_on_with_the_turn(
+    size: int | None, answered_at: float
+) -> None:
+    runtime = Runtime()
+    runtime.request(1, bytes=1001)
+    runtime.report("status", 1, status=200)
+    runtime.now += 3
+    runtime.report("end", 1)
+    runtime.request(2, bytes=size)
+    runtime.report("status", 2, status=401)
+    runtime.report("end", 2)
+    assert [hint.answered_at for hint in runtime.hints] == [answered_at]
+
+
+@every(("size", "is_over"), [(1000, True), (950, True), (300, False), (None, True)])
+def test_a_retry_that_is_answered_well_is_reported_unless_it_is_shorter(
+    size: int | None, is_over: bool
+) -> None:
+    runtime = Runtime()
+    runtime.request(1, bytes=1000)
+    runtime.report("status", 1, status=503)
+    runtime.report("end", 1)
+    runtime.request(2, "/v1/responses", bytes=size)
+    runtime.report("status", 2, status=200)
+    runtime.report("end", 2)
+    assert [hint.is_over for hint in runtime.hints] == [False, True][: 1 + is_over]
 
 
 def test_each_request_that_is_over_has_an_entry() -> None:

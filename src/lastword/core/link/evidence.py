@@ -77,7 +77,9 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
         may_go_on: whether it was written as a warning, or about a call that is tried again, so that
             the agent may have got over it.
         side: the call was not for the turn itself but, for example, for a title: it has no effect.
-        answered_at: when a call in this turn was last answered well, if the source knows.
+        answered_at: when a call in this turn was last answered well, if the source knows: one that
+            failed after that, with nothing shown in between, may have been for a title.
+        is_over: whether the call has been tried again since, and was answered well.
         is_early: whether the source is about to know more of this call, and gives another hint.
     """
 
@@ -93,6 +95,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     may_go_on: bool = False
     side: bool = False
     answered_at: float | None = None
+    is_over: bool = False
     is_early: bool = False
 
 
@@ -335,6 +338,10 @@ class TurnEvidence(msgspec.Struct):
             self.may_go_on = hint.goes_on is True or hint.may_go_on
             answered_at = hint.answered_at
             self.hint_may_be_aside = answered_at is not None and answered_at > self.output_at
+
+    def withdraw_hint(self) -> None:
+        """Take in that the call which failed was answered well in the end."""
+        self.hint = self.silence = None
 
     def recover(self, now: float) -> None:
         """Take in output: the agent has recovered from whatever had failed."""

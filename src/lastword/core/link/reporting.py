@@ -232,6 +232,10 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     effect = EFFECTS[hint.attribution]
     if turn is None or hint.side or not (effect.reports and effect.names_cause):
         return []
+    if hint.is_over:
+        turn.evidence.withdraw_hint()
+        turn.reported.forget_wait()
+        return []
     if hint.source is HintSource.WIRE:
         turn.session.note_retry()
     if hint.goes_on is not False:
