@@ -346,11 +346,13 @@ class ModelRequests:
     def _is_evidence(self, request: ProviderRequest, at: float, turn: TurnId | None) -> bool:
         """Return whether a request that failed was this turn's.
 
-        It was not if it was sent for an earlier turn; or if this turn's own answer is on its way:
-        then it was for a title or a summary.
+        It was not if it was sent for an earlier turn; or if this turn's own answer is on its way,
+        or a longer request: then it was for a title or a summary.
         """
         return request.turn == turn and not any(
-            each.turn == turn and each.status is not None and at < each.last_at + STREAM_SECONDS
+            each.turn == turn
+            and at < each.last_at + STREAM_SECONDS
+            and (each.status is not None or not request.repeats(each, otherwise=True))
             for each in self._open.values()
         )
 

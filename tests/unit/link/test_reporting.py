@@ -595,13 +595,16 @@ def test_a_failed_call_of_which_more_is_about_to_be_known_is_told_with_that() ->
     assert told(wire) == [(2, "budget")]
 
 
-def test_one_that_turns_out_to_be_final_is_told_as_no_retry() -> None:
+@every(("seconds", "retries"), [(0.9, []), (1.1, [(2, "budget")])])
+def test_one_that_turns_out_to_be_final_is_told_if_the_turn_does_not_end(
+    seconds: float, retries: list[tuple[int, str]]
+) -> None:
     observer = HintSource.OBSERVER
     wire = begun()
     hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
     hint(wire, QUOTA, source=observer, attempt=2, goes_on=False)
-    wire.time(wire.now + 5)
-    assert told(wire) == []
+    wire.time(wire.now + seconds)
+    assert told(wire) == retries
     assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
 
 

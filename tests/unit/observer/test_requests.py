@@ -240,6 +240,18 @@ def test_a_failure_beside_an_answer_that_comes_says_nothing_of_the_turn() -> Non
     assert runtime.hints == []
 
 
+@every(("size", "types"), [(900, []), (9000, ["auth"]), (None, ["auth"])])
+def test_a_failure_beside_a_longer_request_may_be_of_one_for_a_title(
+    size: int | None, types: list[str]
+) -> None:
+    runtime = Runtime()
+    runtime.request(1, bytes=5000)
+    runtime.request(2, bytes=size)
+    runtime.report("status", 2, status=401)
+    runtime.report("end", 2)
+    assert runtime.types == types
+
+
 def test_a_request_that_the_agent_ends_has_not_failed_unless_it_had_waited_in_vain() -> None:
     runtime = Runtime()
     runtime.request(1)

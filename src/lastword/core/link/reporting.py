@@ -245,9 +245,12 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     # A source that knows less, or no cause at all, reports the cause that another has found.
     verdict = turn.evidence.hint or verdict
     turn.reported.forget_early(hint)
-    if hint.is_early:
-        link.withhold_retry(turn, hint, UNCONFIRMED_SECONDS)
-        return []
+    if hint.is_early or (hint.goes_on is False and hint.source is HintSource.OBSERVER):
+        # More will be known, or the turn ends. If neither happens, the call may be tried again.
+        before = report_withheld(link, turn)
+        expected = msgspec.structs.replace(hint, goes_on=None)
+        link.withhold_retry(turn, expected, UNCONFIRMED_SECONDS)
+        return before
     if _may_learn_cause(link, hint, verdict) and not is_shown:
         before = report_withheld(link, turn)
         link.withhold_retry(turn, hint)
