@@ -20,6 +20,7 @@ from lastword.core.link.evidence import (
     SHOW_AFTER_SECONDS,
     SHOW_EVERY_SECONDS,
     HintSource,
+    ReportedRetries,
     Retrying,
 )
 from lastword.core.protocol import jsonrpc
@@ -573,6 +574,12 @@ def test_of_one_that_came_too_soon_what_is_left_of_its_wait_is_told() -> None:
     wire.time(wire.now + 10 + REPORT_EVERY_SECONDS)
     (last,) = [u for u in wire.updates() if u["attempt"] == 12]
     assert last["wait_seconds"] < 60
+
+
+def test_what_has_been_told_is_not_kept() -> None:
+    retries = ReportedRetries()
+    assert retries.may_send(Retrying(verdict=LIMITED, attempt=2), "", 0.0)
+    assert retries.pop_unsent(10.0) is None
 
 
 def test_a_client_that_shows_notices_gets_no_more_of_them() -> None:

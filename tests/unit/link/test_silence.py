@@ -172,6 +172,18 @@ def test_a_notice_of_a_silence_has_the_cause_and_the_type_that_it_would_have(
     assert (told["cause"], told.get("type"), told["seconds"]) == (of.value, type_, 20)
 
 
+def test_jetbrains_air_is_warned_of_a_silence_with_its_category() -> None:
+    reads = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
+    wire = linked(reads)
+    wire.core.receive_silence(cause(since=wire.now, is_certain=True), wire.now)
+    wire.time(wire.now + 20)
+    (warning,) = [
+        update["_meta"]["jetbrains"]["air"]["sessionFailure"] for update in wire.updates()
+    ]
+    assert (warning["severity"], warning["category"]) == ("warning", "connection")
+    assert warning["title"] == "The model provider has not answered for 20 s."
+
+
 def test_only_what_the_runtime_itself_says_is_told_to_a_client_without_notices() -> None:
     for is_certain, option, lines in (
         (True, "auto", ["The model provider has not answered for 20 s."]),
