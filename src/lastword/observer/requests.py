@@ -17,7 +17,7 @@ from lastword.core.classify import Verdict, classify, own_failure
 from lastword.core.classify.decide import UNREADABLE
 from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType, Origin
 from lastword.core.link.decision import PROVIDER_SILENT
-from lastword.core.link.evidence import OVERTAKEN_SECONDS, Hint, HintSource, TurnId
+from lastword.core.link.evidence import TOOL_TAIL_SECONDS, Hint, HintSource, TurnId
 from lastword.core.link.facts import Cause, SilenceCause
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Entry, Kind
@@ -363,7 +363,7 @@ class ModelRequests:
         answered_at = None if answered is None else answered.last_at
         if answered is not None and request.repeats(answered, otherwise=False):
             # The turn went on with it, unless it had shown all before the other was sent.
-            answered_at = answered.began_at + OVERTAKEN_SECONDS
+            answered_at = answered.began_at + TOOL_TAIL_SECONDS
         unsure = request.is_page and not request.is_refused
         return Hint(
             source=HintSource.OBSERVER,

@@ -331,7 +331,7 @@ def test_a_failure_is_reported_with_the_time_of_the_last_good_answer_in_its_turn
     assert [hint.answered_at for hint in failed] == [None, TURN + 3, None]
 
 
-@every(("size", "answered_at"), [(900, TURN + 3), (1100, TURN + 0.3), (None, TURN + 3)])
+@every(("size", "answered_at"), [(900, TURN + 3), (1100, TURN + 0.2), (None, TURN + 3)])
 def test_what_has_all_of_the_last_good_request_goes_on_with_the_turn(
     size: int | None, answered_at: float
 ) -> None:
