@@ -9,6 +9,7 @@ and so imports next to nothing.
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,15 +78,18 @@ class ObserverPipe:
         if any(char in folder for char in '"\\\n'):
             raise OSError("a folder whose name JSON would have to quote")
         self.path: str = os.path.join(folder, f"lastword-{os.urandom(12).hex()}")
+        self.fd: int = -1
+        self._part: bytes = b""
+        if sys.platform == "win32":
+            raise OSError("Windows has no named pipes of this kind")
         os.mkfifo(self.path, 0o600)
         try:
             # For writing as well: it does not end when a process of the agent's does.
             flags = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
-            self.fd: int = os.open(self.path, flags)
+            self.fd = os.open(self.path, flags)
         except OSError:
             os.unlink(self.path)
             raise
-        self._part = b""
 
     def environment(self, stdin: int, stdout: int) -> dict[str, str]:
         """Return this process's environment with the observer in it.

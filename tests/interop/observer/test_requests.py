@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CUT = {"ECONNRESET", "UND_ERR_SOCKET"}
 WHOLE = ["request", "status 200", "end"]
 REFUSED = ["request", "status 429", "body", "end"]
+EMPTY = ["request", "status 200", "end empty"]
 STREAM = ["request", "status 200", "progress", "end"]
 ABORTED = ["request", "error AbortError"]
 LEFT = ["request", "status 200", "error AbortError"]
@@ -26,6 +27,8 @@ EXPECTED = {
     "fetch-head": [],
     "fetch-ok": WHOLE,
     "fetch-request": WHOLE,
+    "fetch-empty": EMPTY,
+    "fetch-nothing": EMPTY,
     "fetch-limited": REFUSED,
     "fetch-cancelled": REFUSED,
     "fetch-cloned": REFUSED,
@@ -42,6 +45,8 @@ EXPECTED = {
     "fetch-data": [],
     "http-ok": WHOLE,
     "http-kept": WHOLE * 2,
+    "http-empty": EMPTY,
+    "http-nothing": EMPTY,
     "http-limited": REFUSED,
     "http-packed": ["request", "status 503", "body", "end"],
     "http-stream": STREAM,
@@ -132,6 +137,8 @@ def _in_short(events: list[dict[str, Any]]) -> list[str]:
         word = event["event"]
         if word == "status":
             word += f" {event['status']}"
+        if word == "end" and event.get("empty"):
+            word += " empty"
         if word == "error":
             why = "cut" if event["code"] in CUT else event["code"]
             word += f" {'AbortError' if event['name'] == 'AbortError' else why}"
