@@ -43,7 +43,10 @@ _S = ProviderScenario
 GIVES_UP_SECONDS = 90.0
 OPENS_SECONDS = 90.0
 LATE_SECONDS = 0.3
-CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+CAPABILITIES = {
+    "session": {"notices": {}},
+    "_meta": {"agent_error": {"version": 1, "retry": True}},
+}
 PROMPT = "What is the answer?"
 RETRY = "agent_retry"
 AUTH_REQUIRED = -32000
@@ -193,6 +196,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         stop_reason: the answer's.
         type, reason: the typed error's.
         retries: the retries that the client was told of.
+        silences: the silences that it was told of, with their causes' types.
         own_retry_seconds: when the agent itself told of one, in whatever way of its own.
         prose: the agent's text beside what the provider gave it, cut.
         has_text: did the provider's own text, or a part of it, come through?
@@ -218,6 +222,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     type: str | None = None
     reason: str | None = None
     retries: tuple[Told, ...] = ()
+    silences: tuple[Told, ...] = ()
     own_retry_seconds: float | None = None
     prose: str = ""
     has_text: bool = False
@@ -249,9 +254,9 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def right_seconds(self) -> float | None:
-        """When the client was first told the right type, as a retry's or as the end's."""
+        """When the client was first told the right type, as a retry's, a silence's or the end's."""
         types = FAILURES[self.failure].types
-        moments = [told.seconds for told in self.retries if told.type in types]
+        moments = [told.seconds for told in (*self.retries, *self.silences) if told.type in types]
         if self.end is End.ERROR and self.named in types and self.seconds is not None:
             moments.append(self.seconds)
         return min(moments, default=None)
@@ -358,7 +363,7 @@ class Talk(StrictClient):
     ready = False
 
     def play(self, cwd: str, waits: float, enough: tuple[str, ...] = ()) -> None:
-        """Open a session and prompt in it; a retry of one of these types is as good as the end."""
+        """Open a session and prompt in it; what is told of these types is as good as the end."""
         greeted = self.answer_to(self.initialize(CAPABILITIES, info=_INFO), OPENS_SECONDS)
         opened = greeted and self.answer_to(self.new_session(cwd), OPENS_SECONDS)
         result = (opened.frame or {}).get("result") if opened else None
@@ -369,7 +374,7 @@ class Talk(StrictClient):
         self.first, self.prompted_at = len(self.events), self.now
         prompt = self.prompt(result["sessionId"], PROMPT)
         first = self.find(
-            lambda event: event.answers(prompt) or _retry_type(event) in enough,
+            lambda event: event.answers(prompt) or _type_told(event) in enough,
             waits,
             since=self.first,
         )
@@ -423,6 +428,11 @@ def _seen(cell: Cell, talk: Talk, zero: float, waits: float, provider: Provider)
         type=payload.get("type"),
         reason=payload.get("reason"),
         retries=tuple(_retries(talk.turn, zero)),
+        silences=tuple(
+            Told(round(event.at - zero, 2), kind)
+            for event in talk.turn
+            if (kind := _silence_type(event)) is not None
+        ),
         own_retry_seconds=_own_retry(talk.turn, zero),
         prose=_prose(text)[:300],
         has_text=TEXT[-1].strip() in text or text.startswith(TEXT[0]),
@@ -490,6 +500,17 @@ def _retries(turn: list[PeerEvent], zero: float) -> Iterator[Told]:
 def _retry_type(event: PeerEvent) -> str | None:
     error = event.update.get("error") if event.kind == RETRY else None
     return error.get("type") if isinstance(error, dict) else None
+
+
+def _silence_type(event: PeerEvent) -> str | None:
+    meta = event.update.get("_meta") if event.kind == "notice" else None
+    own = meta.get("lastword") if isinstance(meta, dict) else None
+    silence = own.get("silence") if isinstance(own, dict) else None
+    return silence.get("type") if isinstance(silence, dict) else None
+
+
+def _type_told(event: PeerEvent) -> str | None:
+    return _retry_type(event) or _silence_type(event)
 
 
 def _own_retry(turn: list[PeerEvent], zero: float) -> float | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 VERDICTS = {
     "right": "named rightly when the turn ended",
-    "retrying": "named rightly while the agent still retried",
+    "retrying": "named rightly while the agent still retried, or waited",
     "untyped": "an error without a name",
     "wrong": "an error under another name",
     "silent": "counted as done",
@@ -147,8 +147,10 @@ def _outcome(one: Seen | None) -> str:
     what = verdict(one)
     if what == "retrying":
         types = FAILURES[one.failure].types
-        named = next(retry.type for retry in one.retries if retry.type in types)
-        text = f"{named}, while it retries" if one.end is End.NONE else f"{named}, then {text}"
+        told = [each.type for each in one.retries if each.type in types]
+        silent = [each.type for each in one.silences if each.type in types]
+        named, while_ = (*told, *silent)[0], "it retries" if told else "it waits"
+        text = f"{named}, while {while_}" if one.end is End.NONE else f"{named}, then {text}"
     return f'<td class="{what}" title="{VERDICTS[what]}">{html.escape(text)}</td>'
 
 

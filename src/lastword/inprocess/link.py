@@ -151,7 +151,7 @@ class HandlerLink:
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
         with self._lock:
-            self._look_at_requests(at_once=True)
+            self._look_at_requests(early=True)
             if request is not None and message and self._comes_too_late(message, request):
                 if request.warn_once():
                     method = message.method or ""
@@ -173,7 +173,7 @@ class HandlerLink:
         """Take in what a handler says of its own turn."""
         self._stay_in_process()
         with self._lock:
-            self._look_at_requests(at_once=True)
+            self._look_at_requests(early=True)
             effects = self._core.receive_report(request.request_id, report, self._moved())
             self._carry_out(effects)
         self._rearm()
@@ -242,9 +242,9 @@ class HandlerLink:
             self._core.receive_silence(turn.requests.silence(None), now)
         self._rearm()
 
-    def _look_at_requests(self, *, at_once: bool) -> None:
+    def _look_at_requests(self, *, early: bool = False) -> None:
         for turn in list(self._observer.turns.values()) if self._observer is not None else ():
-            self._hear(turn, turn.look(self._now(), at_once=at_once))
+            self._hear(turn, turn.look_early() if early else turn.look(self._now()))
 
     def _hear(self, turn: TurnRequests, hints: list[Hint]) -> None:
         for hint in hints:
@@ -272,7 +272,7 @@ class HandlerLink:
     def handle_timeout(self) -> None:
         self._stay_in_process()
         with self._lock:
-            self._look_at_requests(at_once=False)
+            self._look_at_requests()
             self._carry_out(self._core.handle_timeout(self._now()))
         self._rearm()
 

@@ -44,9 +44,13 @@ class TurnRequests:
         """Take in a report; return what it says of failed requests."""
         return self._named(self.requests.note(report, now))
 
-    def look(self, now: float, *, at_once: bool) -> list[Hint]:
-        """Return the refusals whose bodies have not come in time, or all of them `at_once`."""
-        return self._named(self.requests.look(now, at_once=at_once))
+    def look(self, now: float) -> list[Hint]:
+        """Return the refusals whose bodies have not come in time."""
+        return self._named(self.requests.look(now))
+
+    def look_early(self) -> list[Hint]:
+        """Return those that still wait for their bodies."""
+        return self._named(self.requests.look_early())
 
     def entries(self) -> list[Entry]:
         """Return an entry for each request that has ended since the last call."""

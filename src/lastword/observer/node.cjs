@@ -126,6 +126,7 @@ guard(() => {
     send('status', entry, Object.assign({ status }, type && { type }, names.length && { headers: some }, more));
   };
   const take = guard((entry, chunk) => {
+    entry.some = entry.some || chunk.length > 0;
     if (entry.status < 400 || entry.size >= BODY_BYTES || chunk === entry.latest || !chunk) return;
     entry.latest = chunk; // a chunk that is seen on two ways counts once
     entry.parts.push(Buffer.from(Buffer.from(chunk).subarray(0, BODY_BYTES - entry.size)));
@@ -143,7 +144,8 @@ guard(() => {
     if (!entry || !running.delete(entry.id)) return undefined;
     if (!running.size) timer = clearInterval(timer);
     sendBody(entry);
-    if (!error || (entry.status >= 400 && error.name === ABORT.name)) return send('end', entry); // a refusal that is not read
+    const empty = entry.status === 200 && entry.tapped && !entry.some && { empty: true };
+    if (!error || (entry.status >= 400 && error.name === ABORT.name)) return send('end', entry, empty); // a refusal that is not read
     const code = [error, error.cause || {}].map((one) => one.code).find((one) => typeof one === 'string');
     return send('error', entry, { code: code ? code.slice(0, 100) : null, name: String(error.name || 'Error').slice(0, 100) });
   });
@@ -160,7 +162,9 @@ guard(() => {
   });
   const tap = (object, name, entry) => {
     const original = object[name], note = guard(take);
-    if (typeof original === 'function') define(object, name, function (chunk) {
+    if (typeof original !== 'function') return;
+    entry.tapped = true;
+    define(object, name, function (chunk) {
       note(entry, chunk);
       return Reflect.apply(original, this, arguments);
     });
@@ -201,7 +205,7 @@ guard(() => {
   on('undici:client:sendHeaders', ({ request, socket }) => Object.assign(of(request), { socket: new WeakRef(socket) }));
   on('undici:request:headers', ({ request, response }) => {
     answer(of(request), response.statusCode, response.headers, true);
-    if (response.statusCode >= 400) tap(request, 'onData', of(request));
+    if (response.statusCode >= 200) tap(request, 'onData', of(request));
   });
   on('undici:request:bodyChunkReceived', ({ request, chunk }) => take(of(request), chunk));
   on('undici:request:trailers', ({ request }) => finish(of(request)));
@@ -220,7 +224,7 @@ guard(() => {
   on('http.client.response.finish', ({ request, response }) => {
     of(request).socket = new WeakRef(response.socket);
     answer(of(request), response.statusCode, response.headers, true);
-    if (response.statusCode >= 400) tap(response, 'push', of(request));
+    tap(response, 'push', of(request));
   });
   on('http2.client.stream.created', ({ stream, headers }) => {
     const method = headers[':method'], host = headers[':authority'] || headers.host;
@@ -229,7 +233,7 @@ guard(() => {
   });
   on('http2.client.stream.finish', ({ stream, headers }) => {
     answer(of(stream), Number(headers[':status']), headers, true);
-    if (headers[':status'] >= 400) tap(stream, 'push', of(stream));
+    tap(stream, 'push', of(stream));
   });
   on('http2.client.stream.error', ({ stream, error }) => finish(of(stream), error));
   on('http2.client.stream.close', ({ stream }) => finish(of(stream), stream.rstCode || !of(stream).status ? ABORT : null));

@@ -9,6 +9,7 @@ and so imports next to nothing.
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class ObserverPipe:
         folder = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - its name cannot be guessed
         if any(char in folder for char in '"\\\n'):
             raise OSError("a folder whose name JSON would have to quote")
+        if sys.platform == "win32":
+            raise OSError("Windows has no named pipes of this kind")
         self.path = os.path.join(folder, f"lastword-{os.urandom(12).hex()}")
         os.mkfifo(self.path, 0o600)
         try:

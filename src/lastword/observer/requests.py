@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.classify import Verdict, classify, own_failure
-from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType
+from lastword.core.classify.decide import UNREADABLE
+from lastword.core.failure.taxonomy import UNDECIDED, Attribution, ErrorType, Origin
 from lastword.core.link.decision import PROVIDER_SILENT
-from lastword.core.link.evidence import Hint, HintSource, TurnId
+from lastword.core.link.evidence import TOOL_TAIL_SECONDS, Hint, HintSource, TurnId
 from lastword.core.link.facts import Cause, SilenceCause
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Entry, Kind
@@ -42,6 +43,9 @@ STREAM_SECONDS = 30.0
 GIVEN_UP_SECONDS = 10.0
 """An agent that ends an unanswered request after this long has waited in vain."""
 
+SAME_SHARE = 0.9
+"""A retry may name another model, and so be a little shorter than what it repeats."""
+
 MAX_ATTEMPT = 10_000
 MAX_HOST_CHARS = 128
 MAX_RUNTIME_CHARS = 40
@@ -57,11 +61,14 @@ class ProviderRequest(msgspec.Struct):
         path: its path, without a query.
         began_at: when it was sent.
         attempt: its number; the first was 1.
+        size: of its body in bytes, if that is known.
         status: the answer's, once it has come.
         status_at: when that was.
         headers: what the answer says of waits and limits.
         last_at: when something last came, or it was sent.
         body: how a refusal begins, `None` if it has not come.
+        is_reported: whether a refusal was reported before its body.
+        is_page: whether the answer is HTML, as a proxy's page is.
     """
 
     turn: TurnId | None
@@ -69,11 +76,23 @@ class ProviderRequest(msgspec.Struct):
     path: str
     began_at: float
     attempt: int
+    size: int | None = None
     status: int | None = None
     status_at: float = 0.0
     headers: dict[str, str] = {}
     last_at: float = 0.0
     body: str | None = None
+    is_reported: bool = False
+    is_page: bool = False
+
+    def repeats(self, other: ProviderRequest, *, otherwise: bool) -> bool:
+        """Return whether it has all of another request, as a retry has, or the next of a turn.
+
+        One for a title is shorter. Where a size is not known, the answer is `otherwise`.
+        """
+        if self.size is None or other.size is None:
+            return otherwise
+        return self.host == other.host and self.size >= other.size * SAME_SHARE
 
     @property
     def is_refused(self) -> bool:
@@ -163,7 +182,7 @@ class ModelRequests:
     ) -> list[Hint]:
         if report.get("model") is not True:
             return []
-        hints = self.look(now, turn, at_once=True)
+        hints = self._give_up_bodies(list(self._refused), turn)
         failed = self._failed
         if failed is not None and failed.turn != turn:
             failed = self._failed = None
@@ -178,6 +197,7 @@ class ModelRequests:
             path=path,
             began_at=now,
             attempt=min(attempt, MAX_ATTEMPT),
+            size=_size(report.get("bytes")),
             last_at=now,
         )
         return hints
@@ -196,19 +216,20 @@ class ModelRequests:
             headers = report.get("headers")
             request.status, request.status_at = status, now
             request.headers = headers if isinstance(headers, dict) else {}
+            request.is_page = (_text(report.get("type")) or "").lower().startswith("text/html")
             if request.is_refused:
                 self._refused[key] = self._open.pop(key)
             elif report.get("ends") is False:
                 # How it goes on is not reported.
                 del self._open[key]
-                self._ended = self._failed = None
-                self._answered = request
-                self._over.append((request, now, None))
+                if request.is_page:
+                    return self._fail(request, _unusable(request), now, turn)
+                return self._succeed(request, now, turn, is_over=False)
         elif event == "end":
             del self._open[key]
-            self._ended, self._failed = (request.turn, now), None
-            self._answered = request
-            self._over.append((request, now, None))
+            if request.is_page or report.get("empty") is True:
+                return self._fail(request, _unusable(request), now, turn)
+            return self._succeed(request, now, turn)
         elif event == "error":
             del self._open[key]
             verdict = _verdict_of_end(request, report, now, is_awaited=request.turn == turn)
@@ -248,15 +269,28 @@ class ModelRequests:
                 del entry.facts[name]
         return entries
 
-    def look(self, now: float, turn: TurnId | None = None, *, at_once: bool = False) -> list[Hint]:
-        """Return this turn's refusals whose bodies have not come in time, or all `at_once`."""
-        late = [
-            key
-            for key, each in self._refused.items()
-            if at_once or each.status_at + BODY_SECONDS <= now
-        ]
+    def look(self, now: float, turn: TurnId | None = None) -> list[Hint]:
+        """Return this turn's refusals whose bodies have not come in time."""
+        refused = self._refused.items()
+        late = [key for key, each in refused if each.status_at + BODY_SECONDS <= now]
+        return self._give_up_bodies(late, turn)
+
+    def look_early(self, turn: TurnId | None = None) -> list[Hint]:
+        """Return this turn's refusals that still wait for their bodies: the agent says something.
+
+        What it says may be the turn's end. Otherwise the body follows, and names the cause better.
+        """
         hints: list[Hint] = []
-        for key in late:
+        for request in self._refused.values():
+            if not request.is_reported and self._is_evidence(request, request.status_at, turn):
+                request.is_reported = True
+                hint = self._hint(request, _verdict_of(request), request.status_at, turn)
+                hints.append(msgspec.structs.replace(hint, is_early=True))
+        return hints
+
+    def _give_up_bodies(self, keys: list[tuple[int, int]], turn: TurnId | None) -> list[Hint]:
+        hints: list[Hint] = []
+        for key in keys:
             request = self._refused.pop(key)
             hints += self._fail(request, _verdict_of(request), request.status_at, turn)
         return hints
@@ -284,33 +318,65 @@ class ModelRequests:
             return None
         return SilenceCause(cause=Cause.IDLE, since=ended_at)
 
+    def _succeed(
+        self, request: ProviderRequest, now: float, turn: TurnId | None, *, is_over: bool = True
+    ) -> list[Hint]:
+        """Take in a good answer, and report that a failure before it has been got over."""
+        failed, self._failed = self._failed, None
+        self._ended = (request.turn, now) if is_over else None
+        self._answered = request
+        self._over.append((request, now, None))
+        if failed is None or not failed.turn == request.turn == turn:
+            return []
+        if not request.repeats(failed, otherwise=True):
+            return []
+        hint = self._hint(failed, own_failure(ErrorType.UNKNOWN), now, turn)
+        return [msgspec.structs.replace(hint, is_over=True)]
+
     def _fail(
         self, request: ProviderRequest, verdict: Verdict, at: float, turn: TurnId | None
     ) -> list[Hint]:
         self._ended = request.turn, at
         self._over.append((request, at, verdict))
-        if request.turn != turn or any(
-            each.turn == turn and each.status is not None and at < each.last_at + STREAM_SECONDS
-            for each in self._open.values()
-        ):
-            # It was sent for an earlier turn; or this turn's own answer is on its way, and it was
-            # for a title or a summary.
+        if not self._is_evidence(request, at, turn):
             return []
         self._failed = request
-        answered = self._answered
-        return [
-            Hint(
-                source=HintSource.OBSERVER,
-                verdict=verdict,
-                attribution=Attribution.PROVEN,
-                at_seconds=at,
-                attempt=request.attempt + 1,
-                # Nothing is known of what the agent does next, but by what it has done.
-                goes_on=None if verdict.retryable or request.attempt > 1 else False,
-                may_go_on=verdict.retryable,
-                answered_at=answered.last_at if answered and answered.turn == turn else None,
-            )
-        ]
+        return [self._hint(request, verdict, at, turn)]
+
+    def _is_evidence(self, request: ProviderRequest, at: float, turn: TurnId | None) -> bool:
+        """Return whether a request that failed was this turn's.
+
+        It was not if it was sent for an earlier turn; or if this turn's own answer is on its way,
+        or a longer request: then it was for a title or a summary.
+        """
+        return request.turn == turn and not any(
+            each.turn == turn
+            and at < each.last_at + STREAM_SECONDS
+            and (each.status is not None or not request.repeats(each, otherwise=True))
+            for each in self._open.values()
+        )
+
+    def _hint(
+        self, request: ProviderRequest, verdict: Verdict, at: float, turn: TurnId | None
+    ) -> Hint:
+        answered = self._answered if self._answered and self._answered.turn == turn else None
+        answered_at = None if answered is None else answered.last_at
+        if answered is not None and request.repeats(answered, otherwise=False):
+            # The turn went on with it, unless it had shown all before the other was sent.
+            answered_at = answered.began_at + TOOL_TAIL_SECONDS
+        unsure = request.is_page and not request.is_refused
+        return Hint(
+            source=HintSource.OBSERVER,
+            verdict=verdict,
+            # Some gateways call each of their answers HTML: what follows has to confirm it.
+            attribution=Attribution.STRONG if unsure else Attribution.PROVEN,
+            at_seconds=at,
+            attempt=request.attempt + 1,
+            # Nothing is known of what the agent does next, but by what it has done.
+            goes_on=None if verdict.retryable or request.attempt > 1 else False,
+            may_go_on=verdict.retryable,
+            answered_at=answered_at,
+        )
 
 
 def _verdict_of(request: ProviderRequest) -> Verdict:
@@ -338,6 +404,18 @@ def _verdict_of_end(
     if verdict.type in UNDECIDED:
         return own_failure(ErrorType.NETWORK, "connection_lost")
     return verdict
+
+
+def _unusable(request: ProviderRequest) -> Verdict:
+    """Return why an answer that no status calls a failure is one: it is a page, or empty."""
+    if not request.is_page:
+        return own_failure(ErrorType.NETWORK, "truncated_stream")
+    verdict = own_failure(ErrorType.PROTOCOL_ERROR, UNREADABLE)
+    return msgspec.structs.replace(verdict, origin=Origin.PROVIDER)
+
+
+def _size(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _text(value: object) -> str | None:

@@ -11,12 +11,15 @@ import contextlib
 import fcntl
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 from lastword.platform.pipes import close
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+assert sys.platform != "win32"
 
 UNWATCHED_SECONDS = 1.0
 """How often to look where the kernel sends no notification."""

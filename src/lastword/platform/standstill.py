@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 
 BEAT_SECONDS = 1.0
 """How long a wait is at most while a clock runs: of a pause, as much may be overlooked."""
@@ -62,9 +63,11 @@ def beat_seconds(left: float) -> float:
 
 def busy_seconds() -> float | None:
     """Return how long this thread has run and waited for a processor, if the system says it."""
+    if sys.platform == "win32":
+        return None
     try:
         fd = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-    except (OSError, AttributeError):  # Windows has no O_CLOEXEC
+    except OSError:
         return None
     try:
         fields = os.read(fd, 64).split()

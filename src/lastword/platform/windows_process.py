@@ -29,7 +29,7 @@ from lastword.platform.windows_pipes import close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 KILLED_CODE = 1
 """The exit code of what is killed, as `taskkill` sets it."""
@@ -232,21 +232,22 @@ def guardian_of(agent: Agent) -> Guardian | None:
 def spawn(
     command: Sequence[str],
     *,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | Callable[[int, int], Mapping[str, str]] | None = None,
     apart: bool = False,
 ) -> Agent:
     """Start the agent in its own job and process group, and in this working directory.
 
     Args:
         command: The agent's command; looked up on its PATH.
-        environment: The agent's whole environment, if it is not this process'.
+        environment: The agent's whole environment, if it is not this process'. A function is for
+            other systems, and is not called.
         apart: It shares no console with this process.
 
     Raises:
         OSError: It could not be started; `errno` says why (not found, not executable).
     """
     ensure_standard_streams()
-    surroundings = os.environ if environment is None else environment
+    surroundings = os.environ if environment is None or callable(environment) else environment
     path, line = _command_line(command, surroundings)
     flags = _CREATE_SUSPENDED | subprocess.CREATE_NEW_PROCESS_GROUP
     if apart or not _has_console():

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.timeline.entry import Kind
-from lastword.platform.pipes import close, widen
+from lastword.platform import pipes
 from lastword.platform.signals import ENDING
 from lastword.record.run import Row, Run, storable
 from lastword.record.sinks_of import sinks_of
@@ -111,11 +111,11 @@ class RecorderProcess:
         try:
             pid = self._begin(read_end)
         except OSError:
-            close(write_end)
+            pipes.close(write_end)
             raise
         finally:
-            close(read_end)
-        widen(write_end)
+            pipes.close(read_end)
+        pipes.widen(write_end)
         os.set_blocking(write_end, False)
         return pid, write_end
 
@@ -223,7 +223,7 @@ class RecorderProcess:
 
     def _give_up(self) -> None:
         if self._fd >= 0:
-            close(self._fd)
+            pipes.close(self._fd)
             self._fd = -1
             self._pending.clear()
 

@@ -390,6 +390,8 @@ def is_alive(run: RecordedRun) -> bool:
 
 def _began_at(pid: int) -> float | None:
     """Return when a process began, in seconds since 1970, or `None` if the system does not say."""
+    if sys.platform == "win32":
+        return None
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19])
@@ -397,7 +399,7 @@ def _began_at(pid: int) -> float | None:
             booted = next(int(line.split()[1]) for line in file if line.startswith(b"btime "))
     except (OSError, ValueError, IndexError, StopIteration):
         return None
-    return booted + ticks / os.sysconf("SC_CLK_TCK") if sys.platform != "win32" else None
+    return booted + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def turns_of(

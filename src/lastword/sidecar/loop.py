@@ -229,7 +229,7 @@ class PollLoop:
         if fd == self._agent_fd and self.agent_open:
             if self.beside is not None and self.beside.observer_fd >= 0:
                 # What its runtime has reported before explains an answer.
-                self.beside.read_observer(now, at_once=True)
+                self.beside.read_observer(now, early=True)
             self.read_agent(now)
         elif fd == self._client_fd and self.client_open:
             self._read_client(now)

@@ -289,7 +289,7 @@ class Sources:
     def _look(self, now: float, seconds: float, *, for_timer: bool = False) -> bool:
         """Go on with a look, or begin one, for a slice of time; return whether it is over."""
         self._look_at_events(now)
-        self._look_at_requests(now, at_once=False)
+        self._look_at_requests(now)
         if self._looking is None:
             self._looking = self._steps(now, seconds)
         if self._go_on(self._looking, now):
@@ -417,8 +417,8 @@ class Sources:
         observer = None if self._start is None else self._start.observer
         return -1 if observer is None else observer.fd
 
-    def read_observer(self, now: float, *, at_once: bool = False) -> None:
-        """Read what the runtime has reported; nothing of it waits for more if `at_once`."""
+    def read_observer(self, now: float, *, early: bool = False) -> None:
+        """Read what the runtime has reported, `early` if the agent is about to say something."""
         try:
             observer = None if self._start is None else self._start.observer
             lines = observer.read() if observer is not None else []
@@ -432,16 +432,18 @@ class Sources:
                 turn = TurnId.of(self._connection.silent_turns(now, 0.0))
                 for line in lines:
                     self._apply(self._requests.receive(line, now, turn), now)
-                self._look_at_requests(now, at_once=at_once)
+                self._look_at_requests(now)
+                if early:
+                    self._apply(self._requests.look_early(turn), now)
                 self._wake_for_requests()
         except Exception as error:  # noqa: BLE001 - as in `look`
             self._without(error)
 
-    def _look_at_requests(self, now: float, *, at_once: bool) -> None:
+    def _look_at_requests(self, now: float) -> None:
         if self._requests is None:
             return
         turns = self._connection.silent_turns(now, 0.0)
-        self._apply(self._requests.look(now, TurnId.of(turns), at_once=at_once), now)
+        self._apply(self._requests.look(now, TurnId.of(turns)), now)
         for entry in self._requests.entries(turns):
             self._note_entry(entry)
 

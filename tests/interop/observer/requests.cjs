@@ -31,6 +31,8 @@ const cases = {
   'fetch-head': async () => (await fetch(at('fetch-head', 'ok'), { method: 'HEAD' })).status,
   'fetch-ok': async () => (await fetch(at('fetch-ok', 'ok'), options)).json(),
   'fetch-request': async () => whole(await fetch(new Request(at('fetch-request', 'ok'), options))),
+  'fetch-empty': async () => whole(await fetch(at('fetch-empty', 'no_events'), options)),
+  'fetch-nothing': async () => whole(await fetch(at('fetch-nothing', 'nothing'), options)),
   'fetch-limited': async () => (await fetch(at('fetch-limited', 'limited'), options)).json(),
   'fetch-cancelled': async () => { const r = await fetch(at('fetch-cancelled', 'limited'), options); await r.body.cancel(); return r.status; },
   'fetch-cloned': async () => { const r = await fetch(at('fetch-cloned', 'limited'), options), other = r.clone(); return [await whole(r), await whole(other)]; },
@@ -57,6 +59,8 @@ const cases = {
     agent.destroy();
     return both;
   },
+  'http-empty': async () => request(at('http-empty', 'no_events')),
+  'http-nothing': async () => request(at('http-nothing', 'nothing')),
   'http-limited': async () => request(at('http-limited', 'limited')),
   'http-packed': async () => request(at('http-packed', 'packed')),
   'http-stream': async () => request(at('http-stream', 'stream')),

@@ -43,6 +43,13 @@ class Handler(BaseHTTPRequestHandler):
     def ok(self) -> None:
         self._answer(200, b'{"ok":true}', "application/json")
 
+    def nothing(self) -> None:
+        self._answer(200, b"", "application/json")
+
+    def no_events(self) -> None:
+        self._begin_stream()
+        self.wfile.write(b"0\r\n\r\n")
+
     def limited(self) -> None:
         waits = {"Retry-After": "7", "X-RateLimit-Remaining": "0", "Set-Cookie": SECRET}
         self._answer(429, LIMITED, "application/json; charset=utf-8", waits)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -59,6 +60,47 @@ def test_a_tool_has_the_users_environment_before_a_request_and_after_it(
     printed, _ = family
     shell = sorted(f"{name}={value}" for name, value in USERS.items())
     assert printed == {"before": users, "after": users, "own": users, "shell": shell}
+
+
+TOOLS = """
+const { spawnSync } = require('child_process');
+for (const [word, ...words] of JSON.parse(process.argv[1])) {
+  const ended = spawnSync(word, words, { encoding: 'utf-8' });
+  if (ended.status) throw new Error(ended.stdout + ended.stderr);
+  process.stdout.write((ended.stdout.match(/shown:.*/) || [ended.stdout])[0] + '\\n');
+}
+"""
+"""A program that runs commands as an agent's tools, and prints what they show."""
+
+SHOWN = ("NODE_OPTIONS", "BUN_OPTIONS", "PYTHONPATH", VARIABLE)
+
+
+def test_npm_pytest_and_a_script_have_the_users_environment_as_tools(
+    server: Server, tmp_path: Path
+) -> None:
+    users = {"NODE_OPTIONS": "--no-deprecation", "PYTHONPATH": str(tmp_path / "libraries")}
+    script = tmp_path / "script.js"
+    script.write_text(f"console.log('shown:' + {json.dumps(SHOWN)}.map((n) => process.env[n]));")
+    package = {"scripts": {"test": "node script.js"}}
+    (tmp_path / "package.json").write_text(json.dumps(package))
+    (tmp_path / "test_tool.py").write_text(
+        "import os\n\n"
+        "def test_tool():\n"
+        f"    print('shown:' + ','.join(os.environ.get(name, '') for name in {SHOWN}))\n"
+    )
+    quiet = ("-p", "no:cacheprovider", "-s", "--rootdir", str(tmp_path))
+    tools = [
+        ["npm", "--prefix", str(tmp_path), "test"],
+        ["node", str(script)],
+        [sys.executable, "-m", "pytest", *quiet, "-c", os.devnull, str(tmp_path / "test_tool.py")],
+        ["sh", "-c", f"echo shown:$NODE_OPTIONS,$BUN_OPTIONS,$PYTHONPATH,${VARIABLE}"],
+    ]
+    program = Runtime("node").program()
+    with Pipe(tmp_path / "fifo") as pipe:
+        done = run([program, "-e", TOOLS, json.dumps(tools)], users, pipe)
+    expected = f"shown:{users['NODE_OPTIONS']},,{users['PYTHONPATH']},"
+    assert (done.errors, done.output.splitlines()) == ("", [expected] * len(tools))
+    assert [json.loads(line)["event"] for line in pipe.lines] == ["start"]
 
 
 LAUNCH = """

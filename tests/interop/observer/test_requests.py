@@ -13,11 +13,14 @@ from tests.interop.observer.observed import HERE, Pipe, Run, run
 from tests.interop.observer.server import LIMITED, SECRET, Server
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.interop.observer.runtimes import Runtime
 
 CUT = {"ECONNRESET", "UND_ERR_SOCKET"}
 WHOLE = ["request", "status 200", "end"]
 REFUSED = ["request", "status 429", "body", "end"]
+EMPTY = ["request", "status 200", "end empty"]
 STREAM = ["request", "status 200", "progress", "end"]
 ABORTED = ["request", "error AbortError"]
 LEFT = ["request", "status 200", "error AbortError"]
@@ -26,6 +29,8 @@ EXPECTED = {
     "fetch-head": [],
     "fetch-ok": WHOLE,
     "fetch-request": WHOLE,
+    "fetch-empty": EMPTY,
+    "fetch-nothing": EMPTY,
     "fetch-limited": REFUSED,
     "fetch-cancelled": REFUSED,
     "fetch-cloned": REFUSED,
@@ -42,6 +47,8 @@ EXPECTED = {
     "fetch-data": [],
     "http-ok": WHOLE,
     "http-kept": WHOLE * 2,
+    "http-empty": EMPTY,
+    "http-nothing": EMPTY,
     "http-limited": REFUSED,
     "http-packed": ["request", "status 503", "body", "end"],
     "http-stream": STREAM,
@@ -132,6 +139,8 @@ def _in_short(events: list[dict[str, Any]]) -> list[str]:
         word = event["event"]
         if word == "status":
             word += f" {event['status']}"
+        if word == "end" and event.get("empty"):
+            word += " empty"
         if word == "error":
             why = "cut" if event["code"] in CUT else event["code"]
             word += f" {'AbortError' if event['name'] == 'AbortError' else why}"
@@ -201,3 +210,38 @@ def test_the_start_names_the_program(both: Both, runtime: Runtime) -> None:
     assert start["runtime"] == ("bun" if runtime.is_bun else "node")
     assert start["script"] == "requests.cjs"
     assert json.dumps(start["version"]).count(".") == 2
+
+
+HTTP2 = """
+const http2 = require('http2');
+const server = http2.createServer();
+server.on('stream', (stream) => {
+  stream.resume();
+  stream.on('end', () => {
+    stream.respond({ ':status': 429, 'retry-after': '7' });
+    stream.end('{"error": "limited"}');
+  });
+});
+server.listen(0, '127.0.0.1', () => {
+  const client = http2.connect('http://127.0.0.1:' + server.address().port);
+  const request = client.request({ ':method': 'POST', ':path': '/v1/messages' });
+  let text = '';
+  request.on('response', (headers) => console.log(headers[':status'], headers['retry-after']));
+  request.setEncoding('utf8').on('data', (part) => (text += part));
+  request.on('end', () => (console.log(text), client.close(), server.close()));
+  request.end('{}');
+});
+"""
+
+
+def test_http2_works_as_without_and_is_reported_where_the_runtime_publishes_it(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    command = [runtime.program(), "-e", HTTP2]
+    with Pipe(tmp_path / "fifo") as pipe:
+        observed = run(command, {}, pipe)
+    assert observed.shown == run(command, {}).shown == ('429 7\n{"error": "limited"}\n', "", 0)
+    said = [json.loads(line) for line in pipe.lines][1:]
+    words = [each["event"] for each in said]
+    assert words in ([], ["request", "status", "body", "end"])
+    assert [each["status"] for each in said if "status" in each] == [429] * words.count("status")

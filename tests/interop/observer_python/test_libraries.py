@@ -32,6 +32,7 @@ WHOLE = ["request", "status", "end"]
 EXPECTED = {
     "ok": WHOLE,
     "stream": WHOLE,
+    "nothing": WHOLE,
     "refused": ["request", "status", "body", "end"],
     "packed": ["request", "status", "body", "end"],
     "cut": ["request", "status", "error"],
@@ -87,6 +88,7 @@ def test_each_request_is_reported_once_and_the_agent_gets_what_it_gets_without(w
         assert line["frames"] <= 1, line
         assert [each["event"] for each in line["events"]] == EXPECTED[line["case"]], line
         assert "secret" not in json.dumps(line["events"])
+        assert ("empty" in line["events"][-1]) == (line["case"] == "nothing"), line
 
 
 @pytest.mark.parametrize("which", SETS)

@@ -8,7 +8,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PATH = "/v1/chat/completions"
-ANSWERS = ("ok", "stream", "refused", "packed", "cut", "stalled", "silent")
+ANSWERS = ("ok", "stream", "nothing", "refused", "packed", "cut", "stalled", "silent")
 BODY = b'{"error": {"message": "slow down"}}'
 EVENT = b"data: {}\n\n"
 
@@ -39,6 +39,9 @@ class _Handler(BaseHTTPRequestHandler):
             if name == "packed":
                 self.send_header("Content-Encoding", "gzip")
             return self._send(body)
+        if name == "nothing":
+            self.send_response(200)
+            return self._send(b"")
         if name == "ok":
             self.send_response(200)
             return self._send(b'{"answer": 1}')

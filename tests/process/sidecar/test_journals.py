@@ -359,8 +359,10 @@ for frame in sys.stdin:
             show("agent_message_chunk", content={"type": "text", "text": os.environ["TEXT"]})
         journal = open(path, "a")
         for line in lines:
-            now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
-            local = time.strftime("%Y-%m-%d %H:%M:%S") + ".999"
+            # Ahead of what a slow machine reads late of the agent's other output.
+            ahead = time.time() + 5
+            now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ahead)) + ".999Z"
+            local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ahead)) + ".999"
             line = line.replace("@AT@", now).replace("@LOCAL@", local)
             print(line.replace("@PID@", str(os.getpid())), file=journal, flush=True)
         if "AT_ONCE" in os.environ:

@@ -130,7 +130,7 @@ def test_an_agent_that_closes_its_stdin_and_lives_is_ended_when_it_is_written_to
         client.notify("_vendor/anything")
         return any(frame.get("id") == prompt for frame in client.frames)
 
-    client.read_until(answered, "the end of the turn")
+    client.read_until_true(answered, "the end of the turn")
     assert failure_of(client.end_of(prompt, since))["type"] == "agent_crash"
     next_request_is_answered(client)
 

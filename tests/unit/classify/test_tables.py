@@ -99,3 +99,18 @@ def test_a_sentence_of_a_transport_is_recognised_in_any_language(
     for part in rules.SPOKEN.get(row.reason, ()):
         verdict = classify_text(f"x {part} x")
         assert (verdict.type, verdict.retryable) == (row.type, row.retryable), (part, verdict.rule)
+
+
+def test_a_part_is_found_wherever_it_stands_and_the_first_row_counts() -> None:
+    rows = ("no more credits", "limit of", "credits", "over .. budget", "a b", "额度")
+    for text, row in {
+        "sorry, no more credits": "no more credits",
+        "xno more creditsx": "no more credits",
+        "no more  credits": "credits",
+        "unlimited: nolimit offset": "limit of",
+        "it went over the whole budgets": "over .. budget",
+        "ba b": "a b",
+        "您的额度已用完": "额度",
+        "": None,
+    }.items():
+        assert phrase_in(text, rows) == row, text

@@ -14,10 +14,19 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import reporting
 from lastword.core.link.connection import Connection, Side
 from lastword.core.link.effects import FORWARD, Drop, Effect, Record
-from lastword.core.link.evidence import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS, HintSource, Retrying
+from lastword.core.link.evidence import (
+    FREE_REPORTS,
+    REPORT_EVERY_SECONDS,
+    SHOW_AFTER_SECONDS,
+    SHOW_EVERY_SECONDS,
+    HintSource,
+    ReportedRetries,
+    Retrying,
+)
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from tests.kit.rows import every
+from tests.kit.turn_signs import payload
 from tests.kit.wire import (
     INITIALIZED,
     Wire,
@@ -31,7 +40,8 @@ from tests.kit.wire import (
     update,
 )
 from tests.kit.wire import update as wire_update
-from tests.unit.link.test_hints import LIMITED, RESET, TOOL, WIRE, begun, hint
+from tests.unit.link.test_hints import EMPTY as QUOTA
+from tests.unit.link.test_hints import JOURNAL, LIMITED, RESET, STDERR, TOOL, WIRE, begun, hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -500,3 +510,141 @@ def test_a_failure_in_a_record_of_the_agents_own_ends_a_warning_of_ours() -> Non
     wire.agent({"id": 1, "result": {"stopReason": "end_turn", "_meta": failed}})
     ours = [row for row in records(wire) if row["id"] != "own"]
     assert [row["title"] for row in ours][-1] == "The turn failed."
+
+
+# --- an agent that tries again without a pause
+
+
+def told(wire: Wire) -> list[tuple[int, str]]:
+    """The attempt and the type of each retry that the client was told of."""
+    own = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    return [(u["attempt"], u["error"]["type"]) for u in own]
+
+
+def flooded(source: HintSource = JOURNAL, *, count: int = 1000, **options: Any) -> Wire:
+    """A turn whose model call is tried again so often within a second."""
+    wire = begun(**options)
+    for attempt in range(2, 2 + count):
+        wire.now += 0.9 / count
+        hint(wire, source=source, attempt=attempt)
+    return wire
+
+
+@every("source", [JOURNAL, WIRE, STDERR, HintSource.OBSERVER, HintSource.EVENTS, HintSource.LOG])
+def test_retries_that_follow_at_once_are_told_at_most_once_a_second(source: HintSource) -> None:
+    wire = flooded(source)
+    first = [attempt for attempt, _ in told(wire)]
+    assert first == list(range(2, 2 + FREE_REPORTS))
+    wire.time(wire.now + REPORT_EVERY_SECONDS)
+    assert [attempt for attempt, _ in told(wire)] == [*first, 1001]
+    wire.time(wire.now + 10 * REPORT_EVERY_SECONDS)
+    assert len(told(wire)) == FREE_REPORTS + 1
+
+
+def test_each_of_them_is_in_the_record_and_counts_as_a_try() -> None:
+    wire = flooded(retry=2)
+    entries = [entry for entry in wire.entries if entry.kind is Kind.RETRY]
+    assert len(entries) == 1000
+    wire.agent(error(message="429 Too Many Requests"))
+    assert told(wire)[FREE_REPORTS:] == [(1002, "rate_limit")]
+
+
+def test_a_retry_of_another_type_is_told_at_once() -> None:
+    wire = flooded()
+    hint(wire, RESET, attempt=1002)
+    hint(wire, RESET, attempt=1003)
+    assert told(wire)[FREE_REPORTS:] == [(1002, "network")]
+    wire.time(wire.now + REPORT_EVERY_SECONDS)
+    assert told(wire)[FREE_REPORTS:] == [(1002, "network"), (1003, "network")]
+
+
+def test_one_that_came_too_soon_is_not_told_once_the_agent_has_gone_on() -> None:
+    wire = flooded().agent(chunk())
+    wire.time(wire.now + 10)
+    assert len(told(wire)) == FREE_REPORTS
+    wire = flooded().client(cancel())
+    wire.time(wire.now + 1)
+    assert len(told(wire)) == FREE_REPORTS
+
+
+def test_of_one_that_came_too_soon_what_is_left_of_its_wait_is_told() -> None:
+    wire = flooded(count=10)
+    hint(wire, attempt=12, wait_seconds=60.0)
+    wire.core.stand_still(10.0)
+    wire.time(wire.now + 10 + REPORT_EVERY_SECONDS)
+    (last,) = [u for u in wire.updates() if u["attempt"] == 12]
+    assert last["wait_seconds"] < 60
+
+
+def test_what_has_been_told_is_not_kept() -> None:
+    retries = ReportedRetries()
+    assert retries.may_send(Retrying(verdict=LIMITED, attempt=2), "", 0.0)
+    assert retries.pop_unsent(10.0) is None
+
+
+def test_a_client_that_shows_notices_gets_no_more_of_them() -> None:
+    wire = flooded(client=None)
+    notices = [u for u in wire.updates() if "notice" in json.dumps(u)]
+    assert len(notices) <= FREE_REPORTS
+
+
+# --- a source that is about to know more of a failed call
+
+
+def test_a_failed_call_of_which_more_is_about_to_be_known_is_told_with_that() -> None:
+    observer = HintSource.OBSERVER
+    wire = begun()
+    hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
+    assert told(wire) == []
+    hint(wire, QUOTA, source=observer, attempt=2, goes_on=None)
+    assert told(wire) == [(2, "budget")]
+    wire.time(wire.now + 5)
+    assert told(wire) == [(2, "budget")]
+
+
+@every(("seconds", "retries"), [(0.9, []), (1.1, [(2, "budget")])])
+def test_one_that_turns_out_to_be_final_is_told_if_the_turn_does_not_end(
+    seconds: float, retries: list[tuple[int, str]]
+) -> None:
+    observer = HintSource.OBSERVER
+    wire = begun()
+    hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
+    hint(wire, QUOTA, source=observer, attempt=2, goes_on=False)
+    wire.time(wire.now + seconds)
+    assert told(wire) == retries
+    assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
+
+
+def test_an_answer_that_follows_at_once_has_the_cause_that_is_known_by_then() -> None:
+    wire = begun()
+    hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
+    assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "rate_limit"
+
+
+def test_a_source_that_says_no_more_is_believed_after_a_second() -> None:
+    wire = begun()
+    hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
+    wire.time(wire.now + 2)
+    assert told(wire) == [(2, "rate_limit")]
+
+
+# --- a failed call that was answered well in the end
+
+
+def test_a_failure_that_was_got_over_neither_fails_the_turn_nor_is_told_any_more() -> None:
+    observer = HintSource.OBSERVER
+    wire = begun().agent(wire_update(**TOOL))
+    wire.now += 1
+    hint(wire, source=observer, attempt=2, goes_on=None)
+    hint(wire, source=observer, attempt=2, is_over=True)
+    wire.agent(result()).time(wire.now + 5)
+    assert wire.answers() == [result()]
+
+
+def test_the_runtime_would_have_reported_a_further_call_that_succeeded() -> None:
+    for source, fails in ((HintSource.OBSERVER, True), (JOURNAL, False)):
+        wire = begun().agent(chunk("Let me see."), wire_update(**TOOL))
+        wire.now += 1
+        hint(wire, source=source, attempt=2, goes_on=None, may_go_on=True)
+        wire.agent(result()).time(wire.now + 5)
+        assert ("error" in wire.answers()[0]) is fails

@@ -10,6 +10,7 @@ from lastword.core.link.connection import Connection
 from lastword.core.link.facts import FACTS_OF_SILENCE, Cause, SilenceCause, sentence_of_silence
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.rows import every
+from tests.kit.wire import notices, thoughts
 from tests.unit.link.test_hints import begun, chunk, hint, payload, update
 from tests.unit.link.test_resend import linked
 
@@ -136,15 +137,64 @@ def test_what_the_runtime_itself_says_of_the_provider_is_reported_after_20_secon
     assert notices(wire) == ["The model provider has not answered for 20 s."]
 
 
-@every(("is_certain", "after"), [(False, 40), (True, 10)])
-def test_a_silence_is_reported_when_the_user_wants_it(is_certain: bool, after: int) -> None:
+@every(
+    ("of", "after"),
+    [(cause(), 10), (cause(is_certain=True), 10), (cause(Cause.UNREACHABLE), 40)],
+)
+def test_a_silence_is_reported_when_the_user_wants_it(of: SilenceCause, after: int) -> None:
     wire = linked({"session": {"notices": {}}}, warn_after_seconds=after)
     began = wire.now
-    wire.core.receive_silence(cause(since=began, is_certain=is_certain), began)
+    wire.core.receive_silence(of, began)
     wire.time(began + after - 1)
     assert notices(wire) == []
     wire.time(began + after)
-    assert notices(wire) == [f"The model provider has not answered for {after} s."]
+    assert len(notices(wire)) == 1
+
+
+@every(
+    ("of", "type_"),
+    [
+        (Cause.PROVIDER, "timeout"),
+        (Cause.STREAM, "timeout"),
+        (Cause.UNREACHABLE, "network"),
+        (Cause.IDLE, "agent_stalled"),
+        (Cause.TOOL, None),
+    ],
+)
+def test_a_notice_of_a_silence_has_the_cause_and_the_type_that_it_would_have(
+    of: Cause, type_: str | None
+) -> None:
+    wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
+    wire.core.receive_silence(cause(of, since=wire.now, is_certain=True), wire.now)
+    wire.time(wire.now + 20).time(wire.now + 10)
+    (notice,) = [u for u in wire.updates() if u["sessionUpdate"] == "notice"]
+    told = notice["_meta"]["lastword"]["silence"]
+    assert (told["cause"], told.get("type"), told["seconds"]) == (of.value, type_, 20)
+
+
+def test_jetbrains_air_is_warned_of_a_silence_with_its_category() -> None:
+    reads = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
+    wire = linked(reads)
+    wire.core.receive_silence(cause(since=wire.now, is_certain=True), wire.now)
+    wire.time(wire.now + 20)
+    (warning,) = [
+        update["_meta"]["jetbrains"]["air"]["sessionFailure"] for update in wire.updates()
+    ]
+    assert (warning["severity"], warning["category"]) == ("warning", "connection")
+    assert warning["title"] == "The model provider has not answered for 20 s."
+
+
+def test_only_what_the_runtime_itself_says_is_told_to_a_client_without_notices() -> None:
+    for is_certain, option, lines in (
+        (True, "auto", ["The model provider has not answered for 20 s."]),
+        (True, "off", []),
+        (False, "auto", []),
+    ):
+        for client in ({}, {"_meta": {"agent_error": {"version": 1, "retry": True}}}):
+            wire = linked(client, show_retries=option)
+            wire.core.receive_silence(cause(since=wire.now, is_certain=is_certain), wire.now)
+            wire.time(wire.now + 20).time(wire.now + 60)
+            assert thoughts(wire) == lines
 
 
 def test_an_agent_with_a_tool_at_work_is_not_idle() -> None:
@@ -167,10 +217,6 @@ def test_a_link_between_two_agents_takes_a_cause() -> None:
 
 def tool_call(status: str) -> dict[str, Any]:
     return update(sessionUpdate="tool_call", toolCallId="t", title="Build", status=status)
-
-
-def notices(wire: Any) -> list[str]:
-    return [u["title"] for u in wire.updates() if u["sessionUpdate"] == "notice"]
 
 
 def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_reported() -> None:

@@ -118,11 +118,19 @@ def test_a_refusal_waits_a_moment_for_its_body() -> None:
     assert len(runtime.hints) == 1
 
 
-def test_a_refusal_without_a_body_is_reported_before_the_agent_says_anything() -> None:
+def test_a_refusal_without_a_body_is_reported_before_the_agent_says_anything_and_again_after() -> (
+    None
+):
     runtime = Runtime()
     runtime.request()
-    runtime.report("status", status=503)
-    assert len(runtime.requests.look(runtime.now, FIRST, at_once=True)) == 1
+    runtime.report("status", status=429)
+    (early,) = runtime.requests.look_early(FIRST)
+    assert (early.verdict.type, early.is_early) == ("rate_limit", True)
+    assert runtime.requests.look_early(FIRST) == []
+    assert runtime.requests.look_early(SECOND) == []
+    runtime.report("body", text='{"error": {"code": "insufficient_quota"}}')
+    assert [(hint.verdict.type, hint.is_early) for hint in runtime.hints] == [("budget", False)]
+    assert len(runtime.requests.entries([])) == 1
 
 
 def test_tries_are_counted_until_one_succeeds() -> None:
@@ -133,7 +141,12 @@ def test_tries_are_counted_until_one_succeeds() -> None:
     runtime.report("status", 3, status=200)
     runtime.report("end", 3)
     runtime.refuse(4, 503)
-    assert [hint.attempt for hint in runtime.hints] == [2, 3, 2]
+    assert [(hint.attempt, hint.is_over) for hint in runtime.hints] == [
+        (2, False),
+        (3, False),
+        (3, True),
+        (2, False),
+    ]
 
 
 def test_a_turn_counts_its_own_tries() -> None:
@@ -227,6 +240,18 @@ def test_a_failure_beside_an_answer_that_comes_says_nothing_of_the_turn() -> Non
     assert runtime.hints == []
 
 
+@every(("size", "types"), [(900, []), (9000, ["auth"]), (None, ["auth"])])
+def test_a_failure_beside_a_longer_request_may_be_of_one_for_a_title(
+    size: int | None, types: list[str]
+) -> None:
+    runtime = Runtime()
+    runtime.request(1, bytes=5000)
+    runtime.request(2, bytes=size)
+    runtime.report("status", 2, status=401)
+    runtime.report("end", 2)
+    assert runtime.types == types
+
+
 def test_a_request_that_the_agent_ends_has_not_failed_unless_it_had_waited_in_vain() -> None:
     runtime = Runtime()
     runtime.request(1)
@@ -302,7 +327,37 @@ def test_a_failure_is_reported_with_the_time_of_the_last_good_answer_in_its_turn
     runtime.refuse(3, 401)
     runtime.turn = SECOND
     runtime.refuse(4, 401)
-    assert [hint.answered_at for hint in runtime.hints] == [None, TURN + 3, None]
+    failed = [hint for hint in runtime.hints if not hint.is_over]
+    assert [hint.answered_at for hint in failed] == [None, TURN + 3, None]
+
+
+@every(("size", "answered_at"), [(900, TURN + 3), (1100, TURN + 0.2), (None, TURN + 3)])
+def test_what_has_all_of_the_last_good_request_goes_on_with_the_turn(
+    size: int | None, answered_at: float
+) -> None:
+    runtime = Runtime()
+    runtime.request(1, bytes=1001)
+    runtime.report("status", 1, status=200)
+    runtime.now += 3
+    runtime.report("end", 1)
+    runtime.request(2, bytes=size)
+    runtime.report("status", 2, status=401)
+    runtime.report("end", 2)
+    assert [hint.answered_at for hint in runtime.hints] == [answered_at]
+
+
+@every(("size", "is_over"), [(1000, True), (950, True), (300, False), (None, True)])
+def test_a_retry_that_is_answered_well_is_reported_unless_it_is_shorter(
+    size: int | None, is_over: bool
+) -> None:
+    runtime = Runtime()
+    runtime.request(1, bytes=1000)
+    runtime.report("status", 1, status=503)
+    runtime.report("end", 1)
+    runtime.request(2, "/v1/responses", bytes=size)
+    runtime.report("status", 2, status=200)
+    runtime.report("end", 2)
+    assert [hint.is_over for hint in runtime.hints] == [False, True][: 1 + is_over]
 
 
 def test_each_request_that_is_over_has_an_entry() -> None:
@@ -382,3 +437,31 @@ def test_requests_that_never_end_are_bounded() -> None:
     assert runtime.hints == []
     runtime.report("error", MAX_OPEN, name="TypeError", code="ECONNRESET")
     assert len(runtime.hints) == 1
+
+
+@every(
+    ("members", "type_", "attribution"),
+    [
+        ({"empty": True}, "network", Attribution.PROVEN),
+        ({"type": "text/html; charset=utf-8"}, "protocol_error", Attribution.STRONG),
+    ],
+)
+def test_an_answer_that_is_empty_or_a_page_is_a_failure(
+    members: dict[str, Any], type_: str, attribution: Attribution
+) -> None:
+    runtime = Runtime()
+    for number in (1, 2):
+        runtime.request(number)
+        runtime.report("status", number, status=200, **members)
+        runtime.report("end", number, **members)
+    assert runtime.types == [type_] * 2
+    assert {hint.attribution for hint in runtime.hints} == {attribution}
+    assert {hint.verdict.reason for hint in runtime.hints} <= {"truncated_stream", "not_http"}
+    assert [hint.attempt for hint in runtime.hints] == [2, 3]
+
+
+def test_a_page_is_a_failure_where_the_end_of_an_answer_is_not_reported() -> None:
+    runtime = Runtime()
+    runtime.request()
+    runtime.report("status", status=200, ends=False, type="Text/HTML")
+    assert runtime.types == ["protocol_error"]

@@ -164,22 +164,22 @@ def _sink(
     What sends may take a while, and goes on after the sidecar's end where a process can be forked.
     """
     traced = is_requested(os.environ)
-    if sys.platform == "win32" or not (reports or traced):
-        # Loaded at the first prompt.
-        from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
+    if sys.platform != "win32" and (reports or traced):
+        from lastword.record.process import RecorderProcess  # noqa: PLC0415
 
-        telemetry = of_own if traced else None
-        start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
         try:
-            return ThreadedRecorder(start)
-        except RuntimeError:
-            return None  # no thread can be started: the session goes on without a record
-    from lastword.record.process import RecorderProcess  # noqa: PLC0415
+            return RecorderProcess(path, run, limits, telemetry=of_own, reports=reports)
+        except OSError:
+            return None  # no process can be started: the session goes on without a record
+    # Loaded at the first prompt.
+    from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
 
+    telemetry = of_own if traced else None
+    start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
     try:
-        return RecorderProcess(path, run, limits, telemetry=of_own, reports=reports)
-    except OSError:
-        return None  # no process can be started: the session goes on without a record
+        return ThreadedRecorder(start)
+    except RuntimeError:
+        return None  # no thread can be started: the session goes on without a record
 
 
 def _recorder(

@@ -402,11 +402,12 @@ def idle(stop_reason: str, *, agent_gone: bool) -> dict[str, Any]:
     return update | {"background": []} if agent_gone else update
 
 
-def notice(session_id: str, *, severity: str, title: str) -> bytes:
+def notice(
+    session_id: str, *, severity: str, title: str, meta: dict[str, Any] | None = None
+) -> bytes:
     """Return an advisory line for the user; it never carries a failure itself."""
-    return session_update(
-        session_id, {"sessionUpdate": "notice", "severity": severity, "title": title}
-    )
+    update: dict[str, Any] = {"sessionUpdate": "notice", "severity": severity, "title": title}
+    return session_update(session_id, update if meta is None else update | {"_meta": meta})
 
 
 # --- an outage while a turn is open ---------------------------------------------------------------

@@ -239,8 +239,8 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.stop_due
         if turn.state is State.WAITING and not turn.waits_for_model:
             yield resend.next_look(link, turn)
-        if turn.reported.withheld_until is not None:
-            yield turn.reported.withheld_until
+        if turn.reported.delayed_until is not None:
+            yield turn.reported.delayed_until
         shown = reporting.due(link, turn)
         if shown is not None:
             yield shown
@@ -264,9 +264,9 @@ def _requests_due(link: Link) -> list[Effect]:
 
 
 def _turn_due(link: Link, turn: Turn) -> list[Effect]:
-    withheld_until = turn.reported.withheld_until
-    if withheld_until is not None and withheld_until <= link.now:
-        return reporting.report_withheld(link, turn)
+    delayed_until = turn.reported.delayed_until
+    if delayed_until is not None and delayed_until <= link.now:
+        return reporting.report_delayed(link, turn)
     if turn.waits_for_look(link.now):
         return prompts.withheld_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:
@@ -372,7 +372,7 @@ def _warning(link: Link, session: Session) -> float | None:
         return None if reported else session.progress_at + DONE_SECONDS
     if any(turn.state in AT_WORK and not turn.warned for turn in session.turns):
         cause = _silence_of(session)
-        if cause is not None and cause.is_certain:
+        if cause is not None and (cause.is_certain or cause.cause is Cause.PROVIDER):
             after = min(after, max(cause.since - session.progress_at, 0.0) + PROVIDER_SECONDS)
         return session.progress_at + after
     return None
@@ -387,9 +387,7 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
     silence = round(link.now - session.progress_at)
     title = _title_of_silence(link, session, silence)
     entry = entries.silence(link, session, silence, cause)
-    if not reporting.can_show(link):
-        return [entry]
-    return [*reporting.remark(link, session, title), entry]
+    return [*reporting.remark_silence(link, session, title, cause), entry]
 
 
 def _seems_done(session: Session) -> bool:

@@ -381,9 +381,9 @@ def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
     A failure that only its form attributes to this turn counts if the turn shows nothing at all, or
     if the agent gave up at once; after a tool, only one in a log does, and at any time. Once there
     was text, a call that was to be tried again does not count: a further call may have succeeded
-    with nothing to add. After an answer that was in words, or that showed nothing more, the
-    runtime's request may have been for a title. A command of the agent's own, such as `/compact`,
-    may well show nothing.
+    with nothing to add, unless the runtime would have reported that. After an answer that was in
+    words, or that showed nothing more, the runtime's request may have been for a title. A command
+    of the agent's own, such as `/compact`, may well show nothing.
     """
     evidence, facts = snapshot.evidence, snapshot.facts
     if evidence.hint is None or snapshot.slash:
@@ -399,8 +399,8 @@ def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
             return evidence.hint_source is HintSource.LOG
         if evidence.hint_at < evidence.answered_at - GAVE_UP_SECONDS:
             return False
-    tried_again = facts.text and evidence.may_go_on
-    return not tried_again
+    may_have_succeeded = evidence.may_go_on and evidence.hint_source is not HintSource.OBSERVER
+    return not (facts.text and may_have_succeeded)
 
 
 def _shows_retries_alone(snapshot: TurnSnapshot) -> bool:

@@ -77,7 +77,10 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
         may_go_on: whether it was written as a warning, or about a call that is tried again, so that
             the agent may have got over it.
         side: the call was not for the turn itself but, for example, for a title: it has no effect.
-        answered_at: when a call in this turn was last answered well, if the source knows.
+        answered_at: when a call in this turn was last answered well, if the source knows: one that
+            failed after that, with nothing shown in between, may have been for a title.
+        is_over: whether the call has been tried again since, and was answered well.
+        is_early: whether the source is about to know more of this call, and gives another hint.
     """
 
     source: HintSource
@@ -92,6 +95,8 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     may_go_on: bool = False
     side: bool = False
     answered_at: float | None = None
+    is_over: bool = False
+    is_early: bool = False
 
 
 class SilentTurn(msgspec.Struct, frozen=True):
@@ -333,6 +338,10 @@ class TurnEvidence(msgspec.Struct):
             answered_at = hint.answered_at
             self.hint_may_be_aside = answered_at is not None and answered_at > self.output_at
 
+    def withdraw_hint(self) -> None:
+        """Take in that the call which failed was answered well in the end."""
+        self.hint = self.silence = None
+
     def recover(self, now: float) -> None:
         """Take in output: the agent has recovered from whatever had failed."""
         self.hint, self.output_at = None, now
@@ -397,6 +406,14 @@ UNCONFIRMED_SECONDS = 1.0
 after as long a silence, or with a second sign of it."""
 
 
+FREE_REPORTS = 5
+"""A turn's first retries are each reported when they come."""
+
+REPORT_EVERY_SECONDS = 1.0
+"""After these, those of one type are reported at most so often: an agent that retried without a
+pause was measured to report 2,776 in 1.2 s."""
+
+
 class Retrying(msgspec.Struct, frozen=True, kw_only=True):
     """A model call that is about to be tried again.
 
@@ -434,6 +451,14 @@ class ReportedRetries(msgspec.Struct, eq=False):
     """When a retry that waits for its cause is reported."""
     _shown: Retrying | None = None
     _shown_at: float | None = None
+    _sent: int = 0
+    """How many were reported to a client that reads such reports."""
+    _sent_at: dict[ErrorType, float] = {}
+    """And when the last of each type was."""
+    _unsent: tuple[Retrying, str, float] | None = None
+    """The newest retry, if it came too soon after another: what follows, and when it came."""
+    unsent_until: float | None = None
+    """When that one is reported."""
 
     def next_attempt(self, hint: Hint) -> int | None:
         """Return the number of the try that this hint announces, or `None` if it is known.
@@ -482,20 +507,58 @@ class ReportedRetries(msgspec.Struct, eq=False):
         """Return whether a retry of this source is withheld."""
         return self._withheld is not None and self._withheld.source is source
 
+    def forget_early(self, hint: Hint) -> None:
+        """Forget a retry that is withheld since its source would say more, which it now does."""
+        withheld = self._withheld
+        if withheld is not None and withheld.is_early and withheld.source is hint.source:
+            self.pop_withheld()
+
     def pop_withheld(self) -> Hint | None:
         """Return the retry that waits for its cause, if any, and forget it."""
         hint, self._withheld, self.withheld_until = self._withheld, None, None
         return hint
 
+    @property
+    def delayed_until(self) -> float | None:
+        """When a retry that is withheld, or that came too soon, is reported."""
+        dues = self.withheld_until, self.unsent_until
+        return min((due for due in dues if due is not None), default=None)
+
+    def may_send(self, retry: Retrying, what_next: str, now: float) -> bool:
+        """Return whether a retry may be reported now; otherwise keep it instead of an older one."""
+        type_ = retry.verdict.type
+        due = self._sent_at.get(type_, -math.inf) + REPORT_EVERY_SECONDS
+        if self._sent >= FREE_REPORTS and now < due:
+            self._unsent, self.unsent_until = (retry, what_next, now), due
+            return False
+        self._sent += 1
+        self._sent_at[type_] = now
+        self._unsent = self.unsent_until = None
+        return True
+
+    def pop_unsent(self, now: float) -> tuple[Retrying, str] | None:
+        """Return the retry that came too soon, with what is left of its wait, and forget it."""
+        unsent, self._unsent, self.unsent_until = self._unsent, None, None
+        if unsent is None:
+            return None
+        retry, what_next, came_at = unsent
+        if retry.wait_seconds is not None:
+            left = max(retry.wait_seconds - (now - came_at), 0.0)
+            retry = msgspec.structs.replace(retry, wait_seconds=left)
+        self._sent_at[retry.verdict.type] = now
+        return retry, what_next
+
     def begin_again(self) -> None:
         """Count tries anew for a prompt that is sent again, keeping what was shown."""
         self._attempt, self._source, self.last = 0, None, None
         self._source_at = -math.inf
+        self._unsent = self.unsent_until = None
         self.pop_withheld()
 
     def forget_wait(self) -> None:
         """Forget the wait: the agent has shown something, so it has what it waited for."""
         self.last = self._shown = None
+        self._unsent = self.unsent_until = None
         self.pop_withheld()
 
     @property
@@ -524,5 +587,7 @@ class ReportedRetries(msgspec.Struct, eq=False):
         self.last_at += seconds
         if self.withheld_until is not None:
             self.withheld_until += seconds
+        if self.unsent_until is not None:
+            self.unsent_until += seconds
         if self._shown_at is not None:
             self._shown_at += seconds

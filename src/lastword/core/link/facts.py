@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, Raw
 
-from lastword.core.failure.taxonomy import TurnFacts
+from lastword.core.failure.taxonomy import ErrorType, TurnFacts
 from lastword.core.link import late
 from lastword.core.protocol import acp, jsonrpc
 
@@ -485,6 +485,18 @@ FACTS_OF_SILENCE: dict[Cause, str] = {
     Cause.DONE: "agent_seconds",
 }
 """The fact of a turn's end that counts each cause's time."""
+
+
+TYPES_OF_SILENCE: dict[Cause, ErrorType] = {
+    Cause.PROVIDER: ErrorType.TIMEOUT,
+    Cause.STREAM: ErrorType.TIMEOUT,
+    Cause.UNREACHABLE: ErrorType.NETWORK,
+    Cause.TRIES: ErrorType.AGENT_STALLED,
+    Cause.STOPPED: ErrorType.AGENT_STALLED,
+    Cause.IDLE: ErrorType.AGENT_STALLED,
+    Cause.DONE: ErrorType.AGENT_STALLED,
+}
+"""The type that a turn fails with which is stopped in such a silence; the others may be work."""
 
 
 class SilenceCause(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ reads them; a signal always passes unchanged.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -27,6 +27,7 @@ from lastword.core.link.evidence import (
     SilentTurn,
     certainty,
 )
+from lastword.core.link.facts import TYPES_OF_SILENCE
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.classify.agents import Sign
     from lastword.core.link.effects import Effect
+    from lastword.core.link.facts import SilenceCause
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
@@ -103,6 +105,30 @@ def warn(link: Link, session: Session, title: str) -> list[Effect]:
     return _notice(session, title) if can_show(link) and not _warns_by_air(link) else []
 
 
+def remark_silence(
+    link: Link, session: Session, title: str, cause: SilenceCause | None
+) -> list[Effect]:
+    """Report a silence, with its cause and the type that it would have as a failure.
+
+    What the agent's runtime itself says is reported to every client.
+    """
+    if not can_show(link):
+        is_shown = cause is not None and cause.is_certain and link.options.show_retries == "auto"
+        return thought(session, title) if is_shown else []
+    if cause is None:
+        return remark(link, session, title)
+    type_ = TYPES_OF_SILENCE.get(cause.cause)
+    if _warns_by_air(link):
+        return _air_warning(link, session.turns[-1], type_, title)
+    members = {
+        "cause": cause.cause.value,
+        "seconds": max(round(link.now - cause.since), 0),
+        "type": type_.value if type_ is not None else None,
+    }
+    stated = {name: value for name, value in members.items() if value is not None}
+    return _notice(session, title, {"lastword": {"silence": stated}})
+
+
 def inform(link: Link, session: Session, text: str) -> list[Effect]:
     """Report what the user should know in this client's own way, or else as a thought."""
     if can_show(link):
@@ -135,8 +161,8 @@ def _warns_by_air(link: Link) -> bool:
     return has_air_report(link) and not link.client.notices
 
 
-def _notice(session: Session, title: str) -> list[Effect]:
-    frame = ladder.notice(session.session_id, severity="warning", title=title)
+def _notice(session: Session, title: str, meta: dict[str, Any] | None = None) -> list[Effect]:
+    frame = ladder.notice(session.session_id, severity="warning", title=title, meta=meta)
     return failures.to_client(frame)
 
 
@@ -206,6 +232,10 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     effect = EFFECTS[hint.attribution]
     if turn is None or hint.side or not (effect.reports and effect.names_cause):
         return []
+    if hint.is_over:
+        turn.evidence.withdraw_hint()
+        turn.reported.forget_wait()
+        return []
     if hint.source is HintSource.WIRE:
         turn.session.note_retry()
     if hint.goes_on is not False:
@@ -214,6 +244,13 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
     turn.evidence.add_hint(hint, verdict)
     # A source that knows less, or no cause at all, reports the cause that another has found.
     verdict = turn.evidence.hint or verdict
+    turn.reported.forget_early(hint)
+    if hint.is_early or (hint.goes_on is False and hint.source is HintSource.OBSERVER):
+        # More will be known, or the turn ends. If neither happens, the call may be tried again.
+        before = report_withheld(link, turn)
+        expected = msgspec.structs.replace(hint, goes_on=None)
+        link.withhold_retry(turn, expected, UNCONFIRMED_SECONDS)
+        return before
     if _may_learn_cause(link, hint, verdict) and not is_shown:
         before = report_withheld(link, turn)
         link.withhold_retry(turn, hint)
@@ -275,9 +312,24 @@ def _report_hint(
         turn.count_retry(certain=hint.goes_on is True)
         return [_entry(link, turn, retry, hint.source)]
     what_next = _AGAIN if hint.goes_on else _PERHAPS
-    effects = _report(link, turn, retry, what_next, source=hint.source)
+    entry = _entry(link, turn, retry, hint.source)
+    effects: list[Effect] = []
+    if _reads_retries(link) and link.may_send_retry(turn, retry, what_next):
+        effects = _shown(link, turn, retry, what_next)
     turn.count_retry(certain=hint.goes_on is True)
-    return effects
+    return [*effects, entry]
+
+
+def report_delayed(link: Link, turn: Turn) -> list[Effect]:
+    """Report the retry that has waited for its cause, or that came too soon after another."""
+    withheld_until = turn.reported.withheld_until
+    if withheld_until is not None and withheld_until <= link.now:
+        return report_withheld(link, turn)
+    unsent = turn.reported.pop_unsent(link.now)
+    if unsent is None or turn.state not in AT_WORK or turn.withheld is not None:
+        return []
+    retry, what_next = unsent
+    return _shown(link, turn, retry, what_next)
 
 
 def record_announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
@@ -318,7 +370,8 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
     what_next = retry.sentence or f"Trying again {when} ({attempt})."
-    reported = _report(link, turn, retry, what_next)
+    shown = _shown(link, turn, retry, what_next) if _reads_retries(link) else []
+    reported = [*shown, _entry(link, turn, retry, None)]
     if retry.sentence is None or retry.wait_seconds is None:
         return reported
     entry = entries.record(
@@ -415,21 +468,17 @@ def _left(retry: Retrying, since_seconds: float) -> int | None:
     return max(math.ceil(retry.wait_seconds - since_seconds), 0) or None
 
 
-def _report(
-    link: Link,
-    turn: Turn,
-    retry: Retrying,
-    what_next: str,
-    *,
-    source: HintSource | None = None,
-) -> list[Effect]:
+def _reads_retries(link: Link) -> bool:
+    """Return whether this client reads reports of retries, other than as a thought."""
+    return link.client.retry or can_show(link)
+
+
+def _shown(link: Link, turn: Turn, retry: Retrying, what_next: str) -> list[Effect]:
+    """Report a retry to a client that reads such reports."""
     session, verdict = turn.session, retry.verdict
-    entry = _entry(link, turn, retry, source)
-    if not link.client.retry and not can_show(link):
-        return [entry]
     title = f"{late.sentences.what_of(verdict.type, verdict.reason)} {what_next}"
     if not link.client.retry:
-        return [*remark(link, session, title, turn=turn, error_type=verdict.type), entry]
+        return remark(link, session, title, turn=turn, error_type=verdict.type)
     error = failures.compose(
         link,
         # It is being tried again, whatever its type says of a failure that lasts.
@@ -450,7 +499,7 @@ def _report(
         "error": error.payload(),
     }
     members = {key: value for key, value in update.items() if value is not None}
-    return [*failures.to_client(ladder.session_update(session.session_id, members)), entry]
+    return failures.to_client(ladder.session_update(session.session_id, members))
 
 
 def _sign(link: Link, frame: Frame) -> Sign | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.costs import Bill, Costs, Spending
     from lastword.core.link.decision import Decision, TurnSnapshot
-    from lastword.core.link.evidence import Hint
+    from lastword.core.link.evidence import Hint, Retrying
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.waits import Question
     from lastword.core.protocol import acp
@@ -522,6 +522,12 @@ class Link(msgspec.Struct, eq=False):
         """Withhold a retry for a moment: the wait sets a near deadline."""
         turn.reported.withhold(hint, self.now, seconds)
         self.wakes_soon = True
+
+    def may_send_retry(self, turn: Turn, retry: Retrying, what_next: str) -> bool:
+        """Return whether a retry may be reported now; the wait of one that may not is short."""
+        may_send = turn.reported.may_send(retry, what_next, self.now)
+        self.wakes_soon = self.wakes_soon or not may_send
+        return may_send
 
     def spend_limit(self) -> Spending | None:
         """Return the sums for the user's spending limit; `None` without one."""

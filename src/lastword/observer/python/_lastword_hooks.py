@@ -86,7 +86,7 @@ class _AnswerReader(_AnswerStream):
         if (size and not data) or (name == "read" and len(data) < size):
             if self.has_end:
                 self._request.end("error", code=None, name="IncompleteRead")
-            self._request.end()
+            self._request.complete()
 
 
 def _http_begins(connection: "Any", *_: "Any", **__: "Any") -> "ObservedRequest | None":
@@ -113,8 +113,8 @@ def _http_waits(connection: "Any") -> "Any":
 
 def _http_answered(request: "ObservedRequest", response: "Any") -> None:
     request.answer(response.status, response.headers.items())
-    if response.fp is None:
-        request.end()
+    if response.fp is None or response.length == 0:
+        request.complete()
     else:
         response.fp = reader = _AnswerReader(response.fp, request)
         reader.is_framed = bool(response.chunked)
@@ -157,7 +157,7 @@ def _aio_answered(request: "ObservedRequest", response: "Any") -> None:
     for data in tuple(getattr(response.content, "_buffer", ())):
         request.read(data)
     if response.content.is_eof():
-        request.end()
+        request.complete()
     else:
         response._lastword = _aio_streams[id(response.content)] = request
 
@@ -167,7 +167,7 @@ def _aio_feeds(stream: "Any", data: bytes, *_: "Any") -> None:
 
 
 def _aio_ends(stream: "Any") -> None:
-    _aio_streams[id(stream)].end()
+    _aio_streams[id(stream)].complete()
 
 
 def _aio_breaks(stream: "Any", error: BaseException, *_: "Any") -> None:

@@ -102,6 +102,8 @@ def start(settings: str) -> None:
     """Report this process, which is the agent's, and its requests into lastword's pipe."""
     import json  # tools, which are not observed, do not pay for it
 
+    if sys.platform == "win32":
+        return
     options = json.loads(settings)
     has_reader = os.open(options["pipe"], os.O_WRONLY | os.O_NONBLOCK)
     # Reading, too: without any reader a write raises SIGPIPE, which may end the agent.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 quiet: "Callable[..., Callable[..., Any]]" = globals()["quiet"]
 observers: "list[tuple[Any, str]]" = globals()["observers"]
 
-MAX_BODY_BYTES, REFUSED_STATUS = 4096, 400
+MAX_BODY_BYTES, REFUSED_STATUS, EMPTY_STATUS = 4096, 400, 200
 PROGRESS_SECONDS = 2.0
 _WAITS = {"retry-after", "retry-after-ms", "x-should-retry"}
 _NAMES = {"timeout": "TimeoutError", "Cancelled": "CancelledError"}
@@ -57,7 +57,7 @@ class ObservedRequest:
     """A request to a model, and what has come of its answer."""
 
     status, encoding = 0, ""
-    is_open, is_pooled = True, False
+    is_open, is_pooled, is_empty = True, False, True
     _body: "bytearray | None" = None
     _last_at = 0.0
 
@@ -92,6 +92,7 @@ class ObservedRequest:
     @quiet
     def read(self, data: "Any") -> None:
         """Report that the agent has read a piece of the answer."""
+        self.is_empty = self.is_empty and not data
         if (body := self._body) is not None:
             body += data[: MAX_BODY_BYTES - len(body)]
             if len(body) == MAX_BODY_BYTES:
@@ -116,12 +117,17 @@ class ObservedRequest:
             self._send_body()
             self.send(event, **members)
 
+    @quiet
+    def complete(self) -> None:
+        """Report that the whole answer has been read."""
+        self.end(**({"empty": True} if self.is_empty and self.status == EMPTY_STATUS else {}))
+
     __enter__ = quiet(lambda _: None)
 
     @quiet
     def __exit__(self, kind: object, error: "BaseException | None", traceback: "Any") -> None:
         if isinstance(error, (StopIteration, StopAsyncIteration)):
-            self.end()
+            self.complete()
         elif error is not None:
             while traceback.tb_next is not None:  # at most one of our frames is to be seen in it
                 if os.path.dirname(traceback.tb_next.tb_frame.f_code.co_filename) == _FOLDER:
