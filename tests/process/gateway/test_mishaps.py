@@ -93,7 +93,9 @@ def test_sessions_are_found_again_once_the_run_folder_was_deleted(serve: Serve) 
         session = viewer.new(gateway.root)
         held = gateway.holders()
         # As at the end of a login.
-        shutil.rmtree(gateway.runtime)
+        away = gateway.runtime.with_name(f"{gateway.runtime.name}-away")
+        gateway.runtime.rename(away)
+        shutil.rmtree(away)
         gateway.runtime.mkdir(mode=0o700)
         until("it is known again", lambda: gateway.tell("status").returncode == 0)
         pids = [held[0]["pid"]]
