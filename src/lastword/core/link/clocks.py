@@ -343,7 +343,7 @@ def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
         and cause.since - began <= now - cause.since
     ):
         type_ = TYPES_OF_SILENCE.get(cause.cause)
-        if type_ in _OF_PROVIDER:
+        if type_ is not None and type_ in _OF_PROVIDER:
             return failures.own_failure(type_, _OF_PROVIDER[type_])
     return failures.own_failure(ErrorType.AGENT_STALLED, reason)
 
