@@ -126,8 +126,9 @@ guard(() => {
     send('status', entry, Object.assign({ status }, type && { type }, names.length && { headers: some }, more));
   };
   const take = guard((entry, chunk) => {
+    if (!chunk) return; // the end of a stream
     entry.some = entry.some || chunk.length > 0;
-    if (entry.status < 400 || entry.size >= BODY_BYTES || chunk === entry.latest || !chunk) return;
+    if (entry.status < 400 || entry.size >= BODY_BYTES || chunk === entry.latest) return;
     entry.latest = chunk; // a chunk that is seen on two ways counts once
     entry.parts.push(Buffer.from(Buffer.from(chunk).subarray(0, BODY_BYTES - entry.size)));
     entry.size += entry.parts[entry.parts.length - 1].length;

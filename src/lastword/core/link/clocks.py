@@ -27,6 +27,7 @@ from lastword.core.link.effects import Answer, Effect, Side
 from lastword.core.link.evidence import Hint, HintSource
 from lastword.core.link.facts import (
     FACTS_OF_SILENCE,
+    TYPES_OF_SILENCE,
     Cause,
     SilenceCause,
     sentence_of_silence,
@@ -322,6 +323,13 @@ def _watchdog_due(link: Link, session: Session) -> list[Effect]:
     return reported + ending.stop_session(link, session, Event.TIMEOUT, verdict)
 
 
+_OF_PROVIDER = {
+    ErrorType.TIMEOUT: decision.PROVIDER_SILENT,
+    ErrorType.NETWORK: decision.PROVIDER_UNREACHABLE,
+}
+"""The reasons of turns that run out of time while their provider is what they wait for."""
+
+
 def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
     """Return the verdict on turns that ran out of time, which is the provider's where proven."""
     cause = _silence_of(session)
@@ -334,10 +342,9 @@ def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
         and reason in decision.WATCHDOG
         and cause.since - began <= now - cause.since
     ):
-        if cause.cause in {Cause.PROVIDER, Cause.STREAM}:
-            return failures.own_failure(ErrorType.TIMEOUT, decision.PROVIDER_SILENT)
-        if cause.cause is Cause.UNREACHABLE:
-            return failures.own_failure(ErrorType.NETWORK, decision.PROVIDER_UNREACHABLE)
+        type_ = TYPES_OF_SILENCE.get(cause.cause)
+        if type_ is not None and type_ in _OF_PROVIDER:
+            return failures.own_failure(type_, _OF_PROVIDER[type_])
     return failures.own_failure(ErrorType.AGENT_STALLED, reason)
 
 

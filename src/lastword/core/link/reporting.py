@@ -113,8 +113,7 @@ def remark_silence(
     What the agent's runtime itself says is reported to every client.
     """
     if not can_show(link):
-        is_shown = cause is not None and cause.is_certain and link.options.show_retries == "auto"
-        return thought(session, title) if is_shown else []
+        return inform(link, session, title) if cause is not None and cause.is_certain else []
     if cause is None:
         return remark(link, session, title)
     type_ = TYPES_OF_SILENCE.get(cause.cause)
