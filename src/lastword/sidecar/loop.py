@@ -60,6 +60,9 @@ class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
 class PollLoop:
     """Moves bytes between the client's descriptors and the agent's."""
 
+    read_bytes = READ_BYTES
+    """How much is read at once of one descriptor."""
+
     def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
         connection: FailOpen,
@@ -270,7 +273,7 @@ class PollLoop:
 
     def read_agent(self, now: float) -> int:
         """Read once from the agent; return the number of bytes."""
-        data = _read(self._agent_fd)
+        data = self._read(self._agent_fd)
         if not data:
             self.agent_open = data is None
             return 0
@@ -310,7 +313,7 @@ class PollLoop:
             self.relay.from_agent(rest + b"\n", now)
 
     def _read_client(self, now: float) -> None:
-        data = _read(self._client_fd, self._console)
+        data = self._read(self._client_fd, self._console)
         if data is None:
             return
         if not data:
@@ -333,7 +336,7 @@ class PollLoop:
 
     def read_stderr(self, now: float) -> bool:
         """Read once from the agent's stderr; return whether there was anything."""
-        data = _read(self._stderr_fd)
+        data = self._read(self._stderr_fd)
         if not data:
             self.stderr_open = data is None
             return False
@@ -341,17 +344,16 @@ class PollLoop:
         self.relay.apply(self._connection.receive_stderr(data, now))
         return True
 
+    def _read(self, fd: int, console: Console | None = None) -> bytes | None:
+        """Read once: return the bytes, `b""` at the end, or `None` if there is nothing now.
 
-def _read(fd: int, console: Console | None = None) -> bytes | None:
-    """Read once: return the bytes, `b""` at the end, or `None` if there is nothing now.
-
-    A failure counts as the end; a failure that ends the session is reported.
-    """
-    try:
-        return pipes.read(fd, READ_BYTES)
-    except BlockingIOError:
-        return None
-    except OSError as error:
-        if console is not None:
-            console.say(f"cannot read from the client: {error.strerror}")
-        return b""
+        A failure counts as the end; a failure that ends the session is reported.
+        """
+        try:
+            return pipes.read(fd, self.read_bytes)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            if console is not None:
+                console.say(f"cannot read from the client: {error.strerror}")
+            return b""

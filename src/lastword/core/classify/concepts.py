@@ -13,12 +13,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lastword.core.classify.data import read_tables
 from lastword.core.classify.text import without_advice
 from lastword.core.failure.taxonomy import ErrorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_DISTANCE_CHARS = 48
 MAX_HITS = 64
@@ -56,9 +61,14 @@ CONCEPTS = language_pairs("concepts")
 
 
 @cache
+def _words(block: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in block.split(","))
+
+
+@cache
 def _pattern(block: str) -> re.Pattern[str]:
     """Compile on first use: few failures come this far, and all the patterns together cost 5 ms."""
-    words = [re.escape(line.strip()) for line in block.split(",")]
+    words = [re.escape(word) for word in _words(block)]
     if block.isascii():
         return re.compile(rf"\b(?:{'|'.join(words)})")
     # Chinese, Japanese and Korean put no space before a word.
@@ -96,7 +106,7 @@ def read_concept(
 
 def _stands_in(block: str, folded: str) -> bool:
     """Return whether one of the words starts at a word boundary: "rate" is not in "generate"."""
-    return bool(block) and _pattern(block).search(folded) is not None
+    return bool(block) and next(_matches(block, folded), None) is not None
 
 
 def _closest(folded: str, concept: Concept) -> str | None:
@@ -117,12 +127,16 @@ def _closest(folded: str, concept: Concept) -> str | None:
 
 
 def _first(block: str, text: str) -> list[re.Match[str]]:
-    hits = []
-    for match in _pattern(block).finditer(text):
-        hits.append(match)
-        if len(hits) >= MAX_HITS:
-            break
-    return hits
+    return list(islice(_matches(block, text), MAX_HITS))
+
+
+def _matches(block: str, text: str) -> Iterator[re.Match[str]]:
+    """Find words that begin where a word does.
+
+    Most texts have none of them, and to see that takes a tenth of the time without the pattern.
+    """
+    if any(word in text for word in _words(block)):
+        yield from _pattern(block).finditer(text)
 
 
 # --- other languages than English ----------------------------------------------------------------

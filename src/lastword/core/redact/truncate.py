@@ -5,6 +5,9 @@ Owns what is kept of a text that is too long, and of a log in which few lines ar
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+
 MAX_WORD_CHARS = 256
 CLIP_HEAD_CHARS = 4096
 CLIP_TAIL_CHARS = 4096
@@ -12,6 +15,7 @@ LOG_TAIL_CHARS = 16_384
 LOG_LINES = 20
 _CUT_MARK = " (cut)"
 _GAP = "\n...\n"
+_ESCAPED = re.compile(r'[\x00-\x1f"\\\x7f]')
 _WORD_MARKS = " \t\r\n\"',;<>()[]{}"
 _ERROR_SIGNS = (
     "error",
@@ -93,14 +97,15 @@ def _encodable(text: str) -> str:
 
 
 def _fits(text: str, limit: int) -> bool:
-    return len(text) * 6 <= limit or _fitting(text, limit) == len(text)
+    return len(text) * 6 <= limit or _size(text) <= limit
 
 
 def _fitting(text: str, limit: int) -> int:
     """Return how many of the first characters fit into this many bytes of a JSON string."""
-    size = 0
-    for fitting, char in enumerate(text):
-        size += 6 if char < " " or char in '"\\\x7f' else len(char.encode())
-        if size > limit:
-            return fitting
-    return len(text)
+    text = text[:limit]
+    return bisect_right(range(1, len(text) + 1), limit, key=lambda count: _size(text[:count]))
+
+
+def _size(text: str) -> int:
+    """Return how many bytes a text takes in a JSON string, if each escape takes six."""
+    return len(text.encode()) + 5 * len(_ESCAPED.findall(text))

@@ -60,8 +60,9 @@ OUTAGE_EVERY = 6
 """Of how many calls that tell of an outage, five seconds apart, one is shown: a line that stays in
 the conversation comes no more often than those about an agent's retries."""
 
-TRIM_EVERY = 1024
-"""Entries after which it is looked whether the log is over its limit."""
+TRIM_SHARE = 1 / 64
+"""Of the log's limit: what is written between two looks whether it is over that. Deleting takes 2 ms
+a megabyte, in which no other session of this process is served."""
 
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
@@ -131,7 +132,7 @@ class HeldSession:
         """Who waits for entries without being a viewer."""
         self._alone_since: float | None = time.monotonic()
         """Since when nobody is there."""
-        self._trimmed_at = self.log.head
+        self._trimmed_at = self.log.written_bytes
         self._epoch = self.log.epoch
         self._lag = LagMeter(
             limit_bytes=holder.settings.log_limit_bytes,
@@ -390,9 +391,10 @@ class HeldSession:
             reason = "disk" if self._holder.fleet is None else "fleet"
             reset = {"reason": reason, "epoch": self._epoch}
             self._effects.carry_out(self.hub.note(_now_ms(), Kind.LOG_RESET, **reset))
-        if self.log.head - self._trimmed_at >= TRIM_EVERY:
-            self._trimmed_at = self.log.head
-            self.log.trim(limit_bytes=self._holder.settings.log_limit_bytes)
+        limit_bytes = self._holder.settings.log_limit_bytes
+        if self.log.written_bytes - self._trimmed_at >= limit_bytes * TRIM_SHARE:
+            self._trimmed_at = self.log.written_bytes
+            self.log.trim(limit_bytes=limit_bytes)
             self._lag.mark(self.log.first, self.log.head, self.log.written_bytes)
         self._wake()
         self._holder.stir()

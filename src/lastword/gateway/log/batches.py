@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TAIL_BYTES = 1024 * 1024
 """How much of its end is kept in memory: whoever is there reads what was just committed."""
 
-STRIDE = 512
+STRIDE = 128
 """Reads end at about a multiple of this many entries, wherever they began."""
 
 

@@ -355,7 +355,7 @@ class SqliteLog:
         gone = first - self._first
         if not gone:
             return 0
-        self._db.execute("DELETE FROM batches WHERE last < ?", (first,))
+        self._db.execute("DELETE FROM batches WHERE first < ?", (first,))
         self._first = first
         self._tail.forget_before(first)
         self._bytes -= gone_bytes

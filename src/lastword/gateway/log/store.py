@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from lastword.gateway.log.entries import LogEntry
 
-BATCH_ENTRIES = 1024
-BATCH_BYTES = 256 * 1024
-"""What one read gives at most; a single larger entry is given alone."""
+BATCH_ENTRIES = 256
+BATCH_BYTES = 64 * 1024
+"""What one read gives at most, so that nobody else waits longer than some 2 ms for it; a single larger
+entry is given alone."""
 
 
 class LogUnavailableError(StoreError):
