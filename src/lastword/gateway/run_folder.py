@@ -117,7 +117,7 @@ class PidFile:
         number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
             os.fchmod(number, _FILE_MODE)
-            lock_exclusively(number)
+            _lock_exclusively(number)
         except OSError:
             os.close(number)
             raise
@@ -128,7 +128,7 @@ class PidFile:
         os.pwrite(self.number, b"%d" % os.getpid(), 0)
 
 
-def lock_exclusively(number: int) -> None:
+def _lock_exclusively(number: int) -> None:
     """Lock an open file.
 
     Raises:

@@ -185,23 +185,24 @@ _ROWS = msgspec.json.Decoder(Row)
 
 
 def _write(connection: sqlite3.Connection, run: int, lines: Sequence[bytes]) -> None:
-    lost, ended, last_ms = 0, False, 0
+    lost, last_ms = 0, 0
+    ended: bool | None = None  # a run whose rows go on after its end is one that was replaced
     for line in lines:
         try:
             if line.startswith(b"{"):
                 note = _NOTES.decode(line)
-                lost, ended = lost + note.lost, ended or note.ended
+                lost, ended = lost + note.lost, note.ended or ended
             else:
                 row = _ROWS.decode(line)
                 _insert(connection, run, row)
+                ended = False
                 last_ms = max(last_ms, row.at_epoch_ms)
         except (msgspec.MsgspecError, UnicodeError, OverflowError):  # the disk has damaged it
             lost += 1
     connection.execute(
-        # A gateway's holder and its `lastword run` are one run.
-        "UPDATE runs SET last_epoch_ms = max(?, last_epoch_ms), ended = max(ended, ?),"
+        "UPDATE runs SET last_epoch_ms = max(?, last_epoch_ms), ended = coalesce(?, ended),"
         " lost_entries = lost_entries + ? WHERE id = ?",
-        (last_ms, int(ended), lost, run),
+        (last_ms, ended, lost, run),
     )
 
 

@@ -288,6 +288,11 @@ class EmbeddedSidecar(Sidecar):
         idle = not (self._past or self._child.stop.begun or self._loop.relay.orders)
         return runs and idle and not self._gone.is_set() and self._connection.can_be_handed_over
 
+    @property
+    def is_idle_without_agent(self) -> bool:
+        """Whether the agent has ended, and the next one is started with the next prompt."""
+        return not self.pid and self._connection.idle
+
     def hand_over(self) -> RunningAgent:
         """Let go of the agent, which runs on, for the program that replaces this one."""
         agent, start = self._child.agent, self._settings.start

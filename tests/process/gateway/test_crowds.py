@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import struct
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,27 @@ ALLOWED_BYTES = 24 * 1024 * 1024
 """What a front may have grown by once all have gone: what a crowd needed is kept for the next."""
 
 TEXT = 1
+
+FLOODS = """
+import json, os, sys, uuid
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, result = asked.get("method"), {"protocolVersion": 1, "agentCapabilities": {}}
+    if method == "session/new":
+        result = {"sessionId": uuid.uuid4().hex}
+    elif method == "session/prompt":
+        result = {"stopReason": "end_turn"}
+        update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}
+        params = {"sessionId": asked["params"]["sessionId"], "update": update}
+        frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+        said = (json.dumps(frame) + "\\n").encode()
+        os.write(1, said)
+        while "flood" in line and not os.path.exists(sys.argv[1]):
+            os.write(1, said * 1000)
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+"""An agent that writes as fast as it is read, when asked to, until a file is there."""
 
 
 def descriptors_of(pid: int) -> int:
@@ -191,6 +213,23 @@ def test_a_viewer_that_never_reads_holds_up_nobody_and_is_not_kept_in_memory(ser
         for each in deaf:
             each.socket.close()
         until("they are gone", lambda: _controllers(gateway, session) == 1)
+
+
+@pytest.mark.processes
+def test_turns_are_answered_while_another_agent_writes_without_end(
+    serve: Serve, tmp_path: Path
+) -> None:
+    enough = tmp_path / "enough"
+    gateway = serve("", "--log-limit", "1MiB", command=[sys.executable, "-c", FLOODS, str(enough)])
+    with ViewerClient(gateway) as loud, ViewerClient(gateway) as other:
+        flooded, session = loud.new(gateway.root), other.new(gateway.root)
+        begun = loud.prompt(flooded, "flood")
+        loud.find(lambda frame: frame.get("method") == "session/update")
+        for _ in range(20):
+            answer = other.answer(other.prompt(session, "go"))
+            assert answer["result"]["stopReason"] == "end_turn"
+        enough.touch()
+        assert loud.answer(begun)["result"]["stopReason"] == "end_turn"
 
 
 @pytest.mark.processes

@@ -117,6 +117,26 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
 
 
 @pytest.mark.processes
+def test_a_session_of_a_gateway_that_was_stopped_has_lost_nothing(serve: Serve) -> None:
+    gateway = serve(ASKS)
+    with ViewerClient(gateway, capabilities=TYPED, replay=True) as first:
+        session = first.new(gateway.root)
+        prompt = first.prompt(session, SAID)
+        answers(first)
+        first.answer(prompt)
+        gateway.reload()
+        assert first.closed()[0] == 1012
+    gateway.front.terminate()
+    gateway.front.wait(60)
+    gateway.start()
+    with ViewerClient(gateway, capabilities=TYPED, replay=True) as last:
+        last.load(session, gateway.root)
+        last.prompt(session, SAID)
+        until("its return is recorded", lambda: "session_restored" in kinds(gateway, session))
+    assert "holder_died" not in kinds(gateway, session)
+
+
+@pytest.mark.processes
 def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_words(
     serve: Serve, tmp_path: Path
 ) -> None:

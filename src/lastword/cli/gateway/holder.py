@@ -117,6 +117,11 @@ class LinkedAgent:
         """Whether it can run on at this moment while this process replaces itself."""
         return self._link is not None and self._link.can_be_handed_over
 
+    @property
+    def can_only_end(self) -> bool:
+        """Whether it cannot be handed over at a later moment either, unless it is used again."""
+        return self._link is not None and self._link.is_idle_without_agent
+
     def hand_over(self) -> HandedAgent:
         """Let go of it for the program that replaces this one."""
         assert self._link is not None  # noqa: S101 - for the type checker

@@ -417,7 +417,8 @@ class Holders:
         return HandedHolders(holders=handed, opened=opened, counts=self.quality.counts)
 
     def _is_at_rest(self) -> bool:
-        return all(holder.can_be_handed_over for holder in self._running.values())
+        running = self._running.values()
+        return all(each.can_be_handed_over or each.agent.can_only_end for each in running)
 
     async def adopt(self, handed: HandedHolders) -> None:
         """Go on with the agents that were handed over."""

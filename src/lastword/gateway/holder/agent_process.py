@@ -89,6 +89,11 @@ class HeldAgent(Protocol):
         """Whether it can run on at this moment while this process replaces itself."""
         ...
 
+    @property
+    def can_only_end(self) -> bool:
+        """Whether it cannot be handed over at a later moment either, unless it is used again."""
+        ...
+
     def hand_over(self) -> HandedAgent:
         """Let go of it for the program that replaces this one."""
         ...
@@ -175,6 +180,11 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
     def can_be_handed_over(self) -> bool:
         """Return `False`: asyncio's processes end with its loop."""
         return False
+
+    @property
+    def can_only_end(self) -> bool:
+        """Return `True`, as above."""
+        return True
 
     def hand_over(self) -> HandedAgent:
         """Raise `NotImplementedError`: it is never handed over."""

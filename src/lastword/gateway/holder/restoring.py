@@ -56,8 +56,9 @@ async def bring_back(
     lost: dict[str, Any] = {"open_turns": open_turns, "incident_id": incident}
     if session.log.reason == "new":
         session.note(Kind.LOG_RESET, reason="lost", first=1)
-    session.note(Kind.HOLDER_DIED, **lost)
-    holder.reports.add("holder", crash["data"]["agent_error"], session.id)
+    if open_turns or not session.was_left:
+        session.note(Kind.HOLDER_DIED, **lost)
+        holder.reports.add("holder", crash["data"]["agent_error"], session.id)
     number = waiting.number if waiting is not None else 0
     session.carry_out(session.hub.lost_agent(lambda _: crash, _now_ms(), but=number))
     holder.add(session)

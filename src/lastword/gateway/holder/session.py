@@ -61,8 +61,8 @@ OUTAGE_EVERY = 6
 the conversation comes no more often than those about an agent's retries."""
 
 TRIM_SHARE = 1 / 64
-"""Of the log's limit: what is written between two looks whether it is over that. Deleting takes 2 ms
-a megabyte, in which no other session of this process is served."""
+"""How much is written, as a share of the log's limit, before it is checked against that. Deleting
+takes 2 ms a megabyte, in which no other session of this process is served."""
 
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
@@ -108,6 +108,8 @@ class HeldSession:
         """It has told some of that."""
         self.failed: dict[str, Any] | None = None
         """Why the agent could not take the session over."""
+        self.was_left = False
+        """Whoever had it last ended in order, with what was open."""
         self.is_only_read = False
         """Its files are on a machine that is lost."""
         self._holder = holder
@@ -210,11 +212,13 @@ class HeldSession:
         except LogUnavailableError:
             lock.release()
             raise
-        log.remember("id", session_id)
-        log.remember("ended", "")
+        was_left = bool(log.remembered("left"))
+        for name, value in (("id", session_id), ("ended", ""), ("left", "")):
+            log.remember(name, value)
         if agents_id:
             log.remember("agents_id", agents_id)
         session = cls(holder, session_id, log, lock, goes_on=goes_on)
+        session.was_left = was_left
         if log.reason not in {"", "new"}:
             session.note(Kind.LOG_RESET, reason=log.reason, first=log.head + 1)
         return session
@@ -464,9 +468,15 @@ class HeldSession:
         for attached in list(self._attached):
             attached.shut(1012, reason)
             attached.stop(1012, reason)
-        self.leave(aside)
+        self._let_go(aside)
 
-    def leave(self, aside: str = "") -> None:
+    def leave(self) -> None:
+        """Leave it as it is to whoever has it next, after an end that was meant."""
+        with contextlib.suppress(LogUnavailableError):  # else it counts as an end by accident
+            self.log.remember("left", "yes")
+        self._let_go()
+
+    def _let_go(self, aside: str = "") -> None:
         """Write nothing more, and let another process take it up as it is."""
         self.is_over = True
         self._effects.drop()

@@ -14,7 +14,7 @@ from lastword.gateway.log.entries import OVERHEAD_BYTES, LogEntry, Numbered
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-TAIL_BYTES = 1024 * 1024
+TAIL_BYTES = 128 * 1024
 """How much of its end is kept in memory: whoever is there reads what was just committed."""
 
 STRIDE = 128

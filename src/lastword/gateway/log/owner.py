@@ -16,7 +16,6 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway.log.files import lock_path
-from lastword.gateway.run_folder import lock_exclusively
 
 LOOKS = 10
 LOOK_SECONDS = 0.002
@@ -83,7 +82,7 @@ class LogLock:
             number = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 os.fchmod(number, 0o600)
-                lock_exclusively(number)
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_same(number, self.path):
                     return number
             except BaseException:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 BATCH_ENTRIES = 256
 BATCH_BYTES = 64 * 1024
-"""What one read gives at most, so that nobody else waits longer than some 2 ms for it; a single larger
-entry is given alone."""
+"""What one read gives at most, so that nobody else waits longer than some 2 ms for it. A single
+larger entry is given alone."""
 
 
 class LogUnavailableError(StoreError):
