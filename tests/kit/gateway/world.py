@@ -137,6 +137,11 @@ class Seat:
         self.openings: dict[int, int] = {}
         """The ids of its requests for new sessions, and how often it has sent each."""
 
+    @property
+    def position(self) -> int:
+        """The last entry that was pulled for it."""
+        return self.attachment.reader.pos if self.attachment else 0
+
     def say_beside(self, line: bytes) -> None:
         """What is not from the log is on its way to it."""
         self.wire.append((BESIDE, line, jsonrpc.loads(line)))
@@ -607,12 +612,12 @@ class World:
         while self._desk.has_open:
             self._desk.answer(self._draw)
         for seat in self.seats:
-            while self._pull_of(seat) or seat.wire:
+            position = -1
+            while self._pull_of(seat) or seat.wire or seat.position != position:
+                position = seat.position  # of what is pulled, some viewers are shown nothing
                 self._deliver(seat, len(seat.wire))
         for seat in self.seats:
-            attachment = seat.attachment
-            position = attachment.reader.pos if attachment else 0
-            self.referee.rests(seat.viewer, position, self._log.head, set(seat.unanswered))
+            self.referee.rests(seat.viewer, seat.position, self._log.head, set(seat.unanswered))
         for seat in self.seats:
             if seat.attachment is not None:
                 self._hub.detach(seat.attachment, self._now, self._now_ms, code=1000, cause="left")

@@ -55,7 +55,7 @@ examples:
   lastword gateway token --link         a link to the page
   lastword gateway status               what it is running
   lastword gateway reload               restart it; turns go on
-  lastword gateway stop                 stop it and its agents; sessions are kept
+  lastword gateway stop                 stop it and its agents; keep sessions
 
 exit status: 0 once it has been stopped, 2 if it cannot be started.
 """
