@@ -31,11 +31,10 @@ CORE_ROOMS = {
 ABOVE_ITS_ROOM = {"lastword.core.link.failopen"}
 """Puts the layer of restarts around the link at the first crash, and imports it then."""
 
-BELOW = {"api", "connections", "log", "quality", "run_folder", "settings", "viewing", "wire"}
+BELOW = {"api", "log", "quality", "run_folder", "settings", "viewing", "wire"}
 """The rooms and files below `fleet`, `holder` and `front`."""
 
 GATEWAY_ROOMS = {
-    "connections": set(),
     "wire": set(),
     "run_folder": set(),
     "settings": set(),
@@ -43,14 +42,14 @@ GATEWAY_ROOMS = {
     "viewing": {"log", "wire"},
     "quality": {"log"},
     "api": {"log", "quality", "viewing"},
-    "fleet": {"api", "connections", "log", "quality", "run_folder", "settings", "viewing", "wire"},
+    "fleet": {"api", "log", "quality", "run_folder", "settings", "viewing", "wire"},
     "holder": BELOW | {"fleet"},
     "front": BELOW | {"fleet", "holder"},
     "connecting": {"log", "wire"},
 }
 """Each room of the gateway, and the rooms that it may import, also for types alone."""
 
-LOOSE = {"connections", "wire", "run_folder"}
+LOOSE = {"wire", "run_folder"}
 """Files of the gateway that stand in no room."""
 
 ROOMS = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.holder.connection import FrontLink
+    from lastword.gateway.holder.connection import ViewerConnection
     from lastword.gateway.viewing.attachment import Viewer
     from tests.kit.gateway.referee import Referee
 
@@ -52,7 +52,7 @@ class Desk:
 
     def ask(self, door: Door, viewer: Viewer, frame: Frame) -> None:
         """A viewer asks for a new session, or does so again."""
-        link, request_id = cast("FrontLink", door), frame.message.request_id or b"null"
+        link, request_id = cast("ViewerConnection", door), frame.message.request_id or b"null"
         known = self._openings.again(link, viewer, request_id, self._sessions)
         if known is None:
             number = self._numbers()

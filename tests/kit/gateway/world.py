@@ -16,15 +16,13 @@ import msgspec
 from lastword.client import reconnect
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import jsonrpc
-from lastword.gateway import wire
 from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
 from lastword.gateway.holder.openings import Openings
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.attachment import Role, Viewer
 from lastword.gateway.viewing.compact import joined
-from lastword.gateway.viewing.event_frames import LogPlace, events_line, read_id
-from lastword.gateway.viewing.event_frames import events_of as read_events
+from lastword.gateway.viewing.event_frames import LogPlace, read_id, stream_events
 from lastword.gateway.viewing.reader import CursorError
 from lastword.gateway.viewing.render import Form, Renderer
 from tests.kit.gateway.committing import CommittingHub
@@ -105,14 +103,13 @@ def _next(attachment: Attachment) -> Pulled:
 def frames_of(attachment: Attachment, renderer: Renderer) -> list[bytes]:
     pulled = _next(attachment)
     ready = renderer.for_all(pulled, attachment, Form.LINES)
-    return renderer.pulled(pulled, attachment) if ready is None else ready[:-1].split(b"\n")
+    return renderer.pulled(pulled, attachment) if ready is None else ready
 
 
 def events_of(attachment: Attachment, renderer: Renderer, epoch: str) -> list[tuple[str, bytes]]:
     """One pull of an attachment, as the events of a stream: their ids, and the frames."""
-    line = events_line(SESSION, epoch, renderer.placed(_next(attachment), attachment))
-    _, facts = wire.read_control(line)
-    return [(event.id, event.frame) for event in read_events(facts)]
+    placed = renderer.placed(_next(attachment), attachment)
+    return [(event.id, event.frame) for event in stream_events(epoch, placed)]
 
 
 class Seat:

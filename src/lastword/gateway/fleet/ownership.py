@@ -31,7 +31,6 @@ from lastword.gateway.log.owner import LogOwnedError, LogOwner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.gateway.connections import ByteReader, ByteWriter
     from lastword.gateway.fleet.expiring import StoredRecord
     from lastword.gateway.fleet.leases import LeaseStore
     from lastword.gateway.fleet.node_link import Serve
@@ -112,7 +111,7 @@ class OwningHolder(Protocol):
         """Its settings."""
         ...
 
-    async def serve(self, reader: ByteReader, writer: ByteWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve the connection of a front until it ends."""
         ...
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lastword.gateway import wire
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.gateway.connections import Duplex
+    from lastword.gateway.front.upstream import Upstream
+    from lastword.gateway.holder.connection import Introduction
     from lastword.outbox.own_reports import OwnReports
 
 
@@ -80,16 +79,21 @@ class Directory(Protocol):
         """Return all logs: the names of the sessions, and their paths."""
         ...
 
-    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Duplex:
-        """Connect to a holder.
-
-        Args:
-            place: Where it listens.
-            limit: The longest line that the reader takes, in bytes; it buffers twice as much.
+    async def open(self, place: str, introduction: Introduction) -> Upstream:
+        """Connect a viewer to a holder, and wait until its agent has started.
 
         Raises:
-            OSError: Nobody listens there.
+            OSError: It has ended, or cannot be reached.
+            StartError: It does not answer.
         """
+        ...
+
+    async def request(self, place: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
+        """Ask a holder one of `answering.ANSWERED`; `None` if it has ended, or knows no answer."""
+        ...
+
+    async def greeting(self, place: str) -> dict[str, Any]:
+        """Return a holder's agent's answer to `initialize`; empty if it has failed or ended."""
         ...
 
     def real(self, place: str) -> str:
@@ -98,20 +102,4 @@ class Directory(Protocol):
 
     async def answers(self, place: str) -> bool:
         """Return whether a holder is at this place."""
-        ...
-
-    async def is_silent(self, place: str) -> bool:
-        """Return whether the holder at a place accepts connections but answers none."""
-        ...
-
-    def was_silent(self, place: str) -> bool:
-        """Return whether this holder has answered nothing since it was found to be silent."""
-        ...
-
-    def has_answered(self, place: str) -> None:
-        """Note that a holder has answered."""
-        ...
-
-    def avoid(self, place: str) -> None:
-        """Give nobody else a spare that does not answer, nor send it a request again."""
         ...

@@ -11,8 +11,8 @@ import asyncio
 import contextlib
 import os
 import random
-import weakref
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -20,16 +20,19 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.node_link import address_of, place_of
-from lastword.gateway.front.holders import StartError, hangs
+from lastword.gateway.front.fleet_upstream import RemoteUpstream, hangs, remote_request
+from lastword.gateway.front.holders import StartError
+from lastword.gateway.holder.connection import Introduction
 from lastword.gateway.viewing import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from lastword.gateway.connections import ByteWriter, Duplex
+    from lastword.gateway.fleet.node_link import Streams
     from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import Holders
+    from lastword.gateway.front.upstream import Upstream
     from lastword.outbox.own_reports import OwnReports
 
 HOLDER_SECONDS = 30.0
@@ -77,7 +80,7 @@ class FleetDirectory:
         self._silent: set[str] = set()
         self._owned: dict[str, str] = {}
         """Where the owner of each session is, by the session's name, as it was last seen."""
-        self._connected: weakref.WeakKeyDictionary[ByteWriter, str] = weakref.WeakKeyDictionary()
+        self._connected: WeakKeyDictionary[asyncio.StreamWriter, str] = WeakKeyDictionary()
         """The connections to holders of other nodes, and the place of each."""
         node.listen_to_owners(self._owner_changed)
 
@@ -380,8 +383,36 @@ class FleetDirectory:
         """Return all logs of this node: the names of the sessions, and their paths."""
         return self._own.logs()
 
-    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Duplex:
-        """Connect to a holder.
+    async def open(self, place: str, introduction: Introduction) -> Upstream:
+        """Connect a viewer to a holder, and wait until its agent has started.
+
+        Raises:
+            OSError: It has ended, or cannot be reached.
+            StartError: It does not answer.
+        """
+        if address_of(place) is None:
+            return await self._own.open(place, introduction)
+        return await RemoteUpstream.open(place, introduction, self)
+
+    async def request(self, place: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
+        """Ask a holder one of `answering.ANSWERED`; `None` if it has ended, or knows no answer."""
+        if address_of(place) is None:
+            return await self._own.request(place, word, facts)
+        return await remote_request(self, place, word, facts)
+
+    async def greeting(self, place: str) -> dict[str, Any]:
+        """Return a holder's agent's answer to `initialize`; empty if it has failed or ended."""
+        if address_of(place) is None:
+            return await self._own.greeting(place)
+        with contextlib.suppress(OSError, StartError):
+            upstream = await RemoteUpstream.open(place, Introduction(), self)
+            upstream.close(1000, "left")
+            if not upstream.welcome.get("failed"):
+                return object_of(upstream.welcome.get("initialize"))
+        return {}
+
+    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Streams:
+        """Connect to a holder at another node.
 
         Args:
             place: Where it listens.
@@ -392,7 +423,7 @@ class FleetDirectory:
         """
         elsewhere = address_of(place)
         if elsewhere is None:
-            return await self._own.connect(place, limit)
+            raise ConnectionRefusedError
         try:
             streams = await self._node.dialer.connect(elsewhere, limit)
         except OSError:
@@ -439,9 +470,7 @@ class FleetDirectory:
         return True
 
     async def is_silent(self, place: str) -> bool:
-        """Return whether the holder at a place accepts connections but answers none."""
-        if address_of(place) is None:
-            return await self._own.is_silent(place)
+        """Return whether a holder elsewhere accepts connections but answers none."""
         is_silent = await hangs(self, place)
         if is_silent:
             self._silent.add(place)
@@ -449,16 +478,11 @@ class FleetDirectory:
 
     def was_silent(self, place: str) -> bool:
         """Return whether this holder has answered nothing since it was found to be silent."""
-        return place in self._silent or self._own.was_silent(place)
+        return place in self._silent
 
     def has_answered(self, place: str) -> None:
         """Note that a holder has answered."""
         self._silent.discard(place)
-        self._own.has_answered(place)
-
-    def avoid(self, place: str) -> None:
-        """Give nobody else a spare that does not answer, nor send it a request again."""
-        self._own.avoid(place)
 
 
 class OpeningRequest(msgspec.Struct, frozen=True):

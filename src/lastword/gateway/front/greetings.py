@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from lastword._version import __version__
 from lastword.core.protocol import acp
-from lastword.core.protocol.tolerant import object_of
-from lastword.gateway.front.holders import StartError
-from lastword.gateway.front.upstream import Upstream
-from lastword.gateway.viewing.attachment import Role
 
 if TYPE_CHECKING:
     from lastword.gateway.front.directory import Directory
@@ -62,8 +58,6 @@ class Greetings:
                 task.cancel()
 
     async def _request(self, place: str) -> None:
-        with contextlib.suppress(OSError, StartError):
-            upstream = await Upstream.open(place, {"role": Role.OBSERVER.value}, self._directory)
-            await upstream.close(1000, cause="left")
-            if not upstream.welcome.get("failed"):
-                self.note(object_of(upstream.welcome.get("initialize")))
+        result = await self._directory.greeting(place)
+        if result:
+            self.note(result)

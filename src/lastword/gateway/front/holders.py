@@ -24,7 +24,8 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
-from lastword.gateway.connections import pair
+from lastword.gateway.front.upstream import LocalUpstream
+from lastword.gateway.holder import answering
 from lastword.gateway.holder.handover import HandedHolder  # noqa: TC001 - read at runtime
 from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.log import files
@@ -37,8 +38,8 @@ from lastword.outbox.own_reports import OwnReports
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lastword.gateway.connections import Duplex
-    from lastword.gateway.front.directory import Directory
+    from lastword.gateway.front.upstream import Upstream
+    from lastword.gateway.holder.connection import Introduction
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.settings.holder import HolderSettings
@@ -53,11 +54,6 @@ REST_SECONDS = 5.0
 
 ENDING_SECONDS = 8.0
 """How long the log of a session that has just ended may be written to its end."""
-
-SILENT_SECONDS = 8.0
-"""A holder of another node that answers nothing for this long hangs."""
-
-SILENT_LOOKS = 2
 
 
 class StartError(Exception):
@@ -333,24 +329,31 @@ class Holders:
         for key in [key for key, place in self._opened.items() if place == name]:
             del self._opened[key]
 
-    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Duplex:
-        """Connect to a holder.
-
-        Args:
-            place: Its name.
-            limit: The longest line that the reader takes, in bytes; it buffers twice as much.
+    async def open(self, place: str, introduction: Introduction) -> Upstream:
+        """Connect a viewer to a holder, and wait until its agent has started.
 
         Raises:
             OSError: It has ended.
         """
         holder = self._running.get(place)
-        if holder is None:
+        if holder is None or holder.is_over:
             raise ConnectionRefusedError
-        here, there = pair(limit, wire.LINE_LIMIT_BYTES)
-        task = asyncio.create_task(holder.serve(*there))
-        holder.serving.add(task)
-        task.add_done_callback(holder.serving.discard)
-        return here
+        return await LocalUpstream.open(place, holder, introduction)
+
+    async def request(self, place: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
+        """Ask a holder one of `answering.ANSWERED`; `None` if it has ended, or knows no answer."""
+        holder = self._running.get(place)
+        if holder is None:
+            return None
+        answer = await answering.ANSWERED[word](holder.sessions, facts)
+        return None if wire.UNKNOWN in answer else answer
+
+    async def greeting(self, place: str) -> dict[str, Any]:
+        """Return a holder's agent's answer to `initialize`; empty if it has failed or ended."""
+        holder = self._running.get(place)
+        if holder is None or await holder.ready() is not None:
+            return {}
+        return holder.initialized
 
     def real(self, place: str) -> str:
         """Return the one name of a holder's place."""
@@ -359,20 +362,6 @@ class Holders:
     async def answers(self, place: str) -> bool:
         """Return whether a holder is running."""
         return place in self._running
-
-    async def is_silent(self, place: str) -> bool:  # noqa: ARG002 - it is in this process
-        """Return `False`: who is in this process answers."""
-        return False
-
-    def was_silent(self, place: str) -> bool:  # noqa: ARG002 - as above
-        """Return `False`, as `is_silent`."""
-        return False
-
-    def has_answered(self, place: str) -> None:
-        """Do nothing: nobody is silent here."""
-
-    def avoid(self, place: str) -> None:
-        """Do nothing: nobody is silent here."""
 
     def _tell(self, reason: str, session: str) -> None:
         failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
@@ -400,8 +389,8 @@ class Holders:
         """
         until = time.monotonic() + REST_SECONDS
         tasks = list(self._tasks.values())
-        served = [task for holder in self._running.values() for task in holder.serving]
-        if served:  # who leaves is in the logs
+        served = {task for holder in self._running.values() for task in holder.serving}
+        if served:
             await asyncio.wait(served, timeout=REST_SECONDS)
         while time.monotonic() < until and not self._is_at_rest():  # noqa: ASYNC110 - no event
             await asyncio.sleep(LOOK_SECONDS)
@@ -418,7 +407,10 @@ class Holders:
 
     def _is_at_rest(self) -> bool:
         running = self._running.values()
-        return all(each.can_be_handed_over or each.agent.can_only_end for each in running)
+        are_left = not any(each.links for each in running)  # who leaves is in the logs
+        return are_left and all(
+            each.can_be_handed_over or each.agent.can_only_end for each in running
+        )
 
     async def adopt(self, handed: HandedHolders) -> None:
         """Go on with the agents that were handed over."""
@@ -451,38 +443,6 @@ class Holders:
     async def statuses(self) -> list[dict[str, Any]]:
         """Return the status of every holder."""
         return [holder.status() for holder in self._running.values()]
-
-
-async def hangs(directory: Directory, place: str) -> bool:
-    """Return whether the holder at a place accepts connections, but answers none."""
-    for _ in range(SILENT_LOOKS):  # of which this process may itself have slept through one
-        try:
-            async with asyncio.timeout(SILENT_SECONDS / SILENT_LOOKS):
-                await _ask_status(directory, place)
-        except TimeoutError:
-            continue
-        except BlockingIOError:  # nor does it accept: too many wait for it
-            await asyncio.sleep(SILENT_SECONDS / SILENT_LOOKS)
-            continue
-        except (OSError, ValueError):
-            pass
-        return False
-    return True
-
-
-async def _ask_status(directory: Directory, place: str) -> bytes:
-    """Return the line with which a holder answers how it is.
-
-    Raises:
-        OSError: It is not there.
-        ValueError: The line is too long.
-    """
-    reader, writer = await directory.connect(place)
-    try:
-        writer.write(wire.control(wire.STATUS) + b"\n")
-        return await reader.readline()
-    finally:
-        writer.close()
 
 
 def _without_secret(client: dict[str, Any]) -> dict[str, Any]:

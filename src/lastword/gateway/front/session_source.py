@@ -2,9 +2,8 @@
 
 Owns the choice between the two. A holder is asked about the sessions it holds, since it alone
 knows of entries that a full disk did not accept, and can wait for new ones. A session without a
-holder is read from its file. So is one whose holder speaks version 1, which has no events: the
-file's format allows reading beside its writer. Files are read in threads. Only the views of ended
-sessions are cached, until their files change.
+holder is read from its file, in a thread. Only the views of ended sessions are cached, until their
+files change.
 """
 
 from __future__ import annotations
@@ -38,9 +37,6 @@ MAX_ENDED = 500
 MAX_CACHED = 2048
 LOOK_SECONDS = 1.0
 """How often it is looked whether a session that nobody held is held again."""
-
-ANSWER_SECONDS = 10.0
-"""How long a holder may take beyond what it was told to wait."""
 
 
 class NoSessionError(Exception):
@@ -139,8 +135,8 @@ class SessionSource:
         place = self._directory.live(session_id)
         if place is not None:
             facts = {"session": session_id, "query": msgspec.to_builtins(query)}
-            answer = await ask(
-                self._directory, place, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
+            answer = await self._directory.request(
+                place, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
             )
             if answer is not None and wire.REFUSED in answer:
                 raise CursorError(answer[wire.REFUSED])
@@ -175,9 +171,8 @@ class SessionSource:
         place = self._directory.live(session_id)
         if place is None:
             return None
-        answer = await ask(
-            self._directory, place, wire.NOTE, {"session": session_id, "facts": facts}
-        )
+        told = {"session": session_id, "facts": facts}
+        answer = await self._directory.request(place, wire.NOTE, told)
         seq = answer.get("seq") if answer else None
         return seq if isinstance(seq, int) else None
 
@@ -186,32 +181,8 @@ class SessionSource:
         place = self._directory.live(code.session)
         if place is None:
             return wire.GONE
-        answer = await ask(self._directory, place, wire.ANSWER, {"code": msgspec.to_builtins(code)})
+        facts = {"code": msgspec.to_builtins(code)}
+        answer = await self._directory.request(place, wire.ANSWER, facts)
         if answer is not None:
             return str(answer.get("outcome"))
         return wire.UNKNOWN if await self._directory.answers(place) else wire.GONE
-
-
-async def ask(
-    directory: Directory, place: str, word: str, facts: dict[str, Any]
-) -> dict[str, Any] | None:
-    """Ask a holder; `None` if it is not running, or its version does not know the word."""
-    wait = facts.get("wait_seconds", 0.0)
-    try:
-        reader, writer = await directory.connect(place)
-    except OSError:
-        return None
-    try:
-        async with asyncio.timeout(wait + ANSWER_SECONDS):
-            # The answer to the first says whether the second will have one.
-            writer.write(wire.control(wire.STATUS) + b"\n")
-            _, status = wire.read_control((await reader.readline()).rstrip(b"\n"))
-            if not isinstance(status.get("version"), int) or status["version"] < wire.HAS_PAGES:
-                return None
-            writer.write(wire.control(word, **facts) + b"\n")
-            answered_word, answer = wire.read_control((await reader.readline()).rstrip(b"\n"))
-    except (OSError, TimeoutError, ValueError):
-        return None
-    finally:
-        writer.close()
-    return answer if answered_word == word and wire.UNKNOWN not in answer else None

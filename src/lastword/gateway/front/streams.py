@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
+from lastword.gateway.front.upstream import SessionFrames
 from lastword.gateway.front.viewer_link import ViewerLink
 from lastword.gateway.viewing import slow_viewers
 from lastword.gateway.viewing.event_frames import (
     LogPlace,
     StreamEvent,
-    events_of,
-    place_facts,
     read_id,
 )
 from lastword.gateway.viewing.reader import CursorError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
-    from lastword.gateway.front.upstream import Upstream
+    from lastword.gateway.front.upstream import Item, Upstream
 
 MAX_STREAMS = 64
 """Sessions whose streams are kept for one connection."""
@@ -175,18 +174,18 @@ class ViewerStreams(ViewerLink):
             self._requested[request_id] = "" if own else frame.message.session_id or ""
         await self.receive_frame(frame)
 
-    def before(self, frame: Frame) -> list[bytes]:
-        """Return where an attach begins, and whether it is to be answered first.
+    def before(self, frame: Frame, upstream: Upstream) -> None:
+        """Say where an attach begins, and whether it is to be answered first.
 
         Some clients open a session's stream only once the answer has named it.
         """
         session_id, method = frame.message.session_id or "", frame.message.method
         place = self._places.pop(session_id, None) if method in acp.BRINGS_BACK else None
         stream = self._sessions.get(session_id)
-        lines = [] if place is None else [_resume_line(session_id, 0, place)]
+        if place is not None:
+            upstream.resume(session_id, 0, place)
         if method == acp.LOAD and (stream is None or not stream.is_read):
-            lines.append(wire.control(wire.ANSWER_FIRST))
-        return lines
+            upstream.answer_first()
 
     async def resume(self, session_id: str, last: str) -> None:
         """Resume a session's stream after the last event that its viewer has had.
@@ -201,13 +200,11 @@ class ViewerStreams(ViewerLink):
         if upstream is None or stream is None:
             self._places[session_id] = place
             return
-        if not upstream.welcome.get("events"):
-            return  # a holder of an earlier version: the stream goes on where it is
         self._last_resume += 1
         number = self._last_resume
         answered = self._resumes[number] = asyncio.get_running_loop().create_future()
         stream.go_back()
-        upstream.send(_resume_line(session_id, number, place))
+        upstream.resume(session_id, number, place)
         try:
             async with asyncio.timeout(RESUME_SECONDS):
                 refused = await answered
@@ -218,10 +215,7 @@ class ViewerStreams(ViewerLink):
 
     async def _control(self, upstream: Upstream, word: str, facts: dict[str, Any]) -> None:
         session_id = str(facts.get("session"))
-        if word == wire.EVENTS:
-            for event in events_of(facts):
-                await self._queue_event(session_id, event)
-        elif word == wire.RESUMED:
+        if word == wire.RESUMED:
             refused = str(facts.get("refused", ""))
             stream = self.stream(session_id)
             if stream is not None:
@@ -263,8 +257,12 @@ class ViewerStreams(ViewerLink):
         for line in lines:
             self._stream_of(line).put_now(StreamEvent(line))
 
-    async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
+    async def _pass(self, upstream: Upstream, item: Item) -> None:
         """Queue a holder's frames, each once there is room for it."""
+        if isinstance(item, SessionFrames):
+            for event in item.events:
+                await self._queue_event(item.session, event)
+            return
         if not isinstance(item, list):
             await super()._pass(upstream, item)
             return
@@ -307,7 +305,3 @@ class ViewerStreams(ViewerLink):
                 if not self.is_read:
                     await self.close(1006, "no stream is open")
         await self.leave()
-
-
-def _resume_line(session_id: str, number: int, place: LogPlace) -> bytes:
-    return wire.control(wire.RESUME, session=session_id, number=number, **place_facts(place))

@@ -1,130 +1,224 @@
-"""A viewer's connection to one holder.
+"""A viewer's connection to one holder, as the viewer's link has it.
 
-Owns its opening, its reading, and the look at a holder that answers nothing.
+Owns the form of such a connection, and the one to a holder in this process. Another node's is in
+`fleet_upstream`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from lastword.gateway import wire
-from lastword.gateway.front.holders import StartError
-from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from lastword.gateway.connections import ByteReader, ByteWriter
-    from lastword.gateway.front.directory import Directory
-
-LOOK_SECONDS = 5.0
-"""A holder that has something to answer is looked at so often, while nothing comes from it."""
-
-AGAIN_SECONDS = 1.0
-"""How long one that was silent may take to answer the next connection: its agent has started."""
-
-MAX_UNSENT_BYTES = 1024 * 1024
-"""What is written to a holder that does not read it; more waits in the delivery."""
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.holder.connection import Introduction
+    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.viewing.event_frames import LogPlace, StreamEvent
 
 
-class Upstream:
+class SessionFrames(NamedTuple):
+    """Frames of a session with their places in its log."""
+
+    session: str
+    events: list[StreamEvent]
+
+
+Item: TypeAlias = "wire.Lines | wire.Control | bytes | SessionFrames"
+"""What a holder sends: frames, a word with its facts, encoded WebSocket frames, or events."""
+
+
+class Upstream(ABC):
     """A connection to one holder, on behalf of one viewer."""
 
-    def __init__(self, path: str, reader: ByteReader, writer: ByteWriter) -> None:
-        self.path = path
-        self.reader = reader
-        self.writer = writer
-        self.items: AsyncIterator[wire.Lines | wire.Control | bytes] = self._items()
-        """What the holder sends, in its order, until it ends."""
+    def __init__(self, place: str) -> None:
+        self.place = place
         self.welcome: dict[str, Any] = {}
-        self.task: asyncio.Task[None] | None = None
+        """What the holder's agent said of itself, and which sessions it has."""
         self.unanswered: set[bytes] = set()
         """The ids of the viewer's requests that it has."""
-        self.is_silent: bool = False
-        """It was found to answer nothing."""
-        self._heard = False
-        """It has sent something since this was looked at."""
-        self._watching: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
+        """Passes on to the viewer what comes."""
 
-    @classmethod
-    async def open(cls, path: str, hello: dict[str, Any], directory: Directory) -> Upstream:
-        """Connect, and wait for the holder's welcome, which comes once its agent has started.
+    is_silent = False
+    """It was found to answer nothing."""
 
-        Raises:
-            OSError: The holder is not running.
-            StartError: It does not answer.
-        """
-        # The reader holds twice its limit at most: what a viewer does not take stays in the log.
-        reader, writer = await directory.connect(path, UNREAD_BY_FRONT_BYTES)
-        upstream = cls(path, reader, writer)
-        try:
-            upstream.send(wire.control(wire.HELLO, **hello))
-            welcome = await upstream._welcomed(directory)
-        except BaseException:  # a viewer that leaves before its agent has started cancels this
-            writer.close()
-            raise
-        if not isinstance(welcome, wire.Control):
-            writer.close()
-            raise ConnectionResetError("the agent's holder has ended")
-        upstream.welcome = welcome.facts
-        return upstream
+    @abstractmethod
+    def items(self) -> AsyncIterator[Item]:
+        """Yield what the holder sends, in its order, until it ends."""
 
-    async def _welcomed(self, directory: Directory) -> wire.Lines | wire.Control | bytes | None:
-        first = asyncio.ensure_future(anext(self.items, None))
-        try:
-            was_silent_before = directory.was_silent(self.path)
-            look = AGAIN_SECONDS if was_silent_before else LOOK_SECONDS
-            while not (await asyncio.wait((first,), timeout=look))[0]:
-                if was_silent_before or await directory.is_silent(self.path):
-                    directory.avoid(self.path)
-                    raise StartError(refusals.holder_silent(), is_silent=True)
-            directory.has_answered(self.path)
-            return first.result()
-        finally:
-            first.cancel()
+    @property
+    @abstractmethod
+    def is_closing(self) -> bool:
+        """Whether it takes no more."""
 
     @property
     def is_ready(self) -> bool:
-        """Return whether it takes a frame at once."""
-        transport = self.writer.transport
-        return not transport.is_closing() and transport.get_write_buffer_size() < MAX_UNSENT_BYTES
+        """Whether it takes a frame at once."""
+        return not self.is_closing
 
-    def watch(self, directory: Directory) -> None:
+    @abstractmethod
+    def send(self, frame: Frame) -> None:
+        """Send a frame that has been checked."""
+
+    @abstractmethod
+    def answer_first(self) -> None:
+        """Have the next attach answered before the past is sent."""
+
+    @abstractmethod
+    def resume(self, session_id: str, number: int, place: LogPlace) -> None:
+        """Have a session sent from here on; the answer (`wire.RESUMED`) has the number."""
+
+    def watch(self) -> None:  # noqa: B027 - most have nothing to do
         """Disconnect from the holder if it answers nothing while it has something to do."""
-        if self._watching is None or self._watching.done():
-            self._watching = asyncio.create_task(self._watch(directory))
 
-    async def _watch(self, directory: Directory) -> None:
-        while self.unanswered or not self.is_ready:
-            self._heard = False
-            await asyncio.sleep(LOOK_SECONDS)
-            if self.writer.is_closing():
-                return
-            if not self._heard and await directory.is_silent(self.path) and not self._heard:
-                self.is_silent = True
-                self.writer.transport.abort()
-                return
+    async def drain(self) -> None:  # noqa: B027 - as above
+        """Wait until it takes more.
 
-    async def _items(self) -> AsyncIterator[wire.Lines | wire.Control | bytes]:
-        incoming = wire.Incoming()
-        while data := await self.reader.read(UNREAD_BY_FRONT_BYTES):
-            self._heard = True
-            for item in incoming.feed(data):
-                yield item
+        Raises:
+            OSError: It has ended.
+        """
 
-    def send(self, line: bytes) -> None:
-        """Write a line."""
-        if not self.writer.is_closing():
-            self.writer.write(wire.one_line(line) + b"\n")
+    @abstractmethod
+    def hang_up(self) -> None:
+        """Disconnect; what it has sent is still read."""
 
-    async def close(self, code: int, cause: str) -> None:
+    @abstractmethod
+    def close(self, code: int, cause: str) -> None:
         """Disconnect, with the reason."""
-        for task in (self.task, self._watching):
-            if task is not None:
-                task.cancel()
-        self.send(wire.control(wire.LEAVE, code=code, cause=cause))
-        with contextlib.suppress(OSError):
-            self.writer.close()
+
+
+class Passage:
+    """What a holder in this process has written to a viewer, and the viewer has not taken."""
+
+    def __init__(self) -> None:
+        self._items: deque[tuple[Item, int]] = deque()
+        self._bytes = 0
+        self._is_closing = False
+        self._has_news = asyncio.Event()
+        self._has_room = asyncio.Event()
+
+    def lines(self, frames: list[bytes]) -> None:
+        """Write frames."""
+        self._put(frames, sum(map(len, frames)))
+
+    def framed(self, blocks: list[bytes]) -> None:
+        """Write encoded WebSocket frames."""
+        for block in blocks:
+            self._put(block, len(block))
+
+    def events(self, session_id: str, events: list[StreamEvent]) -> None:
+        """Write frames of a session with their places in its log."""
+        self._put(SessionFrames(session_id, events), sum(len(each.frame) for each in events))
+
+    def control(self, word: str, **facts: Any) -> None:
+        """Write a word."""
+        self._put(wire.Control(word, facts), 0)
+
+    def _put(self, item: Item, size: int) -> None:
+        if not self._is_closing:
+            self._items.append((item, size))
+            self._bytes += size
+            self._has_news.set()
+
+    async def drain(self) -> None:
+        """Wait until the viewer has taken enough.
+
+        Raises:
+            ConnectionResetError: It takes no more.
+        """
+        while self._bytes > UNREAD_BY_FRONT_BYTES and not self._is_closing:
+            self._has_room.clear()
+            await self._has_room.wait()
+        if self._is_closing:
+            raise ConnectionResetError
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._is_closing
+
+    def close(self) -> None:
+        """Take no more; what was written is still taken from here."""
+        self._is_closing = True
+        self._has_news.set()
+        self._has_room.set()
+
+    async def items(self) -> AsyncIterator[Item]:
+        """Yield what was written, in its order, until the end."""
+        while True:
+            while self._items:
+                item, size = self._items.popleft()
+                self._bytes -= size
+                self._has_room.set()
+                yield item
+            if self._is_closing:
+                return
+            self._has_news.clear()
+            await self._has_news.wait()
+
+
+class LocalUpstream(Upstream):
+    """A connection to a holder in this process."""
+
+    def __init__(self, place: str, holder: Holder, introduction: Introduction) -> None:
+        super().__init__(place)
+        self._passage = Passage()
+        self._link = holder.connected(introduction, self._passage)
+
+    @classmethod
+    async def open(cls, place: str, holder: Holder, introduction: Introduction) -> LocalUpstream:
+        """Connect, and wait until the agent has started.
+
+        Raises:
+            ConnectionResetError: The holder has ended.
+        """
+        upstream = cls(place, holder, introduction)
+        try:
+            failed = await holder.ready()
+        except BaseException:  # a viewer that leaves before its agent has started cancels this
+            upstream.close(1006, "left")
+            raise
+        if upstream.is_closing:
+            upstream.close(1006, "ended")
+            raise ConnectionResetError
+        upstream.welcome = holder.welcome(failed)
+        return upstream
+
+    def items(self) -> AsyncIterator[Item]:
+        """Yield what the holder sends, in its order, until it ends."""
+        return self._passage.items()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it takes no more."""
+        return self._passage.is_closing
+
+    def send(self, frame: Frame) -> None:
+        """Send a frame that has been checked."""
+        if not self.is_closing:
+            self._link.receive(frame)
+
+    def answer_first(self) -> None:
+        """Have the next attach answered before the past is sent."""
+        self._link.answer_first()
+
+    def resume(self, session_id: str, number: int, place: LogPlace) -> None:
+        """Have a session sent from here on."""
+        self._link.resume(session_id, number, place)
+
+    def hang_up(self) -> None:
+        """Disconnect; what it has sent is still read."""
+        self._passage.close()
+
+    def close(self, code: int, cause: str) -> None:
+        """Disconnect, with the reason."""
+        if self.task is not None:
+            self.task.cancel()
+        self._link.close(code, cause)

@@ -22,10 +22,10 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.front.delivery import Delivery, is_cancel, lane_of
 from lastword.gateway.front.holders import StartError
-from lastword.gateway.front.upstream import Upstream
+from lastword.gateway.holder.connection import Introduction
 from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
 from lastword.gateway.viewing.attachment import Role
-from lastword.gateway.viewing.render import META
+from lastword.gateway.viewing.render import META, Form
 from lastword.gateway.viewing.request_ids import read_question_id, session_key
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
+    from lastword.gateway.front.upstream import Item, Upstream
     from lastword.gateway.quality.links import LinkQuality
 
 OPENS = frozenset({"session/new", acp.FORK})
@@ -127,11 +128,10 @@ class ViewerLink(ABC):
         """Close the connection."""
 
     has_events = False
-    """What comes from a log is wanted with its places there (`events`)."""
+    """What comes from a log is wanted with its places there."""
 
-    def before(self, frame: Frame) -> list[bytes]:  # noqa: ARG002 - some do look at it
-        """Return the control lines that precede a frame to its holder."""
-        return []
+    def before(self, frame: Frame, upstream: Upstream) -> None:  # noqa: B027 - some have nothing
+        """Tell a holder what it is to know before it gets a frame."""
 
     async def leave(self) -> None:
         """Tell the holders that the viewer has gone, once they have what it sent before."""
@@ -141,7 +141,8 @@ class ViewerLink(ABC):
         for opening in list(self._opening.values()):
             opening.cancel()
         upstreams = list(self._upstreams.values())
-        await asyncio.gather(*(each.close(self.code, self.cause) for each in upstreams))
+        for each in upstreams:
+            each.close(self.code, self.cause)
 
     async def introduce(self, frame: Frame) -> bytes:
         """Receive `initialize`; return the answer."""
@@ -279,7 +280,7 @@ class ViewerLink(ABC):
             return
         self._hand_over(upstream, frame)
         with contextlib.suppress(OSError):
-            await upstream.writer.drain()
+            await upstream.drain()
 
     async def _reached(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for, once it takes more.
@@ -290,9 +291,9 @@ class ViewerLink(ABC):
         """
         upstream = await self._holder_for(frame)
         if upstream is not None and not upstream.is_ready:
-            upstream.watch(self._services.directory)
-            await upstream.writer.drain()
-        if upstream is not None and upstream.writer.is_closing():
+            upstream.watch()
+            await upstream.drain()
+        if upstream is not None and upstream.is_closing:
             raise ConnectionResetError
         return upstream
 
@@ -309,21 +310,21 @@ class ViewerLink(ABC):
         upstreams = list(self._upstreams.values())
         for each in upstreams:  # whoever has the request knows its id
             if each.is_ready:
-                each.send(frame.line)
-        is_behind = any(not each.is_ready and not each.writer.is_closing() for each in upstreams)
+                each.send(frame)
+        is_behind = any(not each.is_ready and not each.is_closing for each in upstreams)
         self._delivery.cancel(frame, even_alone=is_behind)
 
     async def _cancel_later(self, frame: Frame) -> None:
         """Bring a cancel to the holders, behind what they had not read when it came."""
         for each in list(self._upstreams.values()):
             if each.is_ready:
-                each.send(frame.line)
+                each.send(frame)
         for each in list(self._upstreams.values()):
-            if not each.is_ready and not each.writer.is_closing():
-                each.watch(self._services.directory)
+            if not each.is_ready and not each.is_closing:
+                each.watch()
                 with contextlib.suppress(OSError):
-                    await each.writer.drain()
-                    each.send(frame.line)
+                    await each.drain()
+                    each.send(frame)
 
     def _hand_over(self, upstream: Upstream, frame: Frame) -> None:
         message = frame.message
@@ -338,13 +339,12 @@ class ViewerLink(ABC):
             self._detached.discard(session_id)
             if message.method not in acp.BRINGS_BACK:
                 params = {"sessionId": session_id, "cwd": "/", "mcpServers": []}
-                upstream.send(jsonrpc.request(OWN_ID, acp.RESUME, params))
+                upstream.send(_own_request(params))
                 self._own_requests += 1
-        for control in self.before(frame):
-            upstream.send(control)
-        upstream.send(frame.line)
+        self.before(frame, upstream)
+        upstream.send(frame)
         if upstream.unanswered or not upstream.is_ready:
-            upstream.watch(self._services.directory)
+            upstream.watch()
 
     async def _is_answered_here(self, frame: Frame) -> bool:
         """Handle a frame that is for no single holder; return whether it was one."""
@@ -412,7 +412,7 @@ class ViewerLink(ABC):
         if message.method is None:
             return known
         if message.session_id is not None:
-            if known is None or known.writer.is_closing():
+            if known is None or known.is_closing:
                 path = await self._holder_of(message.session_id)
                 if path is None:
                     return None
@@ -429,7 +429,7 @@ class ViewerLink(ABC):
             )
             return await self._upstream(path)
         for upstream in self._upstreams.values():
-            if not upstream.writer.is_closing():
+            if not upstream.is_closing:
                 return upstream
         if not self.grant.is_owners:
             path = await self._holder_of(self.grant.session)
@@ -457,7 +457,7 @@ class ViewerLink(ABC):
     async def _upstream(self, path: str) -> Upstream:
         real = self._services.directory.real(path)
         upstream = self._upstreams.get(real)
-        if upstream is not None and not upstream.writer.is_closing():
+        if upstream is not None and not upstream.is_closing:
             return upstream
         task = self._opening.get(real)
         if task is None:
@@ -471,28 +471,32 @@ class ViewerLink(ABC):
             task.exception()  # whoever waits has it, or nobody does any more
 
     async def _opened(self, real: str) -> Upstream:
-        hello = {
-            "viewer": self._viewer,
-            "role": self.grant.role.value,
-            "session": self.grant.session,
-            "replay": self._replay,
-            "new": self._is_new,
-            "events": self.has_events,
-            "framed": self.takes_framed,
-            "checked": True,
-            "initialize": self._client,
-        }
-        upstream = await Upstream.open(real, hello, self._services.directory)
+        introduction = Introduction(
+            viewer=self._viewer,
+            role=self.grant.role,
+            session=self.grant.session,
+            replay=self._replay,
+            new=self._is_new,
+            form=self._form,
+            initialize=self._client,
+        )
+        upstream = await self._services.directory.open(real, introduction)
         self._upstreams[real] = upstream
         upstream.task = asyncio.create_task(self._pass_back(upstream))
         return upstream
 
+    @property
+    def _form(self) -> Form:
+        if self.has_events:
+            return Form.EVENTS
+        return Form.FRAMED if self.takes_framed else Form.LINES
+
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
         with contextlib.suppress(OSError):
-            async for item in upstream.items:
+            async for item in upstream.items():
                 await self._pass(upstream, item)
-        upstream.writer.close()
+        upstream.hang_up()
         await self._lost(upstream)
 
     async def _lost(self, upstream: Upstream) -> None:
@@ -516,13 +520,13 @@ class ViewerLink(ABC):
         else:
             self._detached.update(gone)
 
-    async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
+    async def _pass(self, upstream: Upstream, item: Item) -> None:
         """Pass on encoded frames, or those of one read together."""
         if isinstance(item, bytes):
             await self.send_framed(item)
         elif isinstance(item, wire.Control):
             await self._control(upstream, item.word, item.facts)
-        else:
+        elif isinstance(item, list):
             for line in item:
                 self._note(upstream, line)
             await self.send(*(self._for_viewer(item) if self._own_requests else item))
@@ -598,6 +602,12 @@ class ViewerLink(ABC):
         session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
         if request.opens and isinstance(session_id, str):
             self._by_session[session_id] = upstream
+
+
+def _own_request(params: dict[str, Any]) -> Frame:
+    frame = jsonrpc.decode(jsonrpc.request(OWN_ID, acp.RESUME, params))
+    assert isinstance(frame, jsonrpc.Frame)  # noqa: S101 - for the type checker
+    return frame
 
 
 def _encodable(params: dict[str, Any]) -> dict[str, Any]:

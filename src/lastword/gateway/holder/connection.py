@@ -1,49 +1,110 @@
-"""A front's connection to a holder: one viewer's socket, and the sessions it is attached to.
+"""A viewer's connection to a holder: the sessions it is attached to, and what it is sent.
 
-Owns reading its lines, opening and attaching sessions, and writing to it. Its memory is bounded:
-what the front does not read is not pulled from the log.
+Owns opening and attaching sessions. What the viewer does not take is not pulled from the log: its
+memory is bounded. The viewer is in this process, or at another node of a fleet (`remote`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.holder import answering
-from lastword.gateway.viewing import paths, refusals, rights, viewer_frames
+from lastword.gateway.viewing import paths, refusals, rights
 from lastword.gateway.viewing.attachment import Role, Viewer
 from lastword.gateway.viewing.compact import joined
-from lastword.gateway.viewing.event_frames import LogPlace, events_line, place_of
+from lastword.gateway.viewing.event_frames import stream_events
 from lastword.gateway.viewing.reader import CursorError, cursor_of
 from lastword.gateway.viewing.render import META, Form
-from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.connections import ByteReader, ByteWriter
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.settings.holder import HolderSettings
     from lastword.gateway.viewing.attachment import Attachment
+    from lastword.gateway.viewing.event_frames import LogPlace, StreamEvent
     from lastword.gateway.viewing.reader import Pulled, Reset
 
 MAX_PLACES = 64
 """Sessions whose next attach may begin at a place that was named before; as many as streams."""
 CLOSE_SECONDS = 2.0
-NOBODY = Viewer(id="")
+
+
+class Introduction(msgspec.Struct, frozen=True, kw_only=True):
+    """How a viewer is introduced to a holder.
+
+    Attributes:
+        viewer: its id.
+        role: a `Role`.
+        session: the only session that its token is for; empty for any.
+        replay: it counts positions, and comes back by them.
+        new: it cannot have been here before.
+        form: a `Form`: how it is sent what others are sent too.
+        initialize: the params of its `initialize`.
+    """
+
+    viewer: str = ""
+    role: Role = Role.OBSERVER
+    session: str = ""
+    replay: bool = False
+    new: bool = False
+    form: Form = Form.LINES
+    initialize: dict[str, Any] = {}
+
+    def viewer_of(self) -> Viewer:
+        """Return the viewer."""
+        return Viewer(
+            id=self.viewer,
+            role=self.role,
+            session=self.session,
+            profile=read_client(jsonrpc.dumps({"params": self.initialize})),
+            replay=self.replay,
+            is_new=self.new,
+        )
+
+
+class ViewerOutput(Protocol):
+    """Where a connection writes, without waiting."""
+
+    def lines(self, frames: list[bytes]) -> None:
+        """Write frames."""
+        ...
+
+    def framed(self, blocks: list[bytes]) -> None:
+        """Write encoded WebSocket frames."""
+        ...
+
+    def events(self, session_id: str, events: list[StreamEvent]) -> None:
+        """Write frames of a session with their places in its log."""
+        ...
+
+    def control(self, word: str, **facts: Any) -> None:
+        """Write a word that is not for the viewer itself (`wire`)."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait until enough of what was written has been taken."""
+        ...
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nothing more is taken."""
+        ...
+
+    def close(self) -> None:
+        """Take no more; what was written is still taken from here."""
+        ...
 
 
 class LinkHolder(Protocol):
-    """What a front's connection needs of its holder."""
+    """What a viewer's connection needs of its holder."""
 
     @property
     def abandoned(self) -> set[str]:
@@ -56,26 +117,13 @@ class LinkHolder(Protocol):
         ...
 
     @property
-    def initialized(self) -> dict[str, Any]:
-        """The agent's answer to `initialize`."""
-        ...
-
-    @property
     def sessions(self) -> dict[str, HeldSession]:
         """The sessions, by id."""
         ...
 
-    def status(self) -> dict[str, Any]:
-        """Return the facts of an answer to `wire.STATUS`."""
-        ...
-
-    async def ready(self) -> dict[str, Any] | None:
-        """Wait for the agent; return the error object if it refused."""
-        ...
-
     def open_session(
         self,
-        link: FrontLink,
+        link: ViewerConnection,
         frame: Frame,
         params: dict[str, Any],
         origin: HeldSession | None = None,
@@ -83,19 +131,21 @@ class LinkHolder(Protocol):
         """Ask the agent for a session."""
         ...
 
-    def pass_on(self, link: FrontLink, frame: Frame) -> None:
+    def pass_on(self, link: ViewerConnection, frame: Frame) -> None:
         """Ask the agent for something that belongs to no session."""
         ...
 
-    def stop(self) -> None:
-        """Stop, and end the agent."""
+    def left(self, link: ViewerConnection) -> None:
+        """Note that a connection has ended."""
         ...
 
 
 class AttachedSession:
     """One session to which the viewer of a link is attached."""
 
-    def __init__(self, link: FrontLink, session: HeldSession, attachment: Attachment) -> None:
+    def __init__(
+        self, link: ViewerConnection, session: HeldSession, attachment: Attachment
+    ) -> None:
         self.link = link
         self.session = session
         self.attachment = attachment
@@ -159,13 +209,15 @@ class AttachedSession:
         if link.form is Form.EVENTS:
             placed = session.renderer.placed(pulled, attachment)
             if placed:
-                link.write([events_line(session.id, session.log.epoch, placed)])
+                link.out.events(session.id, stream_events(session.log.epoch, placed))
             return
         ready = session.renderer.for_all(pulled, attachment, link.form)
-        if ready is not None:
-            link.write_ready(ready)
-        else:
+        if ready is None:
             link.write(session.renderer.pulled(pulled, attachment))
+        elif link.form is Form.FRAMED:
+            link.out.framed(ready)
+        else:
+            link.write(ready)
 
     def write(self, frames: list[bytes]) -> None:
         """Write something that is not from the log."""
@@ -190,8 +242,8 @@ class AttachedSession:
         self.link.shut(code, reason)
 
     async def drain(self) -> None:
-        """Wait until the front has read enough of what was written."""
-        await self.link.drain()
+        """Wait until the viewer has taken enough of what was written."""
+        await self.link.out.drain()
 
     def stop(self, code: int, cause: str) -> None:
         """Stop sending: the viewer has gone."""
@@ -200,159 +252,88 @@ class AttachedSession:
         self.session.remove(self, code=code, cause=cause)
 
 
-class FrontLink:
-    """One connection."""
+class ViewerConnection:
+    """One viewer's connection to one holder."""
 
-    def __init__(self, holder: LinkHolder, reader: ByteReader, writer: ByteWriter) -> None:
+    def __init__(self, holder: LinkHolder, introduction: Introduction, out: ViewerOutput) -> None:
+        """Serve a viewer.
+
+        Args:
+            holder: The holder.
+            introduction: Who the viewer is.
+            out: Where to write.
+        """
         self._holder = holder
-        self._reader = reader
-        self._writer = writer
-        self.viewer: Viewer = NOBODY
-        """Who it is for, once its front has said so."""
-        self.form: Form = Form.LINES
-        """How its viewer is sent what others are sent too."""
-        self._read: Callable[[bytes], Frame] = viewer_frames.read
+        self.out: ViewerOutput = out
+        self.viewer: Viewer = introduction.viewer_of()
+        self.form: Form = introduction.form
         self._attached: dict[str, AttachedSession] = {}
-        self._code, self._cause = 1006, "the front is gone"
-        self._over = asyncio.Event()
         self._answers_first = False
-        self._ahead: asyncio.Task[bytes] | None = None
-        """The next line, waited for while the agent starts."""
         self._places: dict[str, LogPlace] = {}
         """Where the next attach of a session begins, if it does not say so itself."""
-        writer.transport.set_write_buffer_limits(UNREAD_BY_FRONT_BYTES)
 
-    async def close(self) -> None:
-        """Close it, with what was written to it sent."""
-        with contextlib.suppress(OSError, TimeoutError):
+    async def finish(self) -> None:
+        """End it once what is in the logs has been written, within a bound."""
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 for attached in list(self._attached.values()):
                     await attached.wait_until_sent()
-        with contextlib.suppress(OSError, TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                self._writer.close()
-                await self._over.wait()
+        self.out.close()
 
-    async def run(self) -> None:
-        """Serve it until it is closed."""
-        try:
-            while line := await self._next():
-                await self._receive(line.rstrip(b"\r\n"))
-        except (OSError, ValueError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            if self._ahead is not None:
-                self._ahead.cancel()
-            for attached in list(self._attached.values()):
-                attached.stop(self._code, self._cause)
-            self._attached.clear()
-            with contextlib.suppress(OSError, RuntimeError):
-                self._writer.close()
-            self._over.set()
+    def close(self, code: int, cause: str) -> None:
+        """Note that the viewer has gone, by this close code and for this cause."""
+        for attached in list(self._attached.values()):
+            attached.stop(code, cause)
+        self._attached.clear()
+        self.out.close()
+        self._holder.left(self)
 
-    async def _next(self) -> bytes:
-        ahead, self._ahead = self._ahead, None
-        return await (ahead or self._reader.readline())
+    def answer_first(self) -> None:
+        """Answer the next attach before the past is sent, since nobody reads that yet."""
+        self._answers_first = True
 
-    async def _ready(self) -> dict[str, Any] | None:
-        """Wait for the agent's greeting, but not for a front that leaves before.
+    def resume(self, session_id: str, number: int, place: LogPlace | CursorError) -> None:
+        """Go back: the viewer of a stream has applied no more than this.
 
-        Raises:
-            ConnectionResetError: It has left.
+        Args:
+            session_id: The session.
+            number: What the answer is known by.
+            place: Where it goes on, or why that cannot be known.
         """
-        ready = asyncio.create_task(self._holder.ready())
-        self._ahead = asyncio.create_task(self._reader.readline())
-        try:
-            await asyncio.wait((ready, self._ahead), return_when=asyncio.FIRST_COMPLETED)
-            if not ready.done() and not self._ahead.result():
-                raise ConnectionResetError
-            return await ready
-        finally:
-            ready.cancel()
-
-    async def _receive(self, line: bytes) -> None:
-        if line[:1] == wire.CONTROL:
-            await self._control(*wire.read_control(line))
-            return
-        if self.viewer is NOBODY:
-            return
-        try:
-            frame = self._read(line)
-        except viewer_frames.FrameError as error:
-            self.send(error.answer)
-            return
-        try:
-            frame = paths.within(frame, self._holder.settings.root)
-        except paths.OutsideRootError as error:  # a link was switched since the front looked
-            if (request_id := frame.message.request_id) is not None:
-                self.send(jsonrpc.error(request_id, refusals.outside_root(error.member, "")))
-            return
-        await self._frame(frame, self.viewer)
-
-    async def _control(self, word: str, facts: dict[str, Any]) -> None:
-        if (word in wire.OF_A_VIEWER) is (self.viewer is NOBODY):
-            return
-        if word == wire.HELLO:
-            failed = await self._ready()
-            self.viewer = _viewer(facts)
-            # As trustworthy as the role that the hello names: only our own user, or a node of the
-            # fleet, can connect.
-            if facts.get("checked") is True:
-                self._read = viewer_frames.read_checked
-            self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
-            welcome = {
-                "version": wire.VERSION,
-                "initialize": self._holder.initialized,
-                "failed": failed,
-                "events": True,
-                "pid": os.getpid(),
-                "sessions": list(self._holder.sessions),
-            }
-            self.write([wire.control(wire.WELCOME, **welcome)])
-        elif word == wire.STATUS:
-            self.write([wire.control(wire.STATUS, **self._holder.status())])
-        elif word in answering.ANSWERED:
-            answer = await answering.ANSWERED[word](self._holder.sessions, facts)
-            self.write([wire.control(word, **answer)])
-            await self.drain()
-        elif word == wire.LEAVE:
-            code, cause = facts.get("code"), facts.get("cause")
-            self._code = code if isinstance(code, int) else 1006
-            self._cause = cause if isinstance(cause, str) else ""
-        elif word == wire.RESUME:
-            self._resume(facts)
-        elif word == wire.ANSWER_FIRST:
-            self._answers_first = True
-        elif word == wire.STOP:
-            self._holder.stop()
-
-    def _resume(self, facts: dict[str, Any]) -> None:
-        """Go back: the viewer of a stream has applied no more than this."""
-        session_id, told = str(facts.get("session")), {"number": facts.get("number")}
         attached = self._attached.get(session_id)
-        reset = None
+        reset, refused = None, {}
         try:
-            place = place_of(facts)
+            if isinstance(place, CursorError):
+                raise place
             if attached is not None:
                 reset = attached.go_back(place)
             elif len(self._places) < MAX_PLACES:
                 self._places[session_id] = place
         except CursorError as error:
-            told["refused"] = str(error)
-        self.write([wire.control(wire.RESUMED, session=session_id, **told)])
+            refused = {"refused": str(error)}
+        self.out.control(wire.RESUMED, session=session_id, number=number, **refused)
         if attached is not None and reset is not None:
             session = attached.session
             told_of = session.renderer.reset(attached.attachment, session.log.epoch, reset.value)
             self.write([told_of])
 
-    async def _frame(self, frame: Frame, viewer: Viewer) -> None:
+    def receive(self, frame: Frame) -> None:
+        """Receive a frame that has been read by `viewer_frames`."""
+        viewer, message = self.viewer, frame.message
+        try:
+            frame = paths.within(frame, self._holder.settings.root)
+        except paths.OutsideRootError as error:
+            refused: dict[str, Any] | None = refusals.outside_root(error.member, "")
+        else:
+            refused = rights.refusal(message, controls=viewer.controls, session=viewer.session)
+        if refused is None:
+            self._accept(frame, viewer)
+        elif message.request_id is not None and message.method is not None:
+            self.send(jsonrpc.error(message.request_id, refused))
+
+    def _accept(self, frame: Frame, viewer: Viewer) -> None:
         message = frame.message
         method, request_id = message.method, message.request_id
-        refused = rights.refusal(message, controls=viewer.controls, session=viewer.session)
-        if refused is not None:
-            if request_id is not None and method is not None:
-                self.send(jsonrpc.error(request_id, refused))
-            return
         if method == "session/new" and request_id is not None:
             self._holder.open_session(self, frame, jsonrpc.params_of(frame))
             return
@@ -439,7 +420,7 @@ class FrontLink:
 
     def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
         """Attach to the session that this viewer asked for and that now exists."""
-        if self._writer.is_closing():
+        if self.out.is_closing:
             return  # it asks again when it is back
         self.detach(session.id)
         session.supersede(self.viewer.id)
@@ -476,46 +457,21 @@ class FrontLink:
         self.write(list(frames))
 
     def write(self, frames: list[bytes]) -> None:
-        """Write lines."""
-        if frames and not self._writer.is_closing():
-            frames.append(b"")
-            self._writer.write(b"\n".join(frames))
-
-    def write_ready(self, block: bytes) -> None:
-        """Write encoded frames."""
-        if not self._writer.is_closing():
-            self._writer.write(block)
-
-    async def drain(self) -> None:
-        """Wait until the front has taken what was written, but for the high water."""
-        await self._writer.drain()
+        """Write frames."""
+        if frames and not self.out.is_closing:
+            self.out.lines(frames)
 
     def leave(self, attached: AttachedSession, code: int, reason: str) -> None:
-        """Leave a session that is over; the front closes a socket that carries no other."""
+        """Leave a session that is over; a socket that carries no other is closed."""
         session = attached.session
         if self._attached.get(session.id) is attached:
             del self._attached[session.id]
         session.remove(attached, code=code, cause=reason)
-        self.write([wire.control(wire.SHUT, code=code, reason=reason, session=session.id)])
+        self.out.control(wire.SHUT, code=code, reason=reason, session=session.id)
 
     def shut(self, code: int, reason: str) -> None:
-        """Ask the front to close the viewer's socket."""
-        self.write([wire.control(wire.SHUT, code=code, reason=reason)])
-
-
-def _viewer(facts: dict[str, Any]) -> Viewer:
-    """Return the viewer that a hello describes."""
-    client = object_of(facts.get("initialize"))
-    profile = read_client(jsonrpc.dumps({"params": client}))
-    role = Role.OBSERVER if facts.get("role") == Role.OBSERVER.value else Role.CONTROLLER
-    return Viewer(
-        id=str(facts.get("viewer", "")),
-        role=role,
-        session=str(facts.get("session", "")),
-        profile=profile,
-        replay=facts.get("replay") is True,
-        is_new=facts.get("new") is True,
-    )
+        """Have the viewer's socket closed."""
+        self.out.control(wire.SHUT, code=code, reason=reason)
 
 
 def _start_of(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
@@ -570,10 +526,6 @@ def _placed(
     }
     place |= {"reset": reset.value} if reset is not None else {}
     return result | {"_meta": object_of(result.get("_meta")) | {META: place}}
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 async def _pump(attached: AttachedSession) -> None:

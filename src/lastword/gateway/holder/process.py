@@ -24,12 +24,13 @@ from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
 from lastword.gateway.holder.agent_process import exit_facts
-from lastword.gateway.holder.connection import FrontLink
+from lastword.gateway.holder.connection import CLOSE_SECONDS, ViewerConnection
 from lastword.gateway.holder.handover import HandedHolder, OpenedBy, past_lines
 from lastword.gateway.holder.limit_waits import waiting_turn
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
 from lastword.gateway.holder.recording import HolderRecord
+from lastword.gateway.holder.remote import RemoteViewer
 from lastword.gateway.holder.restoring import bring_back
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwner
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
 
     from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.connections import ByteReader, ByteWriter
     from lastword.gateway.fleet.ownership import Ownership, Takeover
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
+    from lastword.gateway.holder.connection import Introduction, ViewerOutput
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.notices import SessionNotices
     from lastword.gateway.holder.quality import HolderQuality
@@ -131,7 +132,8 @@ class Holder:
         """Set when a timeout may have begun or ended; an idle holder sleeps until then."""
         self._early: dict[str, list[Frame]] = {}
         self._openings = Openings()
-        self._links: set[FrontLink] = set()
+        self.links: set[ViewerConnection] = set()
+        """The connections of its viewers."""
         self._alone_since = time.monotonic()
         self._status: int | None = None
         self._lock: LogLock | None = None
@@ -141,7 +143,7 @@ class Holder:
         self.begun: asyncio.Event = asyncio.Event()
         """Set once its agent's process has been started, or could not be."""
         self.serving: set[asyncio.Task[None]] = set()
-        """The connections that it serves."""
+        """The connections of other nodes."""
         self.opened: list[HeldSession] = []
         """All sessions that it has opened, whose files are closed at its end."""
         self.fleet: Ownership | None = fleet(self) if fleet is not None else None
@@ -280,17 +282,38 @@ class Holder:
 
     # Viewers.
 
-    async def serve(self, reader: ByteReader, writer: ByteWriter) -> None:
-        """Serve a viewer's connection, from this process or from a node of the fleet."""
-        link = FrontLink(self, reader, writer)
-        self._links.add(link)
+    def connected(self, introduction: Introduction, out: ViewerOutput) -> ViewerConnection:
+        """Return the connection of a viewer, until that closes it.
+
+        Args:
+            introduction: Who it is.
+            out: Where to write.
+        """
+        link = ViewerConnection(self, introduction, out)
+        self.links.add(link)
+        return link
+
+    def left(self, link: ViewerConnection) -> None:
+        """Note that a connection has ended."""
+        self.links.discard(link)
+        if not self.links:
+            self._alone_since = time.monotonic()
+        self.stir()
+
+    def welcome(self, failed: dict[str, Any] | None) -> dict[str, Any]:
+        """Return the welcome of a viewer, after `ready` has returned this."""
+        sessions = list(self.sessions)
+        return {"initialize": self.initialized, "failed": failed, "sessions": sessions}
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve the connection of another node of the fleet."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - for the type checker
+        self.serving.add(task)
         try:
-            await link.run()
+            await RemoteViewer(self, reader, writer).run()
         finally:
-            self._links.discard(link)
-            if not self._links:
-                self._alone_since = time.monotonic()
-            self.stir()
+            self.serving.discard(task)
 
     def status(self) -> dict[str, Any]:
         """Return the facts of an answer to `wire.STATUS`."""
@@ -301,6 +324,11 @@ class Holder:
             "sessions": [session.describe() for session in self.sessions.values()],
         }
         return facts | ({wire.PLACE: self.fleet.place} if self.fleet is not None else {})
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it ends, or has ended."""
+        return self._over.is_set()
 
     @property
     def is_ready(self) -> bool:
@@ -314,7 +342,7 @@ class Holder:
 
     def open_session(
         self,
-        link: FrontLink,
+        link: ViewerConnection,
         frame: Frame,
         params: dict[str, Any],
         origin: HeldSession | None = None,
@@ -338,7 +366,7 @@ class Holder:
             link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
 
     def _fork(
-        self, link: FrontLink, frame: Frame, params: dict[str, Any], origin: HeldSession
+        self, link: ViewerConnection, frame: Frame, params: dict[str, Any], origin: HeldSession
     ) -> None:
         """Ask the agent for a fork. It stays with this agent, which alone knows its past."""
         if len(self.sessions) >= MAX_SESSIONS:
@@ -356,7 +384,7 @@ class Holder:
         }
         self._request(link, frame, inherited | own)
 
-    def _request(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
+    def _request(self, link: ViewerConnection, frame: Frame, params: dict[str, Any]) -> None:
         request_id = frame.message.request_id or b"null"
         if self._status is not None:
             link.send(jsonrpc.error(request_id, refusals.agent_lost("Send it again.")))
@@ -365,7 +393,7 @@ class Holder:
         self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
 
-    def pass_on(self, link: FrontLink, frame: Frame) -> None:
+    def pass_on(self, link: ViewerConnection, frame: Frame) -> None:
         """Ask the agent for something that belongs to no session, such as a login."""
         self._request(link, frame, {})
 
@@ -611,7 +639,7 @@ class Holder:
             due = min(due, session.next_tick())
         self.agent.pause(paused=behind)
         self.record.flush()
-        if not self.sessions and not self._links:
+        if not self.sessions and not self.links:
             due = min(due, self._alone_since + SPARE_SECONDS)
             if due <= now:
                 self._over.set()
@@ -640,7 +668,10 @@ class Holder:
             self.close_session(session, "stopped")
         if self.fleet is not None:
             await self.fleet.close()
-        await asyncio.gather(*(link.close() for link in list(self._links)))
+        await asyncio.gather(*(link.finish() for link in list(self.links)))
+        if self.serving:
+            await asyncio.wait(self.serving, timeout=CLOSE_SECONDS)
+        self._ready.set()  # whoever waits for it sees that it is closed
         await self.agent.stop()
         for session in self.opened:
             session.close()

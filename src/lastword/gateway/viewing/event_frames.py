@@ -79,16 +79,19 @@ def place_of(facts: dict[str, Any]) -> LogPlace:
     return LogPlace(cursor_of(facts), parts if isinstance(parts, int) else 0)
 
 
-def events_line(session_id: str, epoch: str, placed: list[Placed]) -> bytes:
-    """Return the control line that passes a session's frames to a front."""
-    events = [
-        [
-            frame.decode(),
-            f"{epoch}:{seq}{f'.{part}' if part else ''}" if seq else "",
-        ]
+def stream_events(epoch: str, placed: list[Placed]) -> list[StreamEvent]:
+    """Return frames with their places as events."""
+    return [
+        StreamEvent(
+            frame, f"{epoch}:{seq}{f'.{part}' if part else ''}" if seq else "", is_kept=True
+        )
         for seq, part, frame in placed
     ]
-    return wire.control(wire.EVENTS, session=session_id, events=events)
+
+
+def events_facts(events: list[StreamEvent]) -> list[list[str]]:
+    """Return events as a fact of a control line."""
+    return [[event.frame.decode(), event.id] for event in events]
 
 
 def events_of(facts: dict[str, Any]) -> list[StreamEvent]:

@@ -23,7 +23,6 @@ from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
-from lastword.gateway import wire
 from lastword.gateway.log.entries import LogKind, Numbered
 from lastword.gateway.viewing.request_ids import question_id, session_key
 from lastword.gateway.viewing.retry_lines import WAITS, retrying, sentence
@@ -83,7 +82,7 @@ class PulledStretch(msgspec.Struct):
     """
 
     is_for_all: bool
-    ready: dict[tuple[bool, Form], bytes] = {}
+    ready: dict[tuple[bool, Form], list[bytes]] = {}
 
 
 RECENT_STRETCHES = 8
@@ -172,8 +171,10 @@ class Renderer:
             frames += [Placed(numbered.seq, 0, frame) for frame in own_frames[-1:]]
         return [*frames[:-1], *(last._replace(seq=pulled.passed) for last in frames[-1:])]
 
-    def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> bytes | None:
-        """Return the encoded frames of a pull shown to every viewer unchanged; else `None`.
+    def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> list[bytes] | None:
+        """Return the frames of a pull shown to every viewer unchanged; else `None`.
+
+        For `Form.FRAMED` they are encoded, in blocks.
 
         That is the usual case while an agent is writing. Viewers that keep up with it pull the
         same stretch, which is encoded once for each form.
@@ -191,7 +192,7 @@ class Renderer:
                 _with_seq(entry.frame, seq) if attachment.viewer.replay else entry.frame
                 for seq, entry in entries
             ]
-            ready = _put_together(frames, form)
+            ready = list(text_frames(frames)) if form is Form.FRAMED else frames
             if len(entries) > 1:  # one may be of any size
                 stretch.ready[kind] = ready
         return ready
@@ -494,12 +495,6 @@ def with_session(line: bytes, session_id: str) -> bytes:
     params["sessionId"] = Raw(msgspec.json.encode(session_id))
     members["params"] = Raw(msgspec.json.encode(params))
     return msgspec.json.encode(members)
-
-
-def _put_together(frames: list[bytes], form: Form) -> bytes:
-    if form is Form.FRAMED:
-        return b"".join(map(wire.block, text_frames(frames)))
-    return b"\n".join(frames) + b"\n"
 
 
 _UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'

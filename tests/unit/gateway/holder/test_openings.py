@@ -8,9 +8,9 @@ from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.viewing.attachment import Viewer
 
 if TYPE_CHECKING:
-    from lastword.gateway.holder.connection import FrontLink
+    from lastword.gateway.holder.connection import ViewerConnection
 
-ONE, OTHER = (cast("FrontLink", object()) for _ in range(2))
+ONE, OTHER = (cast("ViewerConnection", object()) for _ in range(2))
 
 
 def test_a_request_that_is_sent_again_while_it_waits_is_answered_over_the_newer_link() -> None:

@@ -15,11 +15,12 @@ from lastword.gateway.viewing.attachment import Attachment, Viewer
 from lastword.gateway.viewing.event_frames import (
     LogPlace,
     StreamEvent,
-    events_line,
+    events_facts,
     events_of,
     place_facts,
     place_of,
     read_id,
+    stream_events,
 )
 from lastword.gateway.viewing.reader import CursorError, Reader
 from lastword.gateway.viewing.render import Renderer
@@ -46,7 +47,11 @@ class Stream:
     def next(self) -> list[StreamEvent]:
         """What comes of one pull."""
         placed = self.renderer.placed(self.attachment.reader.pull(), self.attachment)
-        return events_of(wire.read_control(events_line(SESSION, "e", placed))[1])
+        events = stream_events("e", placed)
+        # As they reach another node's front.
+        line = wire.control(wire.EVENTS, session=SESSION, events=events_facts(events))
+        assert events_of(wire.read_control(line)[1]) == events
+        return events
 
     def after(self, name: str) -> list[StreamEvent]:
         """What comes after an event."""
