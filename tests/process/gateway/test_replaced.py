@@ -11,6 +11,7 @@ import pytest
 
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,6 +166,38 @@ def test_the_agents_end_with_a_program_that_does_not_start(serve: Serve) -> None
     for pid in running:
         until("its agent has ended", lambda pid=pid: not is_running(pid))
     (gateway.folder / "elsewhere").rename(gateway.root)
+
+
+HANGS = """
+import os, sys, time
+
+if os.path.exists({flag!r}):
+    time.sleep(600)
+if "gateway" in sys.orig_argv:
+    from lastword.gateway.front import process
+    process.START_SECONDS = 1
+"""
+
+
+def test_the_agents_end_with_a_program_that_hangs_as_it_starts(
+    serve: Serve, tmp_path: Path
+) -> None:
+    flag, site = tmp_path / "hangs", tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(HANGS.format(flag=str(flag)), encoding="utf-8")
+    path = os.pathsep.join((str(site), str(ROOT)))
+    gateway = serve("hang", variables={"PYTHONPATH": path})
+    with viewing(gateway) as before:
+        before.prompt(before.new(gateway.root))
+        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        running = agents(gateway)
+        flag.touch()
+        os.kill(gateway.front.pid, signal.SIGHUP)
+        before.closed()
+    assert gateway.front.wait(60) == -signal.SIGALRM
+    for pid in running:
+        until("its agent has ended", lambda pid=pid: not is_running(pid))
+    flag.unlink()
 
 
 def test_turns_go_on_through_many_replacements(serve: Serve) -> None:

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if word in _WORDS:
             # A gateway that starts anew with a file that is wrong would be gone.
-            use((), "gateway" if word == "reload" else "")
+            use((), "gateway" if word in {"reload", "restart"} else "")
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
     except ImportError as error:
@@ -269,4 +269,10 @@ def _holder(report: dict[str, Any]) -> dict[str, Any]:
 
 
 _USUAL_PORT = 7780
-_WORDS = {"token": _token, "status": _status, "reload": _reload, "stop": _stop}
+_WORDS = {
+    "token": _token,
+    "status": _status,
+    "reload": _reload,
+    "restart": _reload,
+    "stop": _stop,
+}

@@ -143,7 +143,8 @@ def reload_parser() -> CommandParser:
         "gateway reload",
         usage="[options]",
         about="Restarts a gateway in place, for example after an upgrade of lastword. Its agents "
-        "run on with their turns and questions, and viewers reconnect at once.",
+        "run on with their turns and questions, and viewers reconnect at once. `restart` does "
+        "the same.",
         ends="exit status: 0 if a gateway is running on the port, 1 if not.",
     )
     return _at_port(made)
@@ -173,6 +174,7 @@ WORDS = {
     "token": token_parser,
     "status": status_parser,
     "reload": reload_parser,
+    "restart": reload_parser,
     "stop": stop_parser,
 }
 """The parser of each word."""

@@ -412,8 +412,8 @@ class Holders:
             each.can_be_handed_over or each.agent.can_only_end for each in running
         )
 
-    async def adopt(self, handed: HandedHolders) -> None:
-        """Go on with the agents that were handed over."""
+    async def adopt(self, handed: HandedHolders, note: Callable[[], object]) -> None:
+        """Go on with the agents that were handed over; `note` is called after each."""
         self._opened.update(handed.opened)
         self.quality.counts.include(handed.counts)
         for each in handed.holders:
@@ -423,6 +423,7 @@ class Holders:
                 self._template, name=each.name, client=each.client, run=each.run
             )
             await self._begin(settings, each)
+            note()
 
     async def stop_all(self, *, ends_sessions: bool) -> int:
         """End every holder, and wait for that; return how many there were.

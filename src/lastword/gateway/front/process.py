@@ -11,6 +11,7 @@ import errno
 import gc
 import logging
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -61,6 +62,10 @@ INHERITED = "LASTWORD_GATEWAY_SOCKET"
 listening socket, of the file that says which process serves, and of what goes on."""
 
 BACKLOG = 1024
+START_SECONDS = 20
+"""How long a program that replaces this one may take until it has the first agent, and from each to
+the next; after that it is ended, and the agents with it."""
+
 FORGET_EVERY_SECONDS = 3600.0
 COMPLAIN_EVERY_SECONDS = 60.0
 DATE_SECONDS = 1.0
@@ -167,7 +172,7 @@ def serve(  # noqa: PLR0915 - what a gateway is made of
             await _join(fleet, goes_on=inherited >= 0)
         try:
             if handed is not None:
-                await holders.adopt(handed)
+                await holders.adopt(handed, lambda: signal.alarm(START_SECONDS))
             begun = partial(ready, welcome)
             left = await _serve(settings, front, services, listening, pid_file, signals, begun)
         finally:
@@ -349,6 +354,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         await asyncio.sleep(0.01)
     control = ControlSocket(services.holders)
     await control.make()
+    signal.alarm(0)
     begun()
     beside = [
         asyncio.create_task(_forget_old(services.holders, settings.log_age_seconds)),
@@ -457,5 +463,6 @@ def _become_newer(listening: socket.socket, pid_file: int, left: HandedHolders) 
     for number in (listening.fileno(), pid_file, file, *left.descriptors):
         os.set_inheritable(number, True)  # noqa: FBT003 - its only form
     os.environ[INHERITED] = f"{listening.fileno()},{pid_file},{file}"
+    signal.alarm(START_SECONDS)  # it survives the exec, and ends a program that hangs
     words = [sys.executable, "-P", "-m", "lastword", *sys.argv[1:]]
     os.execv(sys.executable, words)  # noqa: S606

@@ -302,16 +302,16 @@ class SqliteLog:
 
     def _write_pins(self, changes: list[tuple[str, Numbered | None]]) -> None:
         final = dict(changes)
-        self._db.executemany(
-            "INSERT OR REPLACE INTO pins VALUES (?, ?, ?)",
-            [
-                (name, pinned.seq, _encoder.encode(pinned.entry))
-                for name, pinned in final.items()
-                if pinned is not None
-            ],
-        )
+        kept = [
+            (name, pinned.seq, _encoder.encode(pinned.entry))
+            for name, pinned in final.items()
+            if pinned is not None
+        ]
         gone = [(name,) for name, pinned in final.items() if pinned is None]
-        self._db.executemany("DELETE FROM pins WHERE name=?", gone)
+        if kept:
+            self._db.executemany("INSERT OR REPLACE INTO pins VALUES (?, ?, ?)", kept)
+        if gone:
+            self._db.executemany("DELETE FROM pins WHERE name=?", gone)
 
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
