@@ -1,13 +1,11 @@
-"""The line protocol between a front and a holder.
+"""The line protocol between the nodes of a fleet.
 
-It is spoken within the gateway's process (`connections`), or, in a fleet, on a connection between
-two nodes (`fleet.node_link`), on which fronts also ask one another.
+It is spoken on a connection between two nodes (`fleet.node_link`), by a viewer's front and the
+holder of its session, or by two fronts.
 
 Owns its version and its control lines. A line that begins with `!` is a control line, and every
 other is an ACP frame, which has no line ends within. A node of version n talks to nodes of
-versions n and n - 1. Version 2 added `EVENTS_PAGE` and
-`NOTE`, and the version in a holder's `STATUS`; a holder of version 1 does not answer unknown
-words.
+versions n and n - 1.
 """
 
 from __future__ import annotations
@@ -23,8 +21,6 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
 VERSION = 2
-HAS_PAGES = 2
-"""The first version with `EVENTS_PAGE` and `NOTE`."""
 
 CONTROL = b"!"
 
@@ -54,8 +50,6 @@ RESUMED = "resumed"
 BLOCK = "block"
 """Holder: this many bytes follow, whole WebSocket frames for the viewer's socket as they are. Only
 where the front's hello had `framed`."""
-STOP = "stop"
-"""Front: end, with the agent. Only over a connection that has no viewer."""
 STATUS = "status"
 """Front: how are you? Holder: so. `quality` came later than the rest: a holder without it counts
 for nothing, and a front that does not know it passes it by."""

@@ -96,10 +96,6 @@ class Directory(Protocol):
         """Return a holder's agent's answer to `initialize`; empty if it has failed or ended."""
         ...
 
-    def real(self, place: str) -> str:
-        """Return the one name of a holder's place, to which the link of a session leads."""
-        ...
-
     async def answers(self, place: str) -> bool:
         """Return whether a holder is at this place."""
         ...

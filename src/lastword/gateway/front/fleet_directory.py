@@ -454,10 +454,6 @@ class FleetDirectory:
         for writer in [each for each, at in self._connected.items() if at == place]:
             writer.transport.abort()
 
-    def real(self, place: str) -> str:
-        """Return the one name of a holder's place."""
-        return place if address_of(place) is not None else self._own.real(place)
-
     async def answers(self, place: str) -> bool:
         """Return whether a holder listens at this place."""
         if address_of(place) is None:

@@ -355,10 +355,6 @@ class Holders:
             return {}
         return holder.initialized
 
-    def real(self, place: str) -> str:
-        """Return the one name of a holder's place."""
-        return place
-
     async def answers(self, place: str) -> bool:
         """Return whether a holder is running."""
         return place in self._running

@@ -455,22 +455,21 @@ class ViewerLink(ABC):
         return self._by_question.get(read_question_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
-        real = self._services.directory.real(path)
-        upstream = self._upstreams.get(real)
+        upstream = self._upstreams.get(path)
         if upstream is not None and not upstream.is_closing:
             return upstream
-        task = self._opening.get(real)
+        task = self._opening.get(path)
         if task is None:
-            task = self._opening[real] = asyncio.create_task(self._opened(real))
-            task.add_done_callback(lambda done: self._has_opened(real, done))
+            task = self._opening[path] = asyncio.create_task(self._opened(path))
+            task.add_done_callback(lambda done: self._has_opened(path, done))
         return await asyncio.shield(task)
 
-    def _has_opened(self, real: str, task: asyncio.Task[Upstream]) -> None:
-        del self._opening[real]
+    def _has_opened(self, path: str, task: asyncio.Task[Upstream]) -> None:
+        del self._opening[path]
         if not task.cancelled():
             task.exception()  # whoever waits has it, or nobody does any more
 
-    async def _opened(self, real: str) -> Upstream:
+    async def _opened(self, path: str) -> Upstream:
         introduction = Introduction(
             viewer=self._viewer,
             role=self.grant.role,
@@ -480,8 +479,8 @@ class ViewerLink(ABC):
             form=self._form,
             initialize=self._client,
         )
-        upstream = await self._services.directory.open(real, introduction)
-        self._upstreams[real] = upstream
+        upstream = await self._services.directory.open(path, introduction)
+        self._upstreams[path] = upstream
         upstream.task = asyncio.create_task(self._pass_back(upstream))
         return upstream
 

@@ -131,8 +131,6 @@ class RemoteViewer:
             answer = await answering.ANSWERED[word](self._holder.sessions, facts)
             self._out.control(word, **answer)
             await self._out.drain()
-        elif word == wire.STOP:
-            self._holder.stop()
         elif link is not None and word == wire.RESUME:
             link.resume(str(facts.get("session")), int(facts.get("number", 0)), _place(facts))
         elif link is not None and word == wire.ANSWER_FIRST:
