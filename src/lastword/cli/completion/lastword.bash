@@ -5,7 +5,7 @@
 #   eval "$(lastword completion bash)"
 
 _lastword_commands='demo doctor setup config run log export stats explain agent check gateway connect outbox help completion'
-_lastword_commands_of_two='gateway/token gateway/status gateway/reload gateway/stop'
+_lastword_commands_of_two='gateway/token gateway/status gateway/reload gateway/restart gateway/stop'
 
 _lastword_command() {
   case $1 in
@@ -24,6 +24,7 @@ _lastword_command() {
     'gateway token') flags='-h --help --role --session --expires --link --fleet-key-file --record' runs_agent='' ;;
     'gateway status') flags='-h --help --fleet --json --port --record' runs_agent='' ;;
     'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
+    'gateway restart') flags='-h --help --port --record' runs_agent='' ;;
     'gateway stop') flags='-h --help --agents --port --record' runs_agent='' ;;
     'connect') flags='-h --help --ssh --folder --session --token --token-file --insecure --config --no-config' runs_agent='' argument='ARGUMENT' ;;
     'outbox') flags='-h --help --send --test --redirect --clear-dead --json --report-to --report-format --report-secret-file --notify --notify-format --notify-template --notify-secret-file --record' runs_agent='' ;;
@@ -173,7 +174,7 @@ _lastword_value() {
     'gateway --notify-question-after') kind=nothing ;;
     'gateway --config') kind=file ;;
     'gateway --frames') kind=file ;;
-    'gateway ARGUMENT') kind=words words='token status reload stop' ;;
+    'gateway ARGUMENT') kind=words words='token status reload restart stop' ;;
     'gateway token --role') kind=words words='controller observer' ;;
     'gateway token --session') kind=nothing ;;
     'gateway token --expires') kind=nothing ;;
@@ -184,6 +185,8 @@ _lastword_value() {
     'gateway status --record') kind=folder ;;
     'gateway reload --port') kind=nothing ;;
     'gateway reload --record') kind=folder ;;
+    'gateway restart --port') kind=nothing ;;
+    'gateway restart --record') kind=folder ;;
     'gateway stop --port') kind=nothing ;;
     'gateway stop --record') kind=folder ;;
     'connect --ssh') kind=nothing ;;

@@ -90,6 +90,10 @@ _lastword_command() {
       flags=('-h:show this help and exit' '--help:show this help and exit' '--port:the port that the gateway listens on' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
       argument='' runs_agent=''
       ;;
+    'gateway restart')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--port:the port that the gateway listens on' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
+      argument='' runs_agent=''
+      ;;
     'gateway stop')
       flags=('-h:show this help and exit' '--help:show this help and exit' '--agents:end the sessions too' '--port:the port that the gateway listens on' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
       argument='' runs_agent=''
@@ -255,7 +259,7 @@ _lastword_value() {
     'gateway --notify-question-after') kind=nothing ;;
     'gateway --config') kind=file ;;
     'gateway --frames') kind=file ;;
-    'gateway ARGUMENT') kind=words values=(token status reload stop) ;;
+    'gateway ARGUMENT') kind=words values=(token status reload restart stop) ;;
     'gateway token --role') kind=words values=(controller observer) ;;
     'gateway token --session') kind=nothing ;;
     'gateway token --expires') kind=nothing ;;
@@ -266,6 +270,8 @@ _lastword_value() {
     'gateway status --record') kind=folder ;;
     'gateway reload --port') kind=nothing ;;
     'gateway reload --record') kind=folder ;;
+    'gateway restart --port') kind=nothing ;;
+    'gateway restart --record') kind=folder ;;
     'gateway stop --port') kind=nothing ;;
     'gateway stop --record') kind=folder ;;
     'connect --ssh') kind=nothing ;;

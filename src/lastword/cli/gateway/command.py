@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
@@ -48,7 +49,7 @@ from lastword.platform.identity import local_time
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lastword.gateway.front.process import Welcome
 
@@ -183,8 +184,8 @@ def _elsewhere(ports: list[int]) -> str:
     return f"; others are running on ports {', '.join(map(str, ports))} (--port {ports[0]})"
 
 
-def _reload(arguments: Sequence[str]) -> int:
-    options = reload_parser().read(arguments)
+def _reload(arguments: Sequence[str], word: str = "reload") -> int:
+    options = reload_parser(word).read(arguments)
     return _signal(options, signal.SIGHUP)
 
 
@@ -269,10 +270,10 @@ def _holder(report: dict[str, Any]) -> dict[str, Any]:
 
 
 _USUAL_PORT = 7780
-_WORDS = {
+_WORDS: dict[str, Callable[[Sequence[str]], int]] = {
     "token": _token,
     "status": _status,
     "reload": _reload,
-    "restart": _reload,
+    "restart": partial(_reload, word="restart"),
     "stop": _stop,
 }

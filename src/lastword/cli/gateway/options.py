@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lastword.cli.gateway.arguments import add_setting
@@ -24,7 +25,7 @@ from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lastword.cli.config.settings import FileSettings
     from lastword.gateway.settings.gateway import GatewaySettings
@@ -137,14 +138,13 @@ def status_parser() -> CommandParser:
     return _at_port(made)
 
 
-def reload_parser() -> CommandParser:
-    """Return the parser of `lastword gateway reload`."""
+def reload_parser(word: str = "reload") -> CommandParser:
+    """Return the parser of `lastword gateway reload`, or `restart`, which is the same."""
     made = CommandParser(
-        "gateway reload",
+        f"gateway {word}",
         usage="[options]",
         about="Restarts a gateway in place, for example after an upgrade of lastword. Its agents "
-        "run on with their turns and questions, and viewers reconnect at once. `restart` does "
-        "the same.",
+        "run on with their turns and questions, and viewers reconnect at once.",
         ends="exit status: 0 if a gateway is running on the port, 1 if not.",
     )
     return _at_port(made)
@@ -170,11 +170,11 @@ def _at_port(made: CommandParser) -> CommandParser:
     return made
 
 
-WORDS = {
+WORDS: dict[str, Callable[[], CommandParser]] = {
     "token": token_parser,
     "status": status_parser,
     "reload": reload_parser,
-    "restart": reload_parser,
+    "restart": partial(reload_parser, "restart"),
     "stop": stop_parser,
 }
 """The parser of each word."""

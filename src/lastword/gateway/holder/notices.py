@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from lastword.gateway.log.store import Committed
     from lastword.record.sink import Sink
 
-LOOK_SECONDS = 1.0
-"""How often it is looked whether anybody wants notifications; on some disks it takes 0.1 ms."""
-
 _OF_LOGS = frozenset({Kind.ASKED, Kind.USER_ANSWERED})
 _LOST = frozenset({Kind.HOLDER_DIED, Kind.SUPERVISOR_EXITED})
 
@@ -75,29 +72,22 @@ class LateSink:
         """Start nothing yet.
 
         Args:
-            is_needed: Returns whether anybody wants the rows; called at most once a second.
+            is_needed: Returns whether anybody wants the rows; it is cheap.
             start: Starts the sink.
         """
         self._is_needed = is_needed
         self._start = start
         self._sink: Sink | None = None
-        self._look_at = 0.0
 
     def send(self, rows: list[Row]) -> None:
         """Take rows."""
-        now = time.monotonic()
-        if self._sink is None and rows and now >= self._look_at:
-            self._look_at = now + LOOK_SECONDS
-            self._begin()
-        if self._sink is not None:
-            self._sink.send(rows)
-
-    def _begin(self) -> None:
-        if self._is_needed():
+        if self._sink is None and rows and self._is_needed():
             try:
                 self._sink = self._start()
             except StoreError:  # a key that cannot be read: sessions go on without notifications
                 self._is_needed = _never
+        if self._sink is not None:
+            self._sink.send(rows)
 
     def close(self) -> None:
         """Finish the sink, if it was started."""
