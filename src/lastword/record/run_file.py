@@ -41,6 +41,9 @@ MAX_PENDING = 10_000
 
 RETRY_SECONDS = 5.0
 
+REMOVE_EVERY_SECONDS = 60.0
+"""How often a process looks for old files: a gateway may open a thousand, among as many others."""
+
 _ATTEMPTS = 3
 """How often a file is opened that is removed in the same moment, if it was and did not only seem
 so, as on a disk without lasting inodes."""
@@ -128,7 +131,10 @@ class RunFile:
         if self._is_there:
             return
         make_folder(self._folder)
-        remove_old(self._folder, self._limits)
+        now = time.monotonic()
+        if now >= _remove_at.get(self._folder, now):
+            _remove_at[self._folder] = now + REMOVE_EVERY_SECONDS
+            remove_old(self._folder, self._limits)
         flags = os.O_WRONLY | os.O_APPEND | files.CREATE
         for _ in range(_ATTEMPTS):
             self._leave()
@@ -240,6 +246,9 @@ def _identity(of: str | int) -> tuple[int, int] | None:
 def _line(members: Mapping[str, object]) -> bytes:
     return msgspec.json.encode(members) + b"\n"
 
+
+_remove_at: dict[str, float] = {}
+"""When old files in a folder are next looked for."""
 
 _open_files: set[int] = set()
 """The descriptors of this process."""

@@ -57,6 +57,7 @@ class LoopSignals:
 
     fd = -1
     _all: ClassVar[weakref.WeakSet[LoopSignals]] = weakref.WeakSet()
+    _is_noted: ClassVar[bool] = False
 
     def __init__(self, wake: Callable[[], object]) -> None:
         """Begin; to be called in the main thread, with its event loop running."""
@@ -67,6 +68,14 @@ class LoopSignals:
 
     @classmethod
     def _note_all(cls) -> None:
+        """Note the ends of processes, of many at the same time together."""
+        if not cls._is_noted:
+            cls._is_noted = True
+            asyncio.get_running_loop().call_soon(cls._wake_all)
+
+    @classmethod
+    def _wake_all(cls) -> None:
+        cls._is_noted = False
         for each in list(cls._all):
             each.note(signal.SIGCHLD)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record import reader, recorder
+from lastword.record import reader, recorder, run_file
 from lastword.record.retention import Limits
 from lastword.record.run_file import RunFile
 from tests.kit.recording import (
@@ -108,7 +108,8 @@ def many_turns(first: int, last: int) -> list[Row]:
     return book.rows
 
 
-def test_what_nobody_reads_is_bounded_too(tmp_path: Path) -> None:
+def test_what_nobody_reads_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_file, "REMOVE_EVERY_SECONDS", 0.0)
     path, folder = str(tmp_path / "record.db"), tmp_path / "runs"
 
     def recorded_by(run: str, limits: Limits, *, leave: bool = True) -> RunFile:
