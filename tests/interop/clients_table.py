@@ -57,8 +57,6 @@ COLUMNS = (
     "next prompt",
 )
 RETRIES = "What a client shows of a retry"
-SNIPPET = Path(__file__).resolve().parent / "client_parts.mjs"
-SNIPPET_STARTS = "export function withErrors"
 VERSION = re.compile(r" \d+(\.\d+)+")
 HEAD = """\
 # How failures reach clients
@@ -87,10 +85,7 @@ For an author of a client:
   the failure with it: {strict}.
 - **To get the update from an SDK that drops it**, read the stream before the SDK: in Python by
   `lastword.client.acp`, in Rust by a handler of untyped messages before the typed one, in
-  TypeScript by this, around what `ndJsonStream` returns:
-
-```js
-{snippet}```
+  TypeScript by `withErrors` of [`error_view.ts`](typescript/error_view.ts).
 
 `lastword run` has rules for {rules}, by their `clientInfo.name`, in
 [`quirks.json`](../src/lastword/quirks/quirks.json).
@@ -197,11 +192,6 @@ def strict(measured: Measured) -> str:
     return "; ".join(names)
 
 
-def snippet() -> str:
-    """The stream in front of the SDK's, as the measured client has it."""
-    return SNIPPET_STARTS + SNIPPET.read_text().partition(SNIPPET_STARTS)[2]
-
-
 def failures() -> list[str]:
     """The kinds of failure, but for the crash that is none of a turn's."""
     return [kind for kinds in KINDS for kind in kinds if kind != CRASH_BETWEEN]
@@ -224,7 +214,6 @@ def document(measured: Measured) -> str:
         strict=strict(measured),
         summary=summary({rung.key: table(rung, measured) for rung in RUNGS}),
         rules=" and ".join(f"`{name}`" for name in known_clients.RULES),
-        snippet=snippet(),
     )
     return head + "".join(map(section, RUNGS)) + committed()
 
