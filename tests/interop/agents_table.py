@@ -235,7 +235,7 @@ _COLUMNS = (
     "bare",
     "after",
     "retry shown",
-    "behind: first retry told",
+    "behind: first retry reported",
     "the end",
     "after",
     "asked",
