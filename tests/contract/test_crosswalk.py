@@ -71,10 +71,6 @@ def table() -> str:
         cells = [
             f"`{row['type']}`",
             "yes" if row["retryable"] else "no",
-            f"`{row['action']}`",
-            f"`{row['air']}`",
-            f"`{row['otel']}`",
-            f"`{row['grpc']}`",
             ", ".join(map(str, row["http"])),
             ", ".join(codes),
         ]
