@@ -65,6 +65,9 @@ class LoopSignals:
         self._wake = wake
         self._all.add(self)
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._note_all)
+        # When hundreds of agents end at once, not every signal fits into the loop's pipe: one is
+        # enough, and Python would print a warning for each of the others.
+        signal.set_wakeup_fd(signal.set_wakeup_fd(-1), warn_on_full_buffer=False)
 
     @classmethod
     def _note_all(cls) -> None:
