@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,16 +83,3 @@ def test_of_an_agent_that_ended_in_mid_turn_the_group_is_ended_and_a_daemon_left
         of_its_group, daemon = attack.pids("worker")
         client.read_until_true(lambda: not alive(of_its_group), "the end of the group")
         assert alive(daemon)
-
-
-def test_an_agent_that_leaves_on_good_terms_while_idle_keeps_what_it_started(
-    attack: Attack,
-) -> None:
-    agent = {"_test/leave": [[["worker", "group"], ["exit", 0]]]}
-    with attack.run(agent) as client:
-        client.open()
-        client.notify("_test/leave")
-        assert client.wait() == 0
-        (worker,) = attack.pids("worker")
-        assert alive(worker)
-        os.kill(worker, signal.SIGKILL)
