@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -16,6 +15,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.kit.agent.scenarios import SCENARIOS
 from tests.kit.client import Client
 from tests.kit.command import at_a_terminal, command, in_a_process
+from tests.kit.programs import run_program
 
 
 def agent(*arguments: str, **environment: str) -> tuple[int, str, str]:
@@ -131,7 +131,5 @@ def test_an_interrupt_ends_it_quietly() -> None:
 def test_listing_loads_neither_the_json_rpc_library_nor_the_classifier() -> None:
     code = "import sys; from lastword.cli.agent import main; main(['--list']); "
     code += "print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = run_program([sys.executable, "-c", code])
     assert not {"jsonrpcserver", "jsonschema"} & set(done.stderr.split())

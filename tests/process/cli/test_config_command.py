@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,13 @@ from tests.kit.command import command, in_a_process
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 from tests.kit.recording import is_recorded
 from tests.kit.rows import every
 from tests.process.sidecar.conftest import Start, start
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from tests.kit.sidecar import SidecarClient
@@ -405,10 +405,7 @@ def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk)
     probe = [sys.executable, "-X", "importtime", *LASTWORD[1:], "run", "--", "true"]
 
     def loaded() -> set[str]:
-        done = subprocess.run(
-            probe, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
-            cwd=desk.cwd, env=desk.environment, timeout=FUSE_SECONDS,
-        )  # fmt: skip
+        done = run_program(probe, cwd=desk.cwd, env=desk.environment)
         return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
     heavy = {"tomllib", "lastword.cli.config.settings"}

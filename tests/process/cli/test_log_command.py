@@ -20,6 +20,7 @@ from lastword.record.run_file import RunFile
 from tests.kit.command import in_a_process
 from tests.kit.desk import Editor
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 from tests.kit.recording import (
     DAY_MS,
     FOR_EVER,
@@ -438,14 +439,8 @@ def test_without_block_characters_retries_are_shown_in_plain_ones(real: Path) ->
 def test_the_list_loads_neither_pydantic_nor_the_classifier_nor_a_server(state: Path) -> None:
     code = "import sys; from lastword.cli import main; main(['log']); "
     code += "print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
-        env=os.environ | {"LASTWORD_STATE_DIR": str(state)},
+    done = run_program(
+        [sys.executable, "-c", code], env=os.environ | {"LASTWORD_STATE_DIR": str(state)}
     )
     loaded = done.stderr.split()
     unwanted = (
