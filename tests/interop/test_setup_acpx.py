@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 from tests.interop import toolchain
 from tests.interop.client_acpx import PROGRAM
+from tests.kit.client import clean_environment
 from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
@@ -23,10 +23,8 @@ LASTWORD = [sys.executable, "-m", "lastword"]
 
 
 def run(command: list[str], home: Path) -> subprocess.CompletedProcess[str]:
-    own = {key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")}
-    return run_program(
-        command, check=False, cwd=home, env=own | {"HOME": str(home), "NO_COLOR": "1"}
-    )
+    environment = clean_environment(HOME=str(home), NO_COLOR="1")
+    return run_program(command, check=False, cwd=home, env=environment)
 
 
 def acpx(home: Path, *words: str) -> subprocess.CompletedProcess[str]:

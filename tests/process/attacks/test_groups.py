@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.gateway.serving import is_running
 from tests.process.attacks.client import payload_of
 from tests.process.attacks.conftest import GRACE
 from tests.process.attacks.watched import CANCELLED, END_TURN
@@ -26,15 +26,6 @@ LEAVES: Life = {
 HEALTHY: Life = {"capabilities": {"loadSession": True}}
 
 
-def alive(pid: int) -> bool:
-    """Does the process run? One that has ended and was not waited for does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
 def test_an_agent_that_left_its_group_is_ended_however_lastword_ends(
     attack: Attack, number: int | None
@@ -49,8 +40,8 @@ def test_an_agent_that_left_its_group_is_ended_however_lastword_ends(
             client.signal(number)
         client.wait()
         if number == signal.SIGKILL:  # then another process sees to it
-            client.read_until_true(lambda: not alive(agent), "the end of the agent")
-        assert not alive(agent)
+            client.read_until_true(lambda: not is_running(agent), "the end of the agent")
+        assert not is_running(agent)
 
 
 def test_after_a_cancel_that_such_an_agent_does_not_confirm_the_next_prompt_is_answered(
@@ -62,7 +53,7 @@ def test_after_a_cancel_that_such_an_agent_does_not_confirm_the_next_prompt_is_a
         client.cancel()
         assert client.answer(prompt)["result"] == CANCELLED
         assert client.turn("Again.")["result"] == END_TURN
-        client.read_until_true(lambda: not alive(attack.pids("started")[0]), "the agent's end")
+        client.read_until_true(lambda: not is_running(attack.pids("started")[0]), "the agent's end")
 
 
 # An exit with status 0 in mid-turn is a crash (FAIL-3), for its group as well.
@@ -81,5 +72,5 @@ def test_of_an_agent_that_ended_in_mid_turn_the_group_is_ended_and_a_daemon_left
         client.close_stdin()
         client.wait()
         of_its_group, daemon = attack.pids("worker")
-        client.read_until_true(lambda: not alive(of_its_group), "the end of the group")
-        assert alive(daemon)
+        client.read_until_true(lambda: not is_running(of_its_group), "the end of the group")
+        assert is_running(daemon)

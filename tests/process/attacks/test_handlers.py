@@ -28,7 +28,6 @@ WELL = [
 ]
 FAILS = {
     "fail_after": {"timeout"},
-    "time_out": {"timeout"},
     "group": {"rate_limit"},
     "group_of_two": {"rate_limit", "internal"},
     "group_deep": {"rate_limit"},
