@@ -429,10 +429,3 @@ def test_a_scenario_is_the_same_for_everybody_whatever_the_files_say(
     error = client.turn("x").error
     assert error["type"] == "rate_limit"
     client.end()
-
-
-def test_the_demo_shows_what_the_defaults_do_whatever_the_files_say(desk: ConfigDesk) -> None:
-    desk.user.write_text("[run]\nfallback = 'text'\n")
-    done = in_a_process("demo", cwd=desk.cwd, environment=desk.environment)
-    assert done.returncode == 0
-    assert done.stdout.count("A client that reads lastword's errors knows:") == 3

