@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.doors.work import PRINTS
 from tests.process.attacks.client import payload_of
 from tests.process.attacks.watched import CANCELLED, END_TURN, in_turn, leave, scoped, serves_on
 
@@ -156,13 +157,13 @@ def test_fifty_sessions_that_are_cancelled_in_one_breath_all_end(door: AttackCli
 
 def test_what_a_handler_prints_goes_to_stderr_and_never_between_frames(door: AttackClient) -> None:
     session = door.new_session()
-    for what in ("print", "print", "print_a_part", "print_bytes", "write", "run", "log"):
+    for how in ("line", *PRINTS):
         since = len(door.stderr.data)
-        assert door.turn(what, session=session).get("result") == END_TURN, door.story(what)
+        assert door.turn(f"print {how}", session=session).get("result") == END_TURN, door.story(how)
         assert serves_on(door, session)
         door.read_until_true(
             lambda: b"printed by the handler" in door.stderr.data[since:],  # noqa: B023
-            f"what was printed by {what}",
+            f"what was printed by {how}",
         )
     said = [line for line in door.stderr.data.decode().splitlines() if "stdout" in line]
     assert len(said) == 1, said
