@@ -121,11 +121,7 @@ async def tee(source: asyncio.StreamReader, sink: asyncio.StreamReader) -> None:
 
 
 async def prompt(
-    connection: ClientSideConnection,
-    session_id: str,
-    number: int,
-    text: str,
-    limit: float | None,
+    connection: ClientSideConnection, session_id: str, number: int, text: str, limit: float | None
 ) -> None:
     """Run one turn and report how it ended, once."""
     report("prompt", n=number)

@@ -38,18 +38,12 @@ IN_SECONDS = {
 }
 """Agents that are installed for other tests, and failures that are told of within seconds."""
 
-AS_UNKNOWN = {
-    "claude": ("quota",),
-    "kimi": ("bad_gateway",),
-}
+AS_UNKNOWN = {"claude": ("quota",), "kimi": ("bad_gateway",)}
 """Of these nothing tells but files of their own, read by form alone."""
 
 CELLS = [
     Cell(agent, failure, mode)
-    for mode, agents in (
-        (Mode.BEHIND, IN_SECONDS),
-        (Mode.UNKNOWN, AS_UNKNOWN),
-    )
+    for mode, agents in ((Mode.BEHIND, IN_SECONDS), (Mode.UNKNOWN, AS_UNKNOWN))
     for agent, failures in agents.items()
     for failure in failures
 ]

@@ -28,9 +28,7 @@ def take_turn(python: Path, environment: dict[str, str], case: Case) -> dict[str
 
 
 def test_it_gets_the_answer_of_a_call_that_was_tried_again(
-    packages_python: Path,
-    environment: dict[str, str],
-    case: Case,
+    packages_python: Path, environment: dict[str, str], case: Case
 ) -> None:
     case.script(DOWN, HEALTHY)
     seen = take_turn(packages_python, environment, case)
@@ -40,9 +38,7 @@ def test_it_gets_the_answer_of_a_call_that_was_tried_again(
 
 
 def test_it_gets_a_failure_as_an_error_with_the_typed_payload_in_it(
-    packages_python: Path,
-    environment: dict[str, str],
-    case: Case,
+    packages_python: Path, environment: dict[str, str], case: Case
 ) -> None:
     case.script(Step("unauthorized"))
     seen = take_turn(packages_python, environment, case)

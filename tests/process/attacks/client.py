@@ -35,12 +35,7 @@ class AttackClient(Client):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: object,
-        error: BaseException | None,
-        _traceback: object,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         peer = self.peer
         peer.close_stdin()
         try:

@@ -65,13 +65,8 @@ name = "acme-points"
 type = "budget"
 message = "acme points are used up"
 """
-ECHO = (
-    "run",
-    "--",
-    sys.executable,
-    "-c",
-    "import os, sys; sys.stderr.write('it runs'); sys.exit(7)",
-)
+IT_RUNS = "import os, sys; sys.stderr.write('it runs'); sys.exit(7)"
+ECHO = ("run", "--", sys.executable, "-c", IT_RUNS)
 
 
 @pytest.fixture
@@ -346,12 +341,9 @@ def test_config_shows_each_value_and_no_secret(desk: ConfigDesk) -> None:
 @every(
     "address",
     [
-        *(
-            "ntfy://ntfy.sh/my-4711-topic",
-            "https://ntfy.sh/my-4711-topic",
-            "https://h.example?x=4711",
-        ),
-        *("https://me:4711@hook.example", "https://discord.example/api/webhooks/1/4711"),
+        *("ntfy://ntfy.sh/my-4711-topic", "https://ntfy.sh/my-4711-topic"),
+        *("https://h.example?x=4711", "https://me:4711@hook.example"),
+        "https://discord.example/api/webhooks/1/4711",
     ],
 )
 def test_config_shows_where_notifications_go_and_not_by_which_topic(

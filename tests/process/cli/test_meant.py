@@ -172,11 +172,7 @@ sys.exit(main(sys.argv[2:]))
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("lastword.cli.page", "log"),
-        ("lastword.platform.signals", "run"),
-    ],
+    ("module", "name"), [("lastword.cli.page", "log"), ("lastword.platform.signals", "run")]
 )
 def test_ctrl_c_while_modules_are_loaded_is_one_line_too(module: str, name: str) -> None:
     done = run_program(

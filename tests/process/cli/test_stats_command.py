@@ -116,9 +116,7 @@ def test_a_user_who_takes_their_time_at_a_question_is_no_slow_first_output(tmp_p
     assert "| 500 ms |" in summary
 
 
-def test_a_failure_counts_for_its_agent_though_its_run_began_a_moment_later(
-    tmp_path: Path,
-) -> None:
+def test_a_failure_counts_for_its_agent_though_its_run_began_a_moment_later(tmp_path: Path) -> None:
     book = Book(now_ms() - 8 * DAY_MS)
     book.note(Kind.AGENT_READY, name="an-agent", version="1")
     book.failed("s", 1)
