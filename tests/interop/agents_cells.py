@@ -43,10 +43,7 @@ _S = ProviderScenario
 GIVES_UP_SECONDS = 90.0
 OPENS_SECONDS = 90.0
 LATE_SECONDS = 0.3
-CAPABILITIES = {
-    "session": {"notices": {}},
-    "_meta": {"agent_error": {"version": 1, "retry": True}},
-}
+CAPABILITIES = {"session": {"notices": {}}, "_meta": {"agent_error": {"version": 1, "retry": True}}}
 PROMPT = "What is the answer?"
 RETRY = "agent_retry"
 AUTH_REQUIRED = -32000
@@ -287,11 +284,7 @@ def outcome(one: Seen) -> str:
     if one.end is End.ANSWER:
         said = "the error as text" if one.prose else "nothing tells"
         return f"`{one.stop_reason}`, {said}"
-    return {
-        End.NONE: "no answer",
-        End.GONE: "the agent's end",
-        End.UNREADY: "no session",
-    }[one.end]
+    return {End.NONE: "no answer", End.GONE: "the agent's end", End.UNREADY: "no session"}[one.end]
 
 
 class How(msgspec.Struct, frozen=True, kw_only=True):

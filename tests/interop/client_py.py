@@ -36,6 +36,9 @@ READ_BYTES = 64 * 1024
 READER_LIMIT_BYTES = 64 * 1024 * 1024
 REPORTED_LINE_BYTES = 1024 * 1024
 FUSE_EXIT = 3
+LINGER_SECONDS = 0.2
+"""After the last turn, for what still comes."""
+
 STARTED = time.monotonic()
 
 
@@ -118,11 +121,7 @@ async def tee(source: asyncio.StreamReader, sink: asyncio.StreamReader) -> None:
 
 
 async def prompt(
-    connection: ClientSideConnection,
-    session_id: str,
-    number: int,
-    text: str,
-    limit: float | None,
+    connection: ClientSideConnection, session_id: str, number: int, text: str, limit: float | None
 ) -> None:
     """Run one turn and report how it ended, once."""
     report("prompt", n=number)
@@ -154,14 +153,11 @@ def capabilities(arguments: argparse.Namespace) -> ClientCapabilities:
         return ClientCapabilities(field_meta=arguments.meta)
     if not arguments.agent_error:
         return ClientCapabilities()
-    extension: dict[str, Any] = {"version": 1}
-    if arguments.stop_reason:
-        extension["stop_reason"] = True
-    return ClientCapabilities(field_meta={"agent_error": extension})
+    return ClientCapabilities(field_meta={"agent_error": {"version": 1}})
 
 
-async def converse(connection: ClientSideConnection, arguments: argparse.Namespace) -> None:
-    """Initialize, open a session, prompt in sequence."""
+async def converse(connection: Any, arguments: argparse.Namespace, turn: Any = prompt) -> None:
+    """Initialize, open a session, prompt in sequence; `turn` runs each prompt."""
     stage = "initialize"
     try:
         async with asyncio.timeout(arguments.turn_timeout):
@@ -181,12 +177,12 @@ async def converse(connection: ClientSideConnection, arguments: argparse.Namespa
         report("failed", stage=stage, cause=type(error).__name__, text=str(error))
         return
     for number, text in enumerate(arguments.prompt):
-        await prompt(connection, session.session_id, number, text, arguments.turn_timeout)
+        await turn(connection, session.session_id, number, text, arguments.turn_timeout)
         if arguments.told:
             await asyncio.to_thread(sys.stdin.readline)
     if arguments.probe:
         await probe(connection, arguments)
-    await asyncio.sleep(arguments.linger)
+    await asyncio.sleep(LINGER_SECONDS)
 
 
 async def probe(connection: ClientSideConnection, arguments: argparse.Namespace) -> None:
@@ -230,20 +226,18 @@ async def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def parse(argv: list[str]) -> argparse.Namespace:
+def parse(argv: list[str], name: str = "interop-py") -> argparse.Namespace:
     """The options before `--`, the command after it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agent-error", action="store_true", help="advertise agent_error")
-    parser.add_argument("--stop-reason", action="store_true", help="and its stop_reason key")
     parser.add_argument("--meta", type=json.loads, help="_meta of its capabilities, as JSON")
     parser.add_argument("--protocol", choices=["1"], help="the only version of this SDK")
-    parser.add_argument("--name", default="interop-py", help="clientInfo.name")
+    parser.add_argument("--name", default=name, help="clientInfo.name")
     parser.add_argument("--cwd", default=".", help="the session's working directory")
     parser.add_argument("--prompt", action="append", help="text of a turn; may be repeated")
     parser.add_argument(
         "--told", action="store_true", help="wait after each turn for a line on stdin"
     )
-    parser.add_argument("--linger", type=float, default=0.2, help="seconds after the last turn")
     parser.add_argument("--turn-timeout", type=float, help="fuse for each turn, seconds")
     parser.add_argument("--probe", action="store_true", help="end with a turn in a new session")
     parser.add_argument(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -130,7 +129,7 @@ def play(cell: Cell, folder: Path) -> Played:
 
 def _play_one(cell: Cell, client: Client, provider: Provider, folder: Path, state: Path) -> Run:
     case = CASES[cell.case]
-    agent = real_agents.prepare(cell.agent, provider, folder, uuid.uuid4().hex)
+    agent = real_agents.prepare(cell.agent, provider, folder)
     command, on_event = list(agent.argv), lambda _event: False
     if case.kill:
         command, on_event = killed_at_first_text(command, folder / "pid")

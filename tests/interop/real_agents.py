@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,21 +45,21 @@ class Agent:
     cwd: Path
 
 
-def prepare(name: str, provider: Provider, folder: Path, mark: str) -> Agent:
+def prepare(name: str, provider: Provider, folder: Path) -> Agent:
     """Return one agent with a fresh home under `folder`.
 
     Args:
         name: A key of `AGENTS`.
         provider: The running provider it shall call.
         folder: Where its home and its working directory are made.
-        mark: The value of `MARK` in its environment.
     """
     home, cwd = folder / "home", folder / "work"
     home.mkdir(parents=True)
     cwd.mkdir()
     argv = AGENTS[name](cwd)
     extra = point(PRESETS[name], Target(provider.url, provider.openai_url, API_KEY), home)
-    return Agent(name, tuple(argv), _offline(home, mark) | extra, home, cwd)
+    env = _offline(home) | extra | {"LASTWORD_STATE_DIR": str(folder / "state")}
+    return Agent(name, tuple(argv), env, home, cwd)
 
 
 AGENTS: dict[str, Callable[[Path], list[str]]] = {
@@ -66,11 +67,12 @@ AGENTS: dict[str, Callable[[Path], list[str]]] = {
 }
 
 
-def _offline(home: Path, mark: str) -> dict[str, str]:
+def _offline(home: Path) -> dict[str, str]:
     """An environment in which only loopback answers, and nothing is inherited but search paths."""
     node = shutil.which("node")
     paths = [str(Path(node).parent)] if node else []
-    env = {**isolated(home), "PATH": os.pathsep.join([*paths, os.defpath]), MARK: mark}
+    env = {**isolated(home), "PATH": os.pathsep.join([*paths, os.defpath])}
+    env[MARK] = uuid.uuid4().hex
     if "PYTHONPATH" in os.environ:  # the sidecar may be found by it
         env["PYTHONPATH"] = os.environ["PYTHONPATH"]
     return env

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,7 @@ from tests.interop.agents_page import page, verdict
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import PAGE
 from tests.interop.reconnect.chromium import FLAGS, require_chromium
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,13 +75,7 @@ def shown(tmp_path: Path, view: str) -> list[str]:
     file = tmp_path / "agents.html"
     file.write_text(page(SOME), "utf-8")
     profile = f"--user-data-dir={tmp_path / 'profile'}"
-    done = subprocess.run(
-        [require_chromium(), *FLAGS, profile, "--dump-dom", f"file://{file}#{view}"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
-    )
+    done = run_program([require_chromium(), *FLAGS, profile, "--dump-dom", f"file://{file}#{view}"])
     rows = re.findall(r"<tbody ([^>]*)><tr><td>(\w+)", done.stdout)
     return [agent for attributes, agent in rows if "hidden" not in attributes]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,13 +17,13 @@ from tests.interop.agents_table import (
     ENDS,
     OF_UNKNOWN,
     TABLES,
-    Counts,
     counts,
     put_into,
     section_of_unknown,
     table,
 )
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,18 +38,12 @@ IN_SECONDS = {
 }
 """Agents that are installed for other tests, and failures that are told of within seconds."""
 
-AS_UNKNOWN = {
-    "claude": ("quota",),
-    "kimi": ("bad_gateway",),
-}
+AS_UNKNOWN = {"claude": ("quota",), "kimi": ("bad_gateway",)}
 """Of these nothing tells but files of their own, read by form alone."""
 
 CELLS = [
     Cell(agent, failure, mode)
-    for mode, agents in (
-        (Mode.BEHIND, IN_SECONDS),
-        (Mode.UNKNOWN, AS_UNKNOWN),
-    )
+    for mode, agents in ((Mode.BEHIND, IN_SECONDS), (Mode.UNKNOWN, AS_UNKNOWN))
     for agent, failures in agents.items()
     for failure in failures
 ]
@@ -121,28 +114,16 @@ def seen(failure: str, end: End, **more: object) -> Seen:
 
 def test_what_is_counted_over_failing_turns() -> None:
     told = (Told(1.0, "network"), Told(7.0, "rate_limit"))
-    assert counts(
-        [
-            seen("unauthorized", End.ERROR, seconds=0.2, type="auth"),
-            seen("rate_limited", End.NONE, retries=told),
-            seen("quota", End.ERROR, seconds=40.0, type="rate_limit"),
-            seen("overloaded", End.ERROR, seconds=1.0, code=-32603),
-            seen("refused", End.ANSWER, seconds=1.0, prose="connect ECONNREFUSED"),
-            seen("cut", End.ANSWER, seconds=1.0, has_text=True),
-            seen("recovers", End.ANSWER, seconds=5.0, has_text=True),
-        ]
-    ) == Counts(
-        turns=6,
-        soon=1,
-        later=2,
-        at_end=1,
-        ever=2,
-        silent=1,
-        prose=1,
-        unanswered=1,
-        untyped=1,
-        wrong=1,
-    )
+    turns = [
+        seen("unauthorized", End.ERROR, seconds=0.2, type="auth"),
+        seen("rate_limited", End.NONE, retries=told),
+        seen("quota", End.ERROR, seconds=40.0, type="rate_limit"),
+        seen("overloaded", End.ERROR, seconds=1.0, code=-32603),
+        seen("refused", End.ANSWER, seconds=1.0, prose="connect ECONNREFUSED"),
+        seen("cut", End.ANSWER, seconds=1.0, has_text=True),
+        seen("recovers", End.ANSWER, seconds=5.0, has_text=True),
+    ]
+    assert counts(turns) == (6, [1, 2, 1, 2, 1, 1, 1, 1, 1])
 
 
 def test_the_unknown_have_a_section_of_their_own() -> None:
@@ -163,12 +144,10 @@ print(agents.agent_key("OpenCode"), agents.agent_key("qwen-code"))
 
 
 def test_an_agent_can_be_made_unknown_and_others_stay_known() -> None:
-    asked = [sys.executable, "-c", _ASKS]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    done = run_program([sys.executable, "-c", _ASKS])
     assert done.stdout == "None qwen\n"
 
 
 def test_lastword_runs_as_it_is_to_an_agent_that_it_does_not_know() -> None:
     command = [sys.executable, "-m", "tests.interop.agents_unknown", "opencode", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("lastword ")
+    assert run_program(command).stdout.startswith("lastword ")

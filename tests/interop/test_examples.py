@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 from tests.kit.installs import require_packages
 from tests.kit.places import ROOT, SOURCE, TESTS
+from tests.kit.programs import run_program
 
 EXAMPLES = ROOT / "examples"
 CLIENT = "typed_client.py"
@@ -54,9 +54,7 @@ def test_an_example_runs_and_says_what_it_promises(name: str) -> None:
             else sys.executable
         )
         command += ["--", str(python), str(EXAMPLES / name)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env=environment
-    )
+    done = run_program(command, check=False, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
     for words in SAYS[name]:
         assert words in done.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from lastword.kit.provider.dialects import MODEL
@@ -40,15 +39,16 @@ def test_opencode_goes_on_with_its_other_model_and_returns_to_the_first(tmp_path
     # It has a `Retry-After` of 1 s; after a quota's error opencode tries again for over a minute.
     unavailable = {f'"{MODEL}"': ProviderScenario.BAD_GATEWAY}
     with Provider(ProviderScenario.HEALTHY, marked=unavailable) as provider:
-        agent = real_agents.prepare("opencode", provider, tmp_path, uuid.uuid4().hex)
+        agent = real_agents.prepare("opencode", provider, tmp_path)
         file = agent.home / CONFIGURATION
         configuration = json.loads(file.read_text())
         models = configuration["provider"]["fake"]["models"]
         models[OTHER] = dict(models[MODEL])
         file.write_text(json.dumps(configuration))
-        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
         command = sidecar(agent.argv, ["--fallback-model", f"fake/{OTHER}"])
-        result = run(Client("py", ("--told",)), command, env, agent.cwd, on_event=has_returned)
+        result = run(
+            Client("py", ("--told",)), command, agent.env, agent.cwd, on_event=has_returned
+        )
         asked = [call.model for call in provider.calls if call.offers_tools]
     (outcome,) = result.outcomes()
     assert (outcome["event"], outcome.get("stop_reason")) == ("answer", "end_turn"), result.stderr

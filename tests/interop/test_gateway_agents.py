@@ -56,10 +56,7 @@ def test_a_failure_is_told_to_two_viewers_each_in_its_way(
         environment = program.environment(target, home) | {"PYTHONPATH": str(SOURCE)}
         gateway = Gateway(tmp_path, program.command(work), environment=environment)
         try:
-            with (
-                ViewerClient(gateway, capabilities=TYPED) as typed,
-                ViewerClient(gateway) as stock,
-            ):
+            with ViewerClient(gateway, capabilities=TYPED) as typed, ViewerClient(gateway) as stock:
                 session = typed.new(work)
                 stock.load(session, work)
                 typed.request("session/prompt", {"sessionId": session, "prompt": PROMPT})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,9 +28,8 @@ def texts(run: Run) -> str:
 
 def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_path: Path) -> None:
     with Provider(ProviderScenario.UNAUTHORIZED, marked=RECOVERS) as provider:
-        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
-        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
-        result = run(TWO_TURNS, sidecar(agent.argv), env, agent.cwd)
+        agent = real_agents.prepare(agent_name, provider, tmp_path)
+        result = run(TWO_TURNS, sidecar(agent.argv), agent.env, agent.cwd)
     first, second = result.outcomes()
     assert first["event"] == "error"
     assert second["event"] == "answer", second
@@ -43,10 +41,9 @@ def test_after_a_crash_in_mid_prompt_the_next_prompt_of_the_session_works(
     agent_name: str, tmp_path: Path
 ) -> None:
     with Provider(ProviderScenario.HANG_AFTER_TEXT, marked=RECOVERS) as provider:
-        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
+        agent = real_agents.prepare(agent_name, provider, tmp_path)
         command, on_event = killed_at_first_text(list(agent.argv), tmp_path / "pid")
-        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
-        result = run(TWO_TURNS, sidecar(command), env, agent.cwd, on_event=on_event)
+        result = run(TWO_TURNS, sidecar(command), agent.env, agent.cwd, on_event=on_event)
     first, second = result.outcomes()
     assert first["data"]["agent_error"]["type"] == "agent_crash"
     assert first["data"]["agent_error"]["exit_signal"] == "SIGKILL"
@@ -60,11 +57,10 @@ def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
     agent_name: str, tmp_path: Path
 ) -> None:
     with Provider(ProviderScenario.HEALTHY) as provider:
-        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
+        agent = real_agents.prepare(agent_name, provider, tmp_path)
         command, kill = killed_after_first_answer(list(agent.argv), tmp_path / "pid")
-        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
         client = Client("py", ("--told",), prompts=QUESTIONS)
-        result = run(client, sidecar(command), env, agent.cwd, on_event=kill)
+        result = run(client, sidecar(command), agent.env, agent.cwd, on_event=kill)
         longest = max(call.messages for call in provider.calls)
         first_longest = provider.calls[0].messages
     first, second = result.outcomes()
@@ -83,15 +79,14 @@ def test_a_turn_goes_on_when_the_limit_of_a_plan_ends(agent_name: str, tmp_path:
     asked = {"x-should-retry": "false"}
     limit = ProviderFailure(429, json.dumps(error).encode(), headers=asked)
     with Provider(failure=limit) as provider:
-        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
+        agent = real_agents.prepare(agent_name, provider, tmp_path)
 
         def ends(event: Event) -> None:
             if event["event"] == "update" and event["kind"] == "agent_message_chunk":
                 provider.failure = None
 
-        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
         command = sidecar(agent.argv, ["--continue-at-reset"])
-        result = run(Client("py"), command, env, agent.cwd, on_event=ends)
+        result = run(Client("py"), command, agent.env, agent.cwd, on_event=ends)
     (turn,) = result.outcomes()
     assert (turn["event"], turn.get("stop_reason")) == ("answer", "end_turn"), turn
     assert "model is 42" in texts(result)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.kit.installs import INSTALL_TIMEOUT_SECONDS, require_packages
 from tests.kit.places import ROOT
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,14 +33,7 @@ WAYS = {
 
 
 def run(command: list[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=INSTALL_TIMEOUT_SECONDS,
-        env=environment,
-    )
+    return run_program(command, check=False, timeout=INSTALL_TIMEOUT_SECONDS, env=environment)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from lastword.core.failure.taxonomy import Action, Origin, Phase, RetrySafety
 from tests.interop import toolchain_native
 from tests.kit.installs import MissingError
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 from tests.kit.reader_samples import (
     NOTHING,
     ODD,
@@ -26,6 +26,7 @@ from tests.kit.reader_samples import (
 from tests.kit.reading_vectors import document, expect_error
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -39,9 +40,7 @@ CLIENTS: dict[str, Callable[[], list[str]]] = {
 
 
 def run(command: list[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, input=text, capture_output=True, text=True, timeout=4 * FUSE_SECONDS, check=False
-    )
+    return run_program(command, stdin=text, check=False, timeout=4 * FUSE_SECONDS)
 
 
 def played(

@@ -40,9 +40,7 @@ class OfficialSchema:
 
     @cache  # noqa: B019 - two instances, for the length of a test run
     def _validator(self, name: str) -> Draft202012Validator:
-        return Draft202012Validator(
-            {"$ref": f"#/$defs/{name}", "$defs": self._definitions},
-        )
+        return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": self._definitions})
 
     def check(self, frame: dict[str, Any], asked: dict[str, str]) -> bool:
         """Hold a frame against its definition; gives False where the schema knows none.
@@ -184,9 +182,7 @@ def test_what_the_vectors_expect_keeps_the_official_schema(
     assert problems(official, expected) == []
 
 
-def test_what_the_core_sends_keeps_the_official_schema(
-    official: dict[int, OfficialSchema],
-) -> None:
+def test_what_the_core_sends_keeps_the_official_schema(official: dict[int, OfficialSchema]) -> None:
     frames = ((vector, side, json.loads(line)) for vector, side, line in sent())
     assert problems(official, frames) == []
 

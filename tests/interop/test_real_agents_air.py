@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from lastword import client
@@ -21,10 +20,9 @@ READS_AIR = Client("py", ("--meta", json.dumps(AIR)))
 
 def turn(scenario: ProviderScenario, folder: Path, *, bare: bool = False) -> Run:
     with Provider(scenario) as provider:
-        agent = real_agents.prepare("claude", provider, folder, uuid.uuid4().hex)
-        env = {**agent.env, "LASTWORD_STATE_DIR": str(folder / "state")}
+        agent = real_agents.prepare("claude", provider, folder)
         command = list(agent.argv) if bare else sidecar(agent.argv)
-        return run(READS_AIR, command, env, agent.cwd)
+        return run(READS_AIR, command, agent.env, agent.cwd)
 
 
 def record(holder: dict[str, Any]) -> dict[str, Any]:

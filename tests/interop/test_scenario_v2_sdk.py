@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from jsonschema import Draft202012Validator
 from lastword import client
 from lastword.kit.agent.scenarios import SCENARIOS
 from tests.interop.toolchain import require_node
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 from tests.process.scenarios.scenario_play import AGENT, EXPECTED
 
 PLAYER = Path(__file__).resolve().parent / "v2_turn.mjs"
@@ -34,13 +33,7 @@ def official_update() -> Draft202012Validator:
 
 
 def turn(name: str) -> dict[str, Any]:
-    done = subprocess.run(
-        ["node", str(PLAYER), str(require_node()), *AGENT, name],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    done = run_program(["node", str(PLAYER), str(require_node()), *AGENT, name], check=False)
     assert done.returncode == 0, done.stderr
     seen: dict[str, Any] = json.loads(done.stdout)
     return seen

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,26 +12,19 @@ import pytest
 
 from tests.interop import toolchain
 from tests.interop.client_acpx import PROGRAM
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.client import clean_environment
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 LASTWORD = [sys.executable, "-m", "lastword"]
 
 
 def run(command: list[str], home: Path) -> subprocess.CompletedProcess[str]:
-    own = {key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")}
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        cwd=home,
-        env=own | {"HOME": str(home), "NO_COLOR": "1"},
-    )
+    environment = clean_environment(HOME=str(home), NO_COLOR="1")
+    return run_program(command, check=False, cwd=home, env=environment)
 
 
 def acpx(home: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -23,6 +23,7 @@ from tests.kit.installs import (
     require_node_packages,
     run,
 )
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -104,9 +105,7 @@ def _find_node() -> Path:
 
 
 def _node_major() -> int:
-    done = subprocess.run(
-        ["node", "--version"], capture_output=True, text=True, timeout=30, check=False
-    )
+    done = run_program(["node", "--version"], check=False, timeout=30)
     major = done.stdout.strip().removeprefix("v").partition(".")[0]
     return int(major) if major.isdigit() else 0
 
@@ -154,9 +153,7 @@ def python_version(python: str) -> tuple[int, ...]:
     """The interpreter's version, or () where it does not run (a version manager's shim)."""
     code = "import sys; print(*sys.version_info[:2])"
     try:
-        done = subprocess.run(
-            [python, "-c", code], capture_output=True, text=True, timeout=30, check=False
-        )
+        done = run_program([python, "-c", code], check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return ()
     return tuple(int(part) for part in done.stdout.split()) if done.returncode == 0 else ()

@@ -6,10 +6,13 @@ with what had been seen until then. What a frame should say is the tests'.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
+import struct
 import sys
+import termios
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -230,10 +233,10 @@ class Client:
     def listen(self, seconds: float) -> None:
         self.peer.listen(seconds)
 
-    def read_to_end(self, *, fuse: float = FUSE_SECONDS) -> bytes:
+    def read_to_end(self) -> bytes:
         """Everything on stdout, once the process has closed its streams."""
         ended = lambda: not (self.stdout.open or self.stderr.open)  # noqa: E731
-        self.read_until_true(ended, "the end of the streams", fuse=fuse)
+        self.read_until_true(ended, "the end of the streams")
         return bytes(self.stdout.data)
 
     def expect(
@@ -270,9 +273,9 @@ class Client:
         """The first chunk whose text is this."""
         return self.expect(lambda f: update_of(f).get("content") == {"type": "text", "text": text})
 
-    def expect_stderr(self, text: str, *, fuse: float = FUSE_SECONDS) -> None:
+    def expect_stderr(self, text: str) -> None:
         wanted = text.encode()
-        self.read_until(lambda: wanted in self.stderr.data, f"{text!r} on stderr", fuse=fuse)
+        self.read_until(lambda: wanted in self.stderr.data, f"{text!r} on stderr")
 
     # --- the protocol
 
@@ -348,6 +351,12 @@ class Client:
         last = self.stdout.data[-2000:].decode(errors="replace")
         said = self.said[-3000:]
         return f"{problem}\nexit status: {self.exit_status}\nstdout:\n{last}\nstderr:\n{said}"
+
+
+def unread_bytes(pipe: int) -> int:
+    """How many bytes wait in a pipe for its reader."""
+    (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
+    return int(count)
 
 
 def within(directory: Path, command: Sequence[str]) -> list[str]:

@@ -70,7 +70,6 @@ class Collector:
     def __init__(
         self,
         *answers: bytes | Callable[[socket.socket], None],
-        port: int = 0,
         context: ssl.SSLContext | None = None,
     ) -> None:
         self.came: list[Came] = []
@@ -80,7 +79,7 @@ class Collector:
         self._answers = list(answers) or [OK]
         self._news = threading.Condition()
         self._context = context
-        self._listening = socket.create_server(("127.0.0.1", port))
+        self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self.closed = threading.Event()
         """Lets who plays with a socket leave off."""

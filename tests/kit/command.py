@@ -24,6 +24,7 @@ from lastword.cli import main
 from lastword.core.classify import own_rows
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,17 +75,7 @@ def in_a_process(
     environment: Mapping[str, str] | None = None,
 ) -> Done:
     """Run a command in a process of its own, where that is what a test is about."""
-    return subprocess.run(
-        [*PROCESS, *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=cwd,
-        env=environment,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    return run_program([*PROCESS, *arguments], stdin=stdin, check=False, cwd=cwd, env=environment)
 
 
 @contextlib.contextmanager

@@ -37,15 +37,8 @@ COUNTED = frozenset(
     {
         *("by_agent", "by_day", "by_type", "requests_by_agent", "requests_by_type"),
         *("turns_by_day", "connections_ended", "questions", "sessions_ended", "counts"),
-        *(
-            "costs",
-            "providers",
-            "statuses",
-            "summary",
-            "when_exported",
-            "when_recorded",
-            "capabilities",
-        ),
+        *("costs", "providers", "statuses", "summary", "when_exported", "when_recorded"),
+        "capabilities",
     }
 )
 """Members whose own members are named by what is counted."""

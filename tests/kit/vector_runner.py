@@ -15,10 +15,13 @@ from lastword.core.link.connection import Connection, LinkOptions
 from lastword.core.link.effects import FORWARD, Ends, FrameSink, Restart, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import jsonrpc
-from tests.kit.vector_format import BadVectorError, Matching, Vector, step_kind
+from tests.kit.vector_format import CHECKS, BadVectorError, Matching, Vector, step_kind
 
 if TYPE_CHECKING:
     from lastword.core.link.effects import Effect, Order
+
+SENT = frozenset(f"{side.value}{how}" for side in Side for how in ("", "_line", "_long_line"))
+"""The steps in which a side sends something."""
 
 MAX_TIMEOUTS = 1000
 """Timers that may fire within one `time` step before the clock counts as stuck."""
@@ -52,34 +55,29 @@ class Run:
         """Run the vector; afterwards nothing unexpected may have come to the client."""
         for number, step in enumerate(self.vector.steps):
             kind = step_kind(step, self.vector.id)
-            getattr(self, f"_step_{kind}")(step, f"{self.vector.id} step {number} {kind}")
+            where = f"{self.vector.id} step {number} {kind}"
+            if kind in CHECKS:
+                self._check(Side(kind.removeprefix("to_")), step[kind], where)
+            elif kind in SENT:
+                self._said(step, kind, where)
+            else:
+                getattr(self, f"_step_{kind}")(step, where)
         self._check(Side.CLIENT, [], f"{self.vector.id} at the end")
 
-    def _step_client(self, step: dict[str, Any], where: str) -> None:
+    def _said(self, step: dict[str, Any], kind: str, where: str) -> None:
+        """A side sends a frame, a line, or one that is too long."""
+        name, _, how = kind.partition("_")
+        side = Side(name)
+        if how == "long_line":
+            head = step[kind].encode()
+            self._carry_out(self.connection.receive_oversized(side, head, self.now), where)
+            return
         for _ in range(step.get("times", 1)):
-            self._line(Side.CLIENT, _encode(self.matching.fill(step["client"])), where)
-
-    def _step_client_line(self, step: dict[str, Any], where: str) -> None:
-        self._line(Side.CLIENT, step["client_line"].encode(), where)
-
-    def _step_client_long_line(self, step: dict[str, Any], where: str) -> None:
-        self._long_line(Side.CLIENT, step["client_long_line"].encode(), where)
-
-    def _step_agent_long_line(self, step: dict[str, Any], where: str) -> None:
-        self._long_line(Side.AGENT, step["agent_long_line"].encode(), where)
-
-    def _long_line(self, side: Side, head: bytes, where: str) -> None:
-        self._carry_out(self.connection.receive_oversized(side, head, self.now), where)
+            frame = self.matching.fill(step[kind])
+            self._line(side, frame.encode() if how == "line" else _encode(frame), where)
 
     def _step_client_eof(self, _step: dict[str, Any], where: str) -> None:
         self._carry_out(self.connection.receive_eof(Side.CLIENT, None, self.now), where)
-
-    def _step_agent(self, step: dict[str, Any], where: str) -> None:
-        for _ in range(step.get("times", 1)):
-            self._line(Side.AGENT, _encode(self.matching.fill(step["agent"])), where)
-
-    def _step_agent_line(self, step: dict[str, Any], where: str) -> None:
-        self._line(Side.AGENT, step["agent_line"].encode(), where)
 
     def _step_agent_exit(self, step: dict[str, Any], where: str) -> None:
         stderr = step.get("stderr", "")
@@ -105,12 +103,6 @@ class Run:
         else:
             raise AssertionError(f"{where}: the clock is stuck at {self.now}")
         self.now = until
-
-    def _step_to_client(self, step: dict[str, Any], where: str) -> None:
-        self._check(Side.CLIENT, step["to_client"], where)
-
-    def _step_to_agent(self, step: dict[str, Any], where: str) -> None:
-        self._check(Side.AGENT, step["to_agent"], where)
 
     def _check(self, side: Side, expected: list[Any] | dict[str, Any], where: str) -> None:
         lines, self.out[side] = self.out[side], []

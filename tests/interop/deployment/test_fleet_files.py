@@ -17,6 +17,7 @@ from lastword.gateway.fleet import records
 from lastword.gateway.fleet.key import FleetKey
 from lastword.gateway.fleet.start import STREAMS
 from tests.kit.places import ROOT
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,11 +139,8 @@ def test_the_gateways_reach_each_server_by_the_name_in_its_certificate(
     assert (stateful["metadata"]["name"], stateful["spec"]["replicas"]) == ("nats", len(SERVERS))
     assert stateful["spec"]["serviceName"] == "nats"
     assert OBJECTS["Service", "nats"]["spec"]["clusterIP"] == "None"
-    subject = subprocess.run(
-        ["openssl", "x509", "-in", secrets / "nats.crt", "-noout", "-ext", "subjectAltName"],
-        capture_output=True,
-        text=True,
-        check=True,
+    subject = run_program(
+        ["openssl", "x509", "-in", secrets / "nats.crt", "-noout", "-ext", "subjectAltName"]
     )
     assert "DNS:*.nats" in subject.stdout
     verify = ["openssl", "verify", "-CAfile", secrets / "ca.crt", secrets / "nats.crt"]

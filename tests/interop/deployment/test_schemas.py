@@ -6,14 +6,13 @@ name that it does not know is an error.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.kit.installs import require_packages
-from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
+from tests.kit.programs import run_program
 
 pytestmark = pytest.mark.matrix
 
@@ -31,13 +30,7 @@ CHECKS = {
 def check(name: str, file: Path) -> tuple[int, str]:
     """Return the exit status of a check, and what it printed."""
     program, *options = CHECKS[name]
-    done = subprocess.run(
-        [require_packages(HERE).parent / program, *options, file],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FUSE_SECONDS,
-    )
+    done = run_program([require_packages(HERE).parent / program, *options, file], check=False)
     return done.returncode, done.stdout + done.stderr
 
 

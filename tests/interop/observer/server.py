@@ -80,9 +80,6 @@ class Handler(BaseHTTPRequestHandler):
         self._send_piece()
         self.never()
 
-    def reset(self) -> None:
-        self._reset()
-
     def never(self) -> None:
         self.rfile.read(1)  # until the client leaves
         self.close_connection = True
@@ -103,7 +100,7 @@ class Handler(BaseHTTPRequestHandler):
         piece = f"data: {SECRET}\n\n".encode()
         self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
 
-    def _reset(self) -> None:
+    def reset(self) -> None:
         linger = struct.pack("ii", 1, 0)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.connection.close()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from tests.interop.observer.observed import HERE, OBSERVER, Pipe, Run, run
+from tests.interop.observer.observed import HERE, OBSERVER, Pipe, Run, Unread, run
 from tests.interop.observer.runtimes import Runtime
 
 if TYPE_CHECKING:
@@ -43,16 +43,6 @@ def environment(server: Server) -> Iterator[dict[str, str]]:
         closed.bind(("127.0.0.1", 0))  # and nobody listens
         server.enough.set()
         yield {"BASE": server.url, "CLOSED": f"http://127.0.0.1:{closed.getsockname()[1]}"}
-
-
-class Unread(Pipe):
-    """A FIFO that nobody reads."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
 
 
 class Full(Pipe):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.interop.toolchain import python_candidates, python_version
 from tests.kit.installs import MissingError, or_skip, require_packages
 from tests.kit.observed import provider
 from tests.kit.places import ROOT
+from tests.kit.programs import run_program
 
 HERE = Path(__file__).resolve().parent
 RUN_TIMEOUT_SECONDS = 300.0
@@ -65,15 +65,12 @@ def python_of(which: str) -> str:
 @cache
 def lines_of(which: str, *options: str) -> list[Any]:
     """Run the agent, and return what it has printed."""
-    done = subprocess.run(
+    done = run_program(
         [python_of(which), "-W", "error", "-m", f"{__package__}.clients", *options],
+        check=False,
+        timeout=RUN_TIMEOUT_SECONDS,
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=RUN_TIMEOUT_SECONDS,
-        check=False,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr[-4000:]
     return [json.loads(line) for line in done.stdout.splitlines()]

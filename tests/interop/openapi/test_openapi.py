@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.installs import require_packages
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,18 +37,16 @@ def test_a_gateway_answers_as_its_document_says(
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
         viewer.answer(viewer.prompt(session))
-        done = subprocess.run(
+        done = run_program(
             [
                 str(python.parent / "schemathesis"),
                 *("--config-file", str(HERE / "schemathesis.toml"), "run"),
                 f"http://127.0.0.1:{gateway.port}/v1/openapi.json",
                 *("--header", f"Authorization: Bearer {gateway.token(role=role)}", "--no-color"),
             ],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
             check=False,
             timeout=RUN_SECONDS,
+            cwd=tmp_path,
         )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     document = ApiClient(gateway).json("/v1/openapi.json")

@@ -14,6 +14,7 @@ import pytest
 from tests.kit.installs import require_packages
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import SOURCE
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,14 +121,10 @@ def take_turns(packages_python: Path, environment: dict[str, str]) -> Callable[.
 
     def take_turns(*prompts: str, command: list[str], **changes: str) -> list[Told]:
         python = str(packages_python)
-        done = subprocess.run(
+        done = run_program(
             [python, str(HERE / "traced_client.py"), *prompts, "--", python, *command],
-            env=environment | changes,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=FUSE_SECONDS,
             check=False,
+            env=environment | changes,
         )
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]

@@ -20,11 +20,7 @@ class Case:
     """
 
     def __init__(
-        self,
-        client_for: Callable[..., Client],
-        provider: ModelProvider,
-        package: str,
-        model: str,
+        self, client_for: Callable[..., Client], provider: ModelProvider, package: str, model: str
     ) -> None:
         self.client_for = client_for
         self.provider = provider

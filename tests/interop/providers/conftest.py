@@ -66,9 +66,7 @@ def client_for(
 
 @pytest.fixture(params=PACKAGES)
 def case(
-    request: pytest.FixtureRequest,
-    client_for: Callable[..., Client],
-    provider: ModelProvider,
+    request: pytest.FixtureRequest, client_for: Callable[..., Client], provider: ModelProvider
 ) -> Case:
     """A case for each package."""
     return Case(client_for, provider, str(request.param), str(request.node.name))

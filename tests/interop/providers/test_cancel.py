@@ -24,10 +24,7 @@ def is_retry(frame: Frame) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["plain", "own-cancel"])
-def test_a_cancel_ends_a_wait_at_once(
-    case: Case,
-    kind: str,
-) -> None:
+def test_a_cancel_ends_a_wait_at_once(case: Case, kind: str) -> None:
     case.script(Step("rate_limited", retry_after_seconds=120))
     client = case.client_for(RETRY, kind)
     since = len(client.frames)
@@ -44,10 +41,7 @@ def test_a_cancel_ends_a_wait_at_once(
 
 
 @pytest.mark.parametrize("kind", ["plain", "own-cancel"])
-def test_a_cancel_ends_a_model_call_and_does_not_begin_another(
-    case: Case,
-    kind: str,
-) -> None:
+def test_a_cancel_ends_a_model_call_and_does_not_begin_another(case: Case, kind: str) -> None:
     case.script(Step("hang"))
     client = case.client_for(RETRY, kind)
     prompt = client.prompt(json.dumps(case.plan))

@@ -23,10 +23,7 @@ SHORT: dict[str, Any] = {"first_wait_seconds": 0.01}
     [(3, None, 3), (6, None, 6), (5, None, 3), (4, 1, 4), (1, 0, 1), (3, 0, 3)],
 )
 def test_a_packages_own_tries_count_among_the_attempts(
-    case: Case,
-    attempts: int,
-    max_retries: int | None,
-    made: int,
+    case: Case, attempts: int, max_retries: int | None, made: int
 ) -> None:
     case.script(SOON)
     turn = case.turn(RETRY, retry=SHORT | {"attempts": attempts}, max_retries=max_retries)

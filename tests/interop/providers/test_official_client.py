@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.interop.providers.model_provider import DOWN, HEALTHY, Step
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from tests.interop.providers.cases import Case
@@ -17,13 +16,10 @@ CLIENT = Path(__file__).resolve().parent / "sdk_client.py"
 
 
 def take_turn(python: Path, environment: dict[str, str], case: Case) -> dict[str, Any]:
-    done = subprocess.run(
+    done = run_program(
         [str(python), str(CLIENT), json.dumps(case.plan)],
-        env=environment | {"PROVIDER_URL": case.provider.url},
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
         check=False,
+        env=environment | {"PROVIDER_URL": case.provider.url},
     )
     assert done.returncode == 0, done.stderr
     assert "lidation" not in done.stderr  # the SDK's complaint of what it cannot read
@@ -32,9 +28,7 @@ def take_turn(python: Path, environment: dict[str, str], case: Case) -> dict[str
 
 
 def test_it_gets_the_answer_of_a_call_that_was_tried_again(
-    packages_python: Path,
-    environment: dict[str, str],
-    case: Case,
+    packages_python: Path, environment: dict[str, str], case: Case
 ) -> None:
     case.script(DOWN, HEALTHY)
     seen = take_turn(packages_python, environment, case)
@@ -44,9 +38,7 @@ def test_it_gets_the_answer_of_a_call_that_was_tried_again(
 
 
 def test_it_gets_a_failure_as_an_error_with_the_typed_payload_in_it(
-    packages_python: Path,
-    environment: dict[str, str],
-    case: Case,
+    packages_python: Path, environment: dict[str, str], case: Case
 ) -> None:
     case.script(Step("unauthorized"))
     seen = take_turn(packages_python, environment, case)

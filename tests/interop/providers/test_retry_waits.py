@@ -36,9 +36,7 @@ def test_a_limited_call_succeeds_after_the_wait_that_the_server_asked_for(case: 
     ("capabilities", "kind"), [(NOTICES, "notice"), (TYPED, None), (PLAIN, None)]
 )
 def test_a_wait_is_shown_only_to_clients_that_can_show_it(
-    case: Case,
-    capabilities: Frame,
-    kind: str | None,
+    case: Case, capabilities: Frame, kind: str | None
 ) -> None:
     case.script(DOWN, HEALTHY)
     turn = case.turn(capabilities)
@@ -63,9 +61,7 @@ def test_a_wait_is_shown_only_to_clients_that_can_show_it(
     ids=["told not to", "login", "too long"],
 )
 def test_what_another_try_cannot_mend_is_not_tried_again(
-    case: Case,
-    step: Step,
-    error_type: str,
+    case: Case, step: Step, error_type: str
 ) -> None:
     case.script(step)
     error = case.turn(TYPED).error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from lastword.client import reconnect
 from tests.interop import toolchain
 from tests.interop.reconnect.chromium import told_by_chromium
 from tests.kit.installs import require_node_packages
+from tests.kit.programs import run_program
 from tests.kit.reconnect_data import (
     FOLDER,
     Moment,
@@ -42,12 +42,9 @@ def asked(schedule: list[Moment]) -> str:
 
 def told_by_node(lines: list[str]) -> list[str]:
     toolchain.require_plain_node()
-    done = subprocess.run(
+    done = run_program(
         ["node", str(HERE / "play_lines.mjs"), str(SOURCE)],
-        input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
+        stdin="".join(f"{line}\n" for line in lines),
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -121,13 +118,7 @@ def test_the_compiler_agrees_with_every_type_in_its_comments() -> None:
     compiler = require_node_packages(HERE.parent / "typescript") / "typescript" / "bin" / "tsc"
     options = "--allowJs --checkJs --noEmit --strict --noUnusedLocals --noUncheckedIndexedAccess"
     options += " --exactOptionalPropertyTypes --noImplicitReturns --target es2022 --module esnext"
-    done = subprocess.run(
-        ["node", str(compiler), *options.split(), str(SOURCE)],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    done = run_program(["node", str(compiler), *options.split(), str(SOURCE)], check=False)
     assert done.returncode == 0, done.stdout
 
 

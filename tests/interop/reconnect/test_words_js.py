@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from lastword.client.link_words import BY_NAME, word_of_close
 from lastword.web.files import SHARED
 from tests.interop import toolchain
 from tests.kit.places import PROTOCOL
+from tests.kit.programs import run_program
 
 HERE = Path(__file__).resolve().parent
 REASONS = [
@@ -25,13 +25,8 @@ CLOSES = [(code, "") for code in (*range(1000, 1020), 3500, 4000, 4001, *range(4
 def test_a_close_has_the_same_word_in_both(module: Path) -> None:
     toolchain.require_plain_node()
     closes = CLOSES + [(1006, text) for text in (*REASONS, *BY_NAME)]
-    done = subprocess.run(
-        ["node", str(HERE / "words.mjs"), str(module)],
-        input=json.dumps(closes),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+    done = run_program(
+        ["node", str(HERE / "words.mjs"), str(module)], stdin=json.dumps(closes), check=False
     )
     assert done.returncode == 0, done.stderr
     told = [each["word"] if each else None for each in json.loads(done.stdout)]

@@ -34,6 +34,7 @@ from tests.kit.gateway.serving import Gateway, until
 from tests.kit.installs import give_up, require_packages
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT, SOURCE
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,12 +168,9 @@ def converse(deployed: Deployed, transport: str) -> list[dict[str, Any]]:
     url = f"{schemes[transport]}://localhost:{deployed.port}/acp"
     gateway = deployed.gateway
     client = [str(require_packages(HERE)), str(HERE / "client_py.py")]
-    done = subprocess.run(
+    done = run_program(
         [*client, transport, url, gateway.token(), str(gateway.root), "one"],
-        capture_output=True,
-        text=True,
         check=False,
-        timeout=FUSE_SECONDS,
         env=os.environ | {"SSL_CERT_FILE": str(deployed.certificate), "NO_PROXY": "*"},
     )
     assert done.returncode == 0, done.stderr
@@ -208,12 +206,8 @@ def test_the_page_opens_by_the_link_that_the_example_prints(deployed: Deployed) 
     )
     there = COMPOSE["services"]["gateway"]["environment"]["LASTWORD_GATEWAY_URL"]
     url = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", there).replace("8443", str(deployed.port))
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "lastword", *line.split()],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
         env=deployed.gateway.environment | {"LASTWORD_GATEWAY_URL": url},
     )
     link = done.stdout.strip()

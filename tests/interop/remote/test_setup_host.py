@@ -23,6 +23,7 @@ from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.editor import Editor, at_once, before, counting
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -155,14 +156,7 @@ class Box:
         return kept | {"HOME": str(home), "PATH": path, "LASTWORD_NO_CONFIG": "1"}
 
     def ssh(self, command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(self.user_bin / "ssh"), "box", command],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=FUSE_SECONDS,
-        )
+        return run_program([str(self.user_bin / "ssh"), "box", command], check=False)
 
     def close(self) -> None:
         """End it, and what was started there."""
@@ -200,15 +194,11 @@ class User:
 
     def setup(self, editor: str, *words: str, status: int = 0) -> str:
         """Run `lastword setup EDITOR --host box`; gives what it says, on stderr where it fails."""
-        done = subprocess.run(
+        done = run_program(
             [
                 *(sys.executable, "-P", "-m", "lastword", "setup", editor, "--host", "box"),
                 *("--port", str(self.port), *words),
             ],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=FUSE_SECONDS,
             check=False,
             env=self.environment,
         )

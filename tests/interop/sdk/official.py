@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,11 @@ from typing import TYPE_CHECKING
 
 from tests.kit import installs
 from tests.kit.places import SOURCE
+from tests.kit.programs import run_program
 
 HERE = Path(__file__).resolve().parent
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Mapping, Sequence
 
 NAME, VERSION = "agent-client-protocol", "0.12.1"
@@ -43,15 +44,13 @@ class Official:
         fuse: float,
     ) -> subprocess.CompletedProcess[str]:
         """Run Python in the source tree: as it is, or with lastword in every agent."""
-        return subprocess.run(
+        return run_program(
             [str(self.python), *command],
+            stdin=said or "",
+            check=False,
+            timeout=fuse,
             cwd=self.source,
             env=_environment(guarded=guarded) | dict(environment or {}),
-            input=said or "",
-            capture_output=True,
-            text=True,
-            timeout=fuse,
-            check=False,
         )
 
 

@@ -47,10 +47,7 @@ def words(found: dict[str, Finding]) -> dict[str, CheckVerdict]:
     ("example", "own"),
     [
         ("agent.py", {}),
-        (
-            "echo_agent.py",
-            {"future-version": CheckVerdict.FAIL, "agent-info": CheckVerdict.WARN},
-        ),
+        ("echo_agent.py", {"future-version": CheckVerdict.FAIL, "agent-info": CheckVerdict.WARN}),
     ],
 )
 def test_the_example_agents_have_the_faults_that_they_are_known_for(

@@ -17,6 +17,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.web.files import GATEWAY
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, SAMPLES
+from tests.kit.programs import run_program
 from tests.kit.reader_samples import (
     NOTHING,
     ODD,
@@ -64,11 +65,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = "--strict --noUnusedLocals --noUncheckedIndexedAccess --exactOptionalPropertyTypes"
     options += " --noImplicitReturns --noPropertyAccessFromIndexSignature --erasableSyntaxOnly"
     options += " --target es2022 --module esnext"
-    done = subprocess.run(
+    done = run_program(
         ["node", str(compiler), *options.split(), "--outDir", str(folder), str(SOURCE), str(WORDS)],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout
@@ -81,13 +79,8 @@ def test_the_gateways_page_has_this_reader_compiled(compiled: Path) -> None:
 
 def read(compiled: Path, values: list[Any], *, thrown: bool = False) -> list[Any]:
     lines = "".join(json.dumps({"thrown": thrown, "value": value}) + "\n" for value in values)
-    done = subprocess.run(
-        ["node", str(HERE / "read_lines.mjs"), str(compiled)],
-        input=lines,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
+    done = run_program(
+        ["node", str(HERE / "read_lines.mjs"), str(compiled)], stdin=lines, check=False
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

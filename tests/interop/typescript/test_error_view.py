@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,11 @@ from lastword.core.failure import sentences
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, ROOT
+from tests.kit.programs import run_program
 from tests.kit.reading_vectors import document, expect_view
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterable
 
 HERE = Path(__file__).resolve().parent
@@ -50,23 +51,13 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def compile_strictly(folder: Path, *what: str) -> subprocess.CompletedProcess[str]:
     compiler = require_node_packages(HERE) / "typescript" / "bin" / "tsc"
     options = [*STRICT.split(), "--target", "es2022", "--module", "nodenext"]
-    return subprocess.run(
-        ["node", str(compiler), *options, *what],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    return run_program(["node", str(compiler), *options, *what], check=False, cwd=folder)
 
 
 def call(compiled: Path, name: str, given: Iterable[dict[str, Any]]) -> list[Any]:
-    done = subprocess.run(
+    done = run_program(
         ["node", str(HERE / "view_lines.mjs"), str(compiled)],
-        input="".join(json.dumps({"call": name} | one) + "\n" for one in given),
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
+        stdin="".join(json.dumps({"call": name} | one) + "\n" for one in given),
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -50,6 +50,18 @@ def at_prompt(mode: Callable[[Agent, object], None]) -> Callable[[Agent, object]
     return mode
 
 
+def answers(name: str, what: str, *texts: str, **answer: object) -> None:
+    """Register a mode whose fault is its answer: what it shows before, and the answer's members."""
+
+    def mode(agent: Agent, prompt: object) -> None:
+        for text in texts:
+            agent.say(text)
+        agent.answer(prompt, **answer)
+
+    mode.__doc__ = what
+    AT_PROMPT[name] = mode
+
+
 def _name(mode: Callable[..., None]) -> str:
     return mode.__name__.replace("_", "-")
 

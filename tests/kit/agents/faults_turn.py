@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 from lastword.kit.agent.plain import write_all
-from tests.kit.agents.acp_agent import CANCEL, at_prompt, at_start, ignore
+from tests.kit.agents.acp_agent import CANCEL, answers, at_prompt, at_start, ignore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,30 +26,26 @@ def shows_nothing(agent: Agent) -> None:
     agent.serve = agent.end_turn  # type: ignore[method-assign]
 
 
-@at_prompt
-def http_429(agent: Agent, prompt: object) -> None:
-    """Answers with an error that holds a provider's 429 and its retry-after."""
-    data = {"statusCode": 429, "responseHeaders": {"retry-after": "20"}}
-    error = {"code": -32603, "message": "429 Too Many Requests", "data": data}
-    agent.answer(prompt, error=error)
+_LIMITED = {"statusCode": 429, "responseHeaders": {"retry-after": "20"}}
 
-
-@at_prompt
-def string_code(agent: Agent, prompt: object) -> None:
-    """Answers with an error whose code is a string."""
-    agent.answer(prompt, error={"code": "ECONNRESET", "message": "read ECONNRESET"})
-
-
-@at_prompt
-def no_message(agent: Agent, prompt: object) -> None:
-    """Answers with an error that has no message."""
-    agent.answer(prompt, error={"code": -32603})
-
-
-@at_prompt
-def text_as_error(agent: Agent, prompt: object) -> None:
-    """Answers with an error that is a string."""
-    agent.answer(prompt, error="503 Service Unavailable")
+answers(
+    "http-429",
+    "Answers with an error that holds a provider's 429 and its retry-after.",
+    error={"code": -32603, "message": "429 Too Many Requests", "data": _LIMITED},
+)
+answers(
+    "string-code",
+    "Answers with an error whose code is a string.",
+    error={"code": "ECONNRESET", "message": "read ECONNRESET"},
+)
+answers("no-message", "Answers with an error that has no message.", error={"code": -32603})
+answers("text-as-error", "Answers with an error that is a text.", error="503 Service Unavailable")
+answers(
+    "auth-error",
+    "Answers with -32000, which asks for a login.",
+    error={"code": -32000, "message": "Authentication required"},
+)
+answers("null-result", "Answers with a result of null.", "Half an answer.", result=None)
 
 
 @at_prompt
@@ -58,12 +54,6 @@ def error_after_text(agent: Agent, prompt: object) -> None:
     agent.say("I begin.")
     agent.update("tool_call", toolCallId="t1", title="edit", kind="edit", status="in_progress")
     agent.answer(prompt, error={"code": -32603, "message": "socket hang up"})
-
-
-@at_prompt
-def auth_error(agent: Agent, prompt: object) -> None:
-    """Answers with -32000, which asks for a login."""
-    agent.answer(prompt, error={"code": -32000, "message": "Authentication required"})
 
 
 @at_prompt
@@ -77,13 +67,6 @@ def unknown_stop_reason(agent: Agent, prompt: object) -> None:
     """Ends with a stop reason that the protocol does not have."""
     agent.say("Half an answer.")
     agent.end_turn(prompt, "exploded")
-
-
-@at_prompt
-def null_result(agent: Agent, prompt: object) -> None:
-    """Answers the prompt with a result of null."""
-    agent.say("Half an answer.")
-    agent.answer(prompt, result=None)
 
 
 @at_prompt

@@ -111,6 +111,26 @@ def hostile_failure(method: str, raises: str, place: str) -> BaseException:
     return outer
 
 
+EARLY_LOG = logging.getLogger("early")
+PRINTED = "printed by the handler"
+
+
+def _print_bytes() -> None:
+    sys.stdout.buffer.write(f"{PRINTED}\n".encode())
+    sys.stdout.writelines(["and ", "more\n"])
+
+
+PRINTS: dict[str, Callable[[], object]] = {
+    "line": lambda: print(PRINTED, flush=True),
+    "part": lambda: print(PRINTED, end="", flush=True),
+    "bytes": _print_bytes,
+    "descriptor": lambda: os.write(1, f"{PRINTED}\n".encode()),
+    "child": lambda: subprocess.run(["echo", PRINTED], check=True),
+    "log": lambda: EARLY_LOG.warning(PRINTED),
+}
+"""How a handler writes to stdout."""
+
+
 class Strict(BaseModel):
     """A model whose errors hold an exception, which is no JSON."""
 
@@ -187,8 +207,7 @@ class Work:
         self._task: asyncio.Task[Any] | None = None
         self._ended_by_own_cancel = False
         # As libraries have it that look for stdout once, when they are loaded.
-        self.early_log = logging.getLogger("early")
-        self.early_log.addHandler(logging.StreamHandler(sys.stdout))
+        EARLY_LOG.addHandler(logging.StreamHandler(sys.stdout))
 
     async def take(self, turn: Any, text: str) -> Any:
         """One turn; gives what is to be returned for it."""
@@ -442,33 +461,12 @@ class Work:
 
     # --- turns that print
 
-    async def do_print(self, turn: Any, _: str) -> None:
-        print("printed by the handler", flush=True)
-        await turn.say("Here.")
-
-    async def do_print_a_part(self, turn: Any, _: str) -> None:
-        print("printed by the handler", end="", flush=True)
-        await turn.say("Here.")
-
-    async def do_print_bytes(self, turn: Any, _: str) -> None:
-        sys.stdout.buffer.write(b"printed by the handler\n")
-        sys.stdout.writelines(["and ", "more\n"])
-        await turn.say("Here.")
-
-    async def do_log(self, turn: Any, _: str) -> None:
-        self.early_log.warning("printed by the handler")
+    async def do_print(self, turn: Any, how: str) -> None:
+        PRINTS[how or "line"]()
         await turn.say("Here.")
 
     async def do_run_reader(self, turn: Any, _: str) -> None:
         await anyio.run_process(["cat"], stdin=None, stdout=None)
-        await turn.say("Here.")
-
-    async def do_write(self, turn: Any, _: str) -> None:
-        os.write(1, b"printed by the handler\n")
-        await turn.say("Here.")
-
-    async def do_run(self, turn: Any, _: str) -> None:
-        subprocess.run(["echo", "printed by the handler"], check=True)  # noqa: ASYNC221
         await turn.say("Here.")
 
     # --- turns that serve on the same stdin and stdout

@@ -7,13 +7,10 @@ came of. What the clock does by itself comes as nobody's.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import socket
-import struct
 import sys
-import termios
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import glued
 from lastword.platform.framing import READ_BYTES
+from tests.kit.client import unread_bytes
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import AGENTS
 from tests.kit.sidecar import SidecarClient, hurried
@@ -83,7 +81,7 @@ class Agent:
     @property
     def unread(self) -> int:
         """How many bytes of its output nobody has read."""
-        return sum(_unread(stream) for stream in self.streams[1:])
+        return sum(unread_bytes(stream) for stream in self.streams[1:])
 
     @property
     def ended(self) -> bool:
@@ -154,7 +152,7 @@ class ProcessPlayer(Player):
         if not self.client.stdout.open:
             return self.client.exit_status is not None
         stdin = self.client.peer.agent.stdin
-        unread = _unread(stdin) if stdin >= 0 else 0
+        unread = unread_bytes(stdin) if stdin >= 0 else 0
         if unread or self._starts or (self._agent_now and self._agent_now.unread):
             return False
         return _state(self.client.pid) == "S" and "poll" in _waits_in(self.client.pid)
@@ -432,12 +430,6 @@ def _near(value: Any) -> Any:
     if isinstance(value, float):
         return min(value, LONGEST_SECONDS)
     return value.replace("45s", "3s") if isinstance(value, str) else value
-
-
-def _unread(stream: int) -> int:
-    """How many bytes are in a pipe."""
-    (count,) = struct.unpack("i", fcntl.ioctl(stream, termios.FIONREAD, b"\0" * 4))
-    return int(count)
 
 
 def _state(pid: int) -> str:

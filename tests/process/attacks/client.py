@@ -6,18 +6,15 @@ without waiting for its bytes to be taken, so that a peer which does not read is
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import resource
 import signal
-import sys
-import termios
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tests.kit.client import Client, Frame, update_of
+from tests.kit.client import Client, Frame, unread_bytes, update_of
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -38,12 +35,7 @@ class AttackClient(Client):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: object,
-        error: BaseException | None,
-        _traceback: object,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         peer = self.peer
         peer.close_stdin()
         try:
@@ -94,7 +86,7 @@ class AttackClient(Client):
     def until_taken(self) -> None:
         """Wait until the peer has read all that was sent."""
         self.read_until_true(
-            lambda: not self.peer.unsent and not _unread_bytes(self.peer.agent.stdin),
+            lambda: not self.peer.unsent and not unread_bytes(self.peer.agent.stdin),
             "a peer that reads",
         )
 
@@ -151,13 +143,6 @@ def payload_of(answer: Frame) -> Frame:
     assert "error" in answer, answer
     payload: Frame = answer["error"]["data"]["agent_error"]
     return payload
-
-
-def _unread_bytes(fd: int) -> int:
-    """How much waits in a pipe for its reader."""
-    count = bytearray(4)
-    fcntl.ioctl(fd, termios.FIONREAD, count)
-    return int.from_bytes(count, sys.byteorder)
 
 
 def _answers(frame: Frame, request_id: object) -> bool:

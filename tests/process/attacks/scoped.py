@@ -141,10 +141,6 @@ class ScopedWork(Work):
 
     # --- that fail
 
-    async def do_time_out(self, *_: Any) -> None:
-        with anyio.fail_after(0.05):
-            await anyio.sleep(3600)
-
     async def do_too_slow(self, *_: Any) -> None:
         with trio.fail_after(0.05):
             await trio.sleep(3600)

@@ -21,10 +21,7 @@ def test_our_own_frames_stay_short_where_an_agent_left_something_with_a_long_id_
     tool = {"toolCallId": LONG_ID, "title": "Edit", "status": "pending"}
     turns: list[list[Any]] = [
         [["update", "tool_call", tool], ["error", {"code": -32603, "message": "Odd."}]],
-        [
-            ["send", {"id": LONG_ID, "method": "session/request_permission", "params": {}}],
-            ["kill"],
-        ],
+        [["send", {"id": LONG_ID, "method": "session/request_permission", "params": {}}], ["kill"]],
     ]
     with attack.run({"session/prompt": turns}) as client:
         client.open()

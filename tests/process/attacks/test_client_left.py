@@ -39,11 +39,7 @@ ENDS: dict[str, tuple[dict[str, Any], int | None, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("agent", "number", "members", "words"), ENDS.values(), ids=ENDS)
 def test_a_request_that_is_open_at_the_end_is_answered_with_the_reason(
-    attack: Attack,
-    agent: dict[str, Any],
-    number: int | None,
-    members: dict[str, Any],
-    words: str,
+    attack: Attack, agent: dict[str, Any], number: int | None, members: dict[str, Any], words: str
 ) -> None:
     with attack.run(agent) as client:
         client.open(sessions=0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.gateway.serving import is_running
 from tests.process.attacks.client import payload_of
 from tests.process.attacks.conftest import GRACE
 from tests.process.attacks.watched import CANCELLED, END_TURN
@@ -27,15 +26,6 @@ LEAVES: Life = {
 HEALTHY: Life = {"capabilities": {"loadSession": True}}
 
 
-def alive(pid: int) -> bool:
-    """Does the process run? One that has ended and was not waited for does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
 def test_an_agent_that_left_its_group_is_ended_however_lastword_ends(
     attack: Attack, number: int | None
@@ -50,8 +40,8 @@ def test_an_agent_that_left_its_group_is_ended_however_lastword_ends(
             client.signal(number)
         client.wait()
         if number == signal.SIGKILL:  # then another process sees to it
-            client.read_until_true(lambda: not alive(agent), "the end of the agent")
-        assert not alive(agent)
+            client.read_until_true(lambda: not is_running(agent), "the end of the agent")
+        assert not is_running(agent)
 
 
 def test_after_a_cancel_that_such_an_agent_does_not_confirm_the_next_prompt_is_answered(
@@ -63,7 +53,7 @@ def test_after_a_cancel_that_such_an_agent_does_not_confirm_the_next_prompt_is_a
         client.cancel()
         assert client.answer(prompt)["result"] == CANCELLED
         assert client.turn("Again.")["result"] == END_TURN
-        client.read_until_true(lambda: not alive(attack.pids("started")[0]), "the agent's end")
+        client.read_until_true(lambda: not is_running(attack.pids("started")[0]), "the agent's end")
 
 
 # An exit with status 0 in mid-turn is a crash (FAIL-3), for its group as well.
@@ -82,18 +72,5 @@ def test_of_an_agent_that_ended_in_mid_turn_the_group_is_ended_and_a_daemon_left
         client.close_stdin()
         client.wait()
         of_its_group, daemon = attack.pids("worker")
-        client.read_until_true(lambda: not alive(of_its_group), "the end of the group")
-        assert alive(daemon)
-
-
-def test_an_agent_that_leaves_on_good_terms_while_idle_keeps_what_it_started(
-    attack: Attack,
-) -> None:
-    agent = {"_test/leave": [[["worker", "group"], ["exit", 0]]]}
-    with attack.run(agent) as client:
-        client.open()
-        client.notify("_test/leave")
-        assert client.wait() == 0
-        (worker,) = attack.pids("worker")
-        assert alive(worker)
-        os.kill(worker, signal.SIGKILL)
+        client.read_until_true(lambda: not is_running(of_its_group), "the end of the group")
+        assert is_running(daemon)

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.doors.work import PRINTS
 from tests.process.attacks.client import payload_of
-from tests.process.attacks.watched import CANCELLED, END_TURN, in_turn, leave, scoped
+from tests.process.attacks.watched import CANCELLED, END_TURN, in_turn, leave, scoped, serves_on
 
 if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
-DOORS = ["sdk", "asyncio", "trio"]
 TASKS = ["sdk", "asyncio"]
 """Doors on asyncio: on trio a task cannot be cancelled from outside of its scopes."""
 
 INTERRUPTED = {-signal.SIGINT, 130, 1}
-OF_THE_SDKS_LOOP = {0}
-"""It takes the cancellation that an interrupt becomes for the end of its input."""
 
 WELL = [
     *("nap 0.05", "cancel_own_scope", "cancel_group", "leave_generator", "keep_generator"),
@@ -31,7 +29,6 @@ WELL = [
 ]
 FAILS = {
     "fail_after": {"timeout"},
-    "time_out": {"timeout"},
     "group": {"rate_limit"},
     "group_of_two": {"rate_limit", "internal"},
     "group_deep": {"rate_limit"},
@@ -46,12 +43,6 @@ FAILS = {
 }
 OF_TRIO = {"too_slow": {"timeout"}}
 BY_THE_AUTHOR = ["timer", "cancel_itself"]
-
-
-def serves_on(client: AttackClient, session: str) -> bool:
-    answer = client.turn("say", session=session)
-    assert answer.get("result") == END_TURN, client.story("it does not serve on")
-    return True
 
 
 def test_a_turn_ends_as_its_handler_left_it_and_no_other_turn_does(door: AttackClient) -> None:
@@ -166,13 +157,13 @@ def test_fifty_sessions_that_are_cancelled_in_one_breath_all_end(door: AttackCli
 
 def test_what_a_handler_prints_goes_to_stderr_and_never_between_frames(door: AttackClient) -> None:
     session = door.new_session()
-    for what in ("print", "print", "print_a_part", "print_bytes", "write", "run", "log"):
+    for how in ("line", *PRINTS):
         since = len(door.stderr.data)
-        assert door.turn(what, session=session).get("result") == END_TURN, door.story(what)
+        assert door.turn(f"print {how}", session=session).get("result") == END_TURN, door.story(how)
         assert serves_on(door, session)
         door.read_until_true(
             lambda: b"printed by the handler" in door.stderr.data[since:],  # noqa: B023
-            f"what was printed by {what}",
+            f"what was printed by {how}",
         )
     said = [line for line in door.stderr.data.decode().splitlines() if "stdout" in line]
     assert len(said) == 1, said
@@ -203,19 +194,6 @@ def test_what_ends_the_process_answers_every_open_turn_before(
             assert payload_of(client.answer(each))["type"] in {"agent_crash", "internal"}
         right = {7} if "exit" in what else INTERRUPTED
         assert client.wait() in right, client.story(what)
-
-
-@pytest.mark.parametrize("name", DOORS)
-def test_a_signal_to_interrupt_answers_every_open_turn(watched: Attack, name: str) -> None:
-    with watched.start(*scoped(name)) as client:
-        client.open(sessions=2)
-        prompts = [client.prompt("hang"), client.prompt("hang", session="s2")]
-        client.read_until_true(lambda: len(client.updates()) == len(prompts), "two turns at work")
-        client.signal(signal.SIGINT)
-        for prompt in prompts:
-            assert "error" in client.answer(prompt), client.story("no failure")
-        right = OF_THE_SDKS_LOOP if name == "sdk" else INTERRUPTED
-        assert client.wait() in right, client.story("the wrong end")
 
 
 DOOR_ENDS = [("asyncio", "cancel_the_door"), ("trio", "cancel_the_door"), ("trio", "system_task")]

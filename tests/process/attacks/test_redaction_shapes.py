@@ -25,16 +25,8 @@ WORD = "velvet-harbor-lantern"
 """No pattern knows it: only its name, or what stands around it, says that it is a secret."""
 
 NAMED = (
-    "DB_PASS",
-    "SSH_PASSPHRASE",
-    "MYSQL_PWD",
-    "GITHUB_PAT",
-    "PROXY_AUTH",
-    "npm_config__auth",
-    "SESSION_COOKIE",
-    "SENTRY_DSN",
-    "DB_CONNECTION_STRING",
-    "ConnectionStrings__Default",
+    *("DB_PASS", "SSH_PASSPHRASE", "MYSQL_PWD", "GITHUB_PAT", "PROXY_AUTH", "npm_config__auth"),
+    *("SESSION_COOKIE", "SENTRY_DSN", "DB_CONNECTION_STRING", "ConnectionStrings__Default"),
 )
 KNOWN = "lantern/velvet+harbor=drift meadow"
 """The value of a variable that is known to be one: `FOO_API_KEY`."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import signal
 import sqlite3
@@ -22,7 +21,7 @@ import pytest
 from lastword.errors import StoreError
 from lastword.record import intake
 from tests.kit.patience import FUSE_SECONDS
-from tests.process.attacks.watched import END_TURN, ask, in_turn, leave, scoped
+from tests.process.attacks.watched import END_TURN, ask, in_turn, leave, limited, scoped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -270,23 +269,13 @@ def test_a_store_that_cannot_be_used_costs_no_turn_and_readers_say_why(
     readers_come_to_no_harm(watched)
 
 
-LIMITED = [
-    sys.executable,
-    "-c",
-    (
-        "import os,resource,sys; n=int(sys.argv[1]);"
-        " resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)); os.execv(sys.argv[2], sys.argv[2:])"
-    ),
-]
-
-
 @pytest.mark.parametrize(("door", "room"), [("run", 16384), ("trio", 0), ("sdk", 65536)])
 def test_a_quota_on_files_costs_no_turn(watched: Attack, door: str, room: int) -> None:
     # The agent's own journal has no room either: a plain one is asked.
     lastword = [sys.executable, "-m", "lastword"]
     own = [*lastword, "run", "--", *lastword, "agent", "healthy"]
     command = own if door == "run" else scoped(door)
-    with watched.start(*LIMITED, str(room), *command) as client:
+    with watched.start(*limited("FSIZE", room), *command) as client:
         client.open()
         session = client.answer(ask(client, "session/new", {"cwd": "/", "mcpServers": []}))
         session_id = session["result"]["sessionId"]
@@ -294,7 +283,6 @@ def test_a_quota_on_files_costs_no_turn(watched: Attack, door: str, room: int) -
             answer = client.turn("say", session=session_id)
             assert answer.get("result") == END_TURN, client.story("a turn")
         leave(client)
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
     watched.command("log", check=False)
 
 

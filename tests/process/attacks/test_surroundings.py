@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -13,16 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit import left_behind
 from tests.kit.command import command as in_process
 from tests.kit.patience import FUSE_SECONDS, patient
 from tests.kit.rows import every
 from tests.process.attacks.client import payload_of
-from tests.process.attacks.watched import END_TURN, ask, in_turn, leave, scoped
+from tests.process.attacks.watched import END_TURN, ask, in_turn, leave, limited, scoped
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
@@ -82,12 +78,14 @@ FOLDERS = {
     "bytes that are no text": "{folder}/\udcff\udcfe",
     "a user that is not there": "~nobody-at-all/state",
     "relative": "state",
+    "a pipe": "{folder}/pipe",
 }
 
 
 @pytest.mark.parametrize(("door", "where"), in_turn(["run", "trio"], FOLDERS))
 def test_a_state_folder_of_any_kind_costs_no_turn(watched: Attack, door: str, where: str) -> None:
     (watched.folder / "file").touch()
+    os.mkfifo(watched.folder / "pipe")
     named = FOLDERS[where].format(folder=watched.folder)
     watched.environment["LASTWORD_STATE_DIR"] = named
     inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(watched.folder)]
@@ -168,16 +166,6 @@ def test_what_is_printed_is_printed_in_any_surroundings_of_python(watched: Attac
 # Descriptors.
 
 
-def agent_in_a_line(attack: Attack) -> str:
-    (attack.folder / "asks").write_bytes(
-        b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
-        b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}\n'
-        b'{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s1",'
-        b'"prompt":[{"type":"text","text":"say"}]}}\n'
-    )
-    return str(attack.folder / "asks")
-
-
 def shell(attack: Attack, door: str, redirections: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         ["sh", "-c", f'exec "$@" {redirections}', "sh", *command(attack, door)],
@@ -188,18 +176,6 @@ def shell(attack: Attack, door: str, redirections: str) -> subprocess.CompletedP
         timeout=FUSE_SECONDS,
         check=False,
     )
-
-
-# Not at the SDK's door: there asyncio reads stdin, and takes no file for it, bare or guarded.
-
-
-@pytest.mark.parametrize("door", ["asyncio", "trio"])
-def test_a_file_as_stdin_has_every_request_answered(watched: Attack, door: str) -> None:
-    done = shell(watched, door, f"< {agent_in_a_line(watched)}")
-    assert done.returncode == 0, done
-    for number in (0, 1, 2):
-        assert done.stdout.count(b'"id":%d' % number) == 1, done
-    assert b"Traceback" not in done.stderr
 
 
 CLOSED = [("run", "<&-"), ("run", ">&-"), ("trio", "2>&-"), ("run", "<&- >&- 2>&-")]
@@ -214,87 +190,35 @@ def test_a_closed_standard_stream_is_an_end_and_no_crash(
     assert done.returncode in {0, 1}, done
 
 
-@pytest.mark.parametrize("door", ["trio", "asyncio"])
-def test_a_terminal_as_stdin_is_read_to_its_end(watched: Attack, door: str) -> None:
-    ours, its = pty.openpty()
-    try:
-        agent = subprocess.Popen(
-            command(watched, door),
-            env=watched.environment,
-            stdin=its,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        os.write(ours, b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n\x04')
-        out, err = agent.communicate(timeout=FUSE_SECONDS)
-    finally:
-        os.close(ours)
-        os.close(its)
-    assert out.count(b'"id":0') == 1
-    assert agent.returncode == 0, err
-
-
 # Signals around turns.
 
 
-@pytest.mark.parametrize("door", ["run", "trio"])
-def test_a_process_that_was_stopped_longer_than_its_clocks_allow_finishes_its_turn(
-    watched: Attack, door: str
+def test_an_agent_that_was_stopped_longer_than_its_clocks_allow_finishes_its_turn(
+    watched: Attack,
 ) -> None:
     limit = patient(1)
     clocks = ("LASTWORD_IDLE_TIMEOUT", "LASTWORD_FIRST_UPDATE_TIMEOUT")
     watched.environment |= dict.fromkeys(clocks, str(limit))
-    if door == "run":
-        steps = [["say", "Working."], ["wait_for", "go"], ["say", "Here."], ["answer", END_TURN]]
-        client = watched.run({"session/prompt": [steps]})
-    else:
-        client = watched.start(*command(watched, door))
-    with client:
+    with watched.start(*scoped("trio")) as client:
         client.open()
         prompt = client.prompt("nap 0.6")
         client.expect_method("session/update")
         time.sleep(0.2)  # by now the handler has begun to wait
         client.signal(signal.SIGSTOP)
-        (watched.folder / "go").touch()
         time.sleep(1.6 * limit)  # longer than the clock of silence allows
         client.signal(signal.SIGCONT)
-        assert client.answer(prompt).get("result") == END_TURN, client.story(door)
+        assert client.answer(prompt).get("result") == END_TURN, client.story("stopped")
         leave(client)
 
 
-def test_an_agent_that_is_stopped_from_outside_is_ended_by_the_clock_and_leaves_nothing(
-    watched: Attack,
-) -> None:
-    watched.environment |= {
-        "LASTWORD_IDLE_TIMEOUT": "3",
-        "LASTWORD_CANCEL_GRACE": "0.5",
-    }
-    with watched.run({"session/prompt": [[["say", "Working."]]]}) as client:
-        client.open()
-        prompt = client.prompt("hang")
-        client.expect_method("session/update")
-        os.kill(watched.pids("started")[0], signal.SIGSTOP)
-        assert payload_of(client.answer(prompt))["type"] == "agent_stalled"
-        leave(client, None)
-
-
 # Limits and long words.
-
-LIMITED = [
-    PYTHON,
-    "-c",
-    (
-        "import os,resource,sys; n=int(sys.argv[1]);"
-        " resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)); os.execv(sys.argv[2], sys.argv[2:])"
-    ),
-]
 
 
 @pytest.mark.parametrize("descriptors", [8, 16])
 def test_few_descriptors_answer_a_prompt_or_end_in_a_sentence(
     watched: Attack, descriptors: int
 ) -> None:
-    with watched.start(*LIMITED, str(descriptors), *command(watched, "run")) as client:
+    with watched.start(*limited("NOFILE", descriptors), *command(watched, "run")) as client:
         asked = ask(client, "initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         client.read_until_true(
             lambda: bool(client.answers(asked)) or client.peer.exit_code is not None, "an end"
@@ -350,15 +274,3 @@ def test_a_question_to_the_record_of_any_size_is_answered_or_refused_in_a_senten
         done = watched.command(*arguments, check=False)
         assert "\x1b" not in done.stderr + done.stdout
         assert done.returncode in {0, 1, 2}, done
-
-
-def test_a_state_folder_that_is_a_pipe_leaves_no_process_behind(
-    attack: Attack, tmp_path: Path
-) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    attack.environment["LASTWORD_STATE_DIR"] = str(fifo)
-    with attack.run({"session/prompt": [[["error", {"code": -32603, "message": "429"}]]]}) as one:
-        one.open()
-        assert "error" in one.turn()
-    assert not left_behind.wait_for_none(one.mark)

@@ -66,11 +66,7 @@ def evil_agent(**life: Any) -> Life:
         ["raw", EVIL.replace("\x85", "") + "\n"],
         ["error", ERROR],
     ]
-    return {
-        "initialize": [[["answer", result]]],
-        "session/prompt": [turn],
-        **life,
-    }
+    return {"initialize": [[["answer", result]]], "session/prompt": [turn], **life}
 
 
 DIES: Life = {"start": [["stderr", f"Traceback: {EVIL}\n"], ["exit", 1]]}

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process.attacks.watched import CANCELLED, END_TURN, ask, in_turn, leave, scoped
+from tests.process.attacks.watched import (
+    CANCELLED,
+    END_TURN,
+    ask,
+    in_turn,
+    leave,
+    scoped,
+    serves_on,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,12 +24,6 @@ if TYPE_CHECKING:
     from tests.process.attacks.conftest import Attack
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-
-
-def serves_on(client: AttackClient, session: str) -> bool:
-    answer = client.turn("say", session=session)
-    assert answer.get("result") == END_TURN, client.story("it does not serve on")
-    return True
 
 
 def prompt_line(request_id: str, text: str = '"say"', session: str = "s1") -> bytes:

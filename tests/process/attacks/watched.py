@@ -35,6 +35,20 @@ def scoped(door: str, *words: str) -> list[str]:
     return [sys.executable, "-m", "tests.process.attacks.scoped", door, *words]
 
 
+def limited(resource: str, most: int) -> list[str]:
+    """What to start a command under, so that it has no more of a resource than that."""
+    limit = f"resource.setrlimit(resource.RLIMIT_{resource}, ({most}, {most}))"
+    code = f"import os, resource, sys; {limit}; os.execv(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-c", code]
+
+
+def serves_on(client: AttackClient, session: str) -> bool:
+    """Hold that the next turn of a session is an ordinary one."""
+    answer = client.turn("say", session=session)
+    assert answer.get("result") == END_TURN, client.story("it does not serve on")
+    return True
+
+
 def leave(client: AttackClient, status: int | None = 0, *, tells_its_author: bool = False) -> None:
     """Leave as a client does, and judge what the run was.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -75,29 +74,6 @@ def test_the_rungs_are_the_ladders_own() -> None:
         assert f"{rung.value}: " in out
 
 
-REFUSED = (
-    (["rate-limit"], 'no scenario "rate-limit" (did you mean rate_limit'),
-    (["crash"], "agent_crash"),
-    (["zzzzzz"], 'no scenario "zzzzzz"; see `lastword agent --list`'),
-    ([], "a scenario is missing"),
-    (["--json"], "--json needs --list or --rungs"),
-    (["healthy", "--json"], "--json needs --list or --rungs"),
-    (["--bare", "--fallback", "text", "auth"], "--fallback is an option of lastword"),
-    (["--fallback", "loud", "auth"], "--fallback cannot be 'loud': it takes one of auto"),
-    (["./none.json"], "./none.json: no such file or directory"),
-    (["--nonsense"], "there is no option --nonsense"),
-)
-
-
-def test_arguments_that_cannot_be_used_are_answered_with_a_sentence() -> None:
-    for arguments, words in REFUSED:
-        status, out, err = agent(*arguments)
-        assert status == 2, arguments
-        assert ("--json" in arguments) == bool(out)
-        assert words in out or not out
-        assert words in err
-
-
 def test_help_shows_how_to_put_it_into_a_clients_settings() -> None:
     status, out, err = agent("--help")
     assert (status, err) == (0, "")
@@ -126,12 +102,3 @@ def test_an_interrupt_ends_it_quietly() -> None:
         assert (client.wait(), client.said) == (0, "")
     finally:
         client.kill()
-
-
-def test_listing_loads_neither_the_json_rpc_library_nor_the_classifier() -> None:
-    code = "import sys; from lastword.cli.agent import main; main(['--list']); "
-    code += "print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert not {"jsonrpcserver", "jsonschema"} & set(done.stderr.split())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,13 @@ from tests.kit.command import command, in_a_process
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 from tests.kit.recording import is_recorded
 from tests.kit.rows import every
 from tests.process.sidecar.conftest import Start, start
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from tests.kit.sidecar import SidecarClient
@@ -65,13 +65,8 @@ name = "acme-points"
 type = "budget"
 message = "acme points are used up"
 """
-ECHO = (
-    "run",
-    "--",
-    sys.executable,
-    "-c",
-    "import os, sys; sys.stderr.write('it runs'); sys.exit(7)",
-)
+IT_RUNS = "import os, sys; sys.stderr.write('it runs'); sys.exit(7)"
+ECHO = ("run", "--", sys.executable, "-c", IT_RUNS)
 
 
 @pytest.fixture
@@ -346,12 +341,9 @@ def test_config_shows_each_value_and_no_secret(desk: ConfigDesk) -> None:
 @every(
     "address",
     [
-        *(
-            "ntfy://ntfy.sh/my-4711-topic",
-            "https://ntfy.sh/my-4711-topic",
-            "https://h.example?x=4711",
-        ),
-        *("https://me:4711@hook.example", "https://discord.example/api/webhooks/1/4711"),
+        *("ntfy://ntfy.sh/my-4711-topic", "https://ntfy.sh/my-4711-topic"),
+        *("https://h.example?x=4711", "https://me:4711@hook.example"),
+        "https://discord.example/api/webhooks/1/4711",
     ],
 )
 def test_config_shows_where_notifications_go_and_not_by_which_topic(
@@ -405,10 +397,7 @@ def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk)
     probe = [sys.executable, "-X", "importtime", *LASTWORD[1:], "run", "--", "true"]
 
     def loaded() -> set[str]:
-        done = subprocess.run(
-            probe, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
-            cwd=desk.cwd, env=desk.environment, timeout=FUSE_SECONDS,
-        )  # fmt: skip
+        done = run_program(probe, cwd=desk.cwd, env=desk.environment)
         return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
     heavy = {"tomllib", "lastword.cli.config.settings"}
@@ -432,10 +421,3 @@ def test_a_scenario_is_the_same_for_everybody_whatever_the_files_say(
     error = client.turn("x").error
     assert error["type"] == "rate_limit"
     client.end()
-
-
-def test_the_demo_shows_what_the_defaults_do_whatever_the_files_say(desk: ConfigDesk) -> None:
-    desk.user.write_text("[run]\nfallback = 'text'\n")
-    done = in_a_process("demo", cwd=desk.cwd, environment=desk.environment)
-    assert done.returncode == 0
-    assert done.stdout.count("A client that reads lastword's errors knows:") == 3

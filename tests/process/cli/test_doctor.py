@@ -21,6 +21,7 @@ from lastword.kit.doctor import conversation, diagnosis
 from lastword.kit.doctor.conversation import ConversationResult
 from lastword.kit.doctor.diagnosis import diagnose
 from lastword.quirks.clients import RULES
+from tests.kit.client import clean_environment
 from tests.kit.command import command, in_a_process
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.patience import FUSE_SECONDS, patient
@@ -36,8 +37,7 @@ HELLO = '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilitie
 
 
 def doctor(*arguments: str, **environment: str) -> tuple[int, str, str]:
-    own = {key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")}
-    done = command("doctor", *arguments, environment=own | environment)
+    done = command("doctor", *arguments, environment=clean_environment(**environment))
     return done.returncode, done.stdout, done.stderr
 
 
@@ -114,8 +114,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def examined() -> dict[str, Any]:
     """What a real doctor says of the scripted agent."""
-    own = {key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")}
-    done = in_a_process("doctor", "--json", "--", *AGENT, "--bare", "healthy", environment=own)
+    words = ("doctor", "--json", "--", *AGENT, "--bare", "healthy")
+    done = in_a_process(*words, environment=clean_environment())
     assert (done.returncode, done.stderr) == (0, "")
     told: dict[str, Any] = json.loads(done.stdout)
     return told

@@ -9,7 +9,6 @@ import resource
 import signal
 import socket
 import stat
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -20,7 +19,7 @@ import pytest
 from lastword.core.timeline.entry import Kind
 from lastword.record.present.scrub import Scrubber, scrubber_here
 from tests.kit.desk import Editor
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 from tests.kit.recording import Book, a_run, lastword, now_ms, write
 
 SECRETS = (
@@ -211,15 +210,11 @@ def test_a_full_disk_leaves_no_half_of_a_file(state: Path) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536))
 
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "lastword", "export", "--last", "--force", "-o", str(target)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
+        check=False,
         env=os.environ | {"LASTWORD_STATE_DIR": str(state)},
         preexec_fn=bounded,
-        timeout=FUSE_SECONDS,
-        check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert f"lastword export: cannot write {target}: file too large\n" == done.stderr

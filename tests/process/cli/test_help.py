@@ -12,10 +12,7 @@ from docs.completion.command_line import PARSERS
 from lastword.cli.commands import GROUPS, names
 from tests.kit.command import command
 
-UNITS = {
-    "SIZE": r"\d+MiB",
-    "TIME": r"\d+ ?[smhd]\b|this long|this time|how long|default: 0",
-}
+UNITS = {"SIZE": r"\d+MiB", "TIME": r"\d+ ?[smhd]\b|this long|this time|how long|default: 0"}
 """What the help of an option says that has such a value."""
 
 WITHOUT_DEFAULT = {

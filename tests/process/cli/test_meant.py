@@ -16,6 +16,7 @@ from tests.kit.command import PROCESS, command, in_a_process
 from tests.kit.desk import SCRIPTED
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,21 +172,11 @@ sys.exit(main(sys.argv[2:]))
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("lastword.cli.page", "log"),
-        ("lastword.platform.signals", "run"),
-    ],
+    ("module", "name"), [("lastword.cli.page", "log"), ("lastword.platform.signals", "run")]
 )
 def test_ctrl_c_while_modules_are_loaded_is_one_line_too(module: str, name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", IMPORTING, module, name],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        env=clean_environment(),
+    done = run_program(
+        [sys.executable, "-P", "-c", IMPORTING, module, name], check=False, env=clean_environment()
     )
     assert done.returncode == 130, done.stderr
     assert (done.stdout, done.stderr) == ("", f"lastword {name}: stopped\n")

@@ -369,16 +369,8 @@ def test_a_session_that_is_left_alone_is_one_choice(home: Home) -> None:
         *("--ask-timeout", "30m=reject"),
     ]
     assert "--spend-limit 20USD/day" in told["notes"][-1]
-    own = [
-        "--retry",
-        "5",
-        "--spend-limit",
-        "5EUR",
-        "--fallback-model",
-        "m",
-        "--notify",
-        "http://h/",
-    ]
+    own = ["--retry", "5", "--spend-limit", "5EUR", "--fallback-model", "m"]
+    own += ["--notify", "http://h/"]
     told = home.json("zed", "--overnight", *own, "--", "opencode", "acp")
     assert "--retry 5" in " ".join(options_in(told))
     assert options_in(told).count("--retry") == 1

@@ -11,7 +11,6 @@ import pytest
 
 from lastword.core.timeline.entry import Kind
 from tests.kit.recording import DAY_MS, HOUR_MS, Book, a_run, lastword, now_ms, write
-from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,9 +116,7 @@ def test_a_user_who_takes_their_time_at_a_question_is_no_slow_first_output(tmp_p
     assert "| 500 ms |" in summary
 
 
-def test_a_failure_counts_for_its_agent_though_its_run_began_a_moment_later(
-    tmp_path: Path,
-) -> None:
+def test_a_failure_counts_for_its_agent_though_its_run_began_a_moment_later(tmp_path: Path) -> None:
     book = Book(now_ms() - 8 * DAY_MS)
     book.note(Kind.AGENT_READY, name="an-agent", version="1")
     book.failed("s", 1)
@@ -135,20 +132,3 @@ def test_a_time_without_turns_says_so(tmp_path: Path) -> None:
     done = lastword("stats", state=tmp_path)
     assert done.returncode == 0
     assert "No turn was recorded in this time" in done.stdout
-
-
-REFUSED = (
-    (["--days", "0"], 2, "it takes whole days, such as 7, 7d or 4w"),
-    (["--days", "1.5"], 2, "it takes whole days, such as 7, 7d or 4w"),
-    (["--days", "99999"], 2, "at most 3650 days"),
-    (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
-)
-
-
-@every("arguments, status, words", REFUSED)
-def test_what_cannot_be_summed_is_answered_in_a_sentence(
-    state: Path, arguments: list[str], status: int, words: str
-) -> None:
-    done = lastword("stats", *arguments, state=state)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert words in done.stderr

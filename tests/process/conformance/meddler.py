@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 
-from tests.process.conformance import meddles_acp, meddles_extension, meddles_sessions
+from tests.process.conformance import meddles
 from tests.process.conformance.meddling import IN, OUT, WHOLE, Meddler
 
-__all__ = ["MODES", "meddles_acp", "meddles_extension", "meddles_sessions"]
+__all__ = ["MODES", "meddles"]
 
 MODES = {*OUT, *IN, *WHOLE}
 

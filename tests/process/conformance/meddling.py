@@ -1,7 +1,7 @@
 """What stands before an agent that is well, to make one thing wrong on its way out or in.
 
-Owns the relay, the modes of the whole process, and the tables that `meddles_acp` and
-`meddles_extension` fill with those of frames.
+Owns the relay, the modes of the whole process, and the tables that `meddles` fills with those of
+frames.
 """
 
 from __future__ import annotations
@@ -124,49 +124,11 @@ WHOLE = (
 """Modes of the process rather than of frames."""
 
 
-def out(mode: str):
-    """What becomes of a frame of the agent's."""
+def entered(table: dict[str, Any], *modes: str) -> Callable[[Any], Any]:
+    """Enter a function: what becomes of the agent's frames, or which of the client's pass."""
 
-    def enter(function):
-        OUT[mode] = function
+    def enter(function: Any) -> Any:
+        table.update(dict.fromkeys(modes, function))
         return function
 
     return enter
-
-
-def coming(mode: str):
-    """What is done with a frame of the client's; true lets it pass."""
-
-    def enter(function):
-        IN[mode] = function
-        return function
-
-    return enter
-
-
-def update_frame(session: str, **update: object) -> Frame:
-    params = {"sessionId": session, "update": update}
-    return {"jsonrpc": "2.0", "method": "session/update", "params": params}
-
-
-def text_frame(session: str, text: str) -> Frame:
-    content = {"type": "text", "text": text}
-    return update_frame(session, sessionUpdate="agent_message_chunk", content=content)
-
-
-def ends(frame: Frame, stop_reason: str) -> Frame:
-    return {"jsonrpc": "2.0", "id": frame["id"], "result": {"stopReason": stop_reason}}
-
-
-def on_end(mode: str, change: Callable[[Meddler, Frame], list[Frame | bytes]]) -> None:
-    """What becomes of a prompt's answer."""
-
-    def meddle(meddler: Meddler, frame: Frame) -> list[Frame | bytes]:
-        prompt = dict(meddler.asked.get(frame.get("id"), {})) if "method" not in frame else {}
-        if prompt.get("method") != "session/prompt":
-            return [frame]
-        meddler.last = prompt["params"]["sessionId"]
-        meddler.asked.pop(frame["id"])
-        return change(meddler, frame)
-
-    OUT[mode] = meddle

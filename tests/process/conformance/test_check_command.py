@@ -28,6 +28,7 @@ from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.command import command
 from tests.kit.gateway.serving import until
 from tests.kit.places import ROOT, SOURCE
+from tests.kit.programs import run_program
 from tests.kit.rows import every
 
 HEALTHY = [sys.executable, "-m", "lastword", "agent", "healthy"]
@@ -40,19 +41,13 @@ STEP = re.compile(r"(Checking|Starting).* \.\.\.$")
 def check(*arguments: str, **environment: str) -> tuple[int, str, str]:
     """Return the status, stdout, and stderr without the steps that lasted."""
     done = run_check(*arguments, **environment)
-    lines = done.stderr.decode().splitlines(keepends=True)
-    return done.returncode, done.stdout.decode(), "".join(filterfalse(STEP.match, lines))
+    lines = done.stderr.splitlines(keepends=True)
+    return done.returncode, done.stdout, "".join(filterfalse(STEP.match, lines))
 
 
-def run_check(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "lastword", "check", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        env=os.environ | environment,
-    )
+def run_check(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lastword", "check", *arguments]
+    return run_program(command, check=False, timeout=FUSE_SECONDS, env=os.environ | environment)
 
 
 def test_an_agent_without_the_fault_gives_0() -> None:
@@ -189,16 +184,11 @@ def test_an_agent_that_writes_one_endless_line_fills_no_memory() -> None:
     limit = f"ulimit -v {2 * 1024 * 1024}"
     line = f'{limit}; exec "$@"'
     words = [sys.executable, "-m", "lastword", "check", "--timeout", "2", "--only", "initialize"]
-    done = subprocess.run(
-        ["sh", "-c", line, "sh", *words, "--", "cat", "/dev/zero"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
+    command = ["sh", "-c", line, "sh", *words, "--", "cat", "/dev/zero"]
+    done = run_program(command, check=False, timeout=FUSE_SECONDS)
     assert done.returncode == 1
-    assert not re.sub(rb"(?m)^.* \.\.\.\n", b"", done.stderr)
-    assert b"1 failed" in done.stdout
+    assert not re.sub(r"(?m)^.* \.\.\.\n", "", done.stderr)
+    assert "1 failed" in done.stdout
 
 
 def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path) -> None:
@@ -273,17 +263,15 @@ def test_an_interrupt_while_a_run_waits_for_its_last_acts_ends_their_agents(
 def under_pytest(*arguments: str, folder: Path) -> tuple[int, str]:
     installed = importlib.metadata.entry_points(group="pytest11").names
     plugin = [] if "lastword" in installed else ["-p", "lastword.conformance.pytest_plugin"]
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", *plugin, *arguments],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=FUSE_SECONDS,
         check=False,
+        timeout=FUSE_SECONDS,
+        cwd=folder,
         env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST") and k != "CI"}
         | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(SOURCE)))},
     )
-    return done.returncode, done.stdout.decode() + done.stderr.decode()
+    return done.returncode, done.stdout + done.stderr
 
 
 PYARGS = ("--pyargs", "lastword.conformance")

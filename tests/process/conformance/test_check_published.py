@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -12,11 +11,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.kit.command import command
-from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import AGENTS
+from tests.kit.programs import run_program
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 AGENT = AGENTS / "obliging.py"
@@ -32,13 +32,10 @@ class Checked:
     def __call__(self, *options: str) -> subprocess.CompletedProcess[str]:
         only = ("--only", "initialize,unknown-method")
         agent = (sys.executable, "agent.py")
-        return subprocess.run(
+        return run_program(
             [sys.executable, "-m", "lastword", "check", *only, *options, "--", *agent],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=FUSE_SECONDS,
             check=False,
+            cwd=self.folder,
         )
 
     def baseline(self, text: str) -> str:

@@ -339,10 +339,7 @@ def test_an_agent_of_version_2_passes_every_check_in_version_2() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "future"),
-    [
-        ("second-version", CheckVerdict.PASS),
-        ("second-version-alone", CheckVerdict.NOT_APPLICABLE),
-    ],
+    [("second-version", CheckVerdict.PASS), ("second-version-alone", CheckVerdict.NOT_APPLICABLE)],
 )
 def test_an_agent_of_version_2_alone_is_told_that_and_not_blamed(
     mode: str, future: CheckVerdict

@@ -1,0 +1,40 @@
+"""Programs that are run to their end, under the tests' fuse."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    stdin: str | None = None,
+    check: bool = True,
+    timeout: float = FUSE_SECONDS,
+    **options: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program, and return what it wrote, as text.
+
+    Args:
+        command: Its words.
+        stdin: What it can read; nothing unless this is given.
+        check: Is a status other than 0 an error?
+        timeout: After so many seconds it is killed, and the test fails.
+        options: Others of `subprocess.run`.
+    """
+    source: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+    return subprocess.run(
+        command,
+        capture_output=True,
+        encoding="utf-8",
+        check=check,
+        timeout=timeout,
+        **source,
+        **options,
+    )
