@@ -406,7 +406,7 @@ class FleetDirectory:
             return await self._own.greeting(place)
         with contextlib.suppress(OSError, StartError):
             upstream = await RemoteUpstream.open(place, Introduction(), self)
-            upstream.close(1000, "left")
+            upstream.close(1000, cause="left")
             if not upstream.welcome.get("failed"):
                 return object_of(upstream.welcome.get("initialize"))
         return {}

@@ -183,10 +183,10 @@ class LocalUpstream(Upstream):
         try:
             failed = await holder.ready()
         except BaseException:  # a viewer that leaves before its agent has started cancels this
-            upstream.close(1006, "left")
+            upstream.close(1006, cause="left")
             raise
         if upstream.is_closing:
-            upstream.close(1006, "ended")
+            upstream.close(1006, cause="ended")
             raise ConnectionResetError
         upstream.welcome = holder.welcome(failed)
         return upstream
