@@ -280,9 +280,7 @@ async def test_output_that_the_user_saw_elsewhere_is_no_silence(shell_for: Shell
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_retry_in_a_threads_own_event_loop_is_told_and_counted(
-    shell_for: ShellFor,
-) -> None:
+async def test_a_retry_in_a_threads_own_event_loop_is_told_and_counted(shell_for: ShellFor) -> None:
     """As a framework may do that has no event loop of its own in its threads."""
 
     async def call() -> None:

@@ -6,14 +6,7 @@ from typing import Any
 
 from lastword.core.link.facts import Cause, SilenceCause
 from lastword.core.timeline.entry import Kind
-from tests.kit.wire import (
-    Wire,
-    chunk,
-    notices,
-    prompted,
-    result,
-    update,
-)
+from tests.kit.wire import Wire, chunk, notices, prompted, result, update
 
 DONE = "The agent seems to be done; its answer has not come yet."
 NOTICES = {"session": {"notices": {}}}

@@ -531,10 +531,7 @@ STEPS: dict[str, Callable[[Wire], Wire]] = {
         ("fails, chooses, switched, accepted, ends", "=tiny"),
         ("fails, switched, chooses, accepted, ends", "=tiny"),
         ("fails, switched, chooses, ends, accepted", "=tiny"),
-        (
-            "chooses another, fails, switched, chooses, another accepted, accepted, ends",
-            "=tiny",
-        ),
+        ("chooses another, fails, switched, chooses, another accepted, accepted, ends", "=tiny"),
         ("chooses, fails, refused, switched, ends", "=big"),
         ("chooses, fails, switched, ends, refused", "=big"),
         ("fails, switched, chooses, refused, ends", "=big"),

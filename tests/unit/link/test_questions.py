@@ -12,16 +12,7 @@ from lastword.core.link.connection import Side
 from lastword.core.link.waits import MAX_REMINDERS, answer_of_nobody
 from lastword.core.timeline.entry import Kind
 from tests.kit.rows import every
-from tests.kit.wire import (
-    Wire,
-    cancel,
-    chunk,
-    notices,
-    prompted,
-    result,
-    thoughts,
-    update,
-)
+from tests.kit.wire import Wire, cancel, chunk, notices, prompted, result, thoughts, update
 
 NOTICES = {"session": {"notices": {}}}
 ALLOW = {"outcome": {"outcome": "selected", "optionId": "yes"}}

@@ -138,8 +138,7 @@ def test_what_the_runtime_itself_says_of_the_provider_is_reported_after_20_secon
 
 
 @every(
-    ("of", "after"),
-    [(cause(), 10), (cause(is_certain=True), 10), (cause(Cause.UNREACHABLE), 40)],
+    ("of", "after"), [(cause(), 10), (cause(is_certain=True), 10), (cause(Cause.UNREACHABLE), 40)]
 )
 def test_a_silence_is_reported_when_the_user_wants_it(of: SilenceCause, after: int) -> None:
     wire = linked({"session": {"notices": {}}}, warn_after_seconds=after)
