@@ -23,6 +23,15 @@ INITIALIZE = {
 INITIALIZED = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}
 
 
+def request(request_id: Any, method: str, /, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+def reply(request_id: Any, /, **members: Any) -> dict[str, Any]:
+    """A result, of whatever was asked."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": members}
+
+
 def prompt(request_id: Any = 1, session_id: str = "s", text: str = "hi") -> dict[str, Any]:
     params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
     return {"jsonrpc": "2.0", "id": request_id, "method": "session/prompt", "params": params}

@@ -31,8 +31,7 @@ def refusal(*arguments: str, **environment: str) -> str:
 
 def test_a_command_alone_has_every_default() -> None:
     options = parse(["--", "agent", "acp"], {})
-    assert options.command == ["agent", "acp"]
-    assert options.values == DEFAULTS
+    assert (options.command, options.values) == (["agent", "acp"], DEFAULTS)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +126,7 @@ def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str
     )
     variable = f"LASTWORD_{name.upper().replace('-', '_')}"
     by_variable = read(**{variable: text}).values[option.key]
-    by_argument = read(f"--{name}={text}").values[option.key]
-    assert by_variable == by_argument != option.default
+    assert by_variable == read(f"--{name}={text}").values[option.key] != option.default
     told = " ".join(parser().format_help().split())
     assert f" --{name} " in told
     assert option.about in told
@@ -136,8 +134,7 @@ def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str
 
 def test_the_command_line_outweighs_the_environment() -> None:
     options = read("--idle-timeout", "7", LASTWORD_IDLE_TIMEOUT="8", LASTWORD_WARN_AFTER="9")
-    assert options.values["idle_timeout"] == 7.0
-    assert options.values["warn_after"] == 9.0
+    assert (options.values["idle_timeout"], options.values["warn_after"]) == (7.0, 9.0)
 
 
 def test_an_empty_variable_is_none() -> None:
@@ -186,8 +183,7 @@ def test_the_way_out_is_open_however_wrong_the_rest_is(
     arguments: list[str], environment: dict[str, str]
 ) -> None:
     options = read(*arguments, **environment)
-    assert options.values["passthrough"] == 1
-    assert options.command == ["agent"]
+    assert (options.values["passthrough"], options.command) == (1, ["agent"])
 
 
 def test_the_way_out_can_be_shut_again_on_the_command_line() -> None:
@@ -229,8 +225,7 @@ def test_a_bad_address_is_not_repeated_for_it_may_hold_a_password() -> None:
 
 
 def test_a_secrets_file_that_cannot_be_read_is_past_lines_anything_starts() -> None:
-    said = refusal("--report-secret-file", "/none/such", "--", "agent")
-    assert "it cannot be read" in said
+    assert "it cannot be read" in refusal("--report-secret-file", "/none/such", "--", "agent")
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,7 @@ def test_the_moment_at_which_a_limit_ends_is_a_servers_wait(
 
 @given(first=SECONDS, most=SECONDS, failures=st.integers(1, 10_000))
 def test_a_wait_of_its_own_doubles_and_is_capped(first: float, most: float, failures: int) -> None:
-    retry = Retry(first_wait_seconds=first, max_wait_seconds=most)
-    wait = retry.wait_seconds(verdict(), failures)
+    wait = Retry(first_wait_seconds=first, max_wait_seconds=most).wait_seconds(verdict(), failures)
     assert 0 <= wait <= most
     assert wait <= first * 2 ** min(failures - 1, 60)
 

@@ -14,7 +14,7 @@ from lastword.core.failure.taxonomy import EFFECTS, Attribution
 from lastword.core.link.evidence import TOOL_TAIL_SECONDS, HintSource
 from tests.kit.rows import every
 from tests.kit.turn_signs import payload
-from tests.kit.wire import Wire, chunk, error, prompt, result
+from tests.kit.wire import Wire, chunk, error, prompt, reply, request, result
 from tests.unit.link.test_hints import begun, hint, retries
 
 FOREIGN, WEAK, STRONG, PROVEN = Attribution
@@ -56,8 +56,7 @@ def test_a_second_sign_of_it_is_as_good_as_a_silence() -> None:
 
 def test_output_withdraws_what_was_not_yet_confirmed() -> None:
     wire = begun()
-    hint(wire, attribution=STRONG, attempt=2)
-    wire.agent(chunk("Here it is.")).time(wire.now + 10)
+    hint(wire, attribution=STRONG, attempt=2).agent(chunk("Here it is.")).time(wire.now + 10)
     assert retries(wire) == []
 
 
@@ -86,8 +85,7 @@ def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
     level: Attribution,
 ) -> None:
     wire = begun()
-    hint(wire, attribution=level)
-    wire.agent(result()).time(wire.now + 1)
+    hint(wire, attribution=level).agent(result()).time(wire.now + 1)
     answer = wire.answers()[0]
     named = "error" in answer and payload(wire)["type"] == "rate_limit"
     assert named is (level in {STRONG, PROVEN})
@@ -201,8 +199,7 @@ def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quo
     wire = begun().stderr(line).agent(error())
     failed = payload(wire)
     assert failed["type"] == kind
-    text = str(failed.get("detail"))
-    assert ("On stderr at that time" in text) is quoted
+    assert ("On stderr at that time" in str(failed.get("detail"))) is quoted
 
 
 @pytest.mark.parametrize(
@@ -215,8 +212,7 @@ def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quo
 )
 def test_a_prompt_that_an_agent_logs_is_not_quoted(head: str, quoted: bool) -> None:
     wire = begun().stderr(f"{head}\n    - If a tool fails with an error, say so.\n".encode())
-    text = str(payload(wire.agent(error())).get("detail"))
-    assert ("If a tool fails" in text) is quoted
+    assert ("If a tool fails" in str(payload(wire.agent(error())).get("detail"))) is quoted
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["while it runs", "after it"])
@@ -422,11 +418,8 @@ STACKS = {
 def test_a_stack_with_a_frame_in_the_sessions_folder_is_the_users_program(
     silent: bool, stack: str, path: str, folder: str | None, kind: str
 ) -> None:
-    wire = Wire(retry=2)
-    opened = {"cwd": folder, "mcpServers": []}
-    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": opened})
-    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {"sessionId": "s"}})
-    wire.client(prompt()).stderr(stack.format(path).encode())
+    wire = Wire(retry=2).client(request(7, "session/new", cwd=folder, mcpServers=[]))
+    wire.agent(reply(7, sessionId="s")).client(prompt()).stderr(stack.format(path).encode())
     wire.agent(result() if silent else error()).time(wire.now + 1)
     again = not wire.answers()
     assert again is (kind == "rate_limit")

@@ -8,7 +8,7 @@ import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
 from tests.kit.rows import every
-from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, prompt, result, update
+from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, failure, prompt, result, update
 
 CODEX_PROSE = "exceeded retry limit, last status: 429 Too Many Requests"
 AIR = {
@@ -31,9 +31,7 @@ def _wire(agent: str, *, capabilities: dict[str, Any] | None = None, **options: 
 
 
 def _payload(wire: Wire) -> dict[str, Any]:
-    (answer,) = wire.answers()
-    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return payload
+    return failure(wire)
 
 
 def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> None:

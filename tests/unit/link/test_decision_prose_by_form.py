@@ -8,7 +8,7 @@ import pytest
 
 from tests.kit.honest_answers import equal_answers, honest_answers
 from tests.kit.turn_signs import payload
-from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, result, update
+from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, request, result, update
 from tests.unit.link.test_hints import RESET, STDERR, TOOL, hint
 
 TOLD = (
@@ -166,15 +166,7 @@ def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
 
 def test_a_prompt_of_an_odd_shape_asks_for_nothing() -> None:
     wire = asked().agent(chunk("Done."), result())
-    wire.client(
-        {
-            "jsonrpc": "2.0",
-            "id": 2,
-            "method": "session/prompt",
-            "params": {"sessionId": "s", "prompt": 7},
-        }
-    )
-    wire.agent(chunk(TOLD), result(2))
+    wire.client(request(2, "session/prompt", sessionId="s", prompt=7)).agent(chunk(TOLD), result(2))
     assert "error" in wire.answers(2)[0]
 
 

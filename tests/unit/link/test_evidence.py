@@ -103,15 +103,13 @@ def test_the_first_that_names_a_failure_decides_and_a_vague_sign_hides_none() ->
         said = [kind for value in values if (kind := _type_of(value)) is not None]
         named = [kind for kind in said if kind not in UNDECIDED]
         expected = (named or sorted(said, key="internal unknown".index) or [ErrorType.UNKNOWN])[0]
-        decided = _decided(slots)
-        assert decided.type is expected, slots
+        assert _decided(slots).type is expected, slots
 
 
 @pytest.mark.parametrize("source", ["margin", "hint", "prose", "stderr", "claim"])
 def test_a_failure_that_was_called_a_success_says_so_in_its_reason(source: str) -> None:
     slots = {name: values[0] for name, values in SLOTS.items()}
-    decided = _decided(slots | {source: SLOTS[source][-1], "claim": "silent"})
-    assert decided.reason == SILENT
+    assert _decided(slots | {source: SLOTS[source][-1], "claim": "silent"}).reason == SILENT
 
 
 def test_what_an_agent_said_of_its_failure_stands_as_it_first_said_it() -> None:
@@ -175,8 +173,7 @@ def test_an_empty_success_of_version_2_is_what_the_margin_said() -> None:
 
 def test_an_error_that_is_named_stays_what_it_is_whatever_the_prose_says() -> None:
     wire = in_turn().agent(chunk(NAMED_PROSE), error(1, 401, "no"))
-    told = payload(wire)
-    assert told["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
+    assert payload(wire)["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
 
 
 @pytest.mark.parametrize("sign", [margin(AIR), SIGNS["prose"][1][1], SIGNS["stderr"][1][1]])

@@ -20,8 +20,20 @@ from lastword.core.link.evidence import (
     SilentTurn,
 )
 from tests.kit.turn_signs import payload
-from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
-from tests.unit.restart.crashing import Link, request
+from tests.kit.wire import (
+    INITIALIZE,
+    Wire,
+    cancel,
+    chunk,
+    error,
+    failure,
+    prompt,
+    reply,
+    request,
+    result,
+    update,
+)
+from tests.unit.restart.crashing import Link
 
 LIMITED = classify({"error": {"message": "slow down"}, "status": 429})
 EMPTY = classify({"error": {"message": "insufficient_quota", "code": "insufficient_quota"}})
@@ -39,8 +51,7 @@ def begun(name: str = "agent", *, sessions: tuple[str, ...] = ("s",), **options:
     capabilities = {"_meta": {"agent_error": {"version": 1, **client}}} if client else {}
     expects = options.pop("expects", False)
     wire = Wire(**options)
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
     agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
     wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
     for number, session in enumerate(sessions, 1):
@@ -84,9 +95,7 @@ def test_a_hint_is_told_as_a_retry_with_its_attempt_and_its_wait() -> None:
 
 @pytest.mark.parametrize("attempt", [2, None])
 def test_what_the_agent_itself_has_told_in_our_words_is_not_told_again(attempt: int | None) -> None:
-    wire = begun()
-    own = {"sessionUpdate": "agent_retry", "attempt": attempt, "wait_seconds": 1}
-    wire.agent(update(**own))
+    wire = begun().agent(update(sessionUpdate="agent_retry", attempt=attempt, wait_seconds=1))
     hint(wire, source=STDERR)
     hint(wire, source=JOURNAL, attempt=2)
     assert [u.get("attempt") for u in wire.updates()] == [attempt]
@@ -149,7 +158,7 @@ def test_of_two_sessions_the_one_that_is_named_is_told() -> None:
     told = [json.loads(frame) for frame in wire.to_client]
     assert [f["params"]["sessionId"] for f in told if "method" in f] == ["other"]
     wire.agent(result(2), result(1)).time(1)
-    kinds = [wire.answers(n)[0]["error"]["data"]["agent_error"]["type"] for n in (2, 1)]
+    kinds = [failure(wire, n)["type"] for n in (2, 1)]
     assert kinds == ["rate_limit", "unknown"]
 
 
@@ -196,7 +205,7 @@ def test_what_is_given_up_without_a_name_while_two_turns_go_on_counts_for_neithe
     for number in (1, 2):
         wire.agent(result(number))
     wire.time(1)
-    kinds = [wire.answers(n)[0]["error"]["data"]["agent_error"]["type"] for n in (1, 2)]
+    kinds = [failure(wire, n)["type"] for n in (1, 2)]
     assert kinds == ["unknown", "unknown"]
 
 
@@ -214,8 +223,7 @@ def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_fo
 def test_who_cancels_is_told_cancelled_whatever_had_failed() -> None:
     wire = begun().client(cancel())
     hint(wire).agent(error())
-    assert retries(wire) == []
-    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+    assert (retries(wire), wire.answers()[0]["result"]) == ([], {"stopReason": "cancelled"})
 
 
 def test_a_hint_after_the_turn_is_nobodys() -> None:
@@ -258,15 +266,13 @@ def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
 
 def test_output_after_a_hint_shows_that_it_was_got_over() -> None:
     wire = begun(idle_timeout_seconds=60)
-    hint(wire)
-    wire.agent(chunk("Here I am.")).time(80)
+    hint(wire).agent(chunk("Here I am.")).time(80)
     assert payload(wire)["type"] == "agent_stalled"
 
 
 def test_what_the_agent_says_once_we_stopped_it_is_no_output() -> None:
     wire = begun(first_update_timeout_seconds=60)
-    hint(wire)
-    wire.time(60).agent(chunk("No content generated."), result())
+    hint(wire).time(60).agent(chunk("No content generated."), result())
     told = payload(wire)
     assert (told["type"], told["phase"]) == ("rate_limit", "before_output")
 
@@ -327,19 +333,16 @@ def test_a_request_that_fails_after_one_that_showed_nothing_more_may_be_for_a_ti
 
 
 def test_a_command_of_the_agents_own_may_well_show_nothing() -> None:
-    wire = Wire().client(INITIALIZE)
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
+    wire = Wire().client(INITIALIZE).agent(reply(0, protocolVersion=1))
     wire.client(prompt(text="/compact"))
-    hint(wire)
-    wire.agent(result()).time(1)
+    hint(wire).agent(result()).time(1)
     assert wire.answers() == [result()]
 
 
 @pytest.mark.parametrize("usage", [{"outputTokens": 0}, {"outputTokens": True}, 7, None])
 def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
     wire = begun("codex-acp").agent(chunk("unexpected status 429 Too Many Requests"))
-    answer = {"stopReason": "end_turn", "usage": usage}
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
+    wire.agent(reply(1, stopReason="end_turn", usage=usage))
     assert payload(wire)["type"] == "rate_limit"
 
 
@@ -354,24 +357,21 @@ def test_a_vague_error_waits_a_moment_for_what_the_sources_say() -> None:
 
 
 def test_a_vague_error_that_nobody_explains_is_told_as_it_came() -> None:
-    wire = begun(expects=True)
-    wire.agent(error()).time(1)
+    wire = begun(expects=True).agent(error()).time(1)
     assert payload(wire)["type"] == "unknown"
     wire = begun(expects=True).agent(error(1, 401, "Unauthorized"))
     assert payload(wire)["type"] == "auth"
 
 
 def test_an_error_without_an_id_waits_but_once() -> None:
-    wire = begun(expects=True)
-    wire.agent(error(None)).time(0.3)
+    wire = begun(expects=True).agent(error(None)).time(0.3)
     assert payload(wire)["type"] == "unknown"
 
 
 def test_output_lets_a_vague_error_go_at_once_and_a_cancel_makes_it_cancelled() -> None:
     wire = begun(expects=True).agent(error(), chunk("late"))
     assert payload(wire)["type"] == "unknown"
-    wire = begun(expects=True)
-    wire.agent(error()).client(cancel())
+    wire = begun(expects=True).agent(error()).client(cancel())
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
 
 
@@ -586,8 +586,7 @@ def test_the_turns_that_show_nothing_are_named_with_their_times() -> None:
 
 def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
     link = Link().die()
-    link.time(link.now + 10).client(request(7, "session/new", cwd="/w", mcpServers=[]))
-    link.greet()
+    link.time(link.now + 10).client(request(7, "session/new", cwd="/w", mcpServers=[])).greet()
     link.asked()
     link.answer(7, sessionId="s")
     ours = link.answers(7)[0]["result"]["sessionId"]
@@ -595,26 +594,23 @@ def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
     link.client(prompt(8, ours))
     link.core.expects_hints(present=True)
     assert [turn.session_id for turn in link.core.silent_turns(link.now, 0.0)] == ["s"]
-    hint(link, session_id="s", goes_on=False)
-    link.agent(result(8)).time(link.now + 1)
-    assert link.answers(8)[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    hint(link, session_id="s", goes_on=False).agent(result(8)).time(link.now + 1)
+    assert failure(link, 8)["type"] == "rate_limit"
 
 
 def test_a_hint_of_any_other_session_passes_the_names_by() -> None:
     link = Link().die_and_be_greeted()
     (load,) = link.asked()
     link.answer(load["id"])
-    hint(link, goes_on=False)
-    link.agent(result(2)).time(link.now + 1)
-    assert link.answers(2)[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    hint(link, goes_on=False).agent(result(2)).time(link.now + 1)
+    assert failure(link, 2)["type"] == "rate_limit"
 
 
 def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
     capabilities = {"session": {"notices": {}}}
     wire = Wire()
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
+    wire.agent(reply(0, protocolVersion=1)).client(prompt())
     hint(wire, goes_on=False).time(50)
     (notice,) = wire.updates()
     assert notice["title"].startswith("The model provider is limiting requests.")
@@ -743,8 +739,7 @@ def test_a_long_wait_that_the_agent_announces_keeps_its_turn_open(
     for at in (0.0, 0.2):  # two sources of one wait, or one that says it twice
         wire.time(at)
         if source is None:
-            own = {"sessionUpdate": "agent_retry", "attempt": 2, "wait_seconds": 3600}
-            wire.agent(update(**own))
+            wire.agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=3600))
         else:
             hint(wire, source=source, attempt=2, wait_seconds=3600.0)
     wire.time(3600.2 + 890.0)

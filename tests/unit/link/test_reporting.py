@@ -33,7 +33,10 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
     prompt,
+    reply,
+    request,
     result,
     second_version,
     thoughts,
@@ -115,8 +118,7 @@ def test_outside_of_a_turn_nothing_is_written_down() -> None:
 def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> None:
     link = Wire()
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-    hello = {"protocolVersion": 1, "clientCapabilities": extension}
-    link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+    link.client(request(0, "initialize", protocolVersion=1, clientCapabilities=extension))
     speaks = {"protocolVersion": 1, "agentCapabilities": extension}
     link.agent({"jsonrpc": "2.0", "id": 0, "result": speaks}).client(prompt())
     signal = {"codex": {"error": {"message": "429", "willRetry": True}}}
@@ -128,9 +130,8 @@ def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> Non
 def test_a_retry_in_a_notification_of_the_agents_own_is_reported(method: str) -> None:
     link = Wire()
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-    hello = {"protocolVersion": 1, "clientCapabilities": extension}
-    link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
-    link.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
+    link.client(request(0, "initialize", protocolVersion=1, clientCapabilities=extension))
+    link.agent(reply(0, protocolVersion=1)).client(prompt())
     state = {"type": "retrying", "attempt": 1, "max_retries": 15, "reason": "Connection refused"}
     session = prompt()["params"]["sessionId"]
     params = {"sessionId": session, "update": {"sessionUpdate": "retry_state", **state}}
@@ -202,9 +203,8 @@ def test_in_version_2_a_notice_needs_no_leave() -> None:
 
 def test_a_thought_of_ours_is_no_output_of_the_turn() -> None:
     wire = plain()
-    hint(wire)
-    wire.time(10).agent(error())
-    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    hint(wire).time(10).agent(error())
+    told = failure(wire)
     assert (told["phase"], told["retry_safety"]) == ("before_output", "auto")
 
 
@@ -235,9 +235,8 @@ def test_what_an_agent_says_of_its_retries_in_the_conversation_is_no_output() ->
     wire = begun("pi-acp").agent(chunk(PI["text"]))
     (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
-    hint(wire, LIMITED, goes_on=False)
-    wire.agent(chunk(PI["end"]), result()).time(wire.now + 1)
-    failed = wire.answers()[0]["error"]["data"]["agent_error"]
+    hint(wire, LIMITED, goes_on=False).agent(chunk(PI["end"]), result()).time(wire.now + 1)
+    failed = failure(wire)
     assert (failed["type"], failed["phase"]) == ("rate_limit", "before_output")
 
 
@@ -274,7 +273,7 @@ def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> No
     (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (told["attempt"], told["max_attempts"]) == (2, 6)
     wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"), result())
-    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    told = failure(wire)
     # The remark before it was shown.
     assert (told["type"], told["retry_safety"]) == ("rate_limit", "offer_continue")
 
@@ -282,7 +281,7 @@ def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> No
 def test_an_answer_that_had_begun_is_output_whatever_error_follows_it() -> None:
     wire = begun("claude-code-acp").agent(chunk("The answer is"))
     hint(wire, RESET, goes_on=True).agent(chunk("API Error: Connection error."), error())
-    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    told = failure(wire)
     assert (told["phase"], told["retry_safety"]) == ("mid_output", "offer_continue")
 
 
@@ -302,7 +301,7 @@ def test_a_retry_in_words_is_no_answer_where_a_log_tells_of_a_failed_call() -> N
         (3, "rate_limit"),
     ]
     wire.agent(chunk(PI["end"]), result()).time(wire.now + 1)
-    failed = wire.answers()[0]["error"]["data"]["agent_error"]
+    failed = failure(wire)
     assert (failed["type"], failed["reason"]) == ("rate_limit", "silent_success")
 
 
@@ -316,14 +315,14 @@ def test_an_answer_behind_retries_in_words_passes() -> None:
 def test_a_log_counts_behind_a_tool_where_nothing_was_said() -> None:
     wire = begun("other").agent(update(**TOOL))
     hint(wire, source=HintSource.LOG, goes_on=None).agent(chunk("Retrying (attempt 1/3)"), result())
-    assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_log_that_is_read_once_the_agent_has_answered_tells_of_no_retry() -> None:
     wire = begun("other", expects=True).agent(result())
     hint(wire, source=HintSource.LOG, goes_on=None).time(wire.now + 1)
     assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
-    assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def info(**meta: Any) -> dict[str, Any]:
@@ -368,8 +367,7 @@ WAITS: list[dict[str, Any]] = [
 def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, Any]:
     """The update about a retry of this failure, in a turn that has shown this before."""
     wire = Wire()
-    params = {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}
-    wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+    wire.client(request(0, "initialize", protocolVersion=1, clientCapabilities=CAPABILITIES))
     wire.agent(INITIALIZED).client(prompt())
     for frame in before:
         wire.agent(frame)
@@ -408,8 +406,7 @@ LOGIN = error(code=-32000, message="Authentication required")
 def linked(**options: Any) -> Wire:
     """A turn of a client that reads AIR's records, with an agent that offers a login."""
     wire = Wire(**options)
-    params = {"protocolVersion": 1, "clientCapabilities": AIR}
-    wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+    wire.client(request(0, "initialize", protocolVersion=1, clientCapabilities=AIR))
     login = {"protocolVersion": 1, "authMethods": [{"id": "k", "name": "Key"}]}
     wire.agent({"jsonrpc": "2.0", "id": 0, "result": login}).client(prompt())
     return wire
@@ -464,8 +461,7 @@ def test_a_warning_of_ours_is_replaced_by_the_end_of_the_turn(end: str) -> None:
     wire = linked().agent(RETRYING)
     carry_out, severity = ENDS[end]
     carry_out(wire)
-    last = expect_one_row(wire, severity)
-    assert last["revision"] == 2
+    assert expect_one_row(wire, severity)["revision"] == 2
 
 
 def test_a_withheld_success_replaces_it_too() -> None:
@@ -609,8 +605,7 @@ def test_one_that_turns_out_to_be_final_is_told_if_the_turn_does_not_end(
     observer = HintSource.OBSERVER
     wire = begun()
     hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
-    hint(wire, QUOTA, source=observer, attempt=2, goes_on=False)
-    wire.time(wire.now + seconds)
+    hint(wire, QUOTA, source=observer, attempt=2, goes_on=False).time(wire.now + seconds)
     assert told(wire) == retries
     assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
 
@@ -636,8 +631,7 @@ def test_a_failure_that_was_got_over_neither_fails_the_turn_nor_is_told_any_more
     wire = begun().agent(wire_update(**TOOL))
     wire.now += 1
     hint(wire, source=observer, attempt=2, goes_on=None)
-    hint(wire, source=observer, attempt=2, is_over=True)
-    wire.agent(result()).time(wire.now + 5)
+    hint(wire, source=observer, attempt=2, is_over=True).agent(result()).time(wire.now + 5)
     assert wire.answers() == [result()]
 
 

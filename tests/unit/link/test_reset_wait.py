@@ -326,14 +326,12 @@ def test_in_another_process_a_clock_set_back_does_not_lengthen_the_wait() -> Non
     clock = Clock()
     wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now -= timedelta(days=1)
-    other = resumed(wire, clock).time(WAIT + 1)
-    assert prompts(other) == ["hi"]
+    assert prompts(resumed(wire, clock).time(WAIT + 1)) == ["hi"]
 
 
 def test_a_wait_without_a_time_of_day_is_resumed_from_its_beginning() -> None:
     wire = linked().agent(error(message=LIMITED))
-    other = resumed(wire, Clock()).time(WAIT + 1)
-    assert prompts(other) == ["hi"]
+    assert prompts(resumed(wire, Clock()).time(WAIT + 1)) == ["hi"]
 
 
 def test_nothing_goes_on_beyond_the_time_that_the_user_allows() -> None:

@@ -10,7 +10,7 @@ from lastword.core.link.connection import Connection
 from lastword.core.link.facts import FACTS_OF_SILENCE, Cause, SilenceCause, sentence_of_silence
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.rows import every
-from tests.kit.wire import notices, thoughts
+from tests.kit.wire import notices, reply, thoughts
 from tests.unit.link.test_hints import begun, chunk, hint, payload, update
 from tests.unit.link.test_resend import linked
 
@@ -74,8 +74,7 @@ def test_output_ends_a_cause() -> None:
 def test_no_cause_ends_a_turn(of: Cause) -> None:
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(of, since=wire.now, program="x", tries=3), wire.now)
-    wire.agent(chunk("Here I am."))
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    wire.agent(chunk("Here I am."), reply(1, stopReason="end_turn"))
     assert b'"stopReason":"end_turn"' in wire.to_client[-1].replace(b" ", b"")
 
 
@@ -97,8 +96,7 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
     assert entry.facts["cause"] == "tool"
     assert entry.facts["cause_seconds"] >= 30
     assert key not in str(entry.facts)
-    wire.agent(chunk("Here I am."))
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    wire.agent(chunk("Here I am."), reply(1, stopReason="end_turn"))
     (end,) = [e for e in wire.entries if e.kind.value == "answer"]
     assert end.facts["tool_seconds"] == 20
 

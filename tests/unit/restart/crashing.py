@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lastword.core.classify import classify_exit
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Restart
-from tests.kit.wire import INITIALIZE, Wire, prompt
+from tests.kit.wire import INITIALIZE, Wire, prompt, request
 
 if TYPE_CHECKING:
     from lastword.core.link.effects import Effect
@@ -68,10 +68,6 @@ class Link(Wire):
         self.time(self.now + 400).die_and_be_greeted()
         (bring_back,) = self.asked()
         return self.answer(bring_back["id"])
-
-
-def request(request_id: Any, method: str, **params: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
 def reasons(link: Link, request_id: Any) -> list[str | None]:

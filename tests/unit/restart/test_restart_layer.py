@@ -15,8 +15,8 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.restart import state as restart_state
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.rows import every
-from tests.kit.wire import Wire, cancel, chunk, fail, permission, prompt, result
-from tests.unit.restart.crashing import KILLED, Link, reasons, request
+from tests.kit.wire import Wire, cancel, chunk, fail, permission, prompt, request, result
+from tests.unit.restart.crashing import KILLED, Link, reasons
 
 if TYPE_CHECKING:
     import pytest

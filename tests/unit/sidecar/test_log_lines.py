@@ -155,8 +155,7 @@ def test_an_errors_members_may_stand_below_its_data() -> None:
 
 
 def test_a_side_chain_decides_nothing() -> None:
-    line = obj(level="error", error={"message": LIMITED}, isSidechain=True)
-    assert read(line) is None
+    assert read(obj(level="error", error={"message": LIMITED}, isSidechain=True)) is None
 
 
 def texts(data: str) -> list[tuple[int, str]]:

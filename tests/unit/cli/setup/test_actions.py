@@ -121,8 +121,7 @@ def test_an_agent_that_an_editor_knows_keeps_the_editor_s_own_way_to_log_in() ->
 
 def test_a_line_break_in_a_word_stays_within_its_string() -> None:
     words = ["lastword", "run", "--", "a\nb\rc"]
-    lua = actions.snippet_of(EDITORS["avante"], "x", words, None, {}).text
-    assert '"a\\nb\\rc"' in lua
+    assert '"a\\nb\\rc"' in actions.snippet_of(EDITORS["avante"], "x", words, None, {}).text
 
 
 REQUEST = SetupRequest(
