@@ -142,10 +142,18 @@ class Wire:
         return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
 
 
-def greeted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
-    """A link on which both ends have said hello."""
+def greeted(
+    capabilities: dict[str, Any] | None = None,
+    *,
+    name: str = "",
+    says: dict[str, Any] | None = None,
+    **options: Any,
+) -> Wire:
+    """A link on which both ends have said hello; `says` is what the agent adds to its own."""
     params = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
-    return Wire(**options).client(INITIALIZE | {"params": params}).agent(INITIALIZED)
+    named = {"agentInfo": {"name": name, "version": "1"}} if name else {}
+    wire = Wire(**options).client(INITIALIZE | {"params": params})
+    return wire.agent(reply(0, protocolVersion=1, **named, **(says or {})))
 
 
 def prompted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from lastword.core.link.connection import Side
-from lastword.core.link.effects import Answer
 from tests.kit.rows import every
 from tests.kit.wire import (
     Wire,
@@ -41,17 +40,6 @@ def test_an_error_without_an_id_is_heard_though_the_agent_exits_at_once() -> Non
     said = {"code": -32000, "message": "Invalid API key"}
     wire.agent({"jsonrpc": "2.0", "id": None, "error": said}).eof(Side.AGENT)
     assert [one["error"]["data"]["errorKind"] for one in wire.answers()] == ["auth"]
-
-
-# --- Requests of the agent's over the limit
-
-
-def test_an_agent_whose_request_was_too_long_is_answered() -> None:
-    wire = prompted()
-    line = b'{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","params":{"content":"xxx'
-    effects = wire.core.receive_oversized(Side.AGENT, line, 0.0)
-    answers = [effect for effect in effects if isinstance(effect, Answer)]
-    assert [(one.to, one.request_id) for one in answers] == [(Side.AGENT, b"7")]
 
 
 # --- Requests of the agent's that a person sees

@@ -48,7 +48,8 @@ def test_a_request_of_the_agents_over_the_limit_is_no_answer_to_ours_of_the_same
     wire = in_turn()
     head = b'{"id":1,"method":"fs/write_text_file","params":{"content":"x'
     effects = wire.core.receive_oversized(Side.AGENT, head, 1.0)
-    assert [effect.to for effect in effects if isinstance(effect, Answer)] == [Side.AGENT]
+    answers = [effect for effect in effects if isinstance(effect, Answer)]
+    assert [(each.to, each.request_id) for each in answers] == [(Side.AGENT, b"1")]
     (stop,) = records(effects, "cancel")
     assert stop == {"by": "watchdog", "type": "protocol_error", "reason": "line_too_long"}
 

@@ -17,8 +17,10 @@ from tests.kit.wire import (
     chunk,
     error,
     failure,
+    greeted,
     permission,
     prompt,
+    prompted,
     reply,
     request,
     result,
@@ -27,15 +29,12 @@ from tests.kit.wire import (
 )
 
 NOTE = {"jsonrpc": "2.0", "method": "$/cancel_request"}
-TOO_LONG = "line_too_long"
 
 
 def in_turn(*, retry: bool = False, **options: object) -> Wire:
     """A link with a prompt under way in the session `s`, and `t` beside it."""
-    wire = Wire(**options)
     extension = {"_meta": {"agent_error": {"version": 1, "retry": retry}}} if retry else {}
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": extension}})
-    wire.agent(INITIALIZED)
+    wire = greeted(extension, **options)
     for request_id, session_id in ((20, "s"), (21, "t")):
         wire.client(request(request_id, "session/new"))
         wire.agent(reply(request_id, sessionId=session_id))
@@ -102,11 +101,8 @@ def test_quarantine_withdraws_the_questions_of_its_own_session_alone() -> None:
 
 
 def test_an_agent_that_speaks_our_words_to_a_client_that_reads_them_is_left_alone() -> None:
-    wire = Wire()
     extension = {"_meta": {"agent_error": {"version": 1, "stop_reason": True}}}
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": extension}})
-    capable = {"protocolVersion": 1, "agentCapabilities": extension}
-    wire.agent(INITIALIZED | {"result": capable}).client(prompt())
+    wire = prompted(extension, says={"agentCapabilities": extension})
     wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
     ended = reply(1, stopReason="error")
     wire.agent(ended)

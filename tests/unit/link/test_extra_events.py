@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lastword.core.classify.agents import read_event
-from tests.kit.wire import INITIALIZE, Wire, cancel, failure, prompt, reply, request, result
+from tests.kit.wire import Wire, cancel, failure, greeted, prompt, reply, request, result
 from tests.unit.restart.crashing import LOADING, Link
 
 CLAUDE = "@agentclientprotocol/claude-agent-acp"
@@ -37,12 +37,8 @@ def opened(name: str = CLAUDE, method: str = "session/new", **options: Any) -> W
     """A link whose client opens a session, with the request on its way to the agent."""
     meta = options.pop("meta", None)
     params = {"cwd": "/w", "mcpServers": [], **({"_meta": meta} if meta is not None else {})}
-    wire = Wire(**options)
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": extension}})
-    agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent}).client(request(5, method, **params))
-    return wire
+    return greeted(extension, name=name, **options).client(request(5, method, **params))
 
 
 def asked(wire: Wire) -> Any:

@@ -26,17 +26,13 @@ from lastword.core.link.evidence import (
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from tests.kit.rows import every
-from tests.kit.turn_signs import payload
 from tests.kit.wire import (
-    INITIALIZED,
     Wire,
     cancel,
     chunk,
     error,
     failure,
-    prompt,
-    reply,
-    request,
+    prompted,
     result,
     second_version,
     thoughts,
@@ -116,28 +112,11 @@ def test_outside_of_a_turn_nothing_is_written_down() -> None:
 
 
 def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> None:
-    link = Wire()
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-    link.client(request(0, "initialize", protocolVersion=1, clientCapabilities=extension))
-    speaks = {"protocolVersion": 1, "agentCapabilities": extension}
-    link.agent({"jsonrpc": "2.0", "id": 0, "result": speaks}).client(prompt())
+    link = prompted(extension, says={"agentCapabilities": extension})
     signal = {"codex": {"error": {"message": "429", "willRetry": True}}}
     link.agent(wire_update(sessionUpdate="session_info_update", _meta=signal))
     assert [update["sessionUpdate"] for update in link.updates()] == ["session_info_update"]
-
-
-@pytest.mark.parametrize("method", ["_x.ai/session_notification", "_anyone/at_all"])
-def test_a_retry_in_a_notification_of_the_agents_own_is_reported(method: str) -> None:
-    link = Wire()
-    extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-    link.client(request(0, "initialize", protocolVersion=1, clientCapabilities=extension))
-    link.agent(reply(0, protocolVersion=1)).client(prompt())
-    state = {"type": "retrying", "attempt": 1, "max_retries": 15, "reason": "Connection refused"}
-    session = prompt()["params"]["sessionId"]
-    params = {"sessionId": session, "update": {"sessionUpdate": "retry_state", **state}}
-    link.agent({"jsonrpc": "2.0", "method": method, "params": params})
-    (told,) = [one for one in link.updates() if one.get("sessionUpdate") == "agent_retry"]
-    assert (told["attempt"], told["max_attempts"], told["error"]["type"]) == (2, 16, "network")
 
 
 PI = {"text": "Retrying (attempt 1/3, waiting 2s)...", "end": "Retry finished, resuming."}
@@ -366,11 +345,7 @@ WAITS: list[dict[str, Any]] = [
 
 def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, Any]:
     """The update about a retry of this failure, in a turn that has shown this before."""
-    wire = Wire()
-    wire.client(request(0, "initialize", protocolVersion=1, clientCapabilities=CAPABILITIES))
-    wire.agent(INITIALIZED).client(prompt())
-    for frame in before:
-        wire.agent(frame)
+    wire = prompted(CAPABILITIES).agent(*before)
     link = wire.core.connection.link
     (turn,) = link.open_turns()
     retry = Retrying(verdict=verdict, attempt=2, max_attempts=3, wait_seconds=4.0)
@@ -405,11 +380,7 @@ LOGIN = error(code=-32000, message="Authentication required")
 
 def linked(**options: Any) -> Wire:
     """A turn of a client that reads AIR's records, with an agent that offers a login."""
-    wire = Wire(**options)
-    wire.client(request(0, "initialize", protocolVersion=1, clientCapabilities=AIR))
-    login = {"protocolVersion": 1, "authMethods": [{"id": "k", "name": "Key"}]}
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": login}).client(prompt())
-    return wire
+    return prompted(AIR, says={"authMethods": [{"id": "k", "name": "Key"}]}, **options)
 
 
 def own_record(severity: str, revision: Any = 1) -> dict[str, Any]:
@@ -607,13 +578,13 @@ def test_one_that_turns_out_to_be_final_is_told_if_the_turn_does_not_end(
     hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
     hint(wire, QUOTA, source=observer, attempt=2, goes_on=False).time(wire.now + seconds)
     assert told(wire) == retries
-    assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
+    assert failure(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
 
 
 def test_an_answer_that_follows_at_once_has_the_cause_that_is_known_by_then() -> None:
     wire = begun()
     hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
-    assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "rate_limit"
+    assert failure(wire.agent(error()).time(wire.now + 1))["type"] == "rate_limit"
 
 
 def test_a_source_that_says_no_more_is_believed_after_a_second() -> None:

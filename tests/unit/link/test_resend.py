@@ -282,12 +282,8 @@ def test_no_clock_of_a_turn_runs_while_it_waits() -> None:
 
 def typed(capabilities: dict[str, Any] | None = TYPED, **options: Any) -> Wire:
     """A link whose agent speaks `agent_error`, with a prompt at work."""
-    wire = Wire(**{"retry": 1, **options})
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    spoken = {"_meta": {"agent_error": {"version": 1}}}
-    wire.agent({"id": 0, "result": {"protocolVersion": 1, "agentCapabilities": spoken}})
-    wire.client(prompt())
-    return wire
+    spoken = {"agentCapabilities": {"_meta": {"agent_error": {"version": 1}}}}
+    return prompted(capabilities, says=spoken, **{"retry": 1, **options})
 
 
 def announced(**members: Any) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from lastword.core.link.connection import Connection
 from lastword.core.link.facts import FACTS_OF_SILENCE, Cause, SilenceCause, sentence_of_silence
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.rows import every
-from tests.kit.wire import notices, reply, thoughts
-from tests.unit.link.test_hints import begun, chunk, hint, payload, update
+from tests.kit.wire import failure, notices, reply, thoughts
+from tests.unit.link.test_hints import begun, chunk, hint, update
 from tests.unit.link.test_resend import linked
 
 LIMITS = {"idle_timeout_seconds": 60, "first_update_timeout_seconds": 60}
@@ -37,8 +37,8 @@ def test_a_proven_silence_of_the_provider_is_the_type_at_the_end(
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(of, since=wire.now), wire.now)
     wire.time(80)
-    assert (payload(wire)["type"], payload(wire)["reason"]) == (type_, reason)
-    assert payload(wire)["retryable"] is True
+    assert (failure(wire)["type"], failure(wire)["reason"]) == (type_, reason)
+    assert failure(wire)["retryable"] is True
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_cause_that_explains_less_than_half_of_the_time_changes_no_type(
     wire = begun(**limits)
     wire.core.receive_silence(cause(since=wire.now + since), wire.now + since)
     wire.time(80)
-    assert payload(wire)["type"] == "agent_stalled"
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
@@ -60,14 +60,14 @@ def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
     hint(wire, attempt=2)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.time(80)
-    assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", "retries_pending")
+    assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", "retries_pending")
 
 
 def test_output_ends_a_cause() -> None:
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.agent(chunk("Here I am.")).time(80)
-    assert payload(wire)["type"] == "agent_stalled"
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 @pytest.mark.parametrize("of", list(Cause))
@@ -82,7 +82,7 @@ def test_of_two_open_turns_none_has_a_cause() -> None:
     wire = begun(sessions=("s", "t"), **LIMITS)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.time(80)
-    assert payload(wire)["type"] == "agent_stalled"
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 def test_the_remark_and_the_record_have_the_cause() -> None:
@@ -222,7 +222,7 @@ def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_report
     wire.time(80)
     assert wire.answers() == []
     wire.time(700)
-    assert payload(wire)["reason"] == "tool_timeout"
+    assert failure(wire)["reason"] == "tool_timeout"
 
 
 def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
@@ -232,7 +232,7 @@ def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="completed"))
     wire.core.receive_silence(cause(Cause.TOOL, since=began, program="vite"), wire.now)
     wire.time(wire.now + 80)
-    assert payload(wire)["reason"] == "idle_timeout"
+    assert failure(wire)["reason"] == "idle_timeout"
 
 
 def test_a_tool_that_runs_long_is_named_with_the_program_where_that_is_seen_in_time() -> None:
