@@ -74,3 +74,10 @@ def reasons(link: Link, request_id: Any) -> list[str | None]:
     """The reasons of the typed answers to a request."""
     answers = link.answers(request_id)
     return [answer["error"]["data"]["agent_error"].get("reason") for answer in answers]
+
+
+def two_sessions(**options: Any) -> Link:
+    """A link with the sessions `s` and `t`."""
+    link = Link(LOADING, **options).client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link.answer(5, sessionId="t").asked()
+    return link

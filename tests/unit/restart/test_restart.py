@@ -72,12 +72,6 @@ def test_a_session_comes_back_with_the_meta_that_it_was_opened_with() -> None:
     assert load["params"]["_meta"] == meta
 
 
-def test_a_session_that_does_not_come_back_in_time_is_lost() -> None:
-    link = Link().die_and_be_greeted()
-    link.time(link.now + 301)
-    assert reasons(link, 2) == ["context_lost"]
-
-
 def test_a_lost_session_that_the_client_loads_itself_is_its_own_again() -> None:
     link = Link({}).die_and_be_greeted()
     link.client(request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[])).answer(3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from lastword.core.classify import classify_spawn_failure
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Kill, Restart
-from tests.kit.wire import INITIALIZE, Wire, cancel, failure, prompt, request
-from tests.unit.restart.crashing import Link, reasons
+from tests.kit.wire import INITIALIZE, Wire, cancel, failure, prompt
+from tests.unit.restart.crashing import Link, reasons, two_sessions
 
 
 def test_waits_between_starts_grow_and_end_in_a_crash_loop() -> None:
@@ -80,16 +80,14 @@ def test_a_session_behind_a_turn_that_never_ends_gets_a_new_agent() -> None:
 
 
 def test_an_agent_that_serves_another_session_is_not_killed() -> None:
-    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(5, sessionId="t")
+    link = two_sessions()
     link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
     link.time(link.now + 11)
     assert (link.orders, reasons(link, 3)) == ([], ["busy_with_ended_turn"])
 
 
 def test_a_prompt_that_waits_for_an_agent_waits_as_much_longer_as_everything_stood_still() -> None:
-    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(5, sessionId="t")
+    link = two_sessions()
     link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
     link.core.stand_still(100)
     link.time(link.now + 100)

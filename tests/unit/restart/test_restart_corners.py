@@ -9,17 +9,9 @@ from lastword.core.link.connection import Side
 from lastword.core.link.effects import Answer, Restart
 from lastword.core.protocol import acp
 from tests.kit.wire import INITIALIZE, cancel, permission, prompt, reply, request, update
-from tests.unit.restart.crashing import KILLED, LOADING, Link, reasons
+from tests.unit.restart.crashing import KILLED, Link, reasons, two_sessions
 
 ERROR = {"code": -32603, "message": "Invalid API key"}
-
-
-def two_sessions(**options: float) -> Link:
-    """A link with the sessions `s` and `t`."""
-    link = Link(LOADING, **options).client(request(5, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(5, sessionId="t")
-    link.asked()
-    return link
 
 
 def coming_back() -> Link:
@@ -90,17 +82,6 @@ def test_a_session_that_comes_back_later_has_its_own_time_for_it() -> None:
     assert (reasons(link, 2), link.answers(3)) == (["context_lost"], [])
     link.time(501)
     assert reasons(link, 3) == ["context_lost"]
-
-
-def test_a_session_whose_mode_is_not_set_in_time_goes_on_without() -> None:
-    link = Link().client(request(10, "session/set_mode", sessionId="s", modeId="plan")).answer(10)
-    link.asked()
-    link.die().time(10).client(prompt(2)).greet()
-    (load,) = link.asked()
-    link.answer(load["id"])
-    assert [frame["method"] for frame in link.asked()] == ["session/set_mode"]
-    link.time(link.now + 31)
-    assert link.asked() == [prompt(2)]
 
 
 def test_a_note_for_a_session_that_is_lost_is_dropped() -> None:

@@ -8,19 +8,10 @@ from typing import Any
 import pytest
 
 from lastword.core.restart.state import MAX_NAME_CHARS, Names, exchanged
-from tests.kit.wire import cancel, prompt, reply, request
+from tests.kit.wire import cancel, chunk, prompt, reply, request
 from tests.unit.restart.crashing import LOADING, Link, reasons
 
 FRESH = "s-lastword-1"
-
-
-def update(session: str, text: str = "Hi") -> dict[str, Any]:
-    told = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
-    return {
-        "jsonrpc": "2.0",
-        "method": "session/update",
-        "params": {"sessionId": session, "update": told},
-    }
 
 
 def opened_anew(capabilities: dict[str, Any] | None = None, request_id: int = 9) -> Link:
@@ -39,8 +30,8 @@ def test_a_new_session_with_the_id_of_a_lost_one_gets_another() -> None:
     assert link.answers(9)[0]["result"] == {"sessionId": FRESH}
     link.client(prompt(4, session_id=FRESH))
     assert link.asked() == [prompt(4)]
-    link.agent(update("s"))
-    assert json.loads(link.to_client[-1]) == update(FRESH)
+    link.agent(chunk(session_id="s"))
+    assert json.loads(link.to_client[-1]) == chunk(session_id=FRESH)
     link.answer(4, stopReason="end_turn")
     assert link.answers(4)[0]["result"] == {"stopReason": "end_turn"}
 
@@ -62,16 +53,16 @@ def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one()
     link.answer(9, sessionId="s")
     assert link.answers(9)[0]["result"]["sessionId"] != "s"
     # What the agent tells of this id is what the client opens.
-    link.agent(update("s", "the past"))
-    assert json.loads(link.to_client[-1]) == update("s", "the past")
+    link.agent(chunk("the past", "s"))
+    assert json.loads(link.to_client[-1]) == chunk("the past", "s")
 
 
 def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_lost() -> None:
     link = opened_anew(LOADING)
     link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     assert [asked["method"] for asked in link.asked()] == ["session/load"]
-    link.agent(update("s", "the past"))
-    assert json.loads(link.to_client[-1]) == update("s", "the past")
+    link.agent(chunk("the past", "s"))
+    assert json.loads(link.to_client[-1]) == chunk("the past", "s")
     link.answer(4).client(prompt(5))
     assert link.asked() == [prompt(5)]
     link.client(prompt(6, session_id=FRESH))
@@ -95,7 +86,7 @@ def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
     (load,) = link.asked()
     assert (load["method"], load["params"]["sessionId"]) == ("session/load", "s")
     before = list(link.to_client)
-    link.agent(update("s", "the past"))
+    link.agent(chunk("the past", "s"))
     assert link.to_client == before
     link.answer(load["id"])
     assert link.asked() == [prompt(4)]
