@@ -60,10 +60,6 @@ def test_an_entry_is_what_the_editor_says_that_it_takes(editor: Any) -> None:
         assert actions.words_of(entry) == WORDS
 
 
-def test_an_entry_for_zed_says_that_it_is_a_custom_one() -> None:
-    assert actions.entry_of("custom", ["lastword", "run"], {})["type"] == "custom"
-
-
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
