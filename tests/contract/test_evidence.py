@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lastword.core.link.connection import Side
-from tests.kit.turn_signs import NOTHING, SIGNS, Happening, flood, in_turn, payload
-from tests.kit.wire import cancel, error, result
+from tests.kit.turn_signs import NOTHING, SIGNS, Happening, flood, in_turn
+from tests.kit.wire import cancel, error, failure, result
 
 
 def _answer(members: dict[str, Any]) -> Happening:
@@ -50,7 +50,7 @@ def test_on_the_wire_each_end_meets_each_combination_of_signs(end: str) -> None:
         wire.time(wire.now + 1)
         named = [name for name in (announced, named_by_end, *others) if name is not None]
         expected = named[0] if named else UNNAMED.get(end, "unknown")
-        assert payload(wire)["type"] == expected, (end, signs)
+        assert failure(wire)["type"] == expected, (end, signs)
 
 
 @pytest.mark.parametrize("end", [*ENDS, "the agent's death", "the grace runs out"])
@@ -67,7 +67,7 @@ def test_whatever_meets_our_own_stop_we_say_why_we_stopped_unless_the_agent_has_
         if end == "the agent's death":
             wire.eof(Side.AGENT)
         wire.time(wire.now + 20)
-        assert payload(wire)["type"] == (signs[0][0] or "stderr_overflow"), signs
+        assert failure(wire)["type"] == (signs[0][0] or "stderr_overflow"), signs
 
 
 def test_whatever_meets_the_agents_death_it_died_unless_it_has_said_why() -> None:
@@ -76,7 +76,7 @@ def test_whatever_meets_the_agents_death_it_died_unless_it_has_said_why() -> Non
         for _, sign in signs:
             sign(wire)
         wire.eof(Side.AGENT)
-        assert payload(wire)["type"] == (signs[0][0] or "agent_crash"), signs
+        assert failure(wire)["type"] == (signs[0][0] or "agent_crash"), signs
 
 
 @pytest.mark.parametrize("end", [*ENDS, "the agent's death", "the grace runs out"])

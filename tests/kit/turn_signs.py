@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, update
+from tests.kit.wire import Wire, chunk, prompted, update
 
 NAMED_PROSE = "Selected model is at capacity. Please try again."
 VAGUE_PROSE = "Unexpected status of the unheard-of kind"
@@ -51,16 +51,4 @@ NOTHING: tuple[str | None, Happening] = (None, lambda _wire: None)
 
 def in_turn(**options: Any) -> Wire:
     """A link with codex, whose prose is known, and a prompt under way."""
-    wire = Wire(stderr_limit_bytes=1000, **options)
-    wire.client(INITIALIZE)
-    info = {"name": "codex-acp", "version": "1"}
-    wire.agent({"id": 0, "result": {"protocolVersion": 1, "agentInfo": info}})
-    wire.client(prompt())
-    return wire
-
-
-def payload(wire: Wire) -> dict[str, Any]:
-    """The payload of the one answer that the client got."""
-    (answer,) = wire.answers()
-    told: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return told
+    return prompted(name="codex-acp", stderr_limit_bytes=1000, **options)

@@ -23,6 +23,15 @@ INITIALIZE = {
 INITIALIZED = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}
 
 
+def request(request_id: Any, method: str, /, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+def reply(request_id: Any, /, **members: Any) -> dict[str, Any]:
+    """A result, of whatever was asked."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": members}
+
+
 def prompt(request_id: Any = 1, session_id: str = "s", text: str = "hi") -> dict[str, Any]:
     params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
     return {"jsonrpc": "2.0", "id": request_id, "method": "session/prompt", "params": params}
@@ -133,10 +142,18 @@ class Wire:
         return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
 
 
-def greeted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
-    """A link on which both ends have said hello."""
+def greeted(
+    capabilities: dict[str, Any] | None = None,
+    *,
+    name: str = "",
+    says: dict[str, Any] | None = None,
+    **options: Any,
+) -> Wire:
+    """A link on which both ends have said hello; `says` is what the agent adds to its own."""
     params = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
-    return Wire(**options).client(INITIALIZE | {"params": params}).agent(INITIALIZED)
+    named = {"agentInfo": {"name": name, "version": "1"}} if name else {}
+    wire = Wire(**options).client(INITIALIZE | {"params": params})
+    return wire.agent(reply(0, protocolVersion=1, **named, **(says or {})))
 
 
 def prompted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:

@@ -29,6 +29,10 @@ def at(day: int, hour: int, minute: int = 0, *, month: int = 11, year: int = 202
     ("words", "expected"),
     [
         ("resets 12:27am (UTC)", at(26, 0, 27)),
+        # Codex says 10:28 PM of a limit that ends at 22:28:36.
+        ("try again at 10:28 PM.", at(25, 22, 29)),
+        ("resets at 2026-11-25 22:28:20", NOW + timedelta(seconds=1)),
+        ("resets at 2026-11-25 22:28:18", NOW - timedelta(seconds=1)),
         ("resets 11pm", at(25, 23)),
         ("resets 3pm (Europe/Berlin)", at(26, 14)),
         ("resets at 23:05 UTC", at(25, 23, 5)),
@@ -48,18 +52,14 @@ def test_a_time_of_day_is_the_next_one_in_the_zone_that_is_stated(
     assert moment(f"You've hit your limit · {words}") == expected
 
 
-def test_a_minute_that_has_begun_ends_with_the_minute() -> None:
-    # Codex says 10:28 PM of a limit that ends at 22:28:36.
-    assert moment("You've hit your usage limit, try again at 10:28 PM.") == at(25, 22, 29)
+LAST = datetime(9999, 12, 31, 23, 30, tzinfo=UTC)
 
 
-def test_seconds_that_are_stated_count() -> None:
-    assert moment("limit will reset at 2026-11-25 22:28:20") == NOW + timedelta(seconds=1)
-    assert moment("limit will reset at 2026-11-25 22:28:18") == NOW - timedelta(seconds=1)
-
-
-def test_a_time_without_a_zone_is_local() -> None:
-    assert moment("resets 3pm", NOW.astimezone(BERLIN)) == at(26, 14)
+def test_a_time_is_placed_by_the_clock_and_the_zones_that_there_are() -> None:
+    assert moment("resets 3pm", NOW.astimezone(BERLIN)) == at(26, 14), "a time of no zone is local"
+    assert reset_in("resets 3pm", NOW.replace(tzinfo=None)) is None
+    assert reset_in("resets 3pm (Europe/Berlin)", NOW) is None, "a link that knows no zones"
+    assert moment("resets 11pm", LAST) is None, "beyond the calendar"
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,3 @@ def test_a_time_without_a_zone_is_local() -> None:
 )
 def test_what_names_no_moment_names_none(text: str) -> None:
     assert moment(text) is None
-
-
-def test_a_named_zone_is_unknown_to_a_link_without_zones() -> None:
-    assert reset_in("resets 3pm (Europe/Berlin)", NOW) is None
-
-
-def test_a_clock_without_a_zone_cannot_place_a_time() -> None:
-    assert reset_in("resets 3pm", NOW.replace(tzinfo=None)) is None
-
-
-def test_a_moment_beyond_the_calendar_is_none() -> None:
-    assert moment("resets 11pm", datetime(9999, 12, 31, 23, 30, tzinfo=UTC)) is None

@@ -171,8 +171,7 @@ def test_headers_that_raise_are_treated_as_missing() -> None:
 
 
 def test_a_response_object_alone_is_enough() -> None:
-    response = SimpleNamespace(status_code=503, headers={"retry-after": "7"})
-    verdict = classify(response)
+    verdict = classify(SimpleNamespace(status_code=503, headers={"retry-after": "7"}))
     assert (verdict.type, verdict.retry_after_seconds) == ("provider_unavailable", 7)
 
 

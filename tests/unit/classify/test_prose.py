@@ -97,6 +97,7 @@ def test_a_sentence_that_only_a_failed_call_writes_is_an_error_by_itself(
 @every(
     "text",
     [
+        # Sentences about a failure.
         "Rate limit reached at 12:03, according to the log; 3 retries followed.",
         "Overloaded operators are in ops.py, line 429.",
         "Unable to connect. Is the computer able to access the url? Your proxy is not set.",
@@ -105,9 +106,26 @@ def test_a_sentence_that_only_a_failed_call_writes_is_an_error_by_itself(
         "Retry on Connection error., up to 3 attempts.",
         "The request timed out because the mock never answers.",
         "Login failed: 401 Unauthorized, the password is wrong.",
+        # Nothing, or more than an error has.
+        "",
+        "Error: 429 Too Many Requests, please wait. " + "x" * MAX_WORDS_CHARS,
+        "Error: 429 {" + "x" * MAX_PROSE_CHARS + "}",
+        "Error: 429 Too Many Requests\n" + "at once\n" * 9,
+        # A bug of a program, a crash, a text that names nothing.
+        "KeyError: 'rate_limit', please retry",
+        "Error: it broke, please try again",
+        "Error code: 11202, Error: AppIdQpsOverFlowError",
+        # A call, but nobody's of a model.
+        "Upload failed: 413 Payload Too Large, the limit is 10 MB.",
+        # A number that is no status, or counts.
+        "404 files changed, please look at https://example.com/pull/7",
+        "503 Of the 600 were skipped, please retry",
+        # A sentence without a status, a failure, a call.
+        "Request to the model was sent, please wait 20 s",
+        "Nothing (401) failed here, please wait 20 s",
     ],
 )
-def test_a_sentence_about_a_failure_is_no_error(text: str) -> None:
+def test_a_sentence_about_a_failure_and_what_has_another_form_is_no_error(text: str) -> None:
     assert error_by_form(text) is None
 
 
@@ -177,31 +195,6 @@ def test_a_prompt_about_work_asks_for_no_errors_text(prompt: str) -> None:
 )
 def test_a_prompt_that_asks_for_an_errors_text_is_known(prompt: str, answer: str) -> None:
     assert may_request_error_text(prompt, answer)
-
-
-@every(
-    "text",
-    [
-        "",
-        "Error: 429 Too Many Requests, please wait. " + "x" * MAX_WORDS_CHARS,
-        "Error: 429 {" + "x" * MAX_PROSE_CHARS + "}",
-        "Error: 429 Too Many Requests\n" + "at once\n" * 9,
-        # A bug of a program, a crash, a text that names nothing.
-        "KeyError: 'rate_limit', please retry",
-        "Error: it broke, please try again",
-        "Error code: 11202, Error: AppIdQpsOverFlowError",
-        # A call, but nobody's of a model.
-        "Upload failed: 413 Payload Too Large, the limit is 10 MB.",
-        # A number that is no status, or counts.
-        "404 files changed, please look at https://example.com/pull/7",
-        "503 Of the 600 were skipped, please retry",
-        # A sentence without a status, a failure, a call.
-        "Request to the model was sent, please wait 20 s",
-        "Nothing (401) failed here, please wait 20 s",
-    ],
-)
-def test_what_is_no_error_by_its_form_is_none(text: str) -> None:
-    assert error_by_form(text) is None
 
 
 @every(

@@ -43,8 +43,7 @@ def test_a_bug_of_the_classifiers_costs_the_classification_alone(
 
 def test_prose_on_stderr_does_not_speak_for_an_error_that_says_nothing() -> None:
     tail = "error: the cat is on the mat\nERROR the backend went down\n"
-    verdict = classify_text("It did not work", stderr_tail=tail)
-    assert verdict.type is ErrorType.UNKNOWN
+    assert classify_text("It did not work", stderr_tail=tail).type is ErrorType.UNKNOWN
 
 
 def test_a_list_without_end_is_read_as_far_as_the_bound() -> None:
@@ -74,8 +73,7 @@ def test_a_whole_answer_is_read_as_the_error_in_it() -> None:
 
 
 def test_prose_under_a_name_that_nobody_knows_is_better_than_none() -> None:
-    verdict = classify({"whatever": "Rate limit reached for requests"})
-    assert verdict.type is ErrorType.RATE_LIMIT
+    assert classify({"whatever": "Rate limit reached for requests"}).type is ErrorType.RATE_LIMIT
 
 
 @pytest.mark.parametrize(
@@ -87,8 +85,7 @@ def test_prose_under_a_name_that_nobody_knows_is_better_than_none() -> None:
     ],
 )
 def test_headers_are_read_in_every_shape_that_they_are_kept_in(headers: object) -> None:
-    verdict = classify({"status": 429, "headers": headers})
-    assert verdict.retry_after_seconds == 7
+    assert classify({"status": 429, "headers": headers}).retry_after_seconds == 7
 
 
 def test_a_failure_described_as_json_is_read_as_what_it_describes() -> None:
@@ -202,8 +199,7 @@ def test_of_many_names_in_a_text_the_first_count() -> None:
 
 
 def test_two_halves_of_a_phrase_are_looked_for_a_bounded_number_of_times() -> None:
-    near = "quota " * 80 + "x" * 200 + " exceeded"
-    assert phrase_in(near, ("quota .. exceeded",)) is None
+    assert phrase_in("quota " * 80 + "x" * 200 + " exceeded", ("quota .. exceeded",)) is None
     assert phrase_in("quota was exceeded", ("quota .. exceeded",)) == "quota .. exceeded"
     assert phrase_in("quota", ("quota .. exceeded",)) is None
     assert phrase_in("exceeded only", ("quota .. exceeded",)) is None
@@ -317,8 +313,7 @@ def test_a_python_exception_is_known_by_its_last_line_and_its_direct_causes(
     text: str, name: str, causes: list[str]
 ) -> None:
     reading = read_pasted(text)
-    assert reading.form == "a Python exception"
-    assert reading.value["exception_class"] == name
+    assert (reading.form, reading.value["exception_class"]) == ("a Python exception", name)
     assert [cause["class"] for cause in reading.value.get("cause_chain", [])] == causes
 
 

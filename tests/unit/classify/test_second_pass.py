@@ -18,7 +18,6 @@ from lastword.core.classify.decide import decide
 from lastword.core.classify.gather import MAX_FRAMES
 from lastword.core.classify.process import exit_code_in
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.errors import MisuseError
 
 # --- a generic word beside money, or beside a decisive status
 
@@ -153,10 +152,6 @@ def test_it_is_the_providers_where_its_package_raised_it_or_stands_in_the_chain(
 def test_what_a_transport_or_a_status_says_is_believed_from_anyone() -> None:
     assert classify(raised("Connection reset by peer", module="my_agent")).type == "network"
     assert classify(raised("HTTP 429: slow down", module="my_agent")).type == "rate_limit"
-
-
-def test_an_exception_of_ours_is_internal_as_well() -> None:
-    assert classify(MisuseError("type is one of rate_limit, budget")).type is ErrorType.INTERNAL
 
 
 def test_a_traceback_without_end_is_looked_at_up_to_a_bound() -> None:

@@ -93,9 +93,7 @@ def test_every_sentence_of_another_language_is_in_the_table_of_its_type_or_reaso
 
 
 @pytest.mark.parametrize("row", rules.ROWS, ids=lambda row: row.reason)
-def test_a_sentence_of_a_transport_is_recognised_in_any_language(
-    row: rules.TransportRow,
-) -> None:
+def test_a_sentence_of_a_transport_is_recognised_in_any_language(row: rules.TransportRow) -> None:
     for part in rules.SPOKEN.get(row.reason, ()):
         verdict = classify_text(f"x {part} x")
         assert (verdict.type, verdict.retryable) == (row.type, row.retryable), (part, verdict.rule)

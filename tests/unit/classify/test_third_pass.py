@@ -110,8 +110,7 @@ def test_a_server_that_broke_over_an_invalid_request_may_say_so() -> None:
 def test_a_status_and_a_code_outrank_a_sentence_in_another_language() -> None:
     assert classify({"http_status": 401, "message": "服务器繁忙"}).type == "auth"
     assert classify({"http_status": 503, "message": "未授权"}).type == "provider_unavailable"
-    body = {"error": {"code": "invalid_api_key", "message": "服务器繁忙"}}
-    assert classify(body).type == "auth"
+    assert classify({"error": {"code": "invalid_api_key", "message": "服务器繁忙"}}).type == "auth"
     assert classify({"http_status": 400, "message": "未授权"}).type == "auth"
     assert classify({"http_status": 429, "message": "余额不足"}).type == "budget"
 
@@ -201,8 +200,7 @@ def test_a_common_sentence_still_advises_what_costs_nothing_to_try() -> None:
 
 
 def code_for(verdict: Verdict) -> Any:
-    error = compose(verdict, phase=None, retry_safety=None)
-    return error_object(error, can_login=True)["code"]
+    return error_object(compose(verdict, phase=None, retry_safety=None), can_login=True)["code"]
 
 
 def test_a_guess_starts_no_login_in_the_client() -> None:

@@ -158,8 +158,7 @@ def test_nothing_safe_takes_a_path_an_address_or_a_command() -> None:
 def test_a_value_means_what_it_means_on_the_command_line(
     name: str, value: object, text: str
 ) -> None:
-    option = options_of("run")[name]
-    assert texts_of(option, value, "/home/me/.config/lastword") == [text]
+    assert texts_of(options_of("run")[name], value, "/home/me/.config/lastword") == [text]
 
 
 # --- what is wrong, and its line
@@ -327,8 +326,7 @@ def test_a_file_is_named_or_none_is_read(
     words: list[str], environment: dict[str, str], user: str
 ) -> None:
     found = find(words, environment)
-    assert found.user == user
-    assert found.present == bool(user)
+    assert (found.user, found.present) == (user, bool(user))
 
 
 def test_the_search_imports_next_to_nothing() -> None:

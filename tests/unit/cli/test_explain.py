@@ -205,8 +205,7 @@ def test_a_person_reads_everything_in_eighty_columns(
     file.write_text(FORMS[form][0])
     asked = ask(str(file))
     lines = asked.out.splitlines()
-    assert asked.status == 0
-    assert asked.err == ""
+    assert (asked.status, asked.err) == (0, "")
     assert lines[0] in {kind.value for kind in ErrorType}
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in asked.out
@@ -312,8 +311,7 @@ def test_a_wrong_use_is_answered_with_a_sentence_and_status_two(
     arguments: tuple[str, ...], stdin: str | None, says: str, ask: Callable[..., Asked]
 ) -> None:
     asked = ask(*arguments, stdin=stdin)
-    assert asked.status == 2
-    assert asked.out == ""
+    assert (asked.status, asked.out) == (2, "")
     assert says in asked.err
     assert "Traceback" not in asked.err
 

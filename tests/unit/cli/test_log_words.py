@@ -11,20 +11,17 @@ from tests.kit.rows import every
 @every("kind", list(Kind))
 def test_every_kind_has_words_whatever_its_facts_are(kind: Kind) -> None:
     values: list[object] = [None, 3, "word", ["a"], {"b": 1}, 2.5, True]
-    bare = words.words(Entry(kind=kind, at_seconds=0.0))
-    assert bare
+    assert words.words(Entry(kind=kind, at_seconds=0.0))
     names = ("type", "reason", "wait_seconds", "call", "tool", "status", "count", "kinds", "bytes")
     names += ("tail", "by", "stop_reason", "attempt", "retry_safety", "action", "open_turns")
     names += ("viewer", "client", "role", "code", "cause", "entries", "first", "last", "what")
     names += ("how", "history", "exit_code", "exit_signal", "incident_id", "name", "back")
     for value in values:
-        facts = dict.fromkeys(names, value)
-        assert words.words(Entry(kind=kind, at_seconds=0.0, facts=facts))
+        assert words.words(Entry(kind=kind, at_seconds=0.0, facts=dict.fromkeys(names, value)))
 
 
 def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
-    assert page.turn_strip(".x", 5) == ".x"
-    assert page.turn_strip(".....xx-", 4) == "<xx-"
+    assert (page.turn_strip(".x", 5), page.turn_strip(".....xx-", 4)) == (".x", "<xx-")
     assert page.retry_strip([0, 1.5, 4, 10, 30, 100, 500, 5000], 8, bars=False) == ".:-=+*%#"
     assert page.retry_strip([0] * 9, 3, bars=True) == "<▁▁"
 

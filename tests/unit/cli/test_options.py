@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -29,10 +29,47 @@ def refusal(*arguments: str, **environment: str) -> str:
     return str(caught.value)
 
 
-def test_a_command_alone_has_every_default() -> None:
-    options = parse(["--", "agent", "acp"], {})
-    assert options.command == ["agent", "acp"]
-    assert options.values == DEFAULTS
+MINUTES = {"LASTWORD_IDLE_TIMEOUT": "8m", "LASTWORD_WARN_AFTER": "9"}
+VALUES: dict[str, list[tuple[list[str], dict[str, str], dict[str, Any]]]] = {
+    "a command alone has every default, and its own words are none of ours": [
+        ([], {}, {}),
+        (["--", "agent", "--passthrough"], {}, {}),
+    ],
+    "a flag is on by itself or as it says": [
+        ([f"--verbose{text}"], {}, {"verbose": value})
+        for text, value in (("", 1), ("=1", 1), ("=no", 0), ("=TRUE", 1))
+    ],
+    "a value follows a space or an equals sign, and the last of several counts": [
+        (["--warn-after", "7"], {}, {"warn_after": 7.0}),
+        (["--warn-after=7"], {}, {"warn_after": 7.0}),
+        (["--warn-after", "7", "--warn-after=8"], {}, {"warn_after": 8.0}),
+    ],
+    "the command line outweighs the environment": [
+        (["--idle-timeout", "7"], MINUTES, {"idle_timeout": 7.0, "warn_after": 9.0}),
+        (["--passthrough=0"], {"LASTWORD_PASSTHROUGH": "1"}, {}),
+    ],
+    "an empty variable is none": [([], {"LASTWORD_IDLE_TIMEOUT": ""}, {})],
+    "the time to wait for a reset has a value of its own": [
+        (["--continue-at-reset"], {}, {"continue_at_reset": 6 * 3600.0}),
+        (["--continue-at-reset=90m"], {}, {"continue_at_reset": 5400.0}),
+        (["--continue-at-reset", "--verbose"], {}, {"continue_at_reset": 21600.0, "verbose": 1}),
+    ],
+    "a size may have a unit": [
+        (["--stderr-limit", text], {}, {"stderr_limit": size})
+        for text, size in (
+            *(("0", 0), ("4096", 4096), ("4096B", 4096), ("64KiB", 65536), ("64k", 65536)),
+            *(("1MiB", MIB), ("16mib", 16 * MIB), ("2M", 2 * MIB), ("1GiB", 1024 * MIB)),
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("what", VALUES)
+def test_what_is_asked_for_is_set_and_everything_else_has_its_default(what: str) -> None:
+    for arguments, environment, values in VALUES[what]:
+        words = arguments if "--" in arguments else [*arguments, "--", "agent"]
+        options = parse(words, environment)
+        assert (options.command[0], options.values) == ("agent", DEFAULTS | values)
 
 
 @pytest.mark.parametrize(
@@ -67,15 +104,6 @@ def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("0", 0), ("4096", 4096), ("4096B", 4096), ("64KiB", 65536), ("64k", 65536), ("1MiB", MIB),
-     ("16mib", 16 * MIB), ("2M", 2 * MIB), ("1GiB", 1024 * MIB)],
-)  # fmt: skip
-def test_a_size_may_have_a_unit(text: str, size: int) -> None:
-    assert read("--stderr-limit", text).values["stderr_limit"] == size
-
-
 @every("text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661", "9" * 5000])
 def test_what_is_no_size_is_refused_with_what_would_be_one(text: str) -> None:
     said = refusal(f"--stderr-limit={text}", "--", "agent")
@@ -83,33 +111,49 @@ def test_what_is_no_size_is_refused_with_what_would_be_one(text: str) -> None:
     assert "16MiB" in said
 
 
-def test_a_word_is_one_of_a_few() -> None:
-    assert read("--silent-success", "pass").values["silent_success"] == "pass"
-    said = refusal("--silent-success", "maybe", "--", "agent")
-    assert said == "--silent-success cannot be 'maybe': it takes one of error, pass"
-    assert "error|pass" in refusal("--silent-success", "error|pass", "--", "agent")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "value"),
-    [(("--verbose",), 1), (("--verbose=1",), 1), (("--verbose=no",), 0), (("--verbose=TRUE",), 1)],
+@every(
+    ("arguments", "says"),
+    [
+        (
+            ["--silent-success", "maybe"],
+            "--silent-success cannot be 'maybe': it takes one of error, pass",
+        ),
+        (["--silent-success", "error|pass"], "error|pass"),
+        (["--report-to", "htp://ada:hunter22@c"], "--report-to is not an address that can be used"),
+        (["--report-secret-file", "/none/such"], "it cannot be read"),
+        (["--continue-at-reset=soon"], "--continue-at-reset cannot be 'soon': it takes a duration"),
+        (["--continue-with= "], "--continue-with cannot be ' ': it takes a text that is not empty"),
+        (["--fallback-model=a,"], "--fallback-model cannot be 'a,': it takes ids, separated by"),
+        (
+            ["--fallback-model=a,b,a"],
+            "--fallback-model cannot be 'a,b,a': it takes ids, separated by",
+        ),
+    ],
 )
-def test_a_flag_is_on_by_itself_or_as_it_says(arguments: tuple[str, ...], value: int) -> None:
-    assert read(*arguments).values["verbose"] == value
+def test_a_value_that_cannot_be_used_is_refused_with_what_can(
+    arguments: list[str], says: str
+) -> None:
+    said = refusal(*arguments, "--", "agent")
+    assert says in said
+    assert "hunter22" not in said, "an address may hold a password"
+
+
+@every(
+    ("name", "value", "says"),
+    [
+        ("IDLE_TIMEOUT", "soon", "LASTWORD_IDLE_TIMEOUT cannot be 'soon'"),
+        ("VERBOSE", "perhaps", "LASTWORD_VERBOSE cannot be 'perhaps': it takes 1 or 0"),
+    ],
+)
+def test_what_is_wrong_in_the_environment_is_said_by_its_name_there(
+    name: str, value: str, says: str
+) -> None:
+    assert refusal("--", "agent", **{f"LASTWORD_{name}": value}).startswith(says)
 
 
 def test_a_flag_takes_no_word_that_follows() -> None:
     assert parse(["--verbose", "--", "agent"], {}).command == ["agent"]
     assert "put -- before" in refusal("--verbose", "1", "--", "agent")
-
-
-@pytest.mark.parametrize("form", [["--warn-after", "7"], ["--warn-after=7"]])
-def test_a_value_follows_a_space_or_an_equals_sign(form: list[str]) -> None:
-    assert read(*form).values["warn_after"] == 7.0
-
-
-def test_the_last_of_several_counts() -> None:
-    assert read("--warn-after", "7", "--warn-after=8").values["warn_after"] == 8.0
 
 
 @every("name", NAMES)
@@ -127,28 +171,10 @@ def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str
     )
     variable = f"LASTWORD_{name.upper().replace('-', '_')}"
     by_variable = read(**{variable: text}).values[option.key]
-    by_argument = read(f"--{name}={text}").values[option.key]
-    assert by_variable == by_argument != option.default
+    assert by_variable == read(f"--{name}={text}").values[option.key] != option.default
     told = " ".join(parser().format_help().split())
     assert f" --{name} " in told
     assert option.about in told
-
-
-def test_the_command_line_outweighs_the_environment() -> None:
-    options = read("--idle-timeout", "7", LASTWORD_IDLE_TIMEOUT="8", LASTWORD_WARN_AFTER="9")
-    assert options.values["idle_timeout"] == 7.0
-    assert options.values["warn_after"] == 9.0
-
-
-def test_an_empty_variable_is_none() -> None:
-    assert read(LASTWORD_IDLE_TIMEOUT="").values == DEFAULTS
-
-
-def test_what_is_wrong_in_the_environment_is_said_by_its_name_there() -> None:
-    said = refusal("--", "agent", LASTWORD_IDLE_TIMEOUT="soon")
-    assert said.startswith("LASTWORD_IDLE_TIMEOUT cannot be 'soon'")
-    said = refusal("--", "agent", LASTWORD_VERBOSE="perhaps")
-    assert said == "LASTWORD_VERBOSE cannot be 'perhaps': it takes 1 or 0"
 
 
 @every(
@@ -186,16 +212,7 @@ def test_the_way_out_is_open_however_wrong_the_rest_is(
     arguments: list[str], environment: dict[str, str]
 ) -> None:
     options = read(*arguments, **environment)
-    assert options.values["passthrough"] == 1
-    assert options.command == ["agent"]
-
-
-def test_the_way_out_can_be_shut_again_on_the_command_line() -> None:
-    assert read("--passthrough=0", LASTWORD_PASSTHROUGH="1").values["passthrough"] == 0
-
-
-def test_an_agents_own_passthrough_is_none_of_ours() -> None:
-    assert parse(["--", "agent", "--passthrough"], {}).values["passthrough"] == 0
+    assert (options.values["passthrough"], options.command) == (1, ["agent"])
 
 
 WORDS = st.one_of(
@@ -220,46 +237,3 @@ def test_whatever_is_asked_is_understood_or_refused_in_a_sentence(
         assert options.command == arguments[arguments.index("--") + 1 :]
         assert options.command[0]
     assert said
-
-
-def test_a_bad_address_is_not_repeated_for_it_may_hold_a_password() -> None:
-    said = refusal("--report-to", "htp://ada:hunter22@c", "--", "agent")
-    assert said.startswith("--report-to is not an address that can be used")
-    assert "hunter22" not in said
-
-
-def test_a_secrets_file_that_cannot_be_read_is_past_lines_anything_starts() -> None:
-    said = refusal("--report-secret-file", "/none/such", "--", "agent")
-    assert "it cannot be read" in said
-
-
-@pytest.mark.parametrize(
-    ("words", "seconds"),
-    [
-        ([], 0.0),
-        (["--continue-at-reset"], 6 * 3600.0),
-        (["--continue-at-reset=90m"], 5400.0),
-        (["--continue-at-reset", "--verbose"], 6 * 3600.0),
-    ],
-)
-def test_the_time_to_wait_for_a_reset_has_a_value_of_its_own(
-    words: list[str], seconds: float
-) -> None:
-    assert parse([*words, "--", "agent"], {}).values["continue_at_reset"] == seconds
-
-
-@pytest.mark.parametrize(
-    ("word", "says"),
-    [
-        ("--continue-at-reset=soon", "--continue-at-reset cannot be 'soon': it takes a duration"),
-        ("--continue-with= ", "--continue-with cannot be ' ': it takes a text that is not empty"),
-        ("--fallback-model=a,", "--fallback-model cannot be 'a,': it takes ids, separated by"),
-        (
-            "--fallback-model=a,b,a",
-            "--fallback-model cannot be 'a,b,a': it takes ids, separated by",
-        ),
-    ],
-)
-def test_what_cannot_be_waited_for_said_or_chosen_is_refused(word: str, says: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(says)):
-        parse([word, "--", "agent"], {})

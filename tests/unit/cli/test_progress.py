@@ -78,8 +78,7 @@ def test_a_line_is_replaced_while_the_work_goes_on_and_erased_at_its_end(
         came = terminal.until("Row 2")
         assert "\n" not in came
         assert all("Row" in line for line in shown(came))
-    rest = terminal.rest()
-    assert rest.endswith(ERASED)
+    assert terminal.rest().endswith(ERASED)
 
 
 def test_the_spinner_turns_though_nothing_new_is_said(terminal: Terminal) -> None:

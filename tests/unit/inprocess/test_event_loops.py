@@ -356,8 +356,7 @@ def test_waits_on_trio_are_trios_own(monkeypatch: pytest.MonkeyPatch) -> None:
         return await Shell(handler, TYPED, monkeypatch).whole_turn()
 
     monkeypatch.setattr("tests.kit.in_process.FUSE_SECONDS", 1000.0)
-    clock = trio.testing.MockClock(autojump_threshold=0)
-    frames = trio.run(main, clock=clock)
+    frames = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     assert waited[0] == 0
     assert [200 <= wait <= 201 for wait in waited[1:]] == [True, True]
     assert kinds(frames) == ["agent_retry", "agent_retry", "agent_error"]

@@ -241,11 +241,7 @@ def expected_end(case: Case, capabilities: Json, incident_id: str) -> list[Json]
         told: Json = {"sessionUpdate": "agent_error", "stopReason": "error", "error": payload}
     else:
         told = {"sessionUpdate": "session_info_update", "_meta": {"agent_error": inner}}
-    data = {
-        "details": payload["message"],
-        "errorKind": payload["type"],
-        "agent_error": inner,
-    }
+    data = {"details": payload["message"], "errorKind": payload["type"], "agent_error": inner}
     error = {"code": case.code, "message": payload["message"], "data": data}
     return [*map(_update, [*closing, told]), _answer(error=error)]
 

@@ -65,8 +65,7 @@ class Door:
         _, self.prompt, self.beside, self.other = self.requests
 
     def _ask(self, method: str, **params: Any) -> None:
-        number = str(len(self.requests)).encode()
-        self.link.from_client(jsonrpc.request(number, method, params))
+        self.link.from_client(jsonrpc.request(str(len(self.requests)).encode(), method, params))
 
     def _to_client(self, line: bytes) -> None:
         frame = json.loads(line)
@@ -292,8 +291,7 @@ async def test_an_error_of_the_authors_own_stays_on_what_is_no_prompt_without_se
     assert SECRET not in error["message"]
     with pytest.raises(OwnError):
         await door.run(door.prompt, raising(OwnError()))
-    assert door.error(1)["code"] == -32001
-    assert door.typed(1)["type"] == "invalid_request"
+    assert (door.error(1)["code"], door.typed(1)["type"]) == (-32001, "invalid_request")
 
 
 def test_what_cannot_be_sent_is_a_failure_and_its_author_is_told(
@@ -362,5 +360,4 @@ def test_a_process_that_stood_still_leaves_its_handlers_the_time_that_they_had(
     now += 3600.0
     door.link.stand_still(3598.0)
     door.link.ring(due)
-    after = door.link.next_timeout()
-    assert (door.answers, after) == ({}, due + 3598.0)
+    assert (door.answers, door.link.next_timeout()) == ({}, due + 3598.0)

@@ -106,8 +106,7 @@ def test_whatever_is_called_and_awaited_is_a_handler(value: Any) -> None:
     ],
 )
 def test_names_go_over_the_wire_and_back(key: str, name: str) -> None:
-    assert handlers.snake_case(key) == name
-    assert handlers.camel_case(name) == key
+    assert (handlers.snake_case(key), handlers.camel_case(name)) == (name, key)
 
 
 def test_only_one_module_knows_the_library_that_dispatches() -> None:

@@ -74,8 +74,7 @@ def test_what_only_a_shell_knows_is_no_setting_of_a_user() -> None:
 
 
 def test_a_prefix_a_clock_and_secrets_of_the_authors_are_used() -> None:
-    chosen = Options(incident_prefix="mine-", wall_clock=noon, secrets=("s3cret",))
-    settled = complete(chosen)
+    settled = complete(Options(incident_prefix="mine-", wall_clock=noon, secrets=("s3cret",)))
     assert (settled.incident_prefix, settled.wall_clock) == ("mine-", noon)
     assert settled.secrets[0] == "s3cret"
     assert settled.in_process

@@ -19,7 +19,7 @@ ON_STDOUT = SimpleNamespace(
                 get_extra_info=lambda _: SimpleNamespace(fileno=lambda: stdio.STDOUT)
             )
         )
-    ),
+    )
 )
 """The SDK's transport, as far as it shows where it writes to."""
 

@@ -102,21 +102,16 @@ async def test_the_word_is_taken_as_it_is_said_even_if_what_it_raises_is_caught(
     assert error["message"] == "Your credit is used up. Add some."
 
 
-async def test_the_first_word_is_the_one_that_counts(shell_for: ShellFor) -> None:
-    async def handler(_: Shell) -> None:
-        try:
-            current_turn().fail("budget")
-        finally:
-            current_turn().fail("auth")
-
-    assert (await failure(shell_for(handler)))["type"] == "budget"
-
-
-async def test_the_word_goes_before_another_exception_that_hides_it(shell_for: ShellFor) -> None:
+@pytest.mark.parametrize("another", ["word", "exception"])
+async def test_the_first_word_counts_whatever_comes_in_its_place(
+    shell_for: ShellFor, another: str
+) -> None:
     async def handler(_: Shell) -> None:
         try:
             current_turn().fail("budget")
         except TurnFailedError:
+            if another == "word":
+                current_turn().fail("auth")
             raise KeyError("a bug on the way out") from None
 
     assert (await failure(shell_for(handler)))["type"] == "budget"
@@ -149,14 +144,29 @@ async def test_a_message_and_a_detail_are_bounded(shell_for: ShellFor) -> None:
     assert len(error["detail"]["text"].encode()) <= 4096
 
 
-@pytest.mark.parametrize("error_type", ["rate-limit", "", None, 429])
-async def test_an_unknown_type_is_told_to_the_author_with_the_known_ones(
-    shell_for: ShellFor, error_type: Any
+@every(
+    ("arguments", "said"),
+    [
+        *(
+            ({"type": each}, r"there is no type .*; it is one of rate_limit, .*internal")
+            for each in ("rate-limit", "", None, 429)
+        ),
+        ({"type": "budget", "action": "pay"}, "there is no action 'pay'; it is one of wait, "),
+        *(
+            (
+                {"type": "rate_limit", "retry_after_seconds": wait},
+                "retry_after_seconds is a number of seconds from 0",
+            )
+            for wait in (-1, float("nan"), float("inf"), "5")
+        ),
+    ],
+)
+async def test_what_cannot_be_said_is_told_to_the_author_and_output_elsewhere_is_no_silence(
+    shell_for: ShellFor, arguments: Json, said: str
 ) -> None:
     async def handler(_: Shell) -> None:
-        told = r"there is no type .*; it is one of rate_limit, .*internal"
-        with pytest.raises(ValueError, match=told):
-            current_turn().fail(error_type)
+        with pytest.raises(ValueError, match=said):
+            current_turn().fail(**arguments)
         current_turn().output()
 
     assert await shell_for(handler).whole_turn() == [ENDED]
@@ -192,25 +202,6 @@ async def test_the_author_decides_the_button(shell_for: ShellFor, action: Any) -
     assert (error["action"], error["message"]) == ("login", "Sign in for more.")
     error = await failure(shell_for(failing("rate_limit", action=action)))
     assert error["message"].endswith("Log in again or check the API key.")
-
-
-async def test_an_unknown_action_is_told_to_the_author(shell_for: ShellFor) -> None:
-    async def handler(_: Shell) -> None:
-        with pytest.raises(ValueError, match=r"there is no action 'pay'; it is one of wait, "):
-            current_turn().fail("budget", action="pay")
-        current_turn().output()
-
-    assert await shell_for(handler).whole_turn() == [ENDED]
-
-
-@pytest.mark.parametrize("wait", [-1, float("nan"), float("inf"), "5"])
-async def test_a_wait_that_is_none_is_refused(shell_for: ShellFor, wait: Any) -> None:
-    async def handler(_: Shell) -> None:
-        with pytest.raises(ValueError, match="retry_after_seconds is a number of seconds from 0"):
-            current_turn().fail("rate_limit", retry_after_seconds=wait)
-        current_turn().output()
-
-    assert await shell_for(handler).whole_turn() == [ENDED]
 
 
 async def test_a_wait_over_300_seconds_is_not_retryable_unless_the_author_says_so(
@@ -272,17 +263,8 @@ async def test_a_tool_that_runs_twice_at_once_is_over_when_both_are(shell_for: S
     assert (error["phase"], error["retry_safety"]) == ("tool_running", "ask")
 
 
-async def test_output_that_the_user_saw_elsewhere_is_no_silence(shell_for: ShellFor) -> None:
-    async def handler(_: Shell) -> None:
-        current_turn().output()
-
-    assert await shell_for(handler).whole_turn() == [ENDED]
-
-
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_retry_in_a_threads_own_event_loop_is_told_and_counted(
-    shell_for: ShellFor,
-) -> None:
+async def test_a_retry_in_a_threads_own_event_loop_is_told_and_counted(shell_for: ShellFor) -> None:
     """As a framework may do that has no event loop of its own in its threads."""
 
     async def call() -> None:

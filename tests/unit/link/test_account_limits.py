@@ -9,7 +9,7 @@ import pytest
 
 from lastword.core.link import limits
 from tests.kit.rows import every
-from tests.kit.wire import Wire, chunk, error, prompted, result, update
+from tests.kit.wire import Wire, chunk, error, failure, prompted, result, update
 
 CET = timezone(timedelta(hours=1))
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -26,8 +26,7 @@ FAILS = error(message="Internal error") | {
 def usage(**info: Any) -> dict[str, Any]:
     """An update with what Anthropic's SDK knows of the plan's windows."""
     stated = {"status": "rejected", "resetsAt": RESETS_AT, "rateLimitType": "five_hour"} | info
-    meta = {"_claude/rateLimit": stated}
-    return update(sessionUpdate="usage_update", used=1, size=2, _meta=meta)
+    return update(sessionUpdate="usage_update", used=1, size=2, _meta={"_claude/rateLimit": stated})
 
 
 def window(
@@ -40,8 +39,7 @@ def window(
 def codex(*others: dict[str, Any], **windows: Any) -> dict[str, Any]:
     """An update with what Codex knows of the plan's windows."""
     limits = [{"limitId": "codex", "limitName": None} | windows, *others]
-    meta = {"_codex/rateLimits": limits}
-    return update(sessionUpdate="usage_update", used=1, size=2, _meta=meta)
+    return update(sessionUpdate="usage_update", used=1, size=2, _meta={"_codex/rateLimits": limits})
 
 
 def failed(*updates: dict[str, Any], **options: Any) -> dict[str, Any]:
@@ -50,9 +48,7 @@ def failed(*updates: dict[str, Any], **options: Any) -> dict[str, Any]:
     for each in updates:
         wire.agent(each)
     wire.agent(FAILS)
-    (answer,) = wire.answers()
-    data: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return data
+    return failure(wire)
 
 
 def linked(**options: Any) -> Wire:
@@ -99,8 +95,7 @@ def test_without_a_clock_the_moment_alone_is_stated() -> None:
     ],
 )
 def test_what_is_not_used_up_or_has_no_end_adds_nothing(updates: list[dict[str, Any]]) -> None:
-    fails = failed(*updates)
-    assert not {"retry_after_seconds", "reset_at_epoch_ms"} & fails.keys()
+    assert not {"retry_after_seconds", "reset_at_epoch_ms"} & failed(*updates).keys()
 
 
 DAY = 86_400
@@ -108,8 +103,7 @@ DAY = 86_400
 
 def test_of_the_windows_that_codex_has_used_up_the_last_to_open_counts() -> None:
     week = window(resets_at=RESETS_AT + 3600, minutes=10_080)
-    fails = failed(codex(primary=window(), secondary=week))
-    assert fails["retry_after_seconds"] == 10_800
+    assert failed(codex(primary=window(), secondary=week))["retry_after_seconds"] == 10_800
     other = {"limitId": "codex_other", "primary": week}
     assert failed(codex(other, primary=window()))["retry_after_seconds"] == 7200
     assert failed(codex(other, primary=window(used=5)))["retry_after_seconds"] == 10_800
@@ -151,9 +145,7 @@ def said(text: str, **options: Any) -> dict[str, Any]:
     wire.agent(
         {"id": 1, "error": {"code": -32603, "message": text, "data": {"errorKind": "rate_limit"}}}
     )
-    (answer,) = wire.answers()
-    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return payload
+    return failure(wire)
 
 
 @pytest.mark.parametrize(
@@ -237,8 +229,7 @@ def test_a_moment_that_the_failure_states_is_placed_by_the_clock(
 
 def test_what_no_window_lifts_has_no_end_of_a_window() -> None:
     wire = linked().agent(usage(), error(message="Your credit balance is too low"))
-    (answer,) = wire.answers()
-    fails = answer["error"]["data"]["agent_error"]
+    fails = failure(wire)
     assert (fails["type"], "retry_after_seconds" in fails) == ("budget", False)
 
 
@@ -249,8 +240,7 @@ def test_credits_that_come_at_a_known_time_stay_a_budget() -> None:
 
 def test_another_failure_has_nothing_to_do_with_it() -> None:
     wire = linked().agent(usage(), error(message="401 Unauthorized: invalid API key"))
-    (answer,) = wire.answers()
-    fails = answer["error"]["data"]["agent_error"]
+    fails = failure(wire)
     assert (fails["type"], "retry_after_seconds" in fails) == ("auth", False)
 
 

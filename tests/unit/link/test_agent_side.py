@@ -7,18 +7,28 @@ from typing import Any
 import pytest
 
 from lastword.core.link.connection import Side
-from lastword.core.link.effects import Answer
 from tests.kit.rows import every
-from tests.kit.wire import Wire, chunk, greeted, permission, prompt, prompted, result, update
+from tests.kit.wire import (
+    Wire,
+    chunk,
+    greeted,
+    permission,
+    prompt,
+    prompted,
+    reply,
+    request,
+    result,
+    update,
+)
 
 
 @pytest.mark.parametrize("params", [{"sessionId": "child"}, {"requestId": 1}])
 def test_a_sub_agents_question_stops_the_clocks(params: dict[str, Any]) -> None:
     wire = prompted().agent(chunk())
     method = "session/request_permission" if "sessionId" in params else "elicitation/create"
-    wire.agent({"jsonrpc": "2.0", "id": 9, "method": method, "params": params}).time(5000)
+    wire.agent(request(9, method, **params)).time(5000)
     assert not any(b"session/cancel" in frame for frame in wire.to_agent)
-    wire.client({"jsonrpc": "2.0", "id": 9, "result": {}}).time(5901)
+    wire.client(reply(9)).time(5901)
     assert any(b"session/cancel" in frame for frame in wire.to_agent)
 
 
@@ -32,23 +42,11 @@ def test_an_error_without_an_id_is_heard_though_the_agent_exits_at_once() -> Non
     assert [one["error"]["data"]["errorKind"] for one in wire.answers()] == ["auth"]
 
 
-# --- Requests of the agent's over the limit
-
-
-def test_an_agent_whose_request_was_too_long_is_answered() -> None:
-    wire = prompted()
-    line = b'{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","params":{"content":"xxx'
-    effects = wire.core.receive_oversized(Side.AGENT, line, 0.0)
-    answers = [effect for effect in effects if isinstance(effect, Answer)]
-    assert [(one.to, one.request_id) for one in answers] == [(Side.AGENT, b"7")]
-
-
 # --- Requests of the agent's that a person sees
 
 
 def test_a_turn_that_asked_the_user_was_not_silent() -> None:
-    wire = prompted().agent(permission()).client({"jsonrpc": "2.0", "id": 9, "result": {}})
-    wire.agent(result()).time(1)
+    wire = prompted().agent(permission()).client(reply(9)).agent(result()).time(1)
     assert wire.answers() == [result()]
 
 
@@ -57,10 +55,8 @@ def test_a_turn_that_asked_the_user_was_not_silent() -> None:
 
 def _opening(**options: Any) -> Wire:
     """A link on which the client opens a session, after noise on stderr."""
-    wire = greeted(**options)
-    wire.stderr(b"Error: of an earlier time\n")
-    params = {"cwd": "/w", "mcpServers": []}
-    return wire.client({"jsonrpc": "2.0", "id": 3, "method": "session/new", "params": params})
+    wire = greeted(**options).stderr(b"Error: of an earlier time\n")
+    return wire.client(request(3, "session/new", cwd="/w", mcpServers=[]))
 
 
 REASON = "Error: Cannot find module 'sqlite3'"
@@ -124,7 +120,7 @@ def test_beside_a_turn_nobody_knows_whose_words_are_on_stderr() -> None:
 def test_two_empty_errors_at_once_are_two_answers() -> None:
     wire = _opening()
     wire.core.expects_hints(present=True)
-    wire.client({"jsonrpc": "2.0", "id": 4, "method": "session/list", "params": {}})
+    wire.client(request(4, "session/list"))
     error = {"code": -32603, "message": "Internal error"}
     wire.agent(*({"jsonrpc": "2.0", "id": each, "error": error} for each in (3, 4))).time(1)
     assert [len(wire.answers(each)) for each in (3, 4)] == [1, 1]

@@ -13,8 +13,7 @@ from lastword.core.classify.writers import attribution_of, read_own, records, wi
 from lastword.core.failure.taxonomy import EFFECTS, Attribution
 from lastword.core.link.evidence import TOOL_TAIL_SECONDS, HintSource
 from tests.kit.rows import every
-from tests.kit.turn_signs import payload
-from tests.kit.wire import Wire, chunk, error, prompt, result
+from tests.kit.wire import Wire, chunk, error, failure, prompt, reply, request, result
 from tests.unit.link.test_hints import begun, hint, retries
 
 FOREIGN, WEAK, STRONG, PROVEN = Attribution
@@ -56,8 +55,7 @@ def test_a_second_sign_of_it_is_as_good_as_a_silence() -> None:
 
 def test_output_withdraws_what_was_not_yet_confirmed() -> None:
     wire = begun()
-    hint(wire, attribution=STRONG, attempt=2)
-    wire.agent(chunk("Here it is.")).time(wire.now + 10)
+    hint(wire, attribution=STRONG, attempt=2).agent(chunk("Here it is.")).time(wire.now + 10)
     assert retries(wire) == []
 
 
@@ -67,7 +65,7 @@ def test_only_what_is_attributed_to_the_call_names_the_cause_of_a_failed_turn(
 ) -> None:
     wire = begun()
     hint(wire, attribution=level).agent(error())
-    failed = payload(wire)
+    failed = failure(wire)
     named = level in {STRONG, PROVEN}
     assert (failed["type"] == "rate_limit") is named
     assert failed["retryable"] is named
@@ -86,10 +84,9 @@ def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
     level: Attribution,
 ) -> None:
     wire = begun()
-    hint(wire, attribution=level)
-    wire.agent(result()).time(wire.now + 1)
+    hint(wire, attribution=level).agent(result()).time(wire.now + 1)
     answer = wire.answers()[0]
-    named = "error" in answer and payload(wire)["type"] == "rate_limit"
+    named = "error" in answer and failure(wire)["type"] == "rate_limit"
     assert named is (level in {STRONG, PROVEN})
 
 
@@ -162,7 +159,7 @@ def test_an_answer_that_breaks_off_fails_of_what_stderr_has_had_since_its_last_o
         assert answer == result(1, stop_reason)
         assert wire.entries[-1].facts["stop_reason"] == stop_reason
     else:
-        assert (payload(wire)["type"], payload(wire)["phase"]) == (type_, "mid_output")
+        assert (failure(wire)["type"], failure(wire)["phase"]) == (type_, "mid_output")
 
 
 def test_an_answer_waits_for_one_look_and_for_nothing_else() -> None:
@@ -199,10 +196,9 @@ def test_what_follows_an_answer_that_waits_for_a_look_lets_it_pass_first() -> No
 )
 def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quoted: bool) -> None:
     wire = begun().stderr(line).agent(error())
-    failed = payload(wire)
+    failed = failure(wire)
     assert failed["type"] == kind
-    text = str(failed.get("detail"))
-    assert ("On stderr at that time" in text) is quoted
+    assert ("On stderr at that time" in str(failed.get("detail"))) is quoted
 
 
 @pytest.mark.parametrize(
@@ -215,8 +211,7 @@ def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quo
 )
 def test_a_prompt_that_an_agent_logs_is_not_quoted(head: str, quoted: bool) -> None:
     wire = begun().stderr(f"{head}\n    - If a tool fails with an error, say so.\n".encode())
-    text = str(payload(wire.agent(error())).get("detail"))
-    assert ("If a tool fails" in text) is quoted
+    assert ("If a tool fails" in str(failure(wire.agent(error())).get("detail"))) is quoted
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["while it runs", "after it"])
@@ -228,7 +223,7 @@ def test_stderr_of_a_running_tool_is_the_tools(after: bool) -> None:
         wire.agent(_update(call | {"sessionUpdate": "tool_call_update", "status": "completed"}))
         wire.now += TOOL_TAIL_SECONDS
     wire.stderr(MODEL_CALL).agent(error())
-    assert (payload(wire)["type"] == "rate_limit") is after
+    assert (failure(wire)["type"] == "rate_limit") is after
 
 
 def _update(members: dict[str, Any]) -> dict[str, Any]:
@@ -244,12 +239,12 @@ def test_colours_hide_no_writer() -> None:
 
 def test_stderr_of_several_turns_is_nobodys() -> None:
     wire = begun(sessions=("s", "other")).stderr(MODEL_CALL).agent(error())
-    assert payload(wire)["type"] == "unknown"
+    assert failure(wire)["type"] == "unknown"
 
 
 def test_stderr_from_before_the_turn_is_never_its_own() -> None:
     wire = Wire().stderr(MODEL_CALL).client(prompt()).agent(error())
-    assert payload(wire)["type"] == "unknown"
+    assert failure(wire)["type"] == "unknown"
 
 
 @every(
@@ -422,15 +417,12 @@ STACKS = {
 def test_a_stack_with_a_frame_in_the_sessions_folder_is_the_users_program(
     silent: bool, stack: str, path: str, folder: str | None, kind: str
 ) -> None:
-    wire = Wire(retry=2)
-    opened = {"cwd": folder, "mcpServers": []}
-    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": opened})
-    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {"sessionId": "s"}})
-    wire.client(prompt()).stderr(stack.format(path).encode())
+    wire = Wire(retry=2).client(request(7, "session/new", cwd=folder, mcpServers=[]))
+    wire.agent(reply(7, sessionId="s")).client(prompt()).stderr(stack.format(path).encode())
     wire.agent(result() if silent else error()).time(wire.now + 1)
     again = not wire.answers()
     assert again is (kind == "rate_limit")
-    assert again or payload(wire)["type"] == "unknown"
+    assert again or failure(wire)["type"] == "unknown"
 
 
 def test_lines_that_continue_one_another_are_one_record() -> None:
@@ -526,7 +518,7 @@ def test_stderr_and_text_that_come_together_are_two_signs() -> None:
     wire = begun()
     wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
     wire.agent(chunk("Error: 402 Insufficient credits"), result()).time(wire.now + 1)
-    failed = payload(wire)
+    failed = failure(wire)
     assert (failed["type"], failed["phase"]) == ("budget", "before_output")
 
 
@@ -535,7 +527,7 @@ def test_stderr_that_comes_just_after_the_answer_is_the_second_sign() -> None:
     assert wire.answers() == []
     wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
     wire.time(wire.now + 1)
-    assert payload(wire)["type"] == "budget"
+    assert failure(wire)["type"] == "budget"
 
 
 def test_the_last_piece_after_retries_in_words_is_the_error() -> None:
@@ -545,7 +537,7 @@ def test_the_last_piece_after_retries_in_words_is_the_error() -> None:
         wire.now += 2
     wire.agent(chunk("Error: Failed to get response from the AI model. Last error: HTTP 502"))
     wire.agent(result()).time(wire.now + 1)
-    assert payload(wire)["type"] == "provider_unavailable"
+    assert failure(wire)["type"] == "provider_unavailable"
 
 
 @pytest.mark.parametrize("log", ["{}", "WARN llm request failed: {}", "{} provider=x attempt=2"])

@@ -37,8 +37,7 @@ def test_no_honest_prompt_is_sent_again(measured: table.Measure) -> None:
 
 
 def test_no_fault_of_the_agents_own_is_shown_as_the_providers(measured: table.Measure) -> None:
-    assert of(measured, "accused", FAILING) == []
-    assert of(measured, "blamed", FAILING) == []
+    assert (of(measured, "accused", FAILING), of(measured, "blamed", FAILING)) == ([], [])
 
 
 def test_nothing_is_sent_again_because_of_what_stands_beside_it(measured: table.Measure) -> None:

@@ -17,6 +17,8 @@ from tests.kit.wire import (
     permission,
     prompt,
     prompted,
+    reply,
+    request,
     result,
     second_version,
     update,
@@ -24,8 +26,8 @@ from tests.kit.wire import (
 
 CANCELLED = {"stopReason": "cancelled"}
 ENDED = {"stopReason": "end_turn"}
-LEFT = {"jsonrpc": "2.0", "id": 9, "result": {"outcome": {"outcome": "cancelled"}}}
-CHOSEN = {"jsonrpc": "2.0", "id": 9, "result": {"outcome": {"outcome": "selected"}}}
+LEFT = reply(9, outcome={"outcome": "cancelled"})
+CHOSEN = reply(9, outcome={"outcome": "selected"})
 
 
 def asked(session_id: str = "s", *, sessions: tuple[str, ...] = ("s",)) -> Wire:
@@ -33,8 +35,7 @@ def asked(session_id: str = "s", *, sessions: tuple[str, ...] = ("s",)) -> Wire:
     wire = greeted()
     for number, name in enumerate(sessions, 1):
         wire.client(prompt(number, name))
-        tool = {"sessionUpdate": "tool_call", "toolCallId": "t", "status": "pending"}
-        wire.agent(update(name, **tool))
+        wire.agent(update(name, sessionUpdate="tool_call", toolCallId="t", status="pending"))
     wire.agent(permission(session_id=session_id))
     return wire
 
@@ -133,10 +134,8 @@ def test_a_second_cancel_does_not_forget_that_the_agent_waited() -> None:
 @pytest.mark.parametrize("action", ["cancel", "decline"])
 def test_a_form_that_is_left_is_a_question_that_is_left(action: str) -> None:
     wire = asked().client(CHOSEN)
-    params = {"sessionId": "s", "mode": "form", "message": "Which?"}
-    wire.agent({"jsonrpc": "2.0", "id": 10, "method": "elicitation/create", "params": params})
-    wire.client({"jsonrpc": "2.0", "id": 10, "result": {"action": action}}, cancel())
-    wire.agent(result(1))
+    wire.agent(request(10, "elicitation/create", sessionId="s", mode="form", message="Which?"))
+    wire.client(reply(10, action=action), cancel()).agent(result(1))
     assert stop_reason(wire) == (CANCELLED if action == "cancel" else ENDED)
 
 
@@ -147,8 +146,7 @@ def idle(**members: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("waits", [True, False])
 def test_version_2_work_that_waited_for_the_user_is_cancelled_too(*, waits: bool) -> None:
     wire = second_version()
-    tool = {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "paused"}
-    wire.agent(update(**tool))
+    wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="paused"))
     if waits:
         wire.agent(update(sessionUpdate="state_update", state="requires_action"))
     wire.client(cancel()).agent(idle(**ENDED))
@@ -163,17 +161,14 @@ def test_version_2_a_prompt_after_the_cancel_is_none_of_what_was_cancelled() -> 
     wire = second_version().agent(update(sessionUpdate="state_update", state="requires_action"))
     wire.client(cancel(), prompt(2)).agent(idle(**ENDED))
     assert (wire.updates()[-1]["stopReason"], wire.answers(2)) == ("cancelled", [])
-    wire.agent({"jsonrpc": "2.0", "id": 2, "result": {"messageId": "m2"}})
+    wire.agent(reply(2, messageId="m2"))
     wire.agent(update(sessionUpdate="state_update", state="running"), chunk(), idle(**ENDED))
     assert wire.updates()[-1]["stopReason"] == "end_turn"
 
 
-PERMISSION: dict[str, Any] = {
-    "jsonrpc": "2.0",
-    "id": 5,
-    "method": "session/request_permission",
-    "params": {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []},
-}
+PERMISSION: dict[str, Any] = request(
+    5, "session/request_permission", sessionId="s", toolCall={"toolCallId": "t"}, options=[]
+)
 ALLOWED = {"outcome": {"outcome": "selected", "optionId": "allow"}}
 
 
@@ -220,7 +215,6 @@ def test_only_so_many_answered_requests_are_remembered() -> None:
     link = wire.core.connection.link
     for number in range(2 * MAX_ANSWERED):
         request_id = 100 + number
-        wire.client({"jsonrpc": "2.0", "id": request_id, "method": "session/list", "params": {}})
-        wire.agent({"jsonrpc": "2.0", "id": request_id, "result": {}})
+        wire.client(request(request_id, "session/list")).agent(reply(request_id))
     assert len(link.answered_by_agent) == MAX_ANSWERED
     assert str(99 + 2 * MAX_ANSWERED).encode() in link.answered_by_agent

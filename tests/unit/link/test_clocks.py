@@ -8,7 +8,7 @@ import pytest
 
 from lastword.core.link.options import LinkOptions
 from lastword.core.link.state import MAX_WITHDRAWN, Link, OpenRequest
-from tests.kit.wire import Wire, cancel, chunk, permission, prompt, prompted, result
+from tests.kit.wire import Wire, cancel, chunk, permission, prompt, prompted, reply, result
 
 
 def asked(**options: float) -> Wire:
@@ -17,8 +17,7 @@ def asked(**options: float) -> Wire:
 
 
 def test_a_dialog_that_was_open_for_long_does_not_lengthen_the_grace_of_a_cancel() -> None:
-    wire = asked().time(1810).client(cancel())
-    wire.client({"jsonrpc": "2.0", "id": 9, "result": {"outcome": {"outcome": "cancelled"}}})
+    wire = asked().time(1810).client(cancel(), reply(9, outcome={"outcome": "cancelled"}))
     wire.time(1821)
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
 
@@ -26,7 +25,7 @@ def test_a_dialog_that_was_open_for_long_does_not_lengthen_the_grace_of_a_cancel
 def test_questions_that_overlap_stop_the_turns_clock_for_their_whole_time() -> None:
     wire = asked(turn_timeout_seconds=100).time(200).agent(permission(8))
     for request_id in (8, 9):
-        wire.client({"jsonrpc": "2.0", "id": request_id, "result": {}})
+        wire.client(reply(request_id))
     wire.time(280)
     assert not any(b"session/cancel" in frame for frame in wire.to_agent)
     wire.time(301)
@@ -54,8 +53,7 @@ def test_the_clocks_run_on_when_the_question_is_moot(next_frames: list[dict[str,
 def test_a_turn_whose_session_is_closed_is_answered_though_the_agent_is_silent() -> None:
     wire = prompted().agent(chunk())
     close = {"method": "session/close", "params": {"sessionId": "s"}}
-    wire.client({"jsonrpc": "2.0", "id": 2} | close)
-    wire.agent({"jsonrpc": "2.0", "id": 2, "result": {}}).time(11)
+    wire.client({"jsonrpc": "2.0", "id": 2} | close).agent(reply(2)).time(11)
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
 
 

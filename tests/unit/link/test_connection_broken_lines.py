@@ -9,7 +9,7 @@ import pytest
 
 from lastword.core.link.connection import Side
 from lastword.core.protocol import jsonrpc
-from tests.kit.wire import Wire, cancel, permission, prompt, result, second_version
+from tests.kit.wire import Wire, cancel, permission, prompt, request, result, second_version
 from tests.unit.link.test_connection_rare_frames import ask, in_turn
 from tests.unit.restart.crashing import Link
 
@@ -49,7 +49,7 @@ def test_in_version_2_a_broken_answer_refuses_its_prompt() -> None:
 
 
 def test_a_broken_answer_to_any_other_request_fails_it_alone() -> None:
-    wire = in_turn().client({"jsonrpc": "2.0", "id": 5, "method": "session/list", "params": {}})
+    wire = in_turn().client(request(5, "session/list"))
     send(wire, Side.AGENT, BROKEN % b"5")
     assert payload(wire.answers(5)[0]) == ("protocol_error", "broken_answer")
     assert wire.answers(1) == []

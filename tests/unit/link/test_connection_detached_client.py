@@ -9,7 +9,7 @@ import pytest
 
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Effect, Kill, Record, Restart
-from tests.kit.wire import chunk, permission, prompt, result
+from tests.kit.wire import chunk, failure, permission, prompt, result
 from tests.unit.restart.crashing import LOADING, Link, reasons
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_a_crash_while_nobody_is_there_ends_the_turn_and_the_next_request_starts
     detach(link)
     link.time(10).die()
     assert reasons(link, 2) == ["killed"]
-    assert link.answers(2)[0]["error"]["data"]["agent_error"]["action"] != "restart"
+    assert failure(link, 2)["action"] != "restart"
     link.time(1000)
     attach(link)
     link.client(prompt(3))
@@ -105,8 +105,7 @@ def test_who_leaves_while_detached_has_left() -> None:
     link = begun()
     detach(link)
     link.eof(Side.CLIENT).die().time(1000)
-    assert link.answers(2)[0]["result"] == {"stopReason": "cancelled"}
-    assert link.orders == []
+    assert (link.answers(2)[0]["result"], link.orders) == ({"stopReason": "cancelled"}, [])
 
 
 def test_who_left_does_not_come_back() -> None:

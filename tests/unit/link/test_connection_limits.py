@@ -18,7 +18,10 @@ from tests.kit.wire import (
     INITIALIZED,
     Wire,
     error,
+    failure,
     prompt,
+    reply,
+    request,
     result,
     second_version,
     update,
@@ -45,15 +48,16 @@ def test_a_request_of_the_agents_over_the_limit_is_no_answer_to_ours_of_the_same
     wire = in_turn()
     head = b'{"id":1,"method":"fs/write_text_file","params":{"content":"x'
     effects = wire.core.receive_oversized(Side.AGENT, head, 1.0)
-    assert [effect.to for effect in effects if isinstance(effect, Answer)] == [Side.AGENT]
+    answers = [effect for effect in effects if isinstance(effect, Answer)]
+    assert [(each.to, each.request_id) for each in answers] == [(Side.AGENT, b"1")]
     (stop,) = records(effects, "cancel")
     assert stop == {"by": "watchdog", "type": "protocol_error", "reason": "line_too_long"}
 
 
 def test_an_answer_over_the_limit_fails_the_request_that_it_answered_alone() -> None:
-    wire = in_turn().client({"jsonrpc": "2.0", "id": 5, "method": "session/list", "params": {}})
+    wire = in_turn().client(request(5, "session/list"))
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, b'{"id":5,"result":"x', 1.0))
-    payload = wire.answers(5)[0]["error"]["data"]["agent_error"]
+    payload = failure(wire, 5)
     assert (payload["type"], payload["reason"]) == ("protocol_error", "line_too_long")
     assert "cancel" not in wire.kinds
 
@@ -116,8 +120,7 @@ def test_each_prompt_of_a_failed_turn_is_answered_under_its_id() -> None:
 def test_in_version_2_a_login_is_asked_for_where_the_agent_offers_one() -> None:
     wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2}})
     offered = {"protocolVersion": 2, "authMethods": [{"id": "browser"}]}
-    wire.agent(INITIALIZED | {"result": offered}).client(prompt())
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"messageId": "m"}})
+    wire.agent(INITIALIZED | {"result": offered}).client(prompt()).agent(reply(1, messageId="m"))
     wire.agent(update(sessionUpdate="state_update", state="running"))
     failed = {"message": "401 Unauthorized: invalid API key"}
     wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="error", error=failed))
@@ -130,8 +133,7 @@ def test_in_version_2_an_idle_update_that_does_not_fit_is_sent_without_the_agent
     state = {"state": "idle", "stopReason": "error", "error": {"message": "boom"}, "_meta": big}
     wire.agent(update(sessionUpdate="state_update", **state))
     last = json.loads(wire.to_client[-1])
-    assert last["params"]["sessionId"] == "s"
-    assert last["params"]["update"]["state"] == "idle"
+    assert (last["params"]["sessionId"], last["params"]["update"]["state"]) == ("s", "idle")
     assert "_meta" not in last["params"]["update"]
 
 

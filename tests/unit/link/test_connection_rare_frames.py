@@ -16,32 +16,34 @@ from tests.kit.wire import (
     cancel,
     chunk,
     error,
+    failure,
+    greeted,
     permission,
     prompt,
+    prompted,
+    reply,
+    request,
     result,
     second_version,
     update,
 )
 
 NOTE = {"jsonrpc": "2.0", "method": "$/cancel_request"}
-TOO_LONG = "line_too_long"
 
 
 def in_turn(*, retry: bool = False, **options: object) -> Wire:
     """A link with a prompt under way in the session `s`, and `t` beside it."""
-    wire = Wire(**options)
     extension = {"_meta": {"agent_error": {"version": 1, "retry": retry}}} if retry else {}
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": extension}})
-    wire.agent(INITIALIZED)
+    wire = greeted(extension, **options)
     for request_id, session_id in ((20, "s"), (21, "t")):
-        wire.client({"jsonrpc": "2.0", "id": request_id, "method": "session/new", "params": {}})
-        wire.agent({"jsonrpc": "2.0", "id": request_id, "result": {"sessionId": session_id}})
+        wire.client(request(request_id, "session/new"))
+        wire.agent(reply(request_id, sessionId=session_id))
     wire.client(prompt()).agent(chunk())
     return wire
 
 
 def ask(wire: Wire, request_id: int, method: str, **params: object) -> None:
-    wire.agent({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+    wire.agent(request(request_id, method, **params))
 
 
 def answer(wire: Wire, request_id: int, **members: object) -> None:
@@ -76,23 +78,18 @@ def test_an_error_without_an_id_counts_for_nothing_once_the_turn_was_answered() 
 
 
 def test_a_session_that_is_closed_is_forgotten() -> None:
-    wire = in_turn()
-    closing = {"jsonrpc": "2.0", "id": 5, "method": "session/close", "params": {"sessionId": "t"}}
-    wire.client(closing).agent({"jsonrpc": "2.0", "id": 5, "result": {}})
+    wire = in_turn().client(request(5, "session/close", sessionId="t")).agent(reply(5))
     assert set(wire.core.connection.link.sessions) == {"s"}
 
 
 def test_a_new_session_without_an_id_is_none() -> None:
-    wire = in_turn().client({"jsonrpc": "2.0", "id": 5, "method": "session/new", "params": {}})
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {}})
+    wire = in_turn().client(request(5, "session/new")).agent(reply(5))
     assert set(wire.core.connection.link.sessions) == {"s", "t"}
 
 
 def test_the_mode_of_a_session_that_is_not_known_is_not_kept() -> None:
-    wire = in_turn()
-    params = {"sessionId": "nobody", "modeId": "code"}
-    wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/set_mode", "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {}})
+    wire = in_turn().client(request(5, "session/set_mode", sessionId="nobody", modeId="code"))
+    wire.agent(reply(5))
     assert "nobody" not in wire.core.connection.link.sessions
 
 
@@ -104,14 +101,10 @@ def test_quarantine_withdraws_the_questions_of_its_own_session_alone() -> None:
 
 
 def test_an_agent_that_speaks_our_words_to_a_client_that_reads_them_is_left_alone() -> None:
-    wire = Wire()
     extension = {"_meta": {"agent_error": {"version": 1, "stop_reason": True}}}
-    params = {"protocolVersion": 1, "clientCapabilities": extension}
-    wire.client(INITIALIZE | {"params": params})
-    capable = {"protocolVersion": 1, "agentCapabilities": extension}
-    wire.agent(INITIALIZED | {"result": capable}).client(prompt())
+    wire = prompted(extension, says={"agentCapabilities": extension})
     wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
-    ended = {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "error"}}
+    ended = reply(1, stopReason="error")
     wire.agent(ended)
     assert wire.answers() == [ended]
     assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
@@ -128,7 +121,7 @@ def test_a_typed_failure_of_odd_members_keeps_what_can_be_read() -> None:
     wire = in_turn()
     told = {"type": "no such word", "message": "Wait.", "detail": {"text": "429"}, "origin": 7}
     wire.agent(update(sessionUpdate="agent_error", error=told), error())
-    payload = wire.answers()[0]["error"]["data"]["agent_error"]
+    payload = failure(wire)
     assert (payload["type"], payload["detail"]) == ("unknown", {"text": "429"})
     assert "origin" not in payload
 
@@ -210,7 +203,7 @@ def test_a_prompt_of_a_strange_shape_is_no_command_of_the_agents(text: object) -
     strange = prompt(2)
     strange["params"]["prompt"] = [text]
     wire.client(strange).agent(result(2)).time(60)
-    assert wire.answers(2)[0]["error"]["data"]["agent_error"]["reason"] == "silent_success"
+    assert failure(wire, 2)["reason"] == "silent_success"
 
 
 def test_a_command_may_stand_behind_what_the_client_attached() -> None:
@@ -252,10 +245,8 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, object], said
 
 
 def test_while_the_link_stands_still_no_clock_runs() -> None:
-    wire = in_turn(turn_timeout_seconds=100)
-    wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/list", "params": {}})
-    wire.client({"jsonrpc": "2.0", "id": 6, "method": "authenticate", "params": {}})
-    wire.agent(permission())
+    wire = in_turn(turn_timeout_seconds=100).client(request(5, "session/list"))
+    wire.client(request(6, "authenticate")).agent(permission())
     wire.now = 1000
     wire.core.stand_still(1000)
     answer(wire, 9)
@@ -275,8 +266,7 @@ def test_an_agent_has_a_name_once_it_has_said_hello() -> None:
     wire = Wire()
     assert wire.core.agent_name is None
     wire.client(INITIALIZE)
-    named = {"protocolVersion": 1, "agentInfo": {"name": "opencode"}}
-    wire.agent(INITIALIZED | {"result": named})
+    wire.agent(INITIALIZED | {"result": {"protocolVersion": 1, "agentInfo": {"name": "opencode"}}})
     assert wire.core.agent_name == "opencode"
 
 
@@ -319,8 +309,7 @@ def test_a_run_of_tool_calls_that_repeat_themselves_ends_before_the_last() -> No
         )
         for n in range(60)
     ]
-    taken = wire.core.observe(run(*calls), 0, 0.0)
-    assert 0 < taken < 50
+    assert 0 < wire.core.observe(run(*calls), 0, 0.0) < 50
 
 
 def test_a_turn_whose_answer_is_held_back_hears_what_else_comes() -> None:

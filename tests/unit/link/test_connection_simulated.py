@@ -20,6 +20,7 @@ from tests.kit.wire import (
     failure,
     permission,
     prompt,
+    request,
     result,
     second_version,
     update,
@@ -39,7 +40,7 @@ IDLE = {"sessionUpdate": "state_update", "state": "idle"}
 
 
 def _request(request_id: Any, method: str, **params: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+    return request(request_id, method, **params)
 
 
 def _reply(request_id: Any, **members: Any) -> dict[str, Any]:
@@ -159,8 +160,7 @@ def test_what_dead_agents_asked_and_nobody_answers_is_not_remembered_for_ever() 
         link.time(link.now + 400).client(prompt(f"p{generation}"))
         for number in range(300):
             link.agent(permission(generation * 1000 + number))
-        link.die()
-        link.time(link.now + 2).client(_request(f"l{generation}", "session/list"))
+        link.die().time(link.now + 2).client(_request(f"l{generation}", "session/list"))
         link.start()
         link.agent(_reply(json.loads(link.to_agent[-1])["id"]))
     assert len(link.core.connection.link.withdrawn) <= 1000
@@ -168,8 +168,7 @@ def test_what_dead_agents_asked_and_nobody_answers_is_not_remembered_for_ever() 
 
 def test_the_record_of_a_lost_session_holds_no_secret() -> None:
     link = Restarted(record_text=True)
-    ours = link.back_with_a_prompt()
-    link.agent(error(ours, message=f"bad key {KEY}"))
+    link.agent(error(link.back_with_a_prompt(), message=f"bad key {KEY}"))
     assert any("bad key" in record for record in link.records)
     assert not any(KEY in record for record in link.records)
 

@@ -8,28 +8,13 @@ from typing import Any
 import pytest
 
 from lastword.core.link.connection import Side
-from tests.kit.wire import (
-    INITIALIZE,
-    INITIALIZED,
-    Wire,
-    cancel,
-    chunk,
-    error,
-    permission,
-    prompt,
-    prompted,
-    result,
-    update,
-)
+from tests.kit.wire import Wire, cancel, chunk, error, permission, prompted, result, update
 
 
 def speaking() -> Wire:
     """A prompt under way between two ends that speak our words."""
     spoken = {"_meta": {"agent_error": {"version": 1}}}
-    wire = Wire()
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": spoken}})
-    wire.agent(INITIALIZED | {"result": {"protocolVersion": 1, "agentCapabilities": spoken}})
-    return wire.client(prompt())
+    return prompted(spoken, says={"agentCapabilities": spoken})
 
 
 def test_a_failure_that_the_agent_announced_is_not_announced_again() -> None:
@@ -38,14 +23,6 @@ def test_a_failure_that_the_agent_announced_is_not_announced_again() -> None:
     wire.agent(update(sessionUpdate="agent_error", stopReason="error", error=told)).eof(Side.AGENT)
     assert [one["sessionUpdate"] for one in wire.updates()] == ["agent_error"]
     assert wire.answers()[0]["error"]["data"]["errorKind"] == "rate_limit"
-
-
-def test_a_payload_beside_a_success_passes_where_both_ends_speak() -> None:
-    wire = speaking().agent(chunk("Wait."))
-    told = {"type": "rate_limit", "message": "Wait.", "retryable": True, "stopReason": "error"}
-    answer = {"stopReason": "end_turn", "_meta": {"agent_error": told}}
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
-    assert wire.answers()[0]["result"] == answer
 
 
 WROTE = update(sessionUpdate="tool_call", toolCallId="t", kind="execute", status="completed")

@@ -8,7 +8,7 @@ import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
 from tests.kit.rows import every
-from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, prompt, result, update
+from tests.kit.wire import Wire, cancel, chunk, failure, prompted, result, update
 
 CODEX_PROSE = "exceeded retry limit, last status: 429 Too Many Requests"
 AIR = {
@@ -21,24 +21,9 @@ AIR = {
 }
 
 
-def _wire(agent: str, *, capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
-    wire = Wire(**options)
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
-    wire.client(INITIALIZE | {"params": params})
-    info = {"name": agent, "version": "1"}
-    wire.agent({"id": 0, "result": {"protocolVersion": 1, "agentInfo": info}}).client(prompt())
-    return wire
-
-
-def _payload(wire: Wire) -> dict[str, Any]:
-    (answer,) = wire.answers()
-    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
-    return payload
-
-
 def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> None:
-    wire = _wire("codex-acp").agent(chunk(CODEX_PROSE), result())
-    payload = _payload(wire)
+    wire = prompted(name="codex-acp").agent(chunk(CODEX_PROSE), result())
+    payload = failure(wire)
     assert (payload["type"], payload["reason"]) == ("rate_limit", "silent_success")
 
 
@@ -60,7 +45,7 @@ def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> 
 def test_an_answer_that_only_speaks_of_an_error_is_an_answer(
     agent: str, messages: list[dict[str, Any]]
 ) -> None:
-    wire = _wire(agent)
+    wire = prompted(name=agent)
     for message in messages:
         wire.agent(message)
     wire.agent(result()).time(wire.now + 1)
@@ -68,11 +53,11 @@ def test_an_answer_that_only_speaks_of_an_error_is_an_answer(
 
 
 def test_a_session_failure_in_a_result_that_says_end_turn_is_a_failure() -> None:
-    wire = _wire("claude-agent-acp")
+    wire = prompted(name="claude-agent-acp")
     answer = result()
     answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": AIR}}}
     wire.agent(chunk("One moment."), answer)
-    payload = _payload(wire)
+    payload = failure(wire)
     assert (payload["type"], payload["retry_after_seconds"]) == ("rate_limit", 20)
 
 
@@ -90,7 +75,7 @@ def _told_by_air(**members: Any) -> dict[str, Any]:
 
 
 def test_a_client_that_reads_session_failures_itself_gets_them_as_they_came() -> None:
-    wire = _wire("claude-agent-acp", capabilities=READS_AIR)
+    wire = prompted(name="claude-agent-acp", capabilities=READS_AIR)
     answer = _told_by_air()
     wire.agent(chunk("One moment."), answer)
     assert wire.answers() == [answer]
@@ -106,7 +91,7 @@ def test_a_client_that_reads_session_failures_itself_gets_them_as_they_came() ->
 
 
 def test_a_warning_in_a_result_that_its_client_reads_is_recorded_as_no_failure() -> None:
-    wire = _wire("claude-agent-acp", capabilities=READS_AIR)
+    wire = prompted(name="claude-agent-acp", capabilities=READS_AIR)
     answer = _told_by_air(severity="warning", category="unknown", title="Another model took over.")
     wire.agent(chunk("Done."), answer)
     assert (wire.answers(), _entries(wire, Kind.ERROR)) == ([answer], [])
@@ -114,17 +99,17 @@ def test_a_warning_in_a_result_that_its_client_reads_is_recorded_as_no_failure()
 
 
 def test_a_session_failure_after_the_users_cancel_is_recorded_as_the_cancel() -> None:
-    wire = _wire("claude-agent-acp", capabilities=READS_AIR)
+    wire = prompted(name="claude-agent-acp", capabilities=READS_AIR)
     answer = _told_by_air()
     wire.agent(chunk("One moment.")).client(cancel()).agent(answer)
     assert (wire.answers(), _entries(wire, Kind.ERROR)) == ([answer], [])
 
 
 def test_a_system_error_told_of_in_an_update_fails_the_turn_that_ends_as_if_all_were_well() -> None:
-    wire = _wire("codex-acp")
+    wire = prompted(name="codex-acp")
     meta = {"codex": {"threadStatus": {"type": "systemError"}}}
     wire.agent(chunk("I begin."), update(sessionUpdate="session_info_update", _meta=meta), result())
-    assert _payload(wire)["reason"] == "silent_success"
+    assert failure(wire)["reason"] == "silent_success"
 
 
 SYSTEM_ERROR = update(
@@ -147,8 +132,8 @@ def test_a_remark_before_the_error_of_a_failed_state_is_neither_an_answer_nor_th
     messages: list[dict[str, Any]], kind: str, action: str, sentence: str
 ) -> None:
     for remark in (UNKNOWN_MODEL, chunk("Model metadata for `m` not found. Defaulting to")):
-        wire = _wire("codex-acp").agent(remark, *messages, SYSTEM_ERROR, result())
-        payload = _payload(wire.time(wire.now + 1))
+        wire = prompted(name="codex-acp").agent(remark, *messages, SYSTEM_ERROR, result())
+        payload = failure(wire.time(wire.now + 1))
         assert (payload["type"], payload["action"]) == (kind, action)
         assert payload["message"].startswith(sentence)
 
@@ -165,8 +150,8 @@ def test_an_error_beside_the_stop_reason_is_a_failure_whatever_its_namespace(
     meta: dict[str, Any], stop_reason: str, kind: str
 ) -> None:
     for messages in ([], [chunk("I begin.")] if kind != "unknown" else []):
-        wire = _wire("x").agent(*messages, result(stop_reason=stop_reason, _meta=meta))
-        assert _payload(wire)["type"] == kind
+        wire = prompted(name="x").agent(*messages, result(stop_reason=stop_reason, _meta=meta))
+        assert failure(wire)["type"] == kind
 
 
 @every(
@@ -180,7 +165,7 @@ def test_an_error_beside_the_stop_reason_is_a_failure_whatever_its_namespace(
 )
 def test_a_member_of_a_success_that_tells_of_something_else_passes(meta: dict[str, Any]) -> None:
     answer = result(_meta=meta)
-    assert _wire("x").agent(chunk("Done."), answer).answers() == [answer]
+    assert prompted(name="x").agent(chunk("Done."), answer).answers() == [answer]
 
 
 CURSORS = "Error: RetriableError: [unavailable] connect ECONNREFUSED 127.0.0.1:9"
@@ -200,8 +185,8 @@ CLAUDES = "You've hit your session limit \u00b7 resets in 2h"
 def test_a_last_line_that_no_model_writes_is_the_failure_that_it_names_also_after_work(
     messages: list[dict[str, Any]], kind: str, safety: str
 ) -> None:
-    wire = _wire("x").agent(*messages, result())
-    payload = _payload(wire.time(wire.now + 1))
+    wire = prompted(name="x").agent(*messages, result())
+    payload = failure(wire.time(wire.now + 1))
     assert (payload["type"], payload["retry_safety"]) == (kind, safety)
 
 
@@ -217,29 +202,29 @@ def test_a_last_line_that_no_model_writes_is_the_failure_that_it_names_also_afte
 def test_an_answer_that_quotes_such_a_line_or_goes_on_after_it_passes(
     messages: list[dict[str, Any]],
 ) -> None:
-    wire = _wire("x").agent(*messages, result())
+    wire = prompted(name="x").agent(*messages, result())
     assert wire.time(wire.now + 1).answers() == [result()]
 
 
 @pytest.mark.parametrize("announced", [True, False])
 def test_an_update_of_a_tool_call_that_nobody_knows_is_no_answer(announced: bool) -> None:
-    wire = _wire("codex-acp")
+    wire = prompted(name="codex-acp")
     if announced:
         wire.agent(update(sessionUpdate="tool_call", toolCallId="t", status="completed"))
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="completed"))
     wire.agent(result()).time(wire.now + 1)
     assert ("error" in wire.answers()[0]) is not announced
     # A tool may have run all the same.
-    assert announced or _payload(wire)["retry_safety"] != "auto"
+    assert announced or failure(wire)["retry_safety"] != "auto"
 
 
 def test_silent_successes_pass_where_the_user_said_so() -> None:
-    wire = _wire("codex-acp", silent_success="pass").agent(chunk(CODEX_PROSE), result())
+    wire = prompted(name="codex-acp", silent_success="pass").agent(chunk(CODEX_PROSE), result())
     assert wire.answers() == [result()]
 
 
 def test_a_margin_that_only_names_the_extension_announces_nothing() -> None:
-    wire = _wire("some-agent").agent(chunk("Here."))
+    wire = prompted(name="some-agent").agent(chunk("Here."))
     for meta in ({"agent_error": {"version": 1}}, {"agent_error": 7}, ["agent_error"]):
         wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
     wire.agent(result())
@@ -248,6 +233,6 @@ def test_a_margin_that_only_names_the_extension_announces_nothing() -> None:
 
 def test_an_answer_of_the_provider_that_cannot_be_read_is_not_the_agents_message() -> None:
     words = "The model returned an empty response. Please resend your message to continue."
-    payload = _payload(_wire("goose").agent(chunk(words), result()))
+    payload = failure(prompted(name="goose").agent(chunk(words), result()))
     assert (payload["type"], payload["origin"]) == ("protocol_error", "provider")
     assert payload["message"].startswith("The model provider's answer could not be read.")

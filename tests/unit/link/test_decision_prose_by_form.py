@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.kit.honest_answers import equal_answers, honest_answers
-from tests.kit.turn_signs import payload
-from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, result, update
+from tests.kit.wire import Wire, chunk, failure, greeted, prompt, request, result, update
 from tests.unit.link.test_hints import RESET, STDERR, TOOL, hint
 
 TOLD = (
@@ -22,10 +21,7 @@ THOUGHT = update(
 
 def asked(text: str = "Add a dark mode.", name: str = "an-agent-of-ours") -> Wire:
     """A prompt under way at an agent that no table knows."""
-    wire = Wire().client(INITIALIZE)
-    agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent}).client(prompt(text=text))
-    return wire
+    return greeted(name=name).client(prompt(text=text))
 
 
 def ended(wire: Wire, stop_reason: str = "end_turn", **members: Any) -> bool:
@@ -47,7 +43,7 @@ def ended(wire: Wire, stop_reason: str = "end_turn", **members: Any) -> bool:
 def test_a_message_that_the_error_repeats_is_no_output(message: str, phase: str) -> None:
     wire = asked().agent(chunk("Invalid API key · Fix external API key"))
     wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
-    assert payload(wire)["phase"] == phase
+    assert failure(wire)["phase"] == phase
 
 
 def test_a_message_of_blanks_is_repeated_by_no_error() -> None:
@@ -59,7 +55,7 @@ def test_a_message_of_blanks_is_repeated_by_no_error() -> None:
 def test_an_error_that_is_all_that_was_shown_is_one_of_any_agent() -> None:
     wire = asked().agent(chunk(TOLD))
     assert ended(wire)
-    told = payload(wire)
+    told = failure(wire)
     assert (told["type"], told["reason"], told["phase"]) == (
         "auth",
         "silent_success",
@@ -137,7 +133,7 @@ def test_output_tokens_of_the_model_speak_against_it(tokens: int | None, fails: 
 def test_a_refusal_that_is_an_error_is_that_error_and_any_other_is_one() -> None:
     wire = asked("Why does my curl fail?").agent(chunk(BARE))
     assert ended(wire, "refusal")
-    assert payload(wire)["type"] == "auth"
+    assert failure(wire)["type"] == "auth"
     wire = asked().agent(chunk("I will not help with that."), result(1, "refusal"))
     assert wire.answers() == [result(1, "refusal")]
 
@@ -152,7 +148,7 @@ def test_an_error_behind_a_remark_is_read_where_the_agent_says_that_the_turn_has
             wire.agent(frame)
         assert ended(wire) is bool(margin)
         if margin:
-            assert payload(wire)["type"] == "context_overflow"
+            assert failure(wire)["type"] == "context_overflow"
 
 
 def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
@@ -161,20 +157,12 @@ def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
     wire = asked().agent(update(**TOOL))
     hint(wire, RESET, STDERR).agent(chunk(BARE))
     assert ended(wire)
-    assert payload(wire)["type"] == "auth"
+    assert failure(wire)["type"] == "auth"
 
 
 def test_a_prompt_of_an_odd_shape_asks_for_nothing() -> None:
     wire = asked().agent(chunk("Done."), result())
-    wire.client(
-        {
-            "jsonrpc": "2.0",
-            "id": 2,
-            "method": "session/prompt",
-            "params": {"sessionId": "s", "prompt": 7},
-        }
-    )
-    wire.agent(chunk(TOLD), result(2))
+    wire.client(request(2, "session/prompt", sessionId="s", prompt=7)).agent(chunk(TOLD), result(2))
     assert "error" in wire.answers(2)[0]
 
 
@@ -233,4 +221,4 @@ def test_a_state_of_failure_and_a_text_that_names_one_agree(
     meta = {"x": {"threadStatus": {"type": state}}}
     wire.agent(update(sessionUpdate="session_info_update", _meta=meta), chunk(text))
     assert ended(wire) is fails
-    assert not fails or payload(wire)["type"] == "model_not_found"
+    assert not fails or failure(wire)["type"] == "model_not_found"

@@ -18,7 +18,18 @@ from lastword.core.timeline import summary
 from lastword.core.timeline.entry import ended_by_cancel
 from tests.kit.rows import every
 from tests.kit.sources import FILES, ROOT, module_of, tree_of
-from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, greeted, prompt, result, update
+from tests.kit.wire import (
+    INITIALIZE,
+    Wire,
+    cancel,
+    chunk,
+    error,
+    greeted,
+    prompt,
+    reply,
+    result,
+    update,
+)
 from tests.unit.link.test_connection_rare_frames import in_turn
 
 if TYPE_CHECKING:
@@ -179,6 +190,5 @@ def test_who_else_looks_on_is_told_on_a_rung_of_their_own(
 
 
 def test_what_the_agent_ends_well_is_no_ending_of_ours() -> None:
-    wire = Watched({}).agent(chunk())
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    wire = Watched({}).agent(chunk(), reply(1, stopReason="end_turn"))
     assert wire.endings == []

@@ -8,7 +8,18 @@ from typing import Any, Self
 import pytest
 
 from lastword.core.link.connection import Side
-from tests.kit.wire import INITIALIZE, Wire, error, permission, prompt, prompted, update
+from tests.kit.wire import (
+    INITIALIZE,
+    Wire,
+    error,
+    failure,
+    permission,
+    prompt,
+    prompted,
+    reply,
+    request,
+    update,
+)
 
 LONG = {str(number): "word " * 1600 for number in range(20)}
 
@@ -19,11 +30,11 @@ def test_a_translated_failure_keeps_its_detail_within_the_bound() -> None:
     wire.agent(update(sessionUpdate="agent_error", error=told | {"detail": LONG | {"text": "429"}}))
     wire.agent(error())
     assert max(map(len, wire.to_client)) < 60 * 1024
-    assert wire.answers()[0]["error"]["data"]["agent_error"]["detail"] == {"text": "429"}
+    assert failure(wire)["detail"] == {"text": "429"}
 
 
 def test_a_mended_error_stays_within_the_bound() -> None:
-    wire = Wire().client({"jsonrpc": "2.0", "id": 3, "method": "session/new", "params": {}})
+    wire = Wire().client(request(3, "session/new"))
     wire.agent({"jsonrpc": "2.0", "id": 3, "error": {"code": "x", "message": "no", "data": LONG}})
     assert len(wire.to_client[-1]) < 60 * 1024
     assert wire.answers(3)[0]["error"]["message"] == "no"
@@ -59,9 +70,8 @@ class Bounded(Wire):
         self.theirs: list[bytes] = []
         self.session = session
         name = "capabilities" if version == 2 else "clientCapabilities"
-        params = {"protocolVersion": version, name: capabilities or {}}
-        self.client(INITIALIZE | {"params": params})
-        self.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": version}})
+        self.client(INITIALIZE | {"params": {"protocolVersion": version, name: capabilities or {}}})
+        self.agent(reply(0, protocolVersion=version))
         self.client(prompt(session_id=session))
         self.since = len(self.to_client)
 
@@ -85,8 +95,7 @@ class Bounded(Wire):
 @pytest.mark.parametrize("client", CLIENTS)
 def test_where_the_session_id_is_long_the_answer_alone_tells(client: str) -> None:
     wire = Bounded(LONG_ID, capabilities=CLIENTS[client], warn_after_seconds=1.0)
-    category = {"category": "rate_limited", "detail": "429"}
-    params = {"sessionId": LONG_ID, **category}
+    params = {"sessionId": LONG_ID, "category": "rate_limited", "detail": "429"}
     wire.agent({"jsonrpc": "2.0", "method": "_session/retrying", "params": params}).time(2.0)
     wire.tool("t")
     wire.eof(Side.AGENT)
@@ -128,8 +137,7 @@ def test_what_alone_tells_of_a_failure_is_sent_whatever_its_length() -> None:
 
 @pytest.mark.parametrize("client", ["one that knows nothing", "one that negotiated"])
 def test_what_alone_ends_a_turn_is_sent_whatever_its_length(client: str) -> None:
-    wire = Bounded(LONG_ID, version=2, capabilities=CLIENTS[client])
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"messageId": "m"}})
+    wire = Bounded(LONG_ID, version=2, capabilities=CLIENTS[client]).agent(reply(1, messageId="m"))
     wire.agent(update(LONG_ID, sessionUpdate="state_update", state="running")).eof(Side.AGENT)
     (told,) = wire.long
     ended = json.loads(told)["params"]["update"]

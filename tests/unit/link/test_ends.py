@@ -63,13 +63,6 @@ EFFECTS: list[tuple[Effect, tuple[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("effect", "told"), EFFECTS, ids=str)
-def test_an_effect_reaches_its_end_and_no_other(effect: Effect, told: tuple[str, Any]) -> None:
-    found = Told()
-    found.ends.carry_out([effect])
-    assert found.all == [told]
-
-
 @pytest.mark.parametrize("side", Side)
 def test_a_frame_is_forwarded_to_the_other_side_as_it_came(side: Side) -> None:
     found = Told()
@@ -83,7 +76,7 @@ def test_where_no_frame_came_nothing_is_forwarded() -> None:
     assert found.all == []
 
 
-def test_effects_are_carried_out_in_their_order() -> None:
+def test_each_effect_reaches_its_end_and_no_other_in_their_order() -> None:
     found = Told()
     found.ends.carry_out([effect for effect, _ in EFFECTS])
     assert found.all == [told for _, told in EFFECTS]

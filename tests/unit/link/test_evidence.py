@@ -25,9 +25,8 @@ from tests.kit.turn_signs import (
     Happening,
     in_turn,
     margin,
-    payload,
 )
-from tests.kit.wire import chunk, error, result, second_version, update
+from tests.kit.wire import chunk, error, failure, result, second_version, update
 
 
 def _named(kind: ErrorType) -> Verdict:
@@ -103,15 +102,13 @@ def test_the_first_that_names_a_failure_decides_and_a_vague_sign_hides_none() ->
         said = [kind for value in values if (kind := _type_of(value)) is not None]
         named = [kind for kind in said if kind not in UNDECIDED]
         expected = (named or sorted(said, key="internal unknown".index) or [ErrorType.UNKNOWN])[0]
-        decided = _decided(slots)
-        assert decided.type is expected, slots
+        assert _decided(slots).type is expected, slots
 
 
 @pytest.mark.parametrize("source", ["margin", "hint", "prose", "stderr", "claim"])
 def test_a_failure_that_was_called_a_success_says_so_in_its_reason(source: str) -> None:
     slots = {name: values[0] for name, values in SLOTS.items()}
-    decided = _decided(slots | {source: SLOTS[source][-1], "claim": "silent"})
-    assert decided.reason == SILENT
+    assert _decided(slots | {source: SLOTS[source][-1], "claim": "silent"}).reason == SILENT
 
 
 def test_what_an_agent_said_of_its_failure_stands_as_it_first_said_it() -> None:
@@ -146,7 +143,7 @@ def test_a_system_error_does_not_hide_the_prose_that_says_which() -> None:
     wire = in_turn().agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
     margin(SYSTEM_ERROR)(wire)
     wire.agent(result())
-    told = payload(wire)
+    told = failure(wire)
     assert (told["type"], told["reason"]) == ("rate_limit", SILENT)
 
 
@@ -155,14 +152,14 @@ def test_a_system_error_does_not_hide_what_an_earlier_margin_said() -> None:
     margin(AIR)(wire)
     margin(SYSTEM_ERROR)(wire)
     wire.agent(chunk("One moment."), result())
-    assert payload(wire)["type"] == "network"
+    assert failure(wire)["type"] == "network"
 
 
 def test_a_margin_that_comes_while_an_empty_success_is_held_back_says_what_it_was() -> None:
     wire = in_turn().agent(result())
     margin(AIR)(wire)
     wire.time(1)
-    assert payload(wire)["type"] == "network"
+    assert failure(wire)["type"] == "network"
 
 
 def test_an_empty_success_of_version_2_is_what_the_margin_said() -> None:
@@ -175,8 +172,7 @@ def test_an_empty_success_of_version_2_is_what_the_margin_said() -> None:
 
 def test_an_error_that_is_named_stays_what_it_is_whatever_the_prose_says() -> None:
     wire = in_turn().agent(chunk(NAMED_PROSE), error(1, 401, "no"))
-    told = payload(wire)
-    assert told["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
+    assert failure(wire)["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
 
 
 @pytest.mark.parametrize("sign", [margin(AIR), SIGNS["prose"][1][1], SIGNS["stderr"][1][1]])
@@ -186,7 +182,7 @@ def test_the_code_of_an_error_that_says_nothing_is_kept_where_a_sign_beside_it_d
     wire = in_turn()
     sign(wire)
     wire.agent(error(1, 7, "It went the wrong way."))
-    told = payload(wire)
+    told = failure(wire)
     assert told["type"] != "unknown"
     assert told["provider_code"] == "7"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lastword.core.classify.agents import read_event
-from tests.kit.wire import INITIALIZE, Wire, cancel, prompt, result
-from tests.unit.restart.crashing import LOADING, Link, request
+from tests.kit.wire import Wire, cancel, failure, greeted, prompt, reply, request, result
+from tests.unit.restart.crashing import LOADING, Link
 
 CLAUDE = "@agentclientprotocol/claude-agent-acp"
 WISH = {
@@ -37,13 +37,8 @@ def opened(name: str = CLAUDE, method: str = "session/new", **options: Any) -> W
     """A link whose client opens a session, with the request on its way to the agent."""
     meta = options.pop("meta", None)
     params = {"cwd": "/w", "mcpServers": [], **({"_meta": meta} if meta is not None else {})}
-    wire = Wire(**options)
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": extension}})
-    agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
-    wire.client({"jsonrpc": "2.0", "id": 5, "method": method, "params": params})
-    return wire
+    return greeted(extension, name=name, **options).client(request(5, method, **params))
 
 
 def asked(wire: Wire) -> Any:
@@ -57,8 +52,7 @@ def event(wire: Wire, **members: Any) -> None:
 
 
 def in_turn(**options: Any) -> Wire:
-    wire = opened(**options).agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
-    wire.client(prompt())
+    wire = opened(**options).agent(reply(5, sessionId="s")).client(prompt())
     wire.to_client.clear()
     return wire
 
@@ -133,16 +127,14 @@ def test_a_limit_of_the_account_is_kept_back_and_ends_the_failure_that_follows()
     text = "Internal error: You've hit your 5-hour limit · resets 2pm (UTC)"
     failed = {"code": -32603, "message": text, "data": {"errorKind": "rate_limit"}}
     wire.agent({"id": 1, "error": failed})
-    (answer,) = wire.answers()
-    fails = answer["error"]["data"]["agent_error"]
+    fails = failure(wire)
     assert (fails["type"], fails["reason"]) == ("rate_limit", "usage_window")
     assert (fails["retry_after_seconds"], fails["reset_at_epoch_ms"]) == (7200, reset * 1000)
     assert fails["message"].endswith("Try again at 14:00.")
 
 
 def test_a_limit_that_the_client_asked_for_itself_passes() -> None:
-    own = {"claudeCode": {"emitRawSDKMessages": True}}
-    wire = opened(meta=own).agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire = opened(meta={"claudeCode": {"emitRawSDKMessages": True}}).agent(reply(5, sessionId="s"))
     wire.to_client.clear()
     event(wire, type="rate_limit_event", rate_limit_info={"status": "allowed"})
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD]
@@ -159,7 +151,7 @@ def test_the_events_that_a_client_asked_for_itself_pass() -> None:
     own = {"claudeCode": {"emitRawSDKMessages": True}}
     wire = opened(meta=own)
     assert asked(wire) == own
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}}).client(prompt())
+    wire.agent(reply(5, sessionId="s")).client(prompt())
     wire.to_client.clear()
     event(wire)
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD, "session/update"]
@@ -173,13 +165,12 @@ def test_an_event_of_another_kind_says_nothing() -> None:
 
 def test_an_agent_that_refuses_such_a_request_is_asked_again_as_the_client_asked_it() -> None:
     wire = opened()
-    refused = {"code": -32602, "message": "Invalid params"}
-    wire.agent({"jsonrpc": "2.0", "id": 5, "error": refused})
+    wire.agent({"jsonrpc": "2.0", "id": 5, "error": {"code": -32602, "message": "Invalid params"}})
     assert asked(wire) is None
     assert wire.answers(5) == []
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire.agent(reply(5, sessionId="s"))
     assert wire.answers(5)[0]["result"] == {"sessionId": "s"}
-    wire.client({"jsonrpc": "2.0", "id": 6, "method": "session/new", "params": {"cwd": "/"}})
+    wire.client(request(6, "session/new", cwd="/"))
     assert asked(wire) is None
 
 

@@ -197,8 +197,7 @@ def call(number: int, asks: object) -> dict[str, Any]:
 
 def bare(number: int, status: str = "completed") -> dict[str, Any]:
     """A tool call of which no input is told."""
-    members = {"toolCallId": f"t{number}", "title": "Read", "status": status}
-    return update(sessionUpdate="tool_call", **members)
+    return update(sessionUpdate="tool_call", toolCallId=f"t{number}", title="Read", status=status)
 
 
 def plan() -> dict[str, Any]:

@@ -19,9 +19,22 @@ from lastword.core.link.evidence import (
     HintSource,
     SilentTurn,
 )
-from tests.kit.turn_signs import payload
-from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
-from tests.unit.restart.crashing import Link, request
+from tests.kit.wire import (
+    INITIALIZE,
+    Wire,
+    cancel,
+    chunk,
+    error,
+    failure,
+    greeted,
+    prompt,
+    prompted,
+    reply,
+    request,
+    result,
+    update,
+)
+from tests.unit.restart.crashing import Link
 
 LIMITED = classify({"error": {"message": "slow down"}, "status": 429})
 EMPTY = classify({"error": {"message": "insufficient_quota", "code": "insufficient_quota"}})
@@ -38,11 +51,7 @@ def begun(name: str = "agent", *, sessions: tuple[str, ...] = ("s",), **options:
     client = options.pop("client", {"retry": True})
     capabilities = {"_meta": {"agent_error": {"version": 1, **client}}} if client else {}
     expects = options.pop("expects", False)
-    wire = Wire(**options)
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
-    agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
+    wire = greeted(capabilities, name=name, **options)
     for number, session in enumerate(sessions, 1):
         wire.client(prompt(number, session))
     if expects:
@@ -84,9 +93,7 @@ def test_a_hint_is_told_as_a_retry_with_its_attempt_and_its_wait() -> None:
 
 @pytest.mark.parametrize("attempt", [2, None])
 def test_what_the_agent_itself_has_told_in_our_words_is_not_told_again(attempt: int | None) -> None:
-    wire = begun()
-    own = {"sessionUpdate": "agent_retry", "attempt": attempt, "wait_seconds": 1}
-    wire.agent(update(**own))
+    wire = begun().agent(update(sessionUpdate="agent_retry", attempt=attempt, wait_seconds=1))
     hint(wire, source=STDERR)
     hint(wire, source=JOURNAL, attempt=2)
     assert [u.get("attempt") for u in wire.updates()] == [attempt]
@@ -132,7 +139,7 @@ def test_a_call_that_is_not_tried_again_is_told_as_no_retry_and_decides() -> Non
     hint(wire, goes_on=False)
     assert retries(wire) == []
     wire.agent(result()).time(1)
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_call_beside_the_turn_has_no_effect() -> None:
@@ -140,7 +147,7 @@ def test_a_call_beside_the_turn_has_no_effect() -> None:
     hint(wire, side=True)
     assert retries(wire) == []
     wire.agent(result()).time(1)
-    assert (payload(wire)["type"], payload(wire)["reason"]) == ("unknown", SILENT)
+    assert (failure(wire)["type"], failure(wire)["reason"]) == ("unknown", SILENT)
 
 
 def test_of_two_sessions_the_one_that_is_named_is_told() -> None:
@@ -149,7 +156,7 @@ def test_of_two_sessions_the_one_that_is_named_is_told() -> None:
     told = [json.loads(frame) for frame in wire.to_client]
     assert [f["params"]["sessionId"] for f in told if "method" in f] == ["other"]
     wire.agent(result(2), result(1)).time(1)
-    kinds = [wire.answers(n)[0]["error"]["data"]["agent_error"]["type"] for n in (2, 1)]
+    kinds = [failure(wire, n)["type"] for n in (2, 1)]
     assert kinds == ["rate_limit", "unknown"]
 
 
@@ -185,7 +192,7 @@ def test_a_turn_that_begins_when_another_has_ended_has_what_follows_for_itself()
 def test_of_two_turns_the_silent_end_is_the_one_that_an_agent_gave_up_without_a_name() -> None:
     wire = begun(sessions=("s", "other")).agent(chunk("The answer", "other"), result(1))
     hint(wire, session_id=None, goes_on=False).time(1)
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
     wire.agent(result(2))
     assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
 
@@ -196,7 +203,7 @@ def test_what_is_given_up_without_a_name_while_two_turns_go_on_counts_for_neithe
     for number in (1, 2):
         wire.agent(result(number))
     wire.time(1)
-    kinds = [wire.answers(n)[0]["error"]["data"]["agent_error"]["type"] for n in (1, 2)]
+    kinds = [failure(wire, n)["type"] for n in (1, 2)]
     assert kinds == ["unknown", "unknown"]
 
 
@@ -208,14 +215,13 @@ def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_fo
     hint(wire, **told)
     assert retries(wire) == []
     wire.agent(result()).time(1)
-    assert payload(wire)["type"] == "unknown"
+    assert failure(wire)["type"] == "unknown"
 
 
 def test_who_cancels_is_told_cancelled_whatever_had_failed() -> None:
     wire = begun().client(cancel())
     hint(wire).agent(error())
-    assert retries(wire) == []
-    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+    assert (retries(wire), wire.answers()[0]["result"]) == ([], {"stopReason": "cancelled"})
 
 
 def test_a_hint_after_the_turn_is_nobodys() -> None:
@@ -230,16 +236,16 @@ def test_a_hint_after_the_turn_is_nobodys() -> None:
 def test_a_typed_answer_stands_before_a_hint_and_a_vague_one_does_not() -> None:
     wire = begun()
     hint(wire).agent(error(1, 401, "Unauthorized"))
-    assert payload(wire)["type"] == "auth"
+    assert failure(wire)["type"] == "auth"
     wire = begun()
     hint(wire).agent(error())
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_turn_whose_time_is_up_in_the_midst_of_retries_failed_of_what_they_were_for() -> None:
     wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
     hint(wire, attempt=2).time(80)
-    assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
+    assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
 
 
 def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
@@ -247,27 +253,25 @@ def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
     assert hour.retry_after_seconds == 100
     wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
     hint(wire, hour).time(80)
-    assert payload(wire)["retry_after_seconds"] == 30
+    assert failure(wire)["retry_after_seconds"] == 30
     wire = begun(idle_timeout_seconds=600, first_update_timeout_seconds=600)
     hint(wire, hour).time(620)
-    assert "retry_after_seconds" not in payload(wire)
+    assert "retry_after_seconds" not in failure(wire)
     wire = begun()
     hint(wire, hour).time(40).agent(error())  # the agent gave up within it
-    assert payload(wire)["retry_after_seconds"] == 60
+    assert failure(wire)["retry_after_seconds"] == 60
 
 
 def test_output_after_a_hint_shows_that_it_was_got_over() -> None:
     wire = begun(idle_timeout_seconds=60)
-    hint(wire)
-    wire.agent(chunk("Here I am.")).time(80)
-    assert payload(wire)["type"] == "agent_stalled"
+    hint(wire).agent(chunk("Here I am.")).time(80)
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 def test_what_the_agent_says_once_we_stopped_it_is_no_output() -> None:
     wire = begun(first_update_timeout_seconds=60)
-    hint(wire)
-    wire.time(60).agent(chunk("No content generated."), result())
-    told = payload(wire)
+    hint(wire).time(60).agent(chunk("No content generated."), result())
+    told = failure(wire)
     assert (told["type"], told["phase"]) == ("rate_limit", "before_output")
 
 
@@ -275,18 +279,18 @@ def test_a_finer_cause_is_not_lowered_by_a_coarser_source() -> None:
     wire = begun()
     hint(wire, EMPTY, JOURNAL)
     hint(wire, LIMITED, WIRE).agent(error())
-    assert payload(wire)["type"] == "budget"
+    assert failure(wire)["type"] == "budget"
     wire = begun()
     hint(wire, LIMITED, WIRE)
     hint(wire, RESET, STDERR)
     hint(wire, VAGUE, JOURNAL).agent(error())
-    assert payload(wire)["type"] == "network"
+    assert failure(wire)["type"] == "network"
 
 
 def test_a_success_that_ends_on_a_tool_and_a_failed_call_is_none() -> None:
     wire = begun().agent(update(**TOOL))
     hint(wire).agent(result())
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_what_stood_on_stderr_fails_no_turn_that_has_shown_something() -> None:
@@ -327,20 +331,17 @@ def test_a_request_that_fails_after_one_that_showed_nothing_more_may_be_for_a_ti
 
 
 def test_a_command_of_the_agents_own_may_well_show_nothing() -> None:
-    wire = Wire().client(INITIALIZE)
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
+    wire = Wire().client(INITIALIZE).agent(reply(0, protocolVersion=1))
     wire.client(prompt(text="/compact"))
-    hint(wire)
-    wire.agent(result()).time(1)
+    hint(wire).agent(result()).time(1)
     assert wire.answers() == [result()]
 
 
 @pytest.mark.parametrize("usage", [{"outputTokens": 0}, {"outputTokens": True}, 7, None])
 def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
     wire = begun("codex-acp").agent(chunk("unexpected status 429 Too Many Requests"))
-    answer = {"stopReason": "end_turn", "usage": usage}
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
-    assert payload(wire)["type"] == "rate_limit"
+    wire.agent(reply(1, stopReason="end_turn", usage=usage))
+    assert failure(wire)["type"] == "rate_limit"
 
 
 # --- an end that says nothing waits a moment for the sources
@@ -350,28 +351,25 @@ def test_a_vague_error_waits_a_moment_for_what_the_sources_say() -> None:
     wire = begun(expects=True).agent(error())
     assert wire.answers() == []
     hint(wire, goes_on=False).time(1)
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_vague_error_that_nobody_explains_is_told_as_it_came() -> None:
-    wire = begun(expects=True)
-    wire.agent(error()).time(1)
-    assert payload(wire)["type"] == "unknown"
+    wire = begun(expects=True).agent(error()).time(1)
+    assert failure(wire)["type"] == "unknown"
     wire = begun(expects=True).agent(error(1, 401, "Unauthorized"))
-    assert payload(wire)["type"] == "auth"
+    assert failure(wire)["type"] == "auth"
 
 
 def test_an_error_without_an_id_waits_but_once() -> None:
-    wire = begun(expects=True)
-    wire.agent(error(None)).time(0.3)
-    assert payload(wire)["type"] == "unknown"
+    wire = begun(expects=True).agent(error(None)).time(0.3)
+    assert failure(wire)["type"] == "unknown"
 
 
 def test_output_lets_a_vague_error_go_at_once_and_a_cancel_makes_it_cancelled() -> None:
     wire = begun(expects=True).agent(error(), chunk("late"))
-    assert payload(wire)["type"] == "unknown"
-    wire = begun(expects=True)
-    wire.agent(error()).client(cancel())
+    assert failure(wire)["type"] == "unknown"
+    wire = begun(expects=True).agent(error()).client(cancel())
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
 
 
@@ -385,7 +383,7 @@ def test_a_success_without_a_word_after_its_tool_waits_a_moment_and_passes_as_it
 def test_a_success_without_a_word_after_its_tool_fails_where_a_source_says_why() -> None:
     wire = begun(expects=True).agent(update(**TOOL), result())
     hint(wire, goes_on=False).time(1)
-    assert payload(wire)["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def cut_after_a_retry(**told: Any) -> Wire:
@@ -404,7 +402,7 @@ def cut_after_a_retry(**told: Any) -> Wire:
 
 def test_text_that_is_cut_off_once_more_is_a_failure_though_the_agent_calls_it_a_success() -> None:
     wire = cut_after_a_retry().time(4)
-    assert (payload(wire)["type"], payload(wire)["reason"]) == ("network", SILENT)
+    assert (failure(wire)["type"], failure(wire)["reason"]) == ("network", SILENT)
     # Nothing is tried again once the agent has answered, and nothing is told of that.
     assert retries(wire) == [(2, "network")]
 
@@ -571,7 +569,7 @@ def test_so_many_looks_are_taken_in_a_turn_and_one_more_when_it_stalls() -> None
     wire.stderr(LINE).time(wire.now + 5)
     assert retries(wire) == []
     wire.time(3.0 * STDERR_LOOKS + 20)
-    assert payload(wire)["reason"] == RETRIES_PENDING
+    assert failure(wire)["reason"] == RETRIES_PENDING
 
 
 # --- the shells' questions
@@ -586,8 +584,7 @@ def test_the_turns_that_show_nothing_are_named_with_their_times() -> None:
 
 def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
     link = Link().die()
-    link.time(link.now + 10).client(request(7, "session/new", cwd="/w", mcpServers=[]))
-    link.greet()
+    link.time(link.now + 10).client(request(7, "session/new", cwd="/w", mcpServers=[])).greet()
     link.asked()
     link.answer(7, sessionId="s")
     ours = link.answers(7)[0]["result"]["sessionId"]
@@ -595,26 +592,20 @@ def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
     link.client(prompt(8, ours))
     link.core.expects_hints(present=True)
     assert [turn.session_id for turn in link.core.silent_turns(link.now, 0.0)] == ["s"]
-    hint(link, session_id="s", goes_on=False)
-    link.agent(result(8)).time(link.now + 1)
-    assert link.answers(8)[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    hint(link, session_id="s", goes_on=False).agent(result(8)).time(link.now + 1)
+    assert failure(link, 8)["type"] == "rate_limit"
 
 
 def test_a_hint_of_any_other_session_passes_the_names_by() -> None:
     link = Link().die_and_be_greeted()
     (load,) = link.asked()
     link.answer(load["id"])
-    hint(link, goes_on=False)
-    link.agent(result(2)).time(link.now + 1)
-    assert link.answers(2)[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    hint(link, goes_on=False).agent(result(2)).time(link.now + 1)
+    assert failure(link, 2)["type"] == "rate_limit"
 
 
 def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
-    capabilities = {"session": {"notices": {}}}
-    wire = Wire()
-    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
-    wire.client(INITIALIZE | {"params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
+    wire = prompted({"session": {"notices": {}}})
     hint(wire, goes_on=False).time(50)
     (notice,) = wire.updates()
     assert notice["title"].startswith("The model provider is limiting requests.")
@@ -702,13 +693,15 @@ GROK = {
 }
 
 
-def notification(update: dict[str, Any]) -> dict[str, Any]:
-    params = {"sessionId": "s", "update": update}
-    return {"jsonrpc": "2.0", "method": "_x.ai/session_notification", "params": params}
+def notification(
+    update: dict[str, Any], method: str = "_x.ai/session_notification"
+) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": method, "params": {"sessionId": "s", "update": update}}
 
 
-def test_a_retry_in_any_notification_is_known_by_its_kind_and_its_attempt() -> None:
-    wire = begun("newcomer").agent(notification(GROK))
+@pytest.mark.parametrize("method", ["_x.ai/session_notification", "_anyone/at_all"])
+def test_a_retry_in_any_notification_is_known_by_its_kind_and_its_attempt(method: str) -> None:
+    wire = begun("newcomer").agent(notification(GROK, method))
     (update,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (update["attempt"], update["max_attempts"]) == (2, 16)
     assert update["error"]["type"] == "network"
@@ -726,13 +719,13 @@ def test_a_retry_is_no_progress_and_its_wait_is_no_silence() -> None:
         wire.now = float(at)
         wire.agent(notification(GROK | {"attempt": at}))
     wire.time(60.0).agent(error())
-    assert payload(wire)["reason"] == RETRIES_PENDING
+    assert failure(wire)["reason"] == RETRIES_PENDING
     wire = begun(first_update_timeout_seconds=60)
     wire.now = 50.0
     wire.agent(_retrying(wait=30)).time(89.0)
     assert not wire.core.connection.link.sessions["s"].turns[0].evidence.signs
     wire.time(90.0).agent(error())
-    assert payload(wire)["reason"] == RETRIES_PENDING
+    assert failure(wire)["reason"] == RETRIES_PENDING
 
 
 @pytest.mark.parametrize("source", [JOURNAL, STDERR, None])
@@ -743,8 +736,7 @@ def test_a_long_wait_that_the_agent_announces_keeps_its_turn_open(
     for at in (0.0, 0.2):  # two sources of one wait, or one that says it twice
         wire.time(at)
         if source is None:
-            own = {"sessionUpdate": "agent_retry", "attempt": 2, "wait_seconds": 3600}
-            wire.agent(update(**own))
+            wire.agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=3600))
         else:
             hint(wire, source=source, attempt=2, wait_seconds=3600.0)
     wire.time(3600.2 + 890.0)
@@ -757,9 +749,9 @@ def test_an_agent_that_would_wait_for_days_is_not_waited_for_and_its_error_has_t
     days = 3 * 86_400.0
     wire = begun(first_update_timeout_seconds=900)
     hint(wire, attempt=2, wait_seconds=days).time(920)
-    assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
+    assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
     assert (
-        payload(wire)["retry_after_seconds"] == days - 910
+        failure(wire)["retry_after_seconds"] == days - 910
     )  # once the agent has had its time to end the turn
     allowed = begun(first_update_timeout_seconds=900, continue_at_reset_seconds=days)
     hint(allowed, attempt=2, wait_seconds=days).time(days + 890)
@@ -769,11 +761,11 @@ def test_an_agent_that_would_wait_for_days_is_not_waited_for_and_its_error_has_t
 def test_the_users_own_limit_ends_a_turn_that_waits_and_its_error_has_the_rest() -> None:
     wire = begun(turn_timeout_seconds=600)
     hint(wire, attempt=2, wait_seconds=3600.0).time(620)
-    assert payload(wire)["retry_after_seconds"] == 2990
+    assert failure(wire)["retry_after_seconds"] == 2990
     refused = classify({"error": {"message": "Unauthorized"}, "status": 401})
     wire = begun(turn_timeout_seconds=600)
     hint(wire, refused, attempt=2, wait_seconds=3600.0).time(620)
-    assert "retry_after_seconds" not in payload(wire)
+    assert "retry_after_seconds" not in failure(wire)
 
 
 def _retrying(wait: int) -> dict[str, Any]:

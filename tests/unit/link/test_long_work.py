@@ -6,14 +6,7 @@ from typing import Any
 
 from lastword.core.link.facts import Cause, SilenceCause
 from lastword.core.timeline.entry import Kind
-from tests.kit.wire import (
-    Wire,
-    chunk,
-    notices,
-    prompted,
-    result,
-    update,
-)
+from tests.kit.wire import Wire, chunk, notices, prompted, result, update
 
 DONE = "The agent seems to be done; its answer has not come yet."
 NOTICES = {"session": {"notices": {}}}
@@ -69,8 +62,7 @@ def test_a_tool_is_named_once_however_often_it_shows_something() -> None:
 
 def test_a_program_that_is_seen_stands_beside_the_title() -> None:
     wire = linked().agent(tool(title='Say "hi" ' + "very " * 60))
-    seen = SilenceCause(cause=Cause.TOOL, since=0.0, program="pytest")
-    wire.core.receive_silence(seen, 1.0)
+    wire.core.receive_silence(SilenceCause(cause=Cause.TOOL, since=0.0, program="pytest"), 1.0)
     wire.time(45)
     (title,) = notices(wire)
     assert title.startswith("The tool \"Say 'hi' very")

@@ -25,6 +25,8 @@ from tests.kit.wire import (
     error,
     failure,
     prompt,
+    reply,
+    request,
     result,
     update,
 )
@@ -79,9 +81,8 @@ def limited(*given: Any, **settings: Any) -> Wire:
 
 def opened(wire: Wire, offer: dict[str, Any], session: str = "s") -> Wire:
     """The client opens a session."""
-    params = {"cwd": "/w", "mcpServers": []}
-    wire.client({"jsonrpc": "2.0", "id": "new", "method": "session/new", "params": params})
-    return wire.agent({"jsonrpc": "2.0", "id": "new", "result": {"sessionId": session, **offer}})
+    wire.client(request("new", "session/new", cwd="/w", mcpServers=[]))
+    return wire.agent(reply("new", sessionId=session, **offer))
 
 
 def sent(wire: Wire) -> list[str]:
@@ -382,8 +383,7 @@ def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> N
     assert (stop_reason(wire), sent(wire)) == ("cancelled", ["hi", "=small", "=big"])
     agree(wire, request=switch)
     agree(wire)
-    assert sent(wire) == ["hi", "=small", "=big"]
-    assert shown_models(wire) == ["small", "big"]
+    assert (sent(wire), shown_models(wire)) == (["hi", "=small", "=big"], ["small", "big"])
 
 
 def test_a_cancelled_switch_that_the_agent_refuses_is_not_followed_by_another() -> None:
@@ -406,16 +406,14 @@ def test_another_prompt_ends_the_switch_and_waits_for_the_former_model() -> None
 
 
 def test_the_next_prompt_is_sent_once_the_former_model_is_back() -> None:
-    wire = agree(limited())
-    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
+    wire = agree(limited()).agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     assert sent(wire)[-1] == "=big"
     agree(wire)
     assert sent(wire)[-1] == "Next."
 
 
 def test_a_next_prompt_is_sent_though_the_agent_refuses_to_go_back_and_the_user_reads_so() -> None:
-    wire = agree(limited(NOTICES))
-    wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
+    wire = agree(limited(NOTICES)).agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     refuse(wire)
     assert sent(wire)[-1] == "Next."
     assert wire.updates()[-1]["title"] == (
@@ -445,8 +443,7 @@ def test_prompts_beyond_the_room_for_waiting_ones_are_refused() -> None:
 
 
 def test_overlapping_turns_share_the_model_until_the_last_one_ends() -> None:
-    wire = agree(limited())
-    wire.client(prompt(2, text="And this.")).agent(chunk("Both."), result())
+    wire = agree(limited()).client(prompt(2, text="And this.")).agent(chunk("Both."), result())
     assert sent(wire)[-1] == "And this."
     wire.agent(result(2))
     assert sent(wire)[-1] == "=big"
@@ -470,7 +467,7 @@ def test_a_model_of_the_users_own_choice_stays(offer: dict[str, Any]) -> None:
     method = SET_OPTION if new else SET_MODEL
     choice = {"jsonrpc": "2.0", "id": "c", "method": method}
     wire.client(choice | {"params": {"sessionId": "s", **params}})
-    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {}}, chunk("Done."), result())
+    wire.agent(reply("c"), chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "hi", "=tiny"]
     wire.client(prompt(2)).agent(error(2, message=LIMITED))
     assert sent(wire)[-1] == "=small"
@@ -482,8 +479,7 @@ def test_a_model_of_the_users_own_choice_stays(offer: dict[str, Any]) -> None:
 def test_a_choice_of_the_users_within_the_switch_ends_the_fallback(*, accepts: bool) -> None:
     wire = limited(NOTICES)
     switch = own(wire)
-    params = {"sessionId": "s", "configId": "m", "value": "tiny"}
-    wire.client({"jsonrpc": "2.0", "id": "c", "method": SET_OPTION, "params": params})
+    wire.client(request("c", SET_OPTION, sessionId="s", configId="m", value="tiny"))
     if not accepts:
         wire.agent(error(switch["id"])).time(wire.now)
         assert failure(wire)["type"] == "rate_limit"
@@ -491,16 +487,13 @@ def test_a_choice_of_the_users_within_the_switch_ends_the_fallback(*, accepts: b
         return
     agree(wire, request=switch)
     assert "Going on with the model that you chose." in str(wire.updates()[-1])
-    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {"configOptions": options("tiny")}})
-    wire.agent(chunk("Done."), result())
+    wire.agent(reply("c", configOptions=options("tiny")), chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "=tiny", "hi"]
 
 
 def choose(wire: Wire, model: str = "tiny", request_id: str = "c") -> Wire:
     """The user chooses a model."""
-    params = {"sessionId": "s", "configId": "m", "value": model}
-    message = {"jsonrpc": "2.0", "id": request_id, "method": SET_OPTION, "params": params}
-    return wire.client(message)
+    return wire.client(request(request_id, SET_OPTION, sessionId="s", configId="m", value=model))
 
 
 def chosen(wire: Wire, model: str = "tiny", request_id: str = "c") -> Wire:
@@ -531,10 +524,7 @@ STEPS: dict[str, Callable[[Wire], Wire]] = {
         ("fails, chooses, switched, accepted, ends", "=tiny"),
         ("fails, switched, chooses, accepted, ends", "=tiny"),
         ("fails, switched, chooses, ends, accepted", "=tiny"),
-        (
-            "chooses another, fails, switched, chooses, another accepted, accepted, ends",
-            "=tiny",
-        ),
+        ("chooses another, fails, switched, chooses, another accepted, accepted, ends", "=tiny"),
         ("chooses, fails, refused, switched, ends", "=big"),
         ("chooses, fails, switched, ends, refused", "=big"),
         ("fails, switched, chooses, refused, ends", "=big"),
@@ -560,12 +550,12 @@ def test_a_fallback_that_stays_gives_way_to_the_users_choice() -> None:
 def test_another_option_or_mode_of_the_users_does_not_keep_the_model() -> None:
     wire = agree(limited())
     params = {"sessionId": "s", "configId": "mode", "value": "plan"}
-    wire.client({"jsonrpc": "2.0", "id": "c", "method": SET_OPTION, "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": "c", "result": {"configOptions": options("small")}})
+    wire.client(request("c", SET_OPTION, **params))
+    wire.agent(reply("c", configOptions=options("small")))
     wire.client(
         {"jsonrpc": "2.0", "id": "d", "method": SET_OPTION, "params": params | {"sessionId": "no"}}
     )
-    wire.agent({"jsonrpc": "2.0", "id": "d", "result": {}}, chunk("Done."), result())
+    wire.agent(reply("d"), chunk("Done."), result())
     assert sent(wire)[-1] == "=big"
 
 
@@ -580,7 +570,7 @@ def test_what_changes_with_the_model_is_shown_with_it() -> None:
     wire = limited()
     effort = {"id": "effort", "type": "select", "currentValue": "low", "options": []}
     listed = options("small", effort)
-    wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": {"configOptions": listed}})
+    wire.agent(reply(own(wire)["id"], configOptions=listed))
     assert [each for each in wire.updates() if "configOptions" in each] == [
         {"sessionUpdate": "config_option_update", "configOptions": listed}
     ]
@@ -621,8 +611,7 @@ def test_without_retries_left_in_the_process_the_turn_fails() -> None:
 
 @pytest.mark.parametrize("rest", ["on-crash", "never"])
 def test_a_crash_within_the_switch_ends_the_turn_with_its_failure(rest: str) -> None:
-    wire = linked(restart=rest)
-    wire.client({"jsonrpc": "2.0", "id": "o", "method": "session/load", "params": {}})
+    wire = linked(restart=rest).client(request("o", "session/load"))
     wire.agent(error(message=LIMITED)).eof(Side.AGENT)
     assert (failure(wire)["type"], sent(wire)) == ("rate_limit", ["hi", "=small"])
 
@@ -701,15 +690,14 @@ def test_a_session_that_was_never_opened_here_has_no_models() -> None:
 def test_version_two_has_no_fallback() -> None:
     wire = Wire(fallback_model="none")
     wire.client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": {}}})
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}})
+    wire.agent(reply(0, protocolVersion=2))
     opened(wire, OFFER)
     assert switches(wire) == []
 
 
 def test_an_answer_for_a_session_that_was_closed_changes_nothing() -> None:
     wire = agree(limited()).agent(chunk("Done."), result())
-    close = {"jsonrpc": "2.0", "id": "x", "method": "session/close", "params": {"sessionId": "s"}}
-    wire.client(close).agent({"jsonrpc": "2.0", "id": "x", "result": {}})
+    wire.client(request("x", "session/close", sessionId="s")).agent(reply("x"))
     before = len(wire.to_client)
     agree(wire)
     assert len(wire.to_client) == before
@@ -724,9 +712,7 @@ def test_ids_of_two_runs_in_a_row_are_no_others() -> None:
 
 
 def test_an_error_without_an_id_is_not_taken_for_the_answer_of_another_request() -> None:
-    wire = linked()
-    listing = {"jsonrpc": "2.0", "id": "l", "method": "session/list", "params": {}}
-    wire.client(listing).agent(error(message=LIMITED))
+    wire = linked().client(request("l", "session/list")).agent(error(message=LIMITED))
     wire.agent({"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "no"}})
     wire.time(wire.now + 1)
     assert wire.answers("l") == []

@@ -18,6 +18,8 @@ from tests.kit.wire import (
     chunk,
     notices,
     prompted,
+    reply,
+    request,
     result,
     thoughts,
     update,
@@ -46,13 +48,13 @@ def question(request_id: Any = 9, session: str = "s", **members: Any) -> dict[st
     call = {"toolCallId": "t", "title": "Run `rm -rf build`"}
     params = {"sessionId": session, "toolCall": call, "options": OPTIONS} | members
     method = "session/request_permission"
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+    return request(request_id, method, **params)
 
 
 def form(request_id: Any = 9) -> dict[str, Any]:
     """The agent asks for a form to be filled in."""
     params = {"sessionId": "s", "mode": "form", "message": "Which branch"}
-    return {"jsonrpc": "2.0", "id": request_id, "method": "elicitation/create", "params": params}
+    return request(request_id, "elicitation/create", **params)
 
 
 def answered(wire: Wire, request_id: Any = 9) -> list[dict[str, Any]]:
@@ -183,11 +185,10 @@ def test_a_later_question_with_the_same_id_is_answered_lost_and_withdrawn_as_its
 @pytest.mark.parametrize("method", ["fs/write_text_file", "terminal/create", "fs/read_text_file"])
 def test_a_late_answer_is_that_of_no_later_request_of_another_kind(method: str) -> None:
     wire = linked(ask_timeout="30m").agent(question()).time(31 * MINUTE)
-    wire.agent({"jsonrpc": "2.0", "id": 9, "method": method, "params": {"sessionId": "s"}})
+    wire.agent(request(9, method, sessionId="s"))
     wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW})
     assert len(answered(wire)) == 1
-    known = json.loads(wire.to_client[-1])["id"]
-    wire.client({"jsonrpc": "2.0", "id": known, "result": {"terminalId": "t"}})
+    wire.client(reply(json.loads(wire.to_client[-1])["id"], terminalId="t"))
     assert answered(wire)[1:] == [{"terminalId": "t"}]
 
 
@@ -205,7 +206,7 @@ def test_a_reminder_says_what_waits_and_until_when_a_few_times() -> None:
 def test_without_a_timeout_a_reminder_is_all_and_the_question_stays_open() -> None:
     wire = linked(ask_reminder_seconds=MINUTE).agent(form()).time(90 * MINUTE)
     assert set(thoughts(wire)) == {"The agent is waiting for your answer: Which branch."}
-    wire.client({"jsonrpc": "2.0", "id": 9, "result": {"action": "decline"}})
+    wire.client(reply(9, action="decline"))
     assert answered(wire) == [{"action": "decline"}]
 
 
@@ -278,7 +279,7 @@ def test_a_sub_agents_question_is_shown_in_the_session_that_waits_for_it() -> No
 
 def test_a_machine_that_sleeps_does_not_answer() -> None:
     wire = linked(ask_timeout="10m", ask_reminder_seconds=9 * MINUTE).agent(question())
-    wire.agent({"jsonrpc": "2.0", "id": 8, "method": "fs/read_text_file", "params": {}})
+    wire.agent(request(8, "fs/read_text_file"))
     wire.core.stand_still(60 * MINUTE)
     wire.time(60 * MINUTE)
     assert answered(wire) == []

@@ -26,14 +26,13 @@ from lastword.core.link.evidence import (
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from tests.kit.rows import every
-from tests.kit.turn_signs import payload
 from tests.kit.wire import (
-    INITIALIZED,
     Wire,
     cancel,
     chunk,
     error,
-    prompt,
+    failure,
+    prompted,
     result,
     second_version,
     thoughts,
@@ -113,30 +112,11 @@ def test_outside_of_a_turn_nothing_is_written_down() -> None:
 
 
 def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> None:
-    link = Wire()
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-    hello = {"protocolVersion": 1, "clientCapabilities": extension}
-    link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
-    speaks = {"protocolVersion": 1, "agentCapabilities": extension}
-    link.agent({"jsonrpc": "2.0", "id": 0, "result": speaks}).client(prompt())
+    link = prompted(extension, says={"agentCapabilities": extension})
     signal = {"codex": {"error": {"message": "429", "willRetry": True}}}
     link.agent(wire_update(sessionUpdate="session_info_update", _meta=signal))
     assert [update["sessionUpdate"] for update in link.updates()] == ["session_info_update"]
-
-
-@pytest.mark.parametrize("method", ["_x.ai/session_notification", "_anyone/at_all"])
-def test_a_retry_in_a_notification_of_the_agents_own_is_reported(method: str) -> None:
-    link = Wire()
-    extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-    hello = {"protocolVersion": 1, "clientCapabilities": extension}
-    link.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
-    link.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
-    state = {"type": "retrying", "attempt": 1, "max_retries": 15, "reason": "Connection refused"}
-    session = prompt()["params"]["sessionId"]
-    params = {"sessionId": session, "update": {"sessionUpdate": "retry_state", **state}}
-    link.agent({"jsonrpc": "2.0", "method": method, "params": params})
-    (told,) = [one for one in link.updates() if one.get("sessionUpdate") == "agent_retry"]
-    assert (told["attempt"], told["max_attempts"], told["error"]["type"]) == (2, 16, "network")
 
 
 PI = {"text": "Retrying (attempt 1/3, waiting 2s)...", "end": "Retry finished, resuming."}
@@ -202,9 +182,8 @@ def test_in_version_2_a_notice_needs_no_leave() -> None:
 
 def test_a_thought_of_ours_is_no_output_of_the_turn() -> None:
     wire = plain()
-    hint(wire)
-    wire.time(10).agent(error())
-    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    hint(wire).time(10).agent(error())
+    told = failure(wire)
     assert (told["phase"], told["retry_safety"]) == ("before_output", "auto")
 
 
@@ -235,9 +214,8 @@ def test_what_an_agent_says_of_its_retries_in_the_conversation_is_no_output() ->
     wire = begun("pi-acp").agent(chunk(PI["text"]))
     (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
-    hint(wire, LIMITED, goes_on=False)
-    wire.agent(chunk(PI["end"]), result()).time(wire.now + 1)
-    failed = wire.answers()[0]["error"]["data"]["agent_error"]
+    hint(wire, LIMITED, goes_on=False).agent(chunk(PI["end"]), result()).time(wire.now + 1)
+    failed = failure(wire)
     assert (failed["type"], failed["phase"]) == ("rate_limit", "before_output")
 
 
@@ -274,7 +252,7 @@ def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> No
     (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (told["attempt"], told["max_attempts"]) == (2, 6)
     wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"), result())
-    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    told = failure(wire)
     # The remark before it was shown.
     assert (told["type"], told["retry_safety"]) == ("rate_limit", "offer_continue")
 
@@ -282,7 +260,7 @@ def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> No
 def test_an_answer_that_had_begun_is_output_whatever_error_follows_it() -> None:
     wire = begun("claude-code-acp").agent(chunk("The answer is"))
     hint(wire, RESET, goes_on=True).agent(chunk("API Error: Connection error."), error())
-    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    told = failure(wire)
     assert (told["phase"], told["retry_safety"]) == ("mid_output", "offer_continue")
 
 
@@ -302,7 +280,7 @@ def test_a_retry_in_words_is_no_answer_where_a_log_tells_of_a_failed_call() -> N
         (3, "rate_limit"),
     ]
     wire.agent(chunk(PI["end"]), result()).time(wire.now + 1)
-    failed = wire.answers()[0]["error"]["data"]["agent_error"]
+    failed = failure(wire)
     assert (failed["type"], failed["reason"]) == ("rate_limit", "silent_success")
 
 
@@ -316,14 +294,14 @@ def test_an_answer_behind_retries_in_words_passes() -> None:
 def test_a_log_counts_behind_a_tool_where_nothing_was_said() -> None:
     wire = begun("other").agent(update(**TOOL))
     hint(wire, source=HintSource.LOG, goes_on=None).agent(chunk("Retrying (attempt 1/3)"), result())
-    assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_log_that_is_read_once_the_agent_has_answered_tells_of_no_retry() -> None:
     wire = begun("other", expects=True).agent(result())
     hint(wire, source=HintSource.LOG, goes_on=None).time(wire.now + 1)
     assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
-    assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    assert failure(wire)["type"] == "rate_limit"
 
 
 def info(**meta: Any) -> dict[str, Any]:
@@ -367,12 +345,7 @@ WAITS: list[dict[str, Any]] = [
 
 def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, Any]:
     """The update about a retry of this failure, in a turn that has shown this before."""
-    wire = Wire()
-    params = {"protocolVersion": 1, "clientCapabilities": CAPABILITIES}
-    wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-    wire.agent(INITIALIZED).client(prompt())
-    for frame in before:
-        wire.agent(frame)
+    wire = prompted(CAPABILITIES).agent(*before)
     link = wire.core.connection.link
     (turn,) = link.open_turns()
     retry = Retrying(verdict=verdict, attempt=2, max_attempts=3, wait_seconds=4.0)
@@ -407,12 +380,7 @@ LOGIN = error(code=-32000, message="Authentication required")
 
 def linked(**options: Any) -> Wire:
     """A turn of a client that reads AIR's records, with an agent that offers a login."""
-    wire = Wire(**options)
-    params = {"protocolVersion": 1, "clientCapabilities": AIR}
-    wire.client({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-    login = {"protocolVersion": 1, "authMethods": [{"id": "k", "name": "Key"}]}
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": login}).client(prompt())
-    return wire
+    return prompted(AIR, says={"authMethods": [{"id": "k", "name": "Key"}]}, **options)
 
 
 def own_record(severity: str, revision: Any = 1) -> dict[str, Any]:
@@ -464,8 +432,7 @@ def test_a_warning_of_ours_is_replaced_by_the_end_of_the_turn(end: str) -> None:
     wire = linked().agent(RETRYING)
     carry_out, severity = ENDS[end]
     carry_out(wire)
-    last = expect_one_row(wire, severity)
-    assert last["revision"] == 2
+    assert expect_one_row(wire, severity)["revision"] == 2
 
 
 def test_a_withheld_success_replaces_it_too() -> None:
@@ -609,16 +576,15 @@ def test_one_that_turns_out_to_be_final_is_told_if_the_turn_does_not_end(
     observer = HintSource.OBSERVER
     wire = begun()
     hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
-    hint(wire, QUOTA, source=observer, attempt=2, goes_on=False)
-    wire.time(wire.now + seconds)
+    hint(wire, QUOTA, source=observer, attempt=2, goes_on=False).time(wire.now + seconds)
     assert told(wire) == retries
-    assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
+    assert failure(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
 
 
 def test_an_answer_that_follows_at_once_has_the_cause_that_is_known_by_then() -> None:
     wire = begun()
     hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
-    assert payload(wire.agent(error()).time(wire.now + 1))["type"] == "rate_limit"
+    assert failure(wire.agent(error()).time(wire.now + 1))["type"] == "rate_limit"
 
 
 def test_a_source_that_says_no_more_is_believed_after_a_second() -> None:
@@ -636,8 +602,7 @@ def test_a_failure_that_was_got_over_neither_fails_the_turn_nor_is_told_any_more
     wire = begun().agent(wire_update(**TOOL))
     wire.now += 1
     hint(wire, source=observer, attempt=2, goes_on=None)
-    hint(wire, source=observer, attempt=2, is_over=True)
-    wire.agent(result()).time(wire.now + 5)
+    hint(wire, source=observer, attempt=2, is_over=True).agent(result()).time(wire.now + 5)
     assert wire.answers() == [result()]
 
 

@@ -22,6 +22,8 @@ from tests.kit.wire import (
     failure,
     prompt,
     prompted,
+    reply,
+    request,
     result,
     second_version,
 )
@@ -76,7 +78,7 @@ def test_an_exception_of_a_turn_that_was_ended_already_is_dropped() -> None:
 
 
 def test_an_exception_of_another_request_answers_that_request() -> None:
-    wire = in_turn().client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {}})
+    wire = in_turn().client(request(7, "session/new"))
     said(wire, HandlerFailure(verdict=LIMITED), b"7")
     assert (failure(wire, 7)["type"], wire.answers(1)) == ("rate_limit", [])
 
@@ -146,8 +148,7 @@ def test_a_retry_is_told_to_a_client_that_asked_for_it() -> None:
 
 
 def test_a_retry_is_told_as_a_notice_to_a_client_that_shows_them() -> None:
-    capabilities = {"session": {"notices": {}}}
-    wire = prompted(capabilities)
+    wire = prompted({"session": {"notices": {}}})
     said(wire, Retrying(verdict=LIMITED, attempt=3, max_attempts=6, wait_seconds=4))
     (update,) = wire.updates()
     assert update["sessionUpdate"] == "notice"
@@ -227,7 +228,7 @@ def test_in_version_2_what_is_raised_after_the_acceptance_answers_nobody() -> No
 
 def test_in_version_2_an_exception_before_the_acceptance_refuses_the_prompt() -> None:
     wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2}})
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}}).client(prompt())
+    wire.agent(reply(0, protocolVersion=2)).client(prompt())
     said(wire, HandlerFailure(verdict=LIMITED))
     (answer,) = wire.answers()
     assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"

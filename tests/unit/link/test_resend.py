@@ -32,6 +32,8 @@ from tests.kit.wire import (
     permission,
     prompt,
     prompted,
+    reply,
+    request,
     result,
     update,
 )
@@ -112,7 +114,7 @@ SHOWN = (
     update(sessionUpdate="tool_call", toolCallId="t", title="Edit", status="pending"),
     update(sessionUpdate="plan", entries=[]),
     permission(),
-    {"jsonrpc": "2.0", "id": 7, "method": "fs/write_text_file", "params": {"sessionId": "s"}},
+    request(7, "fs/write_text_file", sessionId="s"),
 )
 
 
@@ -140,7 +142,7 @@ def test_what_comes_after_the_answer_ends_the_wait_with_the_failure(frame: dict[
     [
         update(sessionUpdate="usage_update", used=1, size=2),
         update("other", sessionUpdate="usage_update", used=1, size=2),
-        {"jsonrpc": "2.0", "id": 7, "method": "fs/read_text_file", "params": {"sessionId": "s"}},
+        request(7, "fs/read_text_file", sessionId="s"),
     ],
 )
 def test_what_shows_nothing_of_the_session_does_not_end_the_wait(frame: dict[str, Any]) -> None:
@@ -196,8 +198,7 @@ def test_a_prompt_of_another_session_does_not_end_the_wait() -> None:
 
 def test_a_session_that_is_deleted_ends_the_wait_with_the_failure() -> None:
     wire = linked().agent(error(message=LIMITED))
-    params = {"sessionId": "s"}
-    wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/delete", "params": params})
+    wire.client(request(5, "session/delete", sessionId="s"))
     assert failure(wire)["type"] == "rate_limit"
 
 
@@ -262,8 +263,7 @@ def test_a_machine_that_stood_still_waits_as_long_afterwards() -> None:
 
 
 def test_an_id_that_the_client_uses_again_meanwhile_keeps_no_prompt_from_being_sent() -> None:
-    wire = linked().agent(error(message=LIMITED))
-    wire.client({"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": {}}).time(30)
+    wire = linked().agent(error(message=LIMITED)).client(request(1, "session/list")).time(30)
     assert prompts(wire) == [prompt(), prompt()]
 
 
@@ -282,12 +282,8 @@ def test_no_clock_of_a_turn_runs_while_it_waits() -> None:
 
 def typed(capabilities: dict[str, Any] | None = TYPED, **options: Any) -> Wire:
     """A link whose agent speaks `agent_error`, with a prompt at work."""
-    wire = Wire(**{"retry": 1, **options})
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": capabilities}})
-    spoken = {"_meta": {"agent_error": {"version": 1}}}
-    wire.agent({"id": 0, "result": {"protocolVersion": 1, "agentCapabilities": spoken}})
-    wire.client(prompt())
-    return wire
+    spoken = {"agentCapabilities": {"_meta": {"agent_error": {"version": 1}}}}
+    return prompted(capabilities, says=spoken, **{"retry": 1, **options})
 
 
 def announced(**members: Any) -> dict[str, Any]:
@@ -510,13 +506,12 @@ def test_a_vague_failure_is_not_waited_out_where_the_user_goes_on(how: dict[str,
 
 
 def test_a_file_that_a_sub_agent_writes_during_the_wait_ends_it() -> None:
-    wire = Wire(retry=1).client(INITIALIZE)
-    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}).client(prompt())
+    wire = Wire(retry=1).client(INITIALIZE).agent(reply(0, protocolVersion=1)).client(prompt())
     wire.agent(error(message="429 Too Many Requests"))
     assert wire.answers() == []
     params = {"sessionId": "a sub-agent's", "path": "/x", "content": ""}
     method = "fs/write_text_file"
-    wire.agent({"jsonrpc": "2.0", "id": 9, "method": method, "params": params})
+    wire.agent(request(9, method, **params))
     (answer,) = wire.answers()
     assert "error" in answer
 
@@ -540,12 +535,7 @@ class Happening(NamedTuple):
 
 
 def _request(method: str, session: str, **params: Any) -> dict[str, Any]:
-    return {
-        "jsonrpc": "2.0",
-        "id": f"a-{method}-{session}",
-        "method": method,
-        "params": {"sessionId": session, **params},
-    }
+    return request(f"a-{method}-{session}", method, sessionId=session, **params)
 
 
 def _notification(method: str, session: str, **params: Any) -> dict[str, Any]:
@@ -554,7 +544,7 @@ def _notification(method: str, session: str, **params: Any) -> dict[str, Any]:
 
 def _mcp(method: object) -> dict[str, Any]:
     params = {"connectionId": "c", "method": method, "params": {"name": "pay"}}
-    return {"jsonrpc": "2.0", "id": f"mcp-{method}", "method": "mcp/message", "params": params}
+    return request(f"mcp-{method}", "mcp/message", **params)
 
 
 def _happenings(session: str) -> list[Happening]:
@@ -634,8 +624,7 @@ ALL = [happening for session in SESSIONS for happening in _happenings(session)]
 
 def sent_again(happened: list[Happening], *, late: bool = False, **options: Any) -> bool:
     """Is the client's prompt sent again after these, and a limit?"""
-    wire = linked(**options)
-    wire.agent(*([error(message=LIMITED)] if late else []))
+    wire = linked(**options).agent(*([error(message=LIMITED)] if late else []))
     for happening in happened:
         wire.now += 0.1
         wire.agent(happening.frame)
@@ -668,8 +657,7 @@ def test_a_client_may_send_a_prompt_again_only_after_what_is_known_to_be_harmles
     happening = ALL[number]
     wire = prompted({"_meta": {"agent_error": {"version": 1}}}).agent(happening.frame)
     wire.agent(error(message=LIMITED)).time(1)
-    safety = failure(wire)["retry_safety"]
-    assert (safety == "auto") is happening.is_safe, happening.frame
+    assert (failure(wire)["retry_safety"] == "auto") is happening.is_safe, happening.frame
 
 
 def _permission(*kinds: str) -> dict[str, Any]:
@@ -699,7 +687,7 @@ def test_a_permission_that_the_user_gave_makes_a_prompt_unsafe_to_send_again(
     asked = _permission(*kinds)
     wire = prompted({"_meta": {"agent_error": {"version": 1}}}).agent(asked)
     if outcome is not None:
-        wire.client({"jsonrpc": "2.0", "id": asked["id"], "result": {"outcome": outcome}})
+        wire.client(reply(asked["id"], outcome=outcome))
     wire.agent(error(message=LIMITED)).time(1)
     assert failure(wire)["retry_safety"] == safety
 
@@ -713,8 +701,7 @@ def test_a_prompt_is_sent_again_only_where_nothing_was_begun_or_shown(
 
 
 def test_an_empty_bucket_sends_nothing_again_and_the_record_says_so() -> None:
-    bucket = RetryBucket(RETRY_COST)
-    wire = linked(retry_bucket=bucket).agent(error(message=LIMITED)).time(60)
+    wire = linked(retry_bucket=RetryBucket(RETRY_COST)).agent(error(message=LIMITED)).time(60)
     assert len(prompts(wire)) == 2
     wire.agent(error(message=LIMITED)).time(120)
     assert len(prompts(wire)) == 2

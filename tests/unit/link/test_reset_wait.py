@@ -67,34 +67,25 @@ def prompts(wire: Wire) -> list[str]:
     return ["".join(block["text"] for block in frame["params"]["prompt"]) for frame in sent]
 
 
-def test_a_turn_that_has_shown_something_goes_on_with_a_new_prompt() -> None:
-    wire = linked().agent(chunk("Half of it."), error(message=LIMITED)).time(WAIT - 1)
+@pytest.mark.parametrize(
+    ("frames", "options", "again"),
+    [
+        ((chunk("Half of it."), error(message=LIMITED)), {}, "Continue."),
+        ((error(message=LIMITED),), {}, "hi"),
+        ((error(message=LIMITED), chunk("Something after all.")), {}, "Continue."),
+        ((chunk(), error(message=LIMITED)), {"continue_with": "Go on, please."}, "Go on, please."),
+    ],
+    ids=["something was shown", "nothing was shown", "shown within the wait", "a chosen text"],
+)
+def test_a_turn_goes_on_with_a_new_prompt_or_with_the_users_own_where_nothing_was_shown(
+    frames: tuple[dict[str, Any], ...], options: dict[str, Any], again: str
+) -> None:
+    wire = linked(**options).agent(*frames).time(WAIT - 1)
     assert (prompts(wire), wire.answers(1)) == (["hi"], [])
     wire.time(WAIT + 1)
-    assert prompts(wire) == ["hi", "Continue."]
+    assert prompts(wire) == ["hi", again]
     wire.agent(chunk("The other half."), result())
-    (answer,) = wire.answers(1)
-    assert answer["result"]["stopReason"] == "end_turn"
-
-
-def test_where_nothing_was_shown_the_users_own_prompt_is_sent_again() -> None:
-    wire = linked().agent(error(message=LIMITED)).time(WAIT + 1)
-    assert prompts(wire) == ["hi", "hi"]
-    wire.agent(chunk("Done."), result())
-    assert len(wire.answers(1)) == 1
-
-
-def test_after_work_that_the_agent_shows_within_the_wait_it_gets_a_new_prompt() -> None:
-    wire = linked().agent(error(message=LIMITED), chunk("Something after all."))
-    assert wire.answers(1) == []
-    wire.time(WAIT + 1)
-    assert prompts(wire) == ["hi", "Continue."]
-
-
-def test_the_text_of_the_prompt_can_be_chosen() -> None:
-    wire = linked(continue_with="Go on, please.").agent(chunk("Half."), error(message=LIMITED))
-    wire.time(WAIT + 1)
-    assert prompts(wire) == ["hi", "Go on, please."]
+    assert wire.answers(1) == [result()]
 
 
 def test_a_tool_that_had_begun_is_closed_and_the_prompt_not_repeated() -> None:
@@ -141,25 +132,14 @@ def test_without_a_known_end_within_the_limit_it_fails_at_once(
     assert prompts(wire) == ["hi"]
 
 
-def test_the_users_cancel_ends_the_wait() -> None:
-    wire = linked().agent(error(message=LIMITED)).client(cancel())
-    (answer,) = wire.answers(1)
-    assert answer["result"]["stopReason"] == "cancelled"
-    wire.time(WAIT * 2)
-    assert prompts(wire) == ["hi"]
-
-
-def test_another_prompt_of_the_users_ends_the_wait_as_cancelled() -> None:
-    wire = linked().agent(error(message=LIMITED)).client(prompt(2, text="Something else."))
-    (answer,) = wire.answers(1)
-    assert answer["result"]["stopReason"] == "cancelled"
-    wire.agent(chunk("Done."), result(2)).time(WAIT * 2)
-    assert prompts(wire) == ["hi", "Something else."]
-
-
-def test_a_client_that_leaves_ends_the_wait() -> None:
-    wire = linked().agent(error(message=LIMITED)).eof(Side.CLIENT).time(WAIT * 2)
-    assert prompts(wire) == ["hi"]
+@pytest.mark.parametrize("word", [cancel(), prompt(2, text="Something else."), None])
+def test_a_cancel_another_prompt_and_a_client_that_leaves_end_the_wait(word: Any) -> None:
+    wire = linked().agent(error(message=LIMITED))
+    wire.client(word) if word else wire.eof(Side.CLIENT)
+    assert [answer["result"]["stopReason"] for answer in wire.answers(1)] == ["cancelled"]
+    follows = word is not None and "id" in word
+    wire.agent(*([chunk("Done."), result(2)] if follows else [])).time(WAIT * 2)
+    assert prompts(wire) == (["hi", "Something else."] if follows else ["hi"])
 
 
 def test_retries_come_first_where_their_wait_is_short_enough() -> None:
@@ -210,20 +190,18 @@ def test_a_moment_that_has_no_name_is_said_as_a_duration(seconds: float, when: s
     assert limits.sentence_of_wait(seconds, now) == f"Going on in {when}, when the limit ends."
 
 
-def test_a_computer_that_slept_past_the_end_goes_on_at_once() -> None:
+@pytest.mark.parametrize(
+    ("moved", "seconds"),
+    [(timedelta(hours=2), 16), (timedelta(days=-1), WAIT + 1)],
+    ids=["a computer that slept past the end", "a clock that was set back"],
+)
+def test_the_wait_ends_by_the_clock_on_the_wall_or_by_its_own(
+    moved: timedelta, seconds: float
+) -> None:
     clock = Clock()
     wire = linked(wall_clock=clock).agent(error(message=LIMITED))
-    clock.now += timedelta(hours=2)
-    wire.time(16)
-    assert prompts(wire) == ["hi", "hi"]
-
-
-def test_a_clock_set_back_does_not_lengthen_the_wait() -> None:
-    clock = Clock()
-    wire = linked(wall_clock=clock).agent(error(message=LIMITED))
-    clock.now -= timedelta(days=1)
-    wire.time(WAIT + 1)
-    assert prompts(wire) == ["hi", "hi"]
+    clock.now += moved
+    assert prompts(wire.time(seconds)) == ["hi", "hi"]
 
 
 def test_a_limit_that_always_ends_at_once_does_not_lead_to_one_request_after_another() -> None:
@@ -326,14 +304,12 @@ def test_in_another_process_a_clock_set_back_does_not_lengthen_the_wait() -> Non
     clock = Clock()
     wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now -= timedelta(days=1)
-    other = resumed(wire, clock).time(WAIT + 1)
-    assert prompts(other) == ["hi"]
+    assert prompts(resumed(wire, clock).time(WAIT + 1)) == ["hi"]
 
 
 def test_a_wait_without_a_time_of_day_is_resumed_from_its_beginning() -> None:
     wire = linked().agent(error(message=LIMITED))
-    other = resumed(wire, Clock()).time(WAIT + 1)
-    assert prompts(other) == ["hi"]
+    assert prompts(resumed(wire, Clock()).time(WAIT + 1)) == ["hi"]
 
 
 def test_nothing_goes_on_beyond_the_time_that_the_user_allows() -> None:

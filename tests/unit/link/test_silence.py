@@ -10,8 +10,8 @@ from lastword.core.link.connection import Connection
 from lastword.core.link.facts import FACTS_OF_SILENCE, Cause, SilenceCause, sentence_of_silence
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.rows import every
-from tests.kit.wire import notices, thoughts
-from tests.unit.link.test_hints import begun, chunk, hint, payload, update
+from tests.kit.wire import failure, notices, reply, thoughts
+from tests.unit.link.test_hints import begun, chunk, hint, update
 from tests.unit.link.test_resend import linked
 
 LIMITS = {"idle_timeout_seconds": 60, "first_update_timeout_seconds": 60}
@@ -37,8 +37,8 @@ def test_a_proven_silence_of_the_provider_is_the_type_at_the_end(
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(of, since=wire.now), wire.now)
     wire.time(80)
-    assert (payload(wire)["type"], payload(wire)["reason"]) == (type_, reason)
-    assert payload(wire)["retryable"] is True
+    assert (failure(wire)["type"], failure(wire)["reason"]) == (type_, reason)
+    assert failure(wire)["retryable"] is True
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_cause_that_explains_less_than_half_of_the_time_changes_no_type(
     wire = begun(**limits)
     wire.core.receive_silence(cause(since=wire.now + since), wire.now + since)
     wire.time(80)
-    assert payload(wire)["type"] == "agent_stalled"
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
@@ -60,22 +60,21 @@ def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
     hint(wire, attempt=2)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.time(80)
-    assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", "retries_pending")
+    assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", "retries_pending")
 
 
 def test_output_ends_a_cause() -> None:
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.agent(chunk("Here I am.")).time(80)
-    assert payload(wire)["type"] == "agent_stalled"
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 @pytest.mark.parametrize("of", list(Cause))
 def test_no_cause_ends_a_turn(of: Cause) -> None:
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(of, since=wire.now, program="x", tries=3), wire.now)
-    wire.agent(chunk("Here I am."))
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    wire.agent(chunk("Here I am."), reply(1, stopReason="end_turn"))
     assert b'"stopReason":"end_turn"' in wire.to_client[-1].replace(b" ", b"")
 
 
@@ -83,7 +82,7 @@ def test_of_two_open_turns_none_has_a_cause() -> None:
     wire = begun(sessions=("s", "t"), **LIMITS)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.time(80)
-    assert payload(wire)["type"] == "agent_stalled"
+    assert failure(wire)["type"] == "agent_stalled"
 
 
 def test_the_remark_and_the_record_have_the_cause() -> None:
@@ -97,8 +96,7 @@ def test_the_remark_and_the_record_have_the_cause() -> None:
     assert entry.facts["cause"] == "tool"
     assert entry.facts["cause_seconds"] >= 30
     assert key not in str(entry.facts)
-    wire.agent(chunk("Here I am."))
-    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})
+    wire.agent(chunk("Here I am."), reply(1, stopReason="end_turn"))
     (end,) = [e for e in wire.entries if e.kind.value == "answer"]
     assert end.facts["tool_seconds"] == 20
 
@@ -138,8 +136,7 @@ def test_what_the_runtime_itself_says_of_the_provider_is_reported_after_20_secon
 
 
 @every(
-    ("of", "after"),
-    [(cause(), 10), (cause(is_certain=True), 10), (cause(Cause.UNREACHABLE), 40)],
+    ("of", "after"), [(cause(), 10), (cause(is_certain=True), 10), (cause(Cause.UNREACHABLE), 40)]
 )
 def test_a_silence_is_reported_when_the_user_wants_it(of: SilenceCause, after: int) -> None:
     wire = linked({"session": {"notices": {}}}, warn_after_seconds=after)
@@ -225,7 +222,7 @@ def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_report
     wire.time(80)
     assert wire.answers() == []
     wire.time(700)
-    assert payload(wire)["reason"] == "tool_timeout"
+    assert failure(wire)["reason"] == "tool_timeout"
 
 
 def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
@@ -235,7 +232,7 @@ def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t", status="completed"))
     wire.core.receive_silence(cause(Cause.TOOL, since=began, program="vite"), wire.now)
     wire.time(wire.now + 80)
-    assert payload(wire)["reason"] == "idle_timeout"
+    assert failure(wire)["reason"] == "idle_timeout"
 
 
 def test_a_tool_that_runs_long_is_named_with_the_program_where_that_is_seen_in_time() -> None:

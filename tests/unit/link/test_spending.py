@@ -28,6 +28,8 @@ from tests.kit.wire import (
     notices,
     prompt,
     prompted,
+    reply,
+    request,
     result,
     second_version,
     update,
@@ -98,9 +100,7 @@ def test_every_frame_about_costs_passes_as_it_came() -> None:
     assert [line for line in wire.to_client if b"usage_update" in line] == sent
 
 
-@pytest.mark.parametrize(
-    "end", [result(stop_reason="cancelled"), error(), {"jsonrpc": "2.0", "id": 1, "result": {}}]
-)
+@pytest.mark.parametrize("end", [result(stop_reason="cancelled"), error(), reply(1)])
 def test_a_turn_has_its_cost_however_it_ends(end: dict[str, Any]) -> None:
     wire = linked().agent(cost(0.5), end).time(5)
     assert costs(wire) == [(1, usd(0.5))]
@@ -142,8 +142,7 @@ def test_a_loaded_session_that_states_a_little_less_than_it_has_cost_is_not_char
     wire = greeted(spend_limit="5USD")
     known = Spent(day="1", sessions={"s": {"USD": (4.5, 4.5)}})
     wire.carry_out(wire.core.receive_spending(known, 0.0))
-    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/load", "params": {"sessionId": "s"}})
-    wire.agent(cost(4.4), {"jsonrpc": "2.0", "id": 7, "result": {}})
+    wire.client(request(7, "session/load", sessionId="s")).agent(cost(4.4), reply(7))
     wire.client(prompt()).agent(chunk(), cost(4.75))
     assert wire.orders == [Spend("s", "USD", 0.25, (4.75, 4.75))]
 
@@ -173,8 +172,7 @@ def test_a_cost_before_any_turn_is_of_none() -> None:
 def test_an_agent_cannot_make_us_remember_any_number_of_sub_agents() -> None:
     wire = linked()
     for number in range(2 * MAX_SUMS):
-        wire.agent(cost(0.001, session_id=f"sub{number}"))
-        wire.agent(cost(0.001 * (number + 1)))
+        wire.agent(cost(0.001, session_id=f"sub{number}"), cost(0.001 * (number + 1)))
     wire.agent(result())
     assert costs(wire) == [(1, usd(round(0.004 * MAX_SUMS, 9)))]
 
@@ -185,11 +183,8 @@ def test_a_cost_that_comes_after_the_answer_belongs_to_that_turn() -> None:
 
 
 def test_what_a_session_had_cost_before_its_first_turn_here_is_no_turns() -> None:
-    wire = greeted()
-    params = {"sessionId": "s", "cwd": "/", "mcpServers": []}
-    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/load", "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {}}, cost(4)).client(prompt()).agent(cost(4.5))
-    wire.agent(error())
+    wire = greeted().client(request(7, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    wire.agent(reply(7), cost(4)).client(prompt()).agent(cost(4.5), error())
     assert costs(wire) == [(1, usd(0.5))]
 
 
@@ -199,17 +194,12 @@ def test_two_currencies_are_added_up_apart() -> None:
 
 
 def test_the_model_is_named_if_it_is_known() -> None:
-    wire = greeted()
-    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {"cwd": "/"}})
-    models = {"currentModelId": "small", "availableModels": []}
-    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {"sessionId": "s", "models": models}})
+    wire = greeted().client(request(7, "session/new", cwd="/"))
+    wire.agent(reply(7, sessionId="s", models={"currentModelId": "small", "availableModels": []}))
     for number, model in enumerate(("", "large", 5), 1):
         if model:
-            params = {"sessionId": "s", "modelId": model}
-            wire.client(
-                {"jsonrpc": "2.0", "id": 8, "method": "session/set_model", "params": params}
-            )
-            wire.agent({"jsonrpc": "2.0", "id": 8, "result": {}})
+            wire.client(request(8, "session/set_model", sessionId="s", modelId=model))
+            wire.agent(reply(8))
         wire.client(prompt(number)).agent(chunk(), cost(number), result(number))
     option = {"id": "which", "category": "model", "currentValue": "o" * 200}
     wire.agent(update(sessionUpdate="config_option_update", configOptions=[option]), cost(9))
@@ -296,8 +286,7 @@ def test_an_agent_that_spends_on_after_its_grace_is_ended(
     limit: str, restart: str, spender: str
 ) -> None:
     wire = linked(limit, cancel_grace_seconds=3.0, restart=restart).agent(cost(1)).time(4)
-    wire.client(prompt(2))
-    wire.agent(cost(0.1 if spender == "sub" else 1.1, session_id=spender)).time(4)
+    wire.client(prompt(2)).agent(cost(0.1 if spender == "sub" else 1.1, session_id=spender)).time(4)
     assert [order for order in wire.orders if not isinstance(order, Spend)] == [Kill()]
     assert entry_of(wire, Kind.CANCEL)["reason"] == "spend_limit"
     wire.eof(Side.AGENT)
@@ -389,8 +378,7 @@ def test_what_other_processes_spend_counts_for_the_day() -> None:
     wire = linked("1USD/day")
     wire.carry_out(wire.core.receive_spending(Spent(day="1", today={"USD": 0.6}), 0.0))
     wire.agent(cost(0.2))
-    assert wire.orders == [Spend("s", "USD", 0.2, (0.2, 0.2))]
-    assert limits(wire) == ["near"]
+    assert (wire.orders, limits(wire)) == ([Spend("s", "USD", 0.2, (0.2, 0.2))], ["near"])
     wire.carry_out(wire.core.receive_spending(Spent(day="1", today={"USD": 1.2}), 0.0))
     assert methods(wire)[-1] == "session/cancel"
     wire.agent(result())
@@ -430,9 +418,8 @@ def test_a_new_session_inherits_nothing_from_another_with_its_id(method: str, an
     wire = greeted(spend_limit="5USD")
     known = Spent(day="1", sessions={"s": {"USD": (5.0, 5.0)}})
     wire.carry_out(wire.core.receive_spending(known, 0.0))
-    params = {"sessionId": "s", "cwd": "/", "mcpServers": []}
-    wire.client({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 7, "result": {"sessionId": "s"}}).client(prompt())
+    wire.client(request(7, method, sessionId="s", cwd="/", mcpServers=[]))
+    wire.agent(reply(7, sessionId="s")).client(prompt())
     assert len(wire.answers()) == answers
 
 
@@ -525,8 +512,7 @@ def test_a_cost_is_expected_for_as_much_longer_as_everything_stood_still() -> No
     wire.core.stand_still(10)
     wire.agent(result())
     wire.core.stand_still(100)
-    assert notices(wire.time(99)) == []
-    assert notices(wire.time(103)) == [NO_COST]
+    assert (notices(wire.time(99)), notices(wire.time(103))) == ([], [NO_COST])
 
 
 def test_a_cost_that_follows_the_answer_is_one() -> None:
@@ -552,10 +538,8 @@ def test_a_silent_success_that_is_let_through_is_looked_at_too() -> None:
 
 
 def test_a_session_that_is_closed_meanwhile_is_reported_to_nobody() -> None:
-    wire = linked("1USD").agent(result())
-    params = {"sessionId": "s"}
-    wire.client({"jsonrpc": "2.0", "id": 5, "method": "session/close", "params": params})
-    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {}}).time(9)
+    wire = linked("1USD").agent(result()).client(request(5, "session/close", sessionId="s"))
+    wire.agent(reply(5)).time(9)
     assert (notices(wire), limits(wire)) == ([], [])
 
 
@@ -564,8 +548,7 @@ def test_an_agent_that_is_started_again_is_under_the_same_limit() -> None:
     link.asked()
     link.come_back().agent(cost(0.25))
     link.carry_out(link.core.receive_spending(Spent(day="1", today={"USD": 1.0}), link.now))
-    assert reasons(link, 5) == ["killed"]
-    assert link.asked()[-1]["method"] == "session/cancel"
+    assert (reasons(link, 5), link.asked()[-1]["method"]) == (["killed"], "session/cancel")
     link.agent(result(2))
     assert reasons(link, 2) == ["spend_limit"]
 

@@ -14,8 +14,7 @@ def test_what_fits_is_kept_whole(pieces: list[bytes]) -> None:
     for piece in pieces:
         record.receive(piece)
     whole = b"".join(pieces)
-    assert record.total == len(whole)
-    assert record.summary() == whole.decode(errors="replace")
+    assert (record.total, record.summary()) == (len(whole), whole.decode(errors="replace"))
 
 
 def test_a_flood_keeps_its_first_and_its_last_and_says_how_much_was_cut() -> None:

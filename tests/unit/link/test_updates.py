@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.core.classify import classify
-from tests.kit.wire import chunk, error, greeted, prompt, result, update
+from tests.kit.wire import chunk, error, failure, greeted, prompt, reply, result, update
 from tests.unit.link.test_hints import TOOL, begun, hint
 
 KIMI_CODE = (
@@ -24,8 +24,7 @@ def test_what_an_agent_says_of_its_compaction_is_no_output_and_a_source_may_say_
         wire.agent(result())
         assert wire.answers() == [], "the sources are looked at first"
         hint(wire, OVERFLOW, goes_on=None).time(wire.now + 1)
-        failed = wire.answers()[0]["error"]["data"]["agent_error"]
-        assert failed["type"] == "context_overflow"
+        assert failure(wire)["type"] == "context_overflow"
         chunks = [u for u in wire.updates() if u["sessionUpdate"] == "agent_message_chunk"]
         texts = [u["content"]["text"] for u in chunks]
         assert texts == list(KIMI_CODE), "what the agent says passes as it came"
@@ -59,7 +58,7 @@ def test_the_same_words_of_another_agent_are_its_answer() -> None:
 def test_a_tool_call_from_before_a_turn_is_not_the_turns() -> None:
     wire = greeted()
     load = {"method": "session/load", "params": {"sessionId": "s"}}
-    wire.client({"jsonrpc": "2.0", "id": 5} | load).agent({"jsonrpc": "2.0", "id": 5, "result": {}})
+    wire.client({"jsonrpc": "2.0", "id": 5} | load).agent(reply(5))
     wire.agent(update(sessionUpdate="tool_call", toolCallId="old", status="in_progress"))
     wire.client(prompt()).time(901)
     assert any(b"session/cancel" in frame for frame in wire.to_agent)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.link.evidence import TurnId
 from lastword.observer.requests import ModelRequests
 from tests.kit.rows import every
-from tests.kit.turn_signs import payload
-from tests.kit.wire import cancel, chunk, result, update
+from tests.kit.wire import cancel, chunk, failure, result, update
 from tests.unit.link.test_hints import TOOL, begun
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def test_a_turn_that_went_well_passes_as_it_came(steps: tuple[Step, ...]) -> Non
 def test_a_turn_whose_own_request_failed_last_is_a_failure(
     steps: tuple[Step, ...], type_: str
 ) -> None:
-    assert payload(play(steps))["type"] == type_
+    assert failure(play(steps))["type"] == type_
 
 
 def test_a_turn_that_the_user_cancels_is_cancelled_whatever_its_requests_come_to() -> None:

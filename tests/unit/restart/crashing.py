@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lastword.core.classify import classify_exit
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Restart
-from tests.kit.wire import INITIALIZE, Wire, prompt
+from tests.kit.wire import INITIALIZE, Wire, prompt, request
 
 if TYPE_CHECKING:
     from lastword.core.link.effects import Effect
@@ -70,11 +70,14 @@ class Link(Wire):
         return self.answer(bring_back["id"])
 
 
-def request(request_id: Any, method: str, **params: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-
-
 def reasons(link: Link, request_id: Any) -> list[str | None]:
     """The reasons of the typed answers to a request."""
     answers = link.answers(request_id)
     return [answer["error"]["data"]["agent_error"].get("reason") for answer in answers]
+
+
+def two_sessions(**options: Any) -> Link:
+    """A link with the sessions `s` and `t`."""
+    link = Link(LOADING, **options).client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link.answer(5, sessionId="t").asked()
+    return link

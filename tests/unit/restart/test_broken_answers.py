@@ -10,8 +10,8 @@ import pytest
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Kill
 from lastword.core.protocol import jsonrpc
-from tests.kit.wire import chunk, prompt, result
-from tests.unit.restart.crashing import Link, reasons, request
+from tests.kit.wire import chunk, prompt, request, result
+from tests.unit.restart.crashing import Link, reasons
 
 HEAD = b'{"jsonrpc":"2.0","id":"%s","result":{'
 OF_THE_CLIENT = b'{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{},}'
@@ -34,8 +34,7 @@ def send(link: Link, side: Side, line: bytes) -> None:
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_handshake_whose_answer_cannot_be_read_has_failed(long: bool) -> None:
-    link = Link().die()
-    link.time(10).client(prompt(2))
+    link = Link().die().time(10).client(prompt(2))
     (greeting,) = link.asked()
     break_off(link, greeting["id"], long=long)
     assert reasons(link, 2) == ["line_too_long" if long else "broken_answer"]

@@ -18,9 +18,11 @@ from tests.kit.wire import (
     greeted,
     prompt,
     prompted,
+    reply,
+    request,
     result,
 )
-from tests.unit.restart.crashing import LOADING, Link, reasons, request
+from tests.unit.restart.crashing import LOADING, Link, reasons
 
 if TYPE_CHECKING:
     from lastword.core.link.effects import PastRestarts
@@ -122,7 +124,7 @@ def test_a_session_that_nobody_has_asked_for_since_is_brought_back() -> None:
         HELLO[0],
         (Side.AGENT, greeting),
         (Side.CLIENT, request(5, "session/resume", sessionId="t", cwd="/w", mcpServers=[])),
-        (Side.AGENT, {"jsonrpc": "2.0", "id": 5, "result": {}}),
+        (Side.AGENT, reply(5)),
     )
     wire = taken_up(said, 1, restarts, restart="on-crash").client(prompt(9, "t"))
     asked = [json.loads(line)["method"] for line in wire.to_agent]

@@ -8,8 +8,8 @@ import pytest
 
 from lastword.core.classify import classify_spawn_failure
 from lastword.core.link.connection import Side
-from tests.kit.wire import cancel, chunk, error, prompt, result, update
-from tests.unit.restart.crashing import LOADING, RESUMING, Link, reasons, request
+from tests.kit.wire import cancel, chunk, error, prompt, request, result, update
+from tests.unit.restart.crashing import LOADING, RESUMING, Link, reasons
 
 LIMITED = "429 Too Many Requests: try again in 20s"
 
@@ -53,9 +53,7 @@ def test_a_crash_during_the_wait_is_waited_out_and_the_session_brought_back_firs
 
 
 def test_a_wait_may_end_in_an_agent_that_another_prompt_has_started() -> None:
-    link = limited().die()
-    link.time(410).client(prompt(3, "other"))
-    link.greet()
+    link = limited().die().time(410).client(prompt(3, "other")).greet()
     link.asked()
     link.time(422)
     (load,) = link.asked()

@@ -12,8 +12,8 @@ import pytest
 from lastword.core.link.choices import Choices
 from lastword.core.restart.sessions import SETTING_LIMIT_SECONDS
 from lastword.core.restart.state import MAX_GIVEN_UP, Purpose, RestartState, ReturningSession
-from tests.kit.wire import prompt, update
-from tests.unit.restart.crashing import Link, request
+from tests.kit.wire import prompt, reply, request, update
+from tests.unit.restart.crashing import Link
 
 MODE, OPTION = "session/set_mode", "session/set_config_option"
 
@@ -164,9 +164,8 @@ def test_a_mode_that_cannot_be_set_again_is_told_as_it_is() -> None:
     assert told_modes(link) == ["ask"]
     # It is the one that the client shows from now on.
     link.to_client.clear()
-    link.agent({"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn"}})
-    assert bring_back(link, **modes("ask")) == [("set_mode", "ask")]
-    assert link.updates() == []
+    link.agent(reply(2, stopReason="end_turn"))
+    assert (bring_back(link, **modes("ask")), link.updates()) == ([("set_mode", "ask")], [])
 
 
 def test_options_that_are_others_now_are_told_with_those_that_were_set() -> None:
@@ -210,8 +209,7 @@ def test_a_mode_that_is_confirmed_late_is_told_to_the_client() -> None:
     link.answer(setting)
     assert told_modes(link) == ["ask", "plan"]
     link.answer(setting)
-    assert told_modes(link) == ["ask", "plan"]
-    assert bring_back(link) == [("set_mode", "plan")]
+    assert (told_modes(link), bring_back(link)) == (["ask", "plan"], [("set_mode", "plan")])
 
 
 def test_an_option_that_is_confirmed_late_is_told_to_the_client() -> None:

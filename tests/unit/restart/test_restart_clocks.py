@@ -5,8 +5,8 @@ from __future__ import annotations
 from lastword.core.classify import classify_spawn_failure
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Kill, Restart
-from tests.kit.wire import INITIALIZE, Wire, cancel, prompt
-from tests.unit.restart.crashing import Link, reasons, request
+from tests.kit.wire import INITIALIZE, Wire, cancel, failure, prompt
+from tests.unit.restart.crashing import Link, reasons, two_sessions
 
 
 def test_waits_between_starts_grow_and_end_in_a_crash_loop() -> None:
@@ -50,8 +50,7 @@ def test_after_a_failed_start_the_next_one_waits_a_second() -> None:
 
 
 def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> None:
-    link = Link().die()
-    link.time(10).client(prompt(2))
+    link = Link().die().time(10).client(prompt(2))
     (greeting,) = link.asked()
     error = {"code": -32603, "message": "Invalid API key"}
     link.agent({"jsonrpc": "2.0", "id": greeting["id"], "error": error})
@@ -61,8 +60,7 @@ def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> N
 
 
 def test_a_new_agent_that_does_not_answer_the_handshake_fails_what_waits_and_goes() -> None:
-    link = Link().die()
-    link.time(10).client(prompt(2)).time(10 + 121)
+    link = Link().die().time(10).client(prompt(2)).time(10 + 121)
     assert reasons(link, 2) == ["request_timeout"]
     assert Kill() in link.orders
 
@@ -82,16 +80,14 @@ def test_a_session_behind_a_turn_that_never_ends_gets_a_new_agent() -> None:
 
 
 def test_an_agent_that_serves_another_session_is_not_killed() -> None:
-    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(5, sessionId="t")
+    link = two_sessions()
     link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
     link.time(link.now + 11)
     assert (link.orders, reasons(link, 3)) == ([], ["busy_with_ended_turn"])
 
 
 def test_a_prompt_that_waits_for_an_agent_waits_as_much_longer_as_everything_stood_still() -> None:
-    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(5, sessionId="t")
+    link = two_sessions()
     link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
     link.core.stand_still(100)
     link.time(link.now + 100)
@@ -102,8 +98,7 @@ def test_a_prompt_that_waits_for_an_agent_waits_as_much_longer_as_everything_sto
 
 def test_a_crash_says_that_the_agent_is_started_again() -> None:
     link = Link().client(prompt(2)).die()
-    (answer,) = link.answers(2)
-    error = answer["error"]["data"]["agent_error"]
+    error = failure(link, 2)
     assert error["message"].endswith("The agent is started again with your next prompt.")
     assert error["action"] == "retry"
 
@@ -117,14 +112,12 @@ def test_an_agent_that_could_never_be_started_is_not_tried_again() -> None:
 
 
 def test_nothing_is_started_for_a_client_that_has_left() -> None:
-    link = Link().die()
-    link.client(prompt(2)).eof(Side.CLIENT).time(10)
+    link = Link().die().client(prompt(2)).eof(Side.CLIENT).time(10)
     assert link.orders == []
 
 
 def test_a_prompt_that_waits_when_the_client_says_its_last_word_is_answered() -> None:
-    link = Link().die()
-    link.client(prompt(2)).eof(Side.CLIENT)
+    link = Link().die().client(prompt(2)).eof(Side.CLIENT)
     assert reasons(link, 2) == ["killed"]
 
 
@@ -144,13 +137,11 @@ def test_a_program_that_has_vanished_is_said_at_once_and_looked_for_with_each_re
         assert reasons(link, request_id) == ["spawn_failed"]
     assert link.orders == [Restart()] * 6
     link.starts = True
-    link.client(prompt(8)).time(link.now + 2)
-    link.greet()
+    link.client(prompt(8)).time(link.now + 2).greet()
 
 
 def test_a_new_agent_is_not_given_up_for_the_time_that_everything_stood_still() -> None:
-    link = Link().die()
-    link.time(10).client(prompt(2))
+    link = Link().die().time(10).client(prompt(2))
     link.core.stand_still(100)
     link.time(200)
     assert Kill() not in link.orders

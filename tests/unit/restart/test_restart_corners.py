@@ -8,18 +8,10 @@ from typing import Any
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Answer, Restart
 from lastword.core.protocol import acp
-from tests.kit.wire import INITIALIZE, cancel, permission, prompt, update
-from tests.unit.restart.crashing import KILLED, LOADING, Link, reasons, request
+from tests.kit.wire import INITIALIZE, cancel, permission, prompt, reply, request, update
+from tests.unit.restart.crashing import KILLED, Link, reasons, two_sessions
 
 ERROR = {"code": -32603, "message": "Invalid API key"}
-
-
-def two_sessions(**options: float) -> Link:
-    """A link with the sessions `s` and `t`."""
-    link = Link(LOADING, **options).client(request(5, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(5, sessionId="t")
-    link.asked()
-    return link
 
 
 def coming_back() -> Link:
@@ -28,8 +20,7 @@ def coming_back() -> Link:
 
 
 def test_a_client_that_says_hello_again_greets_the_new_agent_itself() -> None:
-    link = Link().die()
-    link.time(10).client(INITIALIZE | {"id": 7})
+    link = Link().die().time(10).client(INITIALIZE | {"id": 7})
     assert link.asked() == [INITIALIZE | {"id": 7}]
 
 
@@ -41,9 +32,7 @@ def test_more_than_may_wait_for_a_session_is_answered_at_once() -> None:
 
 
 def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_crash() -> None:
-    link = two_sessions().die()
-    link.time(10).client(prompt(2), prompt(3, "t"))
-    link.greet()
+    link = two_sessions().die().time(10).client(prompt(2), prompt(3, "t")).greet()
     for number in range(600):
         link.client(request(1000 + number, "session/set_mode", sessionId="s", modeId="code"))
         link.client(request(2000 + number, "session/set_mode", sessionId="t", modeId="code"))
@@ -58,7 +47,7 @@ def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_c
 
 
 def test_a_late_answer_of_the_clients_is_dropped_while_there_is_no_agent() -> None:
-    link = Link().die().client({"jsonrpc": "2.0", "id": 9, "result": {}})
+    link = Link().die().client(reply(9))
     assert link.drops == ["answer_to_nobody"]
 
 
@@ -88,26 +77,11 @@ def test_a_clients_answer_over_the_limit_is_told_to_the_new_agent_under_its_own_
 
 
 def test_a_session_that_comes_back_later_has_its_own_time_for_it() -> None:
-    link = two_sessions().die()
-    link.time(10).client(prompt(2))
-    link.greet()
+    link = two_sessions().die().time(10).client(prompt(2)).greet()
     link.time(200).client(prompt(3, "t")).time(400)
     assert (reasons(link, 2), link.answers(3)) == (["context_lost"], [])
     link.time(501)
     assert reasons(link, 3) == ["context_lost"]
-
-
-def test_a_session_whose_mode_is_not_set_in_time_goes_on_without() -> None:
-    link = Link().client(request(10, "session/set_mode", sessionId="s", modeId="plan")).answer(10)
-    link.asked()
-    link.die()
-    link.time(10).client(prompt(2))
-    link.greet()
-    (load,) = link.asked()
-    link.answer(load["id"])
-    assert [frame["method"] for frame in link.asked()] == ["session/set_mode"]
-    link.time(link.now + 31)
-    assert link.asked() == [prompt(2)]
 
 
 def test_a_note_for_a_session_that_is_lost_is_dropped() -> None:
@@ -131,10 +105,9 @@ def test_what_waits_for_a_session_is_forgotten_when_the_client_leaves() -> None:
 def test_an_agent_that_refuses_the_handshake_and_lives_on_holds_nobody_back() -> None:
     link = Link({"capabilities": {}})
     link.client(INITIALIZE | {"id": 7, "params": {"protocolVersion": 2}})
-    link.agent({"jsonrpc": "2.0", "id": 7, "result": {"protocolVersion": 2}})
+    link.agent(reply(7, protocolVersion=2))
     link.asked()
-    link.die()
-    link.time(10).client(prompt(2))
+    link.die().time(10).client(prompt(2))
     (greeting,) = link.asked()
     link.agent({"jsonrpc": "2.0", "id": greeting["id"], "error": ERROR})
     link.agent(update(sessionUpdate="state_update", state="running")).time(link.now + 1000)
@@ -173,8 +146,7 @@ def test_prompts_of_other_sessions_wait_for_the_agent_that_follows_too() -> None
     link = two_sessions()
     for session, number in (("s", 10), ("t", 20)):
         link.client(prompt(number, session), cancel(session))
-    link.time(11).client(prompt(11, "s")).time(15).client(prompt(21, "t")).time(22)
-    link.die()
+    link.time(11).client(prompt(11, "s")).time(15).client(prompt(21, "t")).time(22).die()
     assert (link.answers(11), link.answers(21)) == ([], [])
     assert [frame.message.request_id for frame in link.core.connection.state.queue] == [
         b"11",

@@ -16,7 +16,7 @@ from lastword.core.restart import state as restart_state
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.rows import every
 from tests.kit.wire import Wire, cancel, chunk, fail, permission, prompt, result
-from tests.unit.restart.crashing import KILLED, Link, reasons, request
+from tests.unit.restart.crashing import KILLED, Link, reasons, two_sessions
 
 if TYPE_CHECKING:
     import pytest
@@ -113,8 +113,7 @@ def test_a_prompt_too_many_behind_an_agent_that_is_replaced_is_told_so(
 
 
 def test_two_sessions_behind_one_stuck_agent_both_reach_the_next() -> None:
-    link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
-    link.answer(5, sessionId="t")
+    link = two_sessions()
     for session, number in (("s", 10), ("t", 20)):
         link.client(prompt(number, session), cancel(session))
     link.time(11).client(prompt(11, "s"), prompt(21, "t")).time(22)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.kit.wire import chunk, error, prompt, result
-from tests.unit.restart.crashing import LOADING, Link, request
+from tests.kit.wire import chunk, error, prompt, request, result
+from tests.unit.restart.crashing import LOADING, Link
 
 LIMITED = "429 Too Many Requests"
 OPTION = "session/set_config_option"
@@ -79,7 +79,6 @@ def test_a_crash_within_the_switch_ends_the_turn_and_nothing_is_sent_again() -> 
     link = ModelLink().die()
     (answer,) = link.answers(1)
     assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
-    link.time(link.now + 60).client(prompt(2))
-    link.greet()
+    link.time(link.now + 60).client(prompt(2)).greet()
     link.come_back_with("big")
     assert link.asked() == [prompt(2)]

@@ -8,20 +8,10 @@ from typing import Any
 import pytest
 
 from lastword.core.restart.state import MAX_NAME_CHARS, Names, exchanged
-from tests.kit.wire import cancel, prompt
-from tests.unit.restart.crashing import LOADING, Link, reasons, request
+from tests.kit.wire import cancel, chunk, prompt, reply, request
+from tests.unit.restart.crashing import LOADING, Link, reasons
 
 FRESH = "s-lastword-1"
-
-
-def update(session: str, text: str = "Hi") -> dict[str, Any]:
-    content = {"type": "text", "text": text}
-    told = {"sessionUpdate": "agent_message_chunk", "content": content}
-    return {
-        "jsonrpc": "2.0",
-        "method": "session/update",
-        "params": {"sessionId": session, "update": told},
-    }
 
 
 def opened_anew(capabilities: dict[str, Any] | None = None, request_id: int = 9) -> Link:
@@ -40,8 +30,8 @@ def test_a_new_session_with_the_id_of_a_lost_one_gets_another() -> None:
     assert link.answers(9)[0]["result"] == {"sessionId": FRESH}
     link.client(prompt(4, session_id=FRESH))
     assert link.asked() == [prompt(4)]
-    link.agent(update("s"))
-    assert json.loads(link.to_client[-1]) == update(FRESH)
+    link.agent(chunk(session_id="s"))
+    assert json.loads(link.to_client[-1]) == chunk(session_id=FRESH)
     link.answer(4, stopReason="end_turn")
     assert link.answers(4)[0]["result"] == {"stopReason": "end_turn"}
 
@@ -63,21 +53,20 @@ def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one()
     link.answer(9, sessionId="s")
     assert link.answers(9)[0]["result"]["sessionId"] != "s"
     # What the agent tells of this id is what the client opens.
-    link.agent(update("s", "the past"))
-    assert json.loads(link.to_client[-1]) == update("s", "the past")
+    link.agent(chunk("the past", "s"))
+    assert json.loads(link.to_client[-1]) == chunk("the past", "s")
 
 
 def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_lost() -> None:
     link = opened_anew(LOADING)
     link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     assert [asked["method"] for asked in link.asked()] == ["session/load"]
-    link.agent(update("s", "the past"))
-    assert json.loads(link.to_client[-1]) == update("s", "the past")
+    link.agent(chunk("the past", "s"))
+    assert json.loads(link.to_client[-1]) == chunk("the past", "s")
     link.answer(4).client(prompt(5))
     assert link.asked() == [prompt(5)]
     link.client(prompt(6, session_id=FRESH))
-    assert reasons(link, 6) == ["context_lost"]
-    assert link.asked() == []
+    assert (reasons(link, 6), link.asked()) == (["context_lost"], [])
 
 
 def test_where_the_old_session_cannot_be_opened_the_other_goes_on() -> None:
@@ -93,12 +82,11 @@ def test_where_the_old_session_cannot_be_opened_the_other_goes_on() -> None:
 
 def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
     link = opened_anew(LOADING).die()
-    link.time(link.now + 100).client(prompt(4, session_id=FRESH))
-    link.greet()
+    link.time(link.now + 100).client(prompt(4, session_id=FRESH)).greet()
     (load,) = link.asked()
     assert (load["method"], load["params"]["sessionId"]) == ("session/load", "s")
     before = list(link.to_client)
-    link.agent(update("s", "the past"))
+    link.agent(chunk("the past", "s"))
     assert link.to_client == before
     link.answer(load["id"])
     assert link.asked() == [prompt(4)]
@@ -142,7 +130,7 @@ def test_a_session_on_its_way_back_whose_id_was_taken_is_not_given_up_twice() ->
 @pytest.mark.parametrize("given", ["t", 7, None])
 def test_any_other_id_is_left_as_it_is(given: Any) -> None:
     link = opened_anew().client(request(10, "session/new", cwd="/w", mcpServers=[]))
-    line = json.dumps({"jsonrpc": "2.0", "id": 10, "result": {"sessionId": given}})
+    line = json.dumps(reply(10, sessionId=given))
     link.agent(line.encode())
     assert link.to_client[-1] == line.encode()
 
@@ -167,9 +155,9 @@ def test_a_question_is_asked_and_answered_under_each_sides_names() -> None:
     link.agent(request(0, "session/request_permission", sessionId="s", toolCall={}))
     question = json.loads(link.to_client[-1])
     assert question["params"]["sessionId"] == FRESH
-    link.client({"jsonrpc": "2.0", "id": question["id"], "result": {"outcome": {}}})
+    link.client(reply(question["id"], outcome={}))
     (answer,) = link.asked()
-    assert answer == {"jsonrpc": "2.0", "id": 0, "result": {"outcome": {}}}
+    assert answer == reply(0, outcome={})
 
 
 def test_a_name_of_ours_is_nobodys_else() -> None:
@@ -202,8 +190,7 @@ def test_a_line_that_names_none_of_them_is_the_very_same(line: bytes) -> None:
 
 def test_all_else_in_a_line_stays_as_it_came() -> None:
     line = b'{"jsonrpc":"2.0","id":1e2,"params":{"a":1.50,"sessionId":"s","b":[ 1 ]},"x":0.10}'
-    told = exchanged(line, {"s": "t"})
-    assert told == line.replace(b'"s"', b'"t"')
+    assert exchanged(line, {"s": "t"}) == line.replace(b'"s"', b'"t"')
 
 
 def test_a_line_with_half_a_character_is_under_its_name_too() -> None:

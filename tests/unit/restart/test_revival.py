@@ -140,8 +140,7 @@ def test_a_renamed_request_is_known_by_both_ids_until_it_is_answered() -> None:
     new = state.rename(b"7")
     assert state.renamed == {b"7": new}
     assert state.origin(b"8") is None
-    assert state.origin(new) == b"7"
-    assert (state.renamed, state.origin_of) == ({}, {})
+    assert (state.origin(new), state.renamed, state.origin_of) == (b"7", {}, {})
     assert state.origin(new) is None
 
 

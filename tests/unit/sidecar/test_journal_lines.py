@@ -53,8 +53,7 @@ def test_a_line_tells_what_failed_when_and_what_comes_next(  # noqa: PLR0913, PL
 ) -> None:
     call = read(name)
     assert call is not None
-    assert call.verdict.type == type_
-    assert call.verdict.http_status == status
+    assert (call.verdict.type, call.verdict.http_status) == (type_, status)
     assert (call.attempt, call.wait_seconds, call.session_id) == (attempt, wait, session)
     assert call.at_epoch == AT.timestamp()
     assert not call.side

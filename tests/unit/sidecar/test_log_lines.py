@@ -94,9 +94,10 @@ def test_a_retry_of_several_is_counted_and_said_to_go_on() -> None:
     assert call.goes_on is None
 
 
-@pytest.mark.parametrize(
+@every(
     "line",
     [
+        # A line of text needs a moment, a level, a model and an error.
         f"ERROR model call failed: {LIMITED}",
         f"2026-13-22T14:18:07Z ERROR model call failed: {LIMITED}",
         f"{AT.isoformat()} INFO model call failed: {LIMITED}",
@@ -106,15 +107,7 @@ def test_a_retry_of_several_is_counted_and_said_to_go_on() -> None:
         f"{AT.isoformat()} ERROR model call failed",
         f"{AT.isoformat()} ERROR model call failed: KeyError: 'x'",
         f"{AT.isoformat()} WARN provider list may be rate limited soon",
-    ],
-)
-def test_a_line_of_text_needs_a_moment_a_level_a_model_and_an_error(line: str) -> None:
-    assert read(line) is None
-
-
-@every(
-    "line",
-    [
+        # An object needs a moment, an error and a word for its failure.
         '{"error": ',
         json.dumps({"level": "error", "error": LIMITED}),
         obj(level="error", message=LIMITED),
@@ -130,9 +123,12 @@ def test_a_line_of_text_needs_a_moment_a_level_a_model_and_an_error(line: str) -
         obj(level="error", a={"b": {"c": {"d": {"e": {"f": {"g": {"error": LIMITED}}}}}}}),
         obj(level="error", attempt=True, error={"message": True}),
         obj(level="error", **{f"m{n}": {"x": n} for n in range(300)}, z={"error": LIMITED}),
+        # A side chain decides nothing, and a line that is too long is not read.
+        obj(level="error", error={"message": LIMITED}, isSidechain=True),
+        obj(level="error", error=LIMITED, more="x" * MAX_LINE_BYTES),
     ],
 )
-def test_an_object_needs_a_moment_an_error_and_a_word_for_its_failure(line: str) -> None:
+def test_what_is_no_failed_call_of_a_model_tells_nothing(line: str) -> None:
     assert read(line) is None
 
 
@@ -152,11 +148,6 @@ def test_an_errors_members_may_stand_below_its_data() -> None:
         assert call is not None, members
         assert (call.verdict.type, call.verdict.http_status) == ("rate_limit", 429)
     assert read(obj(type="session.note", level="warn", data={"message": LIMITED})) is None
-
-
-def test_a_side_chain_decides_nothing() -> None:
-    line = obj(level="error", error={"message": LIMITED}, isSidechain=True)
-    assert read(line) is None
 
 
 def texts(data: str) -> list[tuple[int, str]]:
@@ -205,10 +196,6 @@ def test_records_end_at_a_bound_and_the_last_are_read() -> None:
     assert texts("more\n" * 50 + "WARN\n") == [(350, "WARN")]
     assert texts('{"level":"error"}\nmore\n') == [(100, '{"level":"error"}')]
     assert texts("\nWARN\n") == [(101, "WARN")]
-
-
-def test_a_line_that_is_too_long_is_not_read() -> None:
-    assert read(obj(level="error", error=LIMITED, more="x" * MAX_LINE_BYTES)) is None
 
 
 def test_no_prompt_and_no_answer_in_a_session_file_is_a_failed_call() -> None:

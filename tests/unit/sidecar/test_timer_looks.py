@@ -130,8 +130,7 @@ def test_an_answer_passes_after_one_short_look(monkeypatch: pytest.MonkeyPatch) 
 def test_an_answer_that_waits_for_nothing_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = at_end(monkeypatch, cost=0.0005, steps=2)
     sources._connection.turn.answered = False  # type: ignore[attr-defined]
-    assert sources.look_at_end(100.0) == []
-    assert sources.finished == 0
+    assert (sources.look_at_end(100.0), sources.finished) == ([], 0)
 
 
 def test_a_look_at_an_end_that_takes_longer_goes_on_before_the_timer(
@@ -167,5 +166,4 @@ def test_an_answer_passes_where_no_look_can_be_made(
     else:
         sources._journals.look = lambda *_: 1 / 0  # type: ignore[union-attr, method-assign]
         sources._console.say = lambda _: None  # type: ignore[method-assign]
-    assert sources.look_at_end(100.0) == ["passes"]
-    assert sources.finished == 0
+    assert (sources.look_at_end(100.0), sources.finished) == (["passes"], 0)

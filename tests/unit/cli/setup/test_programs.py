@@ -249,8 +249,7 @@ def test_zed_s_settings_are_where_zed_looks(
     assert path() == f"{home}/.config/zed/settings.json"
     assert path(XDG_CONFIG_HOME="/x") == "/x/zed/settings.json"
     assert path(XDG_CONFIG_HOME="relative") == f"{home}/.config/zed/settings.json"
-    inside = path(FLATPAK_XDG_CONFIG_HOME="/f", XDG_CONFIG_HOME="/x")
-    assert inside == "/f/zed/settings.json"
+    assert path(FLATPAK_XDG_CONFIG_HOME="/f", XDG_CONFIG_HOME="/x") == "/f/zed/settings.json"
     flatpak = tmp_path / ".var/app/dev.zed.Zed/config/zed"
     flatpak.mkdir(parents=True)
     assert path() == f"{flatpak}/settings.json"

@@ -205,8 +205,7 @@ def test_an_entry_goes_behind_the_last_one_and_its_comments() -> None:
 def test_what_went_in_comes_out_and_leaves_every_byte_as_it_was(text: str) -> None:
     once = written(text)
     assert meaning(once)[SECTION][NAME] == ENTRY
-    assert written(once) == once
-    assert taken(once) == text
+    assert (written(once), taken(once)) == (once, text)
 
 
 @pytest.mark.parametrize(
@@ -268,8 +267,7 @@ def test_only_the_entry_goes_and_the_comments_of_others_stay(text: str, after: s
 
 def test_only_the_values_that_change_in_an_entry_are_rewritten() -> None:
     text = '{"agent_servers": {"Mine": {"command": "x", // c\n "n": 1.0}}}'
-    settings = read(text, SECTION)
-    once = rewrite(settings, "Mine", {"command": "lastword", "args": ["run", "--", "x"]})
+    once = rewrite(read(text, SECTION), "Mine", {"command": "lastword", "args": ["run", "--", "x"]})
     assert once.startswith('{"agent_servers": {"Mine": {"command": "lastword", // c\n "n": 1.0')
     assert meaning(once)[SECTION]["Mine"]["args"] == ["run", "--", "x"]
 
@@ -322,8 +320,7 @@ def test_settings_of_any_shape_keep_all_that_they_say(text: str, before: str, af
     text = before + text + after
     once = written(text)
     old, new = meaning(text), meaning(once)
-    assert new.pop(SECTION) == old.pop(SECTION, {}) | {NAME: ENTRY}
-    assert new == old
+    assert (new.pop(SECTION), new) == (old.pop(SECTION, {}) | {NAME: ENTRY}, old)
     assert [c.text for c in JsonText(once).comments] == [c.text for c in JsonText(text).comments]
     back = taken(once)
     told = meaning(text)
@@ -338,8 +335,7 @@ def test_an_entry_is_taken_out_of_any_place_and_the_others_stay(text: str, gap: 
     old = meaning(whole)
     new = meaning(taken(whole))
     others = {key: value for key, value in old[SECTION].items() if key != NAME}
-    assert new.get(SECTION, {}) == others
-    assert new["x"] == 1
+    assert (new.get(SECTION, {}), new["x"]) == (others, 1)
 
 
 def test_the_text_that_is_written_is_the_one_that_json_would_read() -> None:
