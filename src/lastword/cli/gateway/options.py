@@ -194,7 +194,8 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
         SystemExit: argparse has printed an error or the help.
     """
     made = parser()
-    if arguments and "--" not in arguments and (meant := nearest(arguments[0], WORDS)):
+    word = arguments[0] if arguments and "--" not in arguments else "-"
+    if not word.startswith("-") and (meant := nearest(word, WORDS)):
         raise UsageError(f"did you mean `lastword gateway {meant}`? Only options come before --")
     own, agent = made.split(arguments, value_flags())
     configured = files.words("gateway", own) if files is not None else []

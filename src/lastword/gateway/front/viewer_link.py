@@ -91,7 +91,7 @@ class ViewerLink(ABC):
         self._by_question: dict[str, Upstream] = {}
         self._delivery = Delivery(self._deliver, self._failed)
         self._opening: dict[str, asyncio.Task[Upstream]] = {}
-        """The connections that are being made, by their holder's socket."""
+        """The connections that are being made, by their holder's place."""
         self._detached: set[str] = set()
         """Sessions whose holder was lost; naming one attaches the viewer to it again."""
         self._own_requests = 0

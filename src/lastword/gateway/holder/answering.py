@@ -76,7 +76,7 @@ async def _note(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> d
 
 
 async def _answer(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> dict[str, Any]:
-    """Answer a question by a code that the front has checked."""
+    """Answer a question by a code that has been checked."""
     code = msgspec.convert(facts.get("code"), AnswerCode)
     session = sessions.get(code.session)
     if session is None or session.run != code.run or session.is_over or session.failed is not None:
