@@ -87,9 +87,10 @@ class Box:
             f"  ControlPath {self.runtime}/master\n"
             "Host *\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n"
         )
-        program = self.user_bin / "ssh"
-        program.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {config} "$@"\n')
-        program.chmod(0o755)
+        made = self.user_bin / "ssh.new"  # the other one may be starting just now
+        made.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {config} "$@"\n')
+        made.chmod(0o755)
+        made.replace(self.user_bin / "ssh")
 
     def start(self) -> None:
         if os.geteuid() == 0:
