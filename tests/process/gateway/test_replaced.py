@@ -58,6 +58,14 @@ def agents(gateway: Gateway) -> list[int]:
     return [each["agent_pid"] for each in gateway.holders()]
 
 
+def begun(gateway: Gateway, viewer: ViewerClient) -> tuple[str, int]:
+    """A session and its prompt, once the turn is under way."""
+    session = viewer.new(gateway.root)
+    prompt = viewer.prompt(session)
+    until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+    return session, prompt
+
+
 def back(gateway: Gateway, before: ViewerClient, session: str, prompt: int) -> ViewerClient:
     """The viewer after the replacement, which asks for the answer of its prompt once more."""
     after = viewing(gateway, known=before.known)
@@ -100,9 +108,7 @@ def test_a_question_stays_open_and_its_answer_reaches_the_agent(serve: Serve) ->
 def test_a_turn_can_be_cancelled_and_a_second_one_begun(serve: Serve) -> None:
     gateway = serve("hang")
     with viewing(gateway) as before:
-        session = before.new(gateway.root)
-        prompt = before.prompt(session)
-        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        session, prompt = begun(gateway, before)
         gateway.reload()
     with back(gateway, before, session, prompt) as after:
         after.send({"method": "session/cancel", "params": {"sessionId": session}})
@@ -114,9 +120,7 @@ def test_a_turn_can_be_cancelled_and_a_second_one_begun(serve: Serve) -> None:
 def test_an_agent_that_dies_afterwards_ends_its_turn_typed(serve: Serve) -> None:
     gateway = serve("hang")
     with viewing(gateway) as before:
-        session = before.new(gateway.root)
-        prompt = before.prompt(session)
-        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        session, prompt = begun(gateway, before)
         gateway.reload()
     (holder,) = [each for each in gateway.holders() if each["sessions"]]
     os.kill(holder["agent_pid"], signal.SIGKILL)
@@ -128,9 +132,7 @@ def test_an_agent_that_dies_afterwards_ends_its_turn_typed(serve: Serve) -> None
 def test_an_agent_that_dies_in_between_ends_its_turn_typed(serve: Serve, tmp_path: Path) -> None:
     gateway = serve("hang")
     with viewing(gateway) as before:
-        session = before.new(gateway.root)
-        prompt = before.prompt(session)
-        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        session, prompt = begun(gateway, before)
         (holder,) = [each for each in gateway.holders() if each["sessions"]]
         gateway.tell("reload")
         os.kill(holder["agent_pid"], signal.SIGKILL)
@@ -155,9 +157,7 @@ def test_an_agent_that_waits_for_a_session_is_kept_and_gets_the_next(serve: Serv
 def test_the_agents_end_with_a_program_that_does_not_start(serve: Serve) -> None:
     gateway = serve("hang")
     with viewing(gateway) as before:
-        session = before.new(gateway.root)
-        before.prompt(session)
-        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        begun(gateway, before)
         running = agents(gateway)
         gateway.root.rename(gateway.folder / "elsewhere")
         gateway.tell("reload")
@@ -188,8 +188,7 @@ def test_the_agents_end_with_a_program_that_hangs_as_it_starts(
     path = os.pathsep.join((str(site), str(ROOT)))
     gateway = serve("hang", variables={"PYTHONPATH": path})
     with viewing(gateway) as before:
-        before.prompt(before.new(gateway.root))
-        until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+        begun(gateway, before)
         running = agents(gateway)
         flag.touch()
         os.kill(gateway.front.pid, signal.SIGHUP)

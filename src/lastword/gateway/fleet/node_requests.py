@@ -58,6 +58,17 @@ async def send_request(
         reader, writer = await dialer.connect(address)
     except OSError:
         return None
+    return await answer_to(reader, writer, word, facts, seconds)
+
+
+async def answer_to(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    word: str,
+    facts: dict[str, Any],
+    seconds: float,
+) -> dict[str, Any] | None:
+    """Return the answer over a new connection, as `send_request` does, and close it."""
     try:
         async with asyncio.timeout(seconds):
             writer.write(wire.control(word, **facts) + b"\n")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +26,7 @@ from lastword.gateway.fleet.replicas import Replicas
 from lastword.gateway.fleet.workspace import workspace_of
 from lastword.gateway.log import files
 from lastword.gateway.log.owner import LogOwnedError, LogOwner
+from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -308,7 +308,7 @@ class Ownership:
             cwd=before.cwd if before is not None else "",
             workspace=self._workspace,
             view=ended or (lease.record.view if lease is not None else _unopened(session_id)),
-            changed_epoch_ms=_now_ms(),
+            changed_epoch_ms=now_ms(),
         )
         revision = lease.revision if lease is not None else None
         await self._leases.acquire(wire.name_of(session_id), lambda: record, revision)
@@ -399,7 +399,7 @@ class Ownership:
             workspace=self._workspace,
             view=view,
             not_replicated=owned.log.waiting_entries,
-            changed_epoch_ms=_now_ms(),
+            changed_epoch_ms=now_ms(),
         )
 
     def _session_record(
@@ -462,7 +462,7 @@ def _unopened(session_id: str) -> SessionView:
     return SessionView(
         id=session_id,
         state=SessionState.LOST,
-        since_epoch_ms=_now_ms(),
+        since_epoch_ms=now_ms(),
         agent=None,
         viewers=ViewerCount(),
         questions=0,
@@ -471,7 +471,3 @@ def _unopened(session_id: str) -> SessionView:
         first=1,
         last_failure=None,
     )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -27,7 +27,6 @@ STOP = "stop"
 """End all agents with their sessions."""
 
 ANSWER_SECONDS = 30.0
-LINE_LIMIT_BYTES = 80 * 1024 * 1024
 
 
 class ControlSocket:
@@ -49,7 +48,9 @@ class ControlSocket:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new)
         before = self._server
-        self._server = await asyncio.start_unix_server(self._serve, new, limit=LINE_LIMIT_BYTES)
+        self._server = await asyncio.start_unix_server(
+            self._serve, new, limit=wire.LINE_LIMIT_BYTES
+        )
         os.chmod(new, 0o600)
         os.rename(new, self._path)
         if before is not None:

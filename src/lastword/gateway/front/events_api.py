@@ -45,6 +45,7 @@ from lastword.gateway.front.limits import Shares, Slots
 from lastword.gateway.front.session_source import NoSessionError
 from lastword.gateway.viewing.attachment import Role
 from lastword.gateway.viewing.reader import CursorError
+from lastword.outbox.store import now_ms
 from lastword.record.trends import trends_of
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class EventsApi:
         self._record = record
         self._pace = ReportPace(time.monotonic)
         self._reports = ReportCounts()
-        self._since_ms = _now_ms()
+        self._since_ms = now_ms()
         self._streams: set[asyncio.Event] = set()
         """What ends each open stream."""
         self._slots = Slots(STREAM_SHARES)
@@ -174,7 +175,7 @@ class EventsApi:
             message = "The token is for one session. `lastword gateway token` prints one for all."
             raise ProblemError(403, "forbidden", message)
         days = requests.number(request, "days", requests.DEFAULT_DAYS, requests.MAX_DAYS)
-        end = _now_ms() + 1
+        end = now_ms() + 1
         trends = None
         if self._record:
             try:
@@ -267,7 +268,3 @@ def _unreadable(error: StoreError, grant: Grant) -> ProblemError:
     """Return the refusal, which names the log's file to the owner alone."""
     message = str(error).capitalize() if grant.is_owners else "The session's log cannot be read"
     return ProblemError(503, "log_unreadable", f"{message}. Try again.")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

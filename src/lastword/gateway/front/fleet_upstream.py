@@ -10,6 +10,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from lastword.gateway import wire
+from lastword.gateway.fleet.node_requests import answer_to
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.front.upstream import SessionFrames, Upstream
 from lastword.gateway.holder.remote import hello_facts
@@ -189,20 +190,12 @@ async def remote_request(
     directory: FleetDirectory, place: str, word: str, facts: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Ask a holder; `None` if it is not running, or its version does not know the word."""
-    wait = facts.get("wait_seconds", 0.0)
     try:
         reader, writer = await directory.connect(place)
     except OSError:
         return None
-    try:
-        async with asyncio.timeout(wait + ANSWER_SECONDS):
-            writer.write(wire.control(word, **facts) + b"\n")
-            answered_word, answer = wire.read_control((await reader.readline()).rstrip(b"\n"))
-    except (OSError, TimeoutError, ValueError):
-        return None
-    finally:
-        writer.close()
-    return answer if answered_word == word and wire.UNKNOWN not in answer else None
+    seconds = facts.get("wait_seconds", 0.0) + ANSWER_SECONDS
+    return await answer_to(reader, writer, word, facts, seconds)
 
 
 async def hangs(directory: FleetDirectory, place: str) -> bool:

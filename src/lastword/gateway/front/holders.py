@@ -314,7 +314,7 @@ class Holders:
         try:
             await holder.run(handed)
         except LogOwnedError:
-            return  # whoever started it looks for the owner
+            return  # the caller looks for the owner
         except (LastwordError, OSError) as error:
             sys.stderr.write(f"lastword: {error}\n")
         except Exception:  # noqa: BLE001 - a bug in one must not end the others

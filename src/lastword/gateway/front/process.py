@@ -336,7 +336,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         ws_ping_timeout=settings.pong_seconds,
         ws_per_message_deflate=settings.compress,
         proxy_headers=settings.behind_proxy,
-        # PastLine in full: uvicorn would else take it from a variable of the environment.
+        # Without these, uvicorn would take a variable of the environment.
         forwarded_allow_ips=settings.proxies or ["127.0.0.1", "::1"],
         lifespan="off",
         log_config=None,

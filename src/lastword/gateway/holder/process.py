@@ -39,6 +39,7 @@ from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import with_session
 from lastword.gateway.viewing.request_ids import number_of
 from lastword.outbox.own_reports import OwnReports
+from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,11 +67,6 @@ LOOK_SECONDS = 0.05
 
 SPARE_SECONDS = 600.0
 """How long an agent without a session waits for one, once no front is there."""
-
-
-def now_ms() -> int:
-    """The time, in milliseconds since 1970 UTC."""
-    return time.time_ns() // 1_000_000
 
 
 class Holder:

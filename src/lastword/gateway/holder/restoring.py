@@ -6,7 +6,6 @@ that was waiting for the end of a limit goes on.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lastword.core.protocol.tolerant import object_of
@@ -15,6 +14,7 @@ from lastword.gateway.holder.limit_waits import waiting_turn
 from lastword.gateway.holder.own_requests import RequestFailedError
 from lastword.gateway.holder.session_holder import SessionHolder
 from lastword.gateway.viewing import refusals
+from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.ownership import Takeover
@@ -60,7 +60,7 @@ async def bring_back(
         session.note(Kind.HOLDER_DIED, **lost)
         holder.reports.add("holder", crash["data"]["agent_error"], session.id)
     number = waiting.number if waiting is not None else 0
-    session.carry_out(session.hub.lost_agent(lambda _: crash, _now_ms(), but=number))
+    session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms(), but=number))
     holder.add(session)
     if holder.fleet is not None:
         await holder.fleet.opened(session)
@@ -80,7 +80,7 @@ async def bring_back(
     if session.failed is None and history == "full":
         session.restore_wait(waiting)
     else:
-        session.carry_out(session.hub.lost_agent(lambda _: crash, _now_ms()))
+        session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms()))
 
 
 async def _resumed(
@@ -94,10 +94,6 @@ async def _resumed(
     if takeover is not None and not takeover.has_files:
         raise RequestFailedError(refusals.context_lost(incident))
     return await session.restore(initialized)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _why(error: dict[str, Any]) -> dict[str, Any]:
