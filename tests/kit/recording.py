@@ -107,7 +107,7 @@ def stored(folder: Path) -> Path:
 
 def is_recorded(folder: Path) -> bool:
     """Has a run begun a record in this folder?"""
-    return bool(run_file.names_in(run_file.folder_of(str(folder / "record.db"))))
+    return run_file.size_of(run_file.folder_of(str(folder / "record.db"))) > 0
 
 
 def a_book(turns: int = 3, *, began_ms: int | None = None, session: str = "s1") -> Book:
