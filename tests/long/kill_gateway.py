@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.kit.gateway.editor import Editor, connected, counting
-from tests.kit.gateway.serving import Gateway
+from tests.kit.gateway.serving import Gateway, until
 from tests.kit.places import ROOT, SOURCE
 
 WORDS, PAUSE_MS = 30, 4
@@ -115,7 +115,7 @@ class Killing:
         at = self._dice.randrange(WORDS)
         editor.answer_questions = not in_question
         # Asked now, since it takes as long as a turn.
-        (held,) = (each for each in self._gateway.holders() if each["sessions"])
+        held = until("the session's agent is there", self._held)
         asked_before = len(questions(editor))
         prompt = editor.prompt(session_id, f"{WORDS} {PAUSE_MS} ask as={name}")
 
@@ -139,6 +139,9 @@ class Killing:
             self._found("unanswered", name, kind, in_question)
             return
         self._look_at(editor, name, kind, answer)
+
+    def _held(self) -> dict[str, Any] | None:
+        return next((each for each in self._gateway.holders() if each["sessions"]), None)
 
     def _strike(self, kind: str, held: dict[str, Any]) -> None:
         gateway = self._gateway
