@@ -1,7 +1,8 @@
 """The agents' table as one page of HTML: sorted, searched and filtered without a network.
 
-Owns the page. Every row is in it as HTML, so that it can be read without a script; the script only
-sorts, hides and shows. What was searched is in the address, so that a view can be linked to.
+Owns the page and its badge. Every row is in it as HTML, so that it can be read without a script;
+the script only sorts, hides and shows. A row can be linked to by its name (`#codex-quota`), and a
+view by what was searched, which is in the address.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ VERDICTS = {
 """What became of a turn, and its words."""
 
 TEMPLATE = Path(__file__).with_name("agents_page.html").read_text(encoding="utf-8")
+BADGE = Path(__file__).with_name("agents_badge.svg").read_text(encoding="utf-8")
 _COLUMNS = ("Agent", "The provider", "Bare", "Behind lastword", "Named after", "Date")
 
 
@@ -63,6 +65,13 @@ def page(seen: Mapping[Cell, Seen]) -> str:
         behind=_choice("behind"),
         rows="\n".join(_rows(failure, bare, behind) for failure, bare, behind in pairs),
     )
+
+
+def badge(seen: Mapping[Cell, Seen]) -> str:
+    """Return a badge as SVG: how many of the failing turns are named rightly behind lastword."""
+    behind = [one for failure, _, one in _pairs(seen) if one is not None and not failure.recovers]
+    right = sum(verdict(one) in {"right", "retrying"} for one in behind)
+    return Template(BADGE).substitute(right=right, turns=len(behind))
 
 
 def _between(text: str, tag: str) -> str:
@@ -126,15 +135,18 @@ def _rows(failure: Failure, bare: Seen | None, behind: Seen | None) -> str:
     named = f"{max(after, 0.0):.1f} s" if after is not None else "-"
     types = html.escape(" or ".join(failure.types))
     provider = html.escape(failure.words.replace("`", ""))
+    row = f"{some.agent}-{failure.key}"
     cells = (
-        f"<td>{html.escape(some.agent)} <small>{html.escape(some.version)}</small></td>"
+        f'<td>{html.escape(some.agent)} <a href="#{row}" title="Link to this row">#</a> '
+        f"<small>{html.escape(some.version)}</small></td>"
         f"<td>{provider} <small>{types}</small></td>"
         f"{_outcome(bare)}{_outcome(behind)}"
         f'<td data-key="{key}">{named}</td><td>{html.escape(some.date)}</td>'
     )
     turns = f"{_turn('Bare', bare)}{_turn('Behind lastword', behind)}"
     return (
-        f'<tbody data-bare="{verdict(bare)}" data-behind="{verdict(behind)}"><tr>{cells}</tr>'
+        f'<tbody id="{row}" data-bare="{verdict(bare)}" data-behind="{verdict(behind)}">'
+        f"<tr>{cells}</tr>"
         f'<tr><td colspan="{len(_COLUMNS)}"><details><summary>Messages</summary>'
         f'<div class="both">{turns}</div></details></td></tr></tbody>'
     )

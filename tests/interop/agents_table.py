@@ -41,7 +41,7 @@ from tests.interop.agents_cells import (
     outcome,
     play,
 )
-from tests.interop.agents_page import page
+from tests.interop.agents_page import badge, page
 from tests.interop.agents_registry import AGENTS
 from tests.kit import children
 from tests.kit.places import PROTOCOL
@@ -309,6 +309,7 @@ def save(path: Path, seen: dict[Cell, Seen]) -> None:
     """Keep what was seen, in the table's order."""
     order = {key: number for number, key in enumerate((*AGENTS, *FAILURES))}
     rows = sorted(seen.values(), key=lambda one: (order[one.agent], order[one.failure], one.mode))
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(msgspec.json.format(msgspec.json.encode(rows)))
 
 
@@ -394,7 +395,7 @@ def main() -> int:
         const=PAGE,
         type=Path,
         metavar="FILE",
-        help=f"write one page with the messages of each turn (default: {PAGE.name})",
+        help=f"write one page with the messages of each turn, and a badge (default: {PAGE.name})",
     )
     arguments = parser.parse_args()
     usual = (UNKNOWN_SECONDS, UNKNOWN_OPTIONS) if arguments.unknown else (GIVES_UP_SECONDS, "")
@@ -412,6 +413,7 @@ def main() -> int:
     if arguments.html:
         arguments.html.parent.mkdir(parents=True, exist_ok=True)
         arguments.html.write_text(page(seen), "utf-8")
+        arguments.html.with_suffix(".svg").write_text(badge(seen), "utf-8")
         return 0
     if not arguments.write:
         behind = Mode.UNKNOWN if arguments.unknown else Mode.BEHIND

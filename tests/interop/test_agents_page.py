@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.interop.agents_cells import FAILURES, Cell, End, Mode, Passed, Seen, Told
-from tests.interop.agents_page import page, verdict
+from tests.interop.agents_page import badge, page, verdict
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import PAGE
 from tests.interop.reconnect.chromium import FLAGS, require_chromium
@@ -60,23 +60,33 @@ def test_a_turn_has_the_verdict_that_its_user_would_give(
 
 def test_the_page_loads_nothing_and_has_every_row_without_a_script() -> None:
     text = page(SOME)
-    assert text.count("<tbody data-bare=") == 3
+    assert text.count("<tbody id=") == 3
     assert "auth, while it retries" in text
     assert "{&quot;n&quot;: 13}" in text
     assert "<b>" not in text
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None
     assert policy[1].startswith("default-src 'none'; style-src 'sha256-")
-    assert not re.search(r"(?:src|href)=", text)
+    assert not re.search(r'src=|href="[^#]', text)
 
 
-def shown(tmp_path: Path, view: str) -> list[str]:
-    """The agents that a browser shows, in order."""
+def test_the_badge_counts_the_failing_turns_that_are_named_rightly() -> None:
+    silent = made(one("codex", "hang", Mode.BEHIND, end=End.ANSWER))
+    assert ">3 of 4</text>" in badge(SOME | silent)
+
+
+def dom(tmp_path: Path, view: str) -> str:
+    """The page as a browser has it, at this address."""
     file = tmp_path / "agents.html"
     file.write_text(page(SOME), "utf-8")
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     done = run_program([require_chromium(), *FLAGS, profile, "--dump-dom", f"file://{file}#{view}"])
-    rows = re.findall(r"<tbody ([^>]*)><tr><td>(\w+)", done.stdout)
+    return done.stdout
+
+
+def shown(tmp_path: Path, view: str) -> list[str]:
+    """The agents that a browser shows, in order."""
+    rows = re.findall(r"<tbody ([^>]*)><tr><td>(\w+)", dom(tmp_path, view))
     return [agent for attributes, agent in rows if "hidden" not in attributes]
 
 
@@ -93,9 +103,14 @@ def test_a_browser_sorts_and_filters_as_its_address_says(
     assert shown(tmp_path, view) == agents
 
 
+def test_a_link_to_a_row_opens_its_messages(tmp_path: Path) -> None:
+    assert re.findall(
+        r'<tbody id="([^"]*)"[^>]*>(?:(?!<tbody).)*<details open', dom(tmp_path, "codex-quota")
+    ) == ["codex-quota"]
+
+
 def test_the_page_of_the_repository_has_every_agent_and_every_failure() -> None:
     text = PAGE.read_text("utf-8")
-    rows = re.findall(r"<tbody data-bare=\"(\w+)\" data-behind=\"(\w+)\"><tr><td>([\w-]+)", text)
-    for agent in AGENTS:
-        assert sum(row[2] == agent for row in rows) == len(FAILURES), agent
-    assert not re.search(r"(?:src|href)=|/(?:tmp|root)/", text)
+    rows = re.findall(r'<tbody id="([\w-]+)"', text)
+    assert rows == [f"{agent}-{failure}" for agent in AGENTS for failure in FAILURES]
+    assert not re.search(r'src=|href="[^#]|/(?:tmp|root)/', text)
