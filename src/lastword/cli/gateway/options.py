@@ -38,8 +38,8 @@ Serves an ACP agent at a URL. A session outlives the connections to it, several
 viewers can watch it at once, and a viewer that reconnects continues where it
 left off. A web page for sessions is at the same address.
 
-The gateway is one process, and ends its agents when it ends. `reload` restarts
-it, as after an upgrade, and ends neither agents nor turns.
+The gateway is one process, and its agents end when it does. `reload` restarts
+it, for example after an upgrade, without ending agents or turns.
 
 Needs the extra `gateway`; without it, the command says how to install it.
 """
@@ -47,7 +47,7 @@ Needs the extra `gateway`; without it, the command says how to install it.
 ENDS = """\
 Every option of `lastword run` is accepted too, and applies to each agent.
 A TIME is a number of seconds, or has a unit: 90, 15m, 12h, 7d. A SIZE is a
-number of bytes, or has one: 64KiB, 16MiB.
+number of bytes, or has a unit: 64KiB, 16MiB.
 
 examples:
   lastword gateway -- opencode acp
@@ -55,7 +55,7 @@ examples:
   lastword gateway --idle-timeout 300 --sessions 4 -- opencode acp
   lastword gateway token --link         a link to the page
   lastword gateway status               what it is running
-  lastword gateway reload               restart it; turns go on
+  lastword gateway reload               restart it; turns continue
   lastword gateway stop                 stop it and its agents; keep sessions
 
 exit status: 0 once it has been stopped, 2 if it cannot be started.

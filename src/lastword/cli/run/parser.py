@@ -13,8 +13,8 @@ from lastword.core.link.option_table import MIB, OPTIONS, Option
 
 ABOUT = """\
 Runs an ACP agent with lastword between it and the client, on stdin and stdout.
-A turn that fails, for whatever reason, ends with an error that says what
-happened and what to do. An editor starts it in place of the agent.
+A turn that fails for any reason ends with an error that says what happened and
+what to do. An editor starts this command in place of the agent.
 
 Exit status, signals, environment and working directory are the agent's own.
 On a terminal, lastword replaces itself with the agent, so that you can log in.

@@ -443,8 +443,8 @@ _OPTIONS = f"""\
 --create  with --write: create the folder of the settings file if it does not exist
 --force  replace or remove an entry that lastword did not write
 --overnight
-    with the options of `lastword run` for a session that is left alone: go on when a limit ends,
-    try again, remind of questions, and answer them with no in the end
+    with the options of `lastword run` for unattended sessions: continue when a limit resets,
+    retry, remind you of questions, and finally reject them
 --json  print the same as JSON
 """
 

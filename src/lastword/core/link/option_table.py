@@ -209,14 +209,15 @@ _TABLE = """\
 first-update-timeout seconds =15m project-safe
     end a turn that has produced no output at all after this time; raise it for slow models
 idle-timeout seconds =15m project-safe
-    end a turn that is silent for this long between two outputs
+    end a turn whose output pauses for this long
 tool-timeout seconds =2h project-safe
     the same limit while a tool call is in progress; raise it for builds that take hours
 turn-timeout seconds project-safe
     end every turn after this time, whatever it is doing
 spend-limit spending
-    end the turn when the agent states costs of this much, and refuse further prompts; an amount
-    with its currency, for each session, or /turn, or /day for all of a day
+    end the turn once the agent reports that it has cost this much, and refuse further prompts; an
+    amount with its currency for each session, or with /turn for each turn, or with /day for all
+    sessions of a day
 cancel-grace seconds =10s
     how long the agent may take to confirm a cancel
 stderr-limit bytes =16MiB
@@ -227,8 +228,7 @@ line-limit bytes =64MiB
 fallback auto|RUNGS =auto
     how a failure reaches the client; auto depends on what the client says it supports
 silent-success error|pass =error
-    what to do with a turn that ends as a success without output: make it an error, or let it
-    pass
+    what to do with a turn that succeeds without any output: report an error, or let it pass
 warn-after seconds =45s project-safe
     warn the user after this much silence, if the client can show it
 show-retries auto|off =auto project-safe
@@ -236,9 +236,9 @@ show-retries auto|off =auto project-safe
     cannot show retries otherwise
 # evidence
 evidence auto|inside|beside|wire =auto
-    where to look for the cause of a failure: wire is the agent's output alone, beside also its
-    logs and events, inside also its runtime's requests to the model provider (Node, Bun, Python);
-    auto is inside for agents with which it was tried, and beside for others
+    where to look for the cause of a failure: wire is the agent's output alone; beside adds its
+    logs and events; inside adds its runtime's requests to the model provider (Node, Bun, Python);
+    auto is inside for agents that it was tried with, and beside for others
 # restarts and retries
 restart on-crash|never =on-crash
     restart a crashed agent when it is next needed, and resume its sessions
@@ -247,31 +247,29 @@ retry count
 retry-wait-limit seconds =5m
     the longest wait before such a retry; if a longer one is needed, do not retry
 fallback-model ids
-    when a turn fails of its model or its provider, and not for a short time, go on with this
-    model of the agent's; of several, the next one where one fails too. Afterwards the former
-    model is restored
+    when the model or its provider fails, and not just briefly, continue the turn with this model
+    of the agent; several are tried in turn. The previous model is restored afterwards
 fallback-stays flag
-    keep that model for the following turns
+    keep using that model in later turns
 continue-at-reset seconds implied=6h
-    when a turn fails of a limit that ends at a known time, wait for that time and go on; up to
-    this long in all. The wait ends with `lastword run`: keep the editor open; a gateway's goes
-    on
+    when a turn hits a limit that resets at a known time, wait for the reset and continue; wait
+    this long at most. The wait ends when `lastword run` does, so keep the editor open; a gateway
+    keeps waiting
 continue-with text =Continue.
-    the prompt with which to go on
-# questions of the agent to the user
+    the prompt that continues the turn
+# the agent's questions to the user
 ask-reminder seconds project-safe
     remind the user of the agent's question after this time, and a few times more
 ask-timeout seconds=reject|cancel
-    answer the agent's question after this time, if nobody has: with no, or that it was
-    cancelled
+    answer the agent's question after this time if nobody has: reject it, or cancel it
 # the record of sessions (see lastword log)
 record folder
     keep the record in this folder
 no-record flag
     do not record this run
 record-text flag
-    also record the text of errors, without secrets; for failures that lastword does not
-    recognise
+    also record the text of errors, without secrets, so that failures that lastword does not
+    recognise can be looked into
 # reports of failures
 report-to url
     send a report of each failure, without content, to this address
@@ -281,11 +279,11 @@ report-secret-file file
     the file with the secret that signs reports to a webhook
 # notifications
 notify url-or-topic
-    notify somebody who is away: a webhook, or a topic of ntfy, as ntfy://ntfy.sh/my-topic
+    notify you while you are away, by a webhook or a topic of ntfy (ntfy://ntfy.sh/my-topic)
 notify-events text =ask,failed,limit,continued
-    which events to notify: ask, failed, ended, limit, continued, separated by commas
+    the events to send: ask, failed, ended, limit, continued, separated by commas
 notify-format webhook|ntfy =webhook
-    what the address of --notify takes; one that begins with ntfy:// is ntfy's
+    the format that the address of --notify expects; always ntfy for ntfy://
 notify-template file
     the body of a request to the webhook, with fields such as {title} and {sentence}
 notify-secret-file file
@@ -293,7 +291,7 @@ notify-secret-file file
 notify-content flag
     also send what it is about: a question's title, and the text of an error, without secrets
 notify-question-after seconds =10s
-    notify a question once it has been open for this long
+    send a question once it has been open for this long
 # configuration files
 config file
     read this configuration file instead of the user's own
@@ -305,8 +303,8 @@ passthrough flag
 verbose flag
     log to stderr what lastword sees and does, for a bug report
 frames file
-    write every message of both sides to this file, without secrets, for a bug report; prompts
-    and answers are in it; `lastword log --web --frames FILE` shows it
+    write every message in both directions to this file, without secrets, for a bug report; it
+    contains prompts and answers; `lastword log --web --frames FILE` shows it
 """
 """The options, in groups with a title: a line with the name, the kind, the default as a user writes
 it (otherwise it is off or empty) and marks, and below it what the option is for."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SESSIONS = "sessions"
-QUESTIONS = "questions of the agent while nobody is connected"
+QUESTIONS = "the agent's questions while nobody is connected"
 NOTIFICATIONS = "links in notifications (see --notify)"
 """Headings in the help."""
 
