@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pytest
 
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.places import ROOT
+from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,6 +198,28 @@ def test_the_agents_end_with_a_program_that_hangs_as_it_starts(
     for pid in running:
         until("its agent has ended", lambda pid=pid: not is_running(pid))
     flag.unlink()
+
+
+def test_another_version_takes_over_once_it_is_installed_and_starts(
+    serve: Serve, tmp_path: Path
+) -> None:
+    installed = tmp_path / "installed" / "lastword"
+    shutil.copytree(SOURCE / "lastword", installed, ignore=shutil.ignore_patterns("__pycache__"))
+    look = installed / "gateway" / "front" / "upgrade.py"
+    look.write_text(look.read_text().replace("LOOK_SECONDS = 60.0", "LOOK_SECONDS = 0.1"))
+    version = installed / "_version.py"
+    gateway = serve("hang", variables={"PYTHONPATH": str(installed.parent)})
+    with viewing(gateway) as viewer:
+        session, prompt = begun(gateway, viewer)
+        before = agents(gateway)
+        version.write_text("a release that is broken")
+        until("it is told", lambda: "which does not start" in gateway.stderr())
+        version.write_text('__version__ = "99.0"\n')
+        until("it has taken over", lambda: gateway.stderr().count("serving at") == 2)
+        assert agents(gateway) == before
+    with back(gateway, viewer, session, prompt) as after:
+        after.send({"method": "session/cancel", "params": {"sessionId": session}})
+        assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
 
 
 def test_turns_go_on_through_many_replacements(serve: Serve) -> None:

@@ -39,7 +39,7 @@ viewers can watch it at once, and a viewer that reconnects continues where it
 left off. A web page for sessions is at the same address.
 
 The gateway is one process, and its agents end when it does. `reload` restarts
-it, for example after an upgrade, without ending agents or turns.
+it without ending agents or turns; after an upgrade it does so by itself.
 
 Needs the extra `gateway`; without it, the command says how to install it.
 """

@@ -377,6 +377,11 @@ class Holders:
         await asyncio.wait((task,))
         return True
 
+    @property
+    def can_be_handed_over(self) -> bool:
+        """Whether every agent can run on at this moment while this process replaces itself."""
+        return all(each.can_be_handed_over for each in self._running.values())
+
     async def hand_over(self) -> HandedHolders:
         """Let go of every agent, for the program that replaces this one.
 

@@ -34,8 +34,9 @@ from lastword.gateway.front.holders import HandedHolders, Holders
 from lastword.gateway.front.limit_waits import LimitWaits
 from lastword.gateway.front.links import LINK_SECONDS, Links, address
 from lastword.gateway.front.services import FrontServices
-from lastword.gateway.front.signals import FrontSignals, hold
+from lastword.gateway.front.signals import RELOAD, FrontSignals, hold
 from lastword.gateway.front.tokens import KEY_NAME, TOKEN_SECONDS, Grant, Keeper
+from lastword.gateway.front.upgrade import LOOK_SECONDS, another_version
 from lastword.gateway.run_folder import (
     PidFile,
     TakenError,
@@ -360,6 +361,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         asyncio.create_task(_forget_old(services.holders, settings.log_age_seconds)),
         asyncio.create_task(_keep(pid_file, control, services.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
+        asyncio.create_task(_upgrade(services.holders)),
         asyncio.create_task(LimitWaits(services.holders, services.directory).watch()),
     ]
     waiting = asyncio.create_task(signals.wait())
@@ -404,6 +406,14 @@ async def _keep(pid_file: PidFile, control: ControlSocket, run_folder: str) -> N
                     await deleted.wait()
     finally:
         folder.close()
+
+
+async def _upgrade(holders: Holders) -> None:
+    """Have another version take over once it is installed, and no agent would end by it."""
+    await another_version()
+    while not holders.can_be_handed_over:  # noqa: ASYNC110 - no event tells
+        await asyncio.sleep(LOOK_SECONDS)
+    os.kill(os.getpid(), RELOAD)
 
 
 async def _forget_old(holders: Holders, age_seconds: float) -> None:
