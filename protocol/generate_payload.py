@@ -1,8 +1,8 @@
 """Write what follows from the payload's members, `core.failure.members`.
 
 `python protocol/generate_payload.py` writes the fields of `AgentError` and of the public model,
-`schema.json`, the types in TypeScript, their compiled form in the gateway's page, the texts of the
-reader in Rust, and the table of members in `README.md`; a test holds that all of it is up to date.
+`schema.json`, the types in TypeScript, their compiled form in the gateway's page, the members in
+Rust, and the table of members in `README.md`; a test holds that all of it is up to date.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ CONTRACT = HERE / "README.md"
 
 BEGIN = "    # Generated from core/failure/members.py by protocol/generate_payload.py.\n"
 END = "    # End of what is generated.\n"
-RUST = HERE.parent / "tests" / "interop" / "rust" / "src" / "agent_error.rs"
-RUST_TEXTS = "const TEXTS: &[&str] = &[\n"
+RUST_BEGIN, RUST_END = (line.replace("#", "//") for line in (BEGIN, END))
+RUST = HERE / "rust" / "src" / "error.rs"
 TABLE_HEAD = "| member | value | what it says |\n|---|---|---|\n"
 
 _TYPES = {
@@ -35,6 +35,12 @@ _TYPES = {
     ValueForm.WHOLE: "int",
     ValueForm.TEXT: "str",
 }
+_RUST_TYPES = {
+    ValueForm.DETAIL: "Map<String, Value>",
+    ValueForm.COUNT: "u64",
+    ValueForm.WHOLE: "i64",
+    ValueForm.TEXT: "String",
+}
 _MODEL_TYPES = {ValueForm.SENTENCE: "_Sentence", ValueForm.COUNT: "_Count", ValueForm.TEXT: "_Text"}
 """Those of the public model, where a bound belongs to the type."""
 
@@ -44,7 +50,7 @@ def made() -> dict[Path, str]:
     return {
         ERROR: _between(ERROR, BEGIN, END, "".join(map(_field, MEMBERS))),
         MODEL: _between(MODEL, BEGIN, END, "".join(map(_model_field, MEMBERS))),
-        RUST: _between(RUST, RUST_TEXTS, "];\n", _rust_texts()),
+        RUST: _between(RUST, RUST_BEGIN, RUST_END, "".join(map(_rust_field, MEMBERS))),
         CONTRACT: _between(CONTRACT, TABLE_HEAD, "\n\n", "\n".join(map(_row, MEMBERS))),
     }
 
@@ -71,9 +77,11 @@ def _model_field(member: PayloadMember) -> str:
     return f"    {member.name}: Annotated[\n        {of},\n        {field},\n    ]{default}\n"
 
 
-def _rust_texts() -> str:
-    texts = (f'"{member.name}"' for member in MEMBERS if member.form is ValueForm.TEXT)
-    return "".join(f"    {text},\n" for text in texts)
+def _rust_field(member: PayloadMember) -> str:
+    if member.required:
+        return ""
+    of = member.words.__name__ if member.words else _RUST_TYPES[member.form]
+    return f"    /// {member.description}\n    {member.name}: {of},\n"
 
 
 def _row(member: PayloadMember) -> str:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUN = "run python protocol/generate_payload.py"
-RUST = REPOSITORY / "tests" / "interop" / "rust" / "src" / "agent_error.rs"
 (CARDS,) = (REPOSITORY / "src").rglob("cards.js")
 (COMPILED,) = (REPOSITORY / "src").rglob("agent_error.js")
 
@@ -80,11 +79,6 @@ PLACES = (
         "protocol/README.md, VOC-2, closed sets",
         named(PROTOCOL / "README.md", r"\n`VOC-2` (.*?)\n`VOC-3`"),
         of_form(ValueForm.WORD) - {"type"},
-    ),
-    Place(
-        "tests/interop/rust/src/agent_error.rs, `of_payload` and `member`, other members",
-        named(RUST, r"\nfn of_payload(.*?)\nfn is_retryable"),
-        {*BY_NAME} - of_form(ValueForm.TEXT),
     ),
     Place(
         "the page's cards.js, `failureDetails`",

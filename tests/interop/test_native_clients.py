@@ -1,4 +1,4 @@
-"""Clients on the SDKs of compiled languages, through the real sidecar, and the reader in Rust."""
+"""Clients on the SDKs of compiled languages, through the real sidecar, and the crate in Rust."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from lastword.core.failure.taxonomy import Action, Origin, Phase, RetrySafety
 from tests.interop import toolchain_native
 from tests.kit.installs import MissingError
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import PROTOCOL, ROOT
 from tests.kit.programs import run_program
 from tests.kit.reader_samples import (
     NOTHING,
@@ -57,7 +58,7 @@ def named(events: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("stop_reason", [False, True])
-def test_a_client_that_copied_the_rust_reader_hears_what_its_sdk_drops(
+def test_a_client_that_uses_the_crate_hears_what_its_sdk_drops(
     tmp_path: Path, stop_reason: bool
 ) -> None:
     meta = {"agent_error": {"version": 1, "stop_reason": stop_reason}}
@@ -71,7 +72,12 @@ def test_a_client_that_copied_the_rust_reader_hears_what_its_sdk_drops(
     assert ended["event"] == ("answer" if stop_reason else "error")
 
 
-# --- the reader in Rust --------------------------------------------------------------------------
+# --- the crate in Rust ---------------------------------------------------------------------------
+
+
+def test_the_crate_passes_its_own_tests_and_runs_the_examples_of_its_documentation() -> None:
+    done = run(toolchain_native.require_crate_tests())
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def read(values: list[Any]) -> list[Any]:
@@ -135,9 +141,12 @@ def test_a_crate_of_another_content_than_the_locks_is_refused(
     toolchain_native.require_rust_client()
     lock = (toolchain_native.RUST / "crates.lock").read_text()
     checksum = lock.partition('checksum = "')[2].partition('"')[0]
+    folder = tmp_path / toolchain_native.RUST.relative_to(ROOT)
+    folder.mkdir(parents=True)
+    (tmp_path / PROTOCOL.name).symlink_to(PROTOCOL)
     for path in (toolchain_native.RUST / "Cargo.toml", *toolchain_native.RUST.glob("src")):
-        (tmp_path / path.name).symlink_to(path)
-    (tmp_path / "crates.lock").write_text(lock.replace(checksum, "0" * 64))
-    monkeypatch.setattr(toolchain_native, "RUST", tmp_path)
+        (folder / path.name).symlink_to(path)
+    (folder / "crates.lock").write_text(lock.replace(checksum, "0" * 64))
+    monkeypatch.setattr(toolchain_native, "RUST", folder)
     with pytest.raises(MissingError, match="checksum"):
         toolchain_native.build_rust()

@@ -3,7 +3,8 @@
 Owns: `.built` in `rust`, `go` and `kotlin`, stamped like the folders of `toolchain`, and the two
 locks that the languages' own tools do not keep in a form that names no registry: `crates.lock` is
 Cargo's lock without its `source` lines, `jars.lock` holds the jars' hashes. Go's `go.sum` serves as
-it is. Does not own: what the clients do.
+it is. The crate of `protocol/rust` is built and tested with the client that uses it. Does not own:
+what the clients do.
 
 Of what Maven fetches, its own plugin that fetches the rest runs unverified but for the checksum
 that the registry itself gives. Everything else is compared with `jars.lock` before it runs.
@@ -26,12 +27,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.kit.installs import MissingError, fingerprint_of, installed, or_skip, run
+from tests.kit.places import PROTOCOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 HERE = Path(__file__).resolve().parent
 RUST, GO, KOTLIN = HERE / "rust", HERE / "go", HERE / "kotlin"
+CRATE_NAME, CRATE_SOURCES = "agent-error", PROTOCOL / "rust" / "src"
 BUILT = ".built"
 CARGO_MINIMUM = (1, 88)
 GO_MINIMUM = (1, 23)
@@ -63,17 +66,25 @@ SDKS = {
 
 def require_rust_client() -> list[str]:
     """Return the command of the client on the Rust SDK, or skip (fail in CI)."""
-    return [str(_require(RUST, build_rust) / "debug" / "interop-client")]
+    return [str(_require_rust() / "debug" / "interop-client")]
 
 
 def require_rust_reader() -> list[str]:
-    """Return the command that reads lines with `agent_error.rs`, or skip (fail in CI)."""
-    return [str(_require(RUST, build_rust) / "debug" / "read_lines")]
+    """Return the command that reads lines with the crate, or skip (fail in CI)."""
+    return [str(_require_rust() / "debug" / "read_lines")]
+
+
+def require_crate_tests() -> list[str]:
+    """Return the command that runs the tests of the crate, or skip (fail in CI)."""
+    built = _require_rust()
+    cargo = tool("cargo", "--version", CARGO_MINIMUM)
+    client = ["--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(built)]
+    return [cargo, "test", "--locked", "--offline", "--quiet", *client, "--package", CRATE_NAME]
 
 
 def require_rust_remote() -> list[str]:
     """Return the command of the Rust client that comes by URL, or skip (fail in CI)."""
-    return [str(_require(RUST, build_rust) / "debug" / "remote")]
+    return [str(_require_rust() / "debug" / "remote")]
 
 
 def require_go_client() -> list[str]:
@@ -91,6 +102,10 @@ def require_kotlin_remote() -> list[str]:
     return _kotlin(KOTLIN_REMOTE)
 
 
+def _require_rust() -> Path:
+    return _require(RUST, build_rust, CRATE_SOURCES)
+
+
 def _kotlin(main: str) -> list[str]:
     built = _require(KOTLIN, build_kotlin)
     jars = [built / "client.jar", *(jar.path for jar in locked_jars() if jar.scope != "provided")]
@@ -98,11 +113,12 @@ def _kotlin(main: str) -> list[str]:
     return ["java", "-XX:TieredStopAtLevel=1", "-cp", _classpath(jars), main]
 
 
-def _require(folder: Path, build: Callable[[], None]) -> Path:
-    """The folder's `.built`, made anew where its sources, its lock or this file have changed."""
+def _require(folder: Path, build: Callable[[], None], *others: Path) -> Path:
+    """The folder's `.built`, made anew where sources (also in others), its lock or this changed."""
 
     def fingerprint() -> str:
-        names = sorted(path for path in folder.rglob("*") if _is_source(folder, path))
+        places = (folder, *others)
+        names = sorted(p for place in places for p in place.rglob("*") if _is_source(place, p))
         contents = [part for path in names for part in (path.name.encode(), path.read_bytes())]
         made_by = f"{platform.system()} {platform.machine()}".encode()
         return fingerprint_of(made_by, Path(__file__).read_bytes(), *contents)
@@ -133,7 +149,7 @@ def tool(name: str, version_option: str, minimum: tuple[int, ...]) -> str:
 
 
 def build_rust() -> None:
-    """Build the client on the Rust SDK, and the reader."""
+    """Build the client on the Rust SDK, and the crate that it reads with."""
     cargo = tool("cargo", "--version", CARGO_MINIMUM)
     lock = (RUST / "crates.lock").read_text()
     (RUST / "Cargo.lock").write_text(CHECKSUM_LINE.sub(_source_line(cargo, lock), lock))

@@ -2,10 +2,9 @@
 //!
 //! Owns: one session with the command after `--`, and one JSON line on stdout for each thing that
 //! the SDK handed to user code. Does not own: any judgement. `agent_error` is foreign to its SDK;
-//! only with `--read` it listens as a client does that has copied `agent_error.rs`. The clients in
+//! only with `--read` it listens as a client does that uses the crate `agent-error`. The clients in
 //! other languages print the same lines.
 
-mod agent_error;
 mod options;
 mod report;
 mod session;

@@ -13,7 +13,7 @@ pub struct Options {
     pub probe: bool,
     /// The protocol's version, 1 or 2.
     pub protocol: u8,
-    /// Also listen as a client would that has copied `agent_error.rs`.
+    /// Also listen as a client would that uses the crate `agent-error`.
     pub read: bool,
     pub command: Vec<String>,
 }

@@ -2,10 +2,10 @@
 //!
 //! What goes over the wire for each of them is a `Dialect`'s: `v1` or `v2`.
 
-use crate::agent_error::read_error;
 use crate::options::Options;
 use crate::report::{outcome, report};
 use agent_client_protocol::Error;
+use agent_error::read_error;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -144,10 +144,10 @@ impl<D: Dialect> Conversation<D> {
     }
 }
 
-/// Tells what `agent_error.rs` makes of something that came, where it is a failure.
+/// Tells what `agent-error` makes of something that came, where it is a failure.
 pub fn report_read(told: &Value) {
     if let Some(error) = read_error(told) {
-        report("read", json!({"type": error.error_type, "error": error}));
+        report("read", json!({"type": error.kind, "error": error}));
     }
 }
 

@@ -1,7 +1,4 @@
-//! Reads a JSON value a line on stdin; writes what `agent_error.rs` makes of it, or `null`.
-
-#[path = "../agent_error.rs"]
-mod agent_error;
+//! Reads a JSON value a line on stdin; writes what the crate `agent-error` makes of it, or `null`.
 
 use std::io::{self, BufRead, Write};
 
