@@ -20,7 +20,7 @@ def _words(block: str) -> frozenset[str]:
     return frozenset(block.split())
 
 
-_DENIED_NAMES = _words("""
+DENIED_NAMES = _words("""
     authorization proxyauthorization cookie cookies setcookie apikey xapikey xgoogapikey apisecret
     accesskey accesskeyid secretkey secretaccesskey awssecretaccesskey awssessiontoken accesstoken
     refreshtoken idtoken authtoken bearertoken sessiontoken xauthtoken xamzsecuritytoken token
@@ -30,14 +30,14 @@ _DENIED_NAMES = _words("""
     anthropicorganizationid codeverifier devicecode clientassertion email""")
 """Key and header names, lower-case alphanumerics, whose whole value is dropped."""
 
-_DENIED_ENDINGS = tuple(
+DENIED_ENDINGS = tuple(
     _words("""apikey accesstoken refreshtoken authtoken secretkey accesskey privatekey clientsecret
     password authorization secret subscriptionkey securitytoken codeverifier devicecode
     clientassertion""")
 )
 
 _SECRET_ENDINGS = (
-    *_DENIED_ENDINGS,
+    *DENIED_ENDINGS,
     *("idtoken", "bearertoken", "sessiontoken", "accesskeyid", "accountkey", "connectionstring"),
     *("passwd", "passphrase"),
 )
@@ -114,7 +114,7 @@ def is_denied_name(name: object) -> bool:
     if not isinstance(name, str) or len(name) > _MAX_NAME_CHARS:
         return False
     bare = "".join(filter(str.isalnum, name)).lower()
-    return bare in _DENIED_NAMES or bare.endswith(_DENIED_ENDINGS)
+    return bare in DENIED_NAMES or bare.endswith(DENIED_ENDINGS)
 
 
 def is_denied(name: object, value: object) -> bool:

@@ -49,9 +49,9 @@ START = (
 """The place where a key may begin: not within a word, but after an escape or a colour code."""
 
 _QUOTE = r"[\"'\\]{0,4}"
-_SEPARATOR = rf"{_QUOTE}\s{{0,2}}(?::=|[:=]|=>|%3D)\s{{0,2}}{_QUOTE}"
+SEPARATOR = rf"{_QUOTE}\s{{0,2}}(?::=|[:=]|=>|%3D)\s{{0,2}}{_QUOTE}"
 _DIGIT_SOON = r"(?=[\w.-]{0,48}\d)"
-_NEW = r"(?!\(redacted\))"
+NEW = r"(?!\(redacted\))"
 _BETWEEN_ARGUMENTS = r"(?:[\"',\s\\]{1,6}|=)"
 
 
@@ -69,7 +69,7 @@ def value_of(least: int, bare: str) -> str:
     )
 
 
-_CREDENTIAL_NAME = (
+CREDENTIAL_NAME = (
     r"[\w.-]{0,64}?(?:api[-_ ]?key|access[-_]?token|refresh[-_]?token|id[-_]?token"
     r"|auth[-_]?token|bearer[-_]?token|session[-_]?token|client[-_]?secret|secret[-_]?access[-_]?key"
     r"|(?:shared[-_]?)?access[-_]?key(?:[-_]?id)?|account[-_]?key|secret[-_]?key"
@@ -77,7 +77,7 @@ _CREDENTIAL_NAME = (
     r"|security[-_]?token|password|passwd|passphrase|secret|connection[-_]?string)"
 )
 
-_VARIABLE = (
+VARIABLE = (
     r"[A-Z][A-Z0-9_]{0,64}?(?:TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|KEY|CREDENTIALS?|CREDS|PAT|AUTH"
     r"|DSN)(?:_ID)?"
 )
@@ -172,7 +172,7 @@ CARRIERS = (
         "curl",
         rf"(\bcurl\b(?:(?!\bcurl\b)[^|]){{0,600}}?[\"'\s]"
         rf"(?:-[a-zA-Z#]{{0,8}}?[uU]{_BETWEEN_ARGUMENTS}?|--(?:proxy-)?user{_BETWEEN_ARGUMENTS})"
-        rf"[\"'\\]{{0,2}}){_NEW}"
+        rf"[\"'\\]{{0,2}}){NEW}"
         r"(?:(?<=\")[^\":\r\n\\]{0,128}:[^\"\r\n\\]+|(?<=')[^':\r\n\\]{0,128}:[^'\r\n\\]+"
         r"|[^\s:\"'/\\]{0,128}:[^\s\"'\\]+)",
         rf"\1{REDACTED}",
@@ -182,7 +182,7 @@ CARRIERS = (
         "option",
         "mysql mariadb 7z",
         r"(\b(?:mysql|mariadb|7za?)(?:[-_]?[a-z]{2,12})?\b(?:(?!\b(?:mysql|mariadb|7z))[^|\r\n]){0,400}?"
-        rf"[\"'\s][\"']?-p){_NEW}(?:\"[^\"\r\n]+\"|'[^'\r\n]+'|[^\s\"'\\,\-][^\s\"'\\,]*)",
+        rf"[\"'\s][\"']?-p){NEW}(?:\"[^\"\r\n]+\"|'[^'\r\n]+'|[^\s\"'\\,\-][^\s\"'\\,]*)",
         rf"\1{REDACTED}",
     ),
     # Commands whose option of one letter is a password.
@@ -194,14 +194,14 @@ CARRIERS = (
         r"|redis-cli\b(?:(?!\bredis-cli)[^|\r\n]){0,200}?\s-a"
         r"|ldap[a-z]{3,8}\b(?:(?!\bldap)[^|\r\n]){0,200}?\s-w"
         r"|(?:zip|sqlcmd)\b(?:(?!\b(?:zip|sqlcmd))[^|\r\n]){0,200}?\s-P)"
-        rf"[\"',\s]{{0,4}}){_NEW}(?:(?<=\")[^\"\r\n]+|(?<=')[^'\r\n]+|[^\s\"'\\,\-][^\s\"',]*)",
+        rf"[\"',\s]{{0,4}}){NEW}(?:(?<=\")[^\"\r\n]+|(?<=')[^'\r\n]+|[^\s\"'\\,\-][^\s\"',]*)",
         rf"\1{REDACTED}",
     ),
     # .netrc: login NAME password VALUE
     _shape(
         "option",
         "password",
-        rf"(\b(?:login|account)\s{{1,8}}\S{{1,128}}\s{{1,8}}password\s{{1,8}}){_NEW}\S{{3,}}",
+        rf"(\b(?:login|account)\s{{1,8}}\S{{1,128}}\s{{1,8}}password\s{{1,8}}){NEW}\S{{3,}}",
         rf"\1{REDACTED}",
     ),
     # ENV NAME VALUE, setx NAME VALUE, set -gx NAME VALUE, and what PowerShell has for it
@@ -210,7 +210,7 @@ CARRIERS = (
         "env setx set",
         r"((?<![\w-])(?i:ENV|setx|set(?:\s{1,2}-[a-z-]{1,12}){1,3}|setenv"
         r"|set-item\s{1,2}(?:-path\s{1,2})?env:|setenvironmentvariable\()\s{0,4}[\"'\\]{0,4}"
-        rf"{_VARIABLE}[\"'\\]{{0,4}}(?:\s{{1,4}}|,\s{{0,2}})(?:-Value\s{{1,2}})?[\"'\\]{{0,4}}){_NEW}"
+        rf"{VARIABLE}[\"'\\]{{0,4}}(?:\s{{1,4}}|,\s{{0,2}})(?:-Value\s{{1,2}})?[\"'\\]{{0,4}}){NEW}"
         r"(?![/~$=-])[^\s\"',\\]{4,}",
         rf"\1{REDACTED}",
     ),
@@ -225,9 +225,9 @@ CARRIERS = (
     _shape(
         "named_secret",
         "value:",
-        rf"(\bname:[ \t]{{0,4}}[\"']?{_VARIABLE}[\"']?[ \t]{{0,4}}"
+        rf"(\bname:[ \t]{{0,4}}[\"']?{VARIABLE}[\"']?[ \t]{{0,4}}"
         rf"(?:\r?\n|(?:\\{{1,4}}r)?\\{{1,4}}n)[ \t]{{0,32}}value:[ \t]{{0,4}}[\"'\\]{{0,4}})"
-        rf"{_NEW}[^\s\"'\\]{{3,}}",
+        rf"{NEW}[^\s\"'\\]{{3,}}",
         rf"\1{REDACTED}",
     ),
     # kubeconfig, Docker's and npm's files: base64 behind a name
@@ -268,7 +268,7 @@ CARRIERS = (
         "named_secret",
         "config",
         r"(\bconfig(?:ure)?\s{1,2}set\s{1,2}[^\s=]{0,128}?(?:_authToken|_password|_auth|access_key"
-        rf"|_token|password|api_key)[\s=]{{1,2}}[\"']?){_NEW}[^\s\"']{{6,}}",
+        rf"|_token|password|api_key)[\s=]{{1,2}}[\"']?){NEW}[^\s\"']{{6,}}",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),
@@ -290,7 +290,7 @@ SHAPES = (
     _shape(
         "named_secret",
         "token",
-        rf"(?<!nexpected )\b(token{_SEPARATOR})(?!self\.|this\.|[a-z]+_[a-z_]+\()"
+        rf"(?<!nexpected )\b(token{SEPARATOR})(?!self\.|this\.|[a-z]+_[a-z_]+\()"
         rf"(?=[\w.~+/=-]{{0,64}}[\d_.~+/=-])[\w.~+/=-]{{8,}}",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
@@ -302,7 +302,7 @@ SHAPES = (
         rf"({_QUOTE}name{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}(?<=[\"'])[\w.-]{{0,64}}?"
         r"(?:token|secret|passw(?:or)?d|passphrase|key|credentials?|creds|pass|pwd|pat|auth"
         rf"|authorization|cookie|dsn){_QUOTE}\s{{0,4}},\s{{0,4}}{_QUOTE}value{_QUOTE}\s{{0,4}}:"
-        rf"\s{{0,4}}{_QUOTE}(?<=[\"'])){_NEW}[^\"'\\\r\n]{{3,}}",
+        rf"\s{{0,4}}{_QUOTE}(?<=[\"'])){NEW}[^\"'\\\r\n]{{3,}}",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),
@@ -310,7 +310,7 @@ SHAPES = (
     _shape(
         "named_secret",
         "</",
-        rf"(<(?:{_CREDENTIAL_NAME}|token)(?:\s[^<>]{{0,128}})?>)(?!\()[^<>]{{3,}}(?=</)",
+        rf"(<(?:{CREDENTIAL_NAME}|token)(?:\s[^<>]{{0,128}})?>)(?!\()[^<>]{{3,}}(?=</)",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),

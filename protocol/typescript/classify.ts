@@ -1,0 +1,564 @@
+// What a thrown value is as a typed failure, in words that a user may see, and without secrets.
+//
+// Owns: reading the error classes of model SDKs and of the runtime, the sentence of a failure, and
+// taking secrets out of texts. Its tables, in tables.ts, are those of the guard in Python.
+import type {
+  Action,
+  AgentErrorPayload,
+  ErrorType,
+  Origin,
+  Phase,
+  RetrySafety,
+} from "./agent_error.js";
+import * as tables from "./tables.js";
+
+/** A failure before it is known how far its turn had come. */
+export interface Failure {
+  type: ErrorType;
+  reason?: string;
+  retryable: boolean;
+  origin?: Origin;
+  action?: Action;
+  message?: string;
+  detail?: string;
+  retryAfterSeconds?: number;
+  resetAtEpochMs?: number;
+  httpStatus?: number;
+  providerCode?: string;
+  requestId?: string;
+}
+
+/** A failure in the author's own words: throw it from a prompt's handler. */
+export class TurnError extends Error {
+  override name = "TurnError";
+  readonly type: ErrorType;
+  readonly options: Partial<Failure>;
+  /** `message` is one plain sentence for the user that ends with what to do. */
+  constructor(type: ErrorType, message: string, options: Partial<Failure> = {}) {
+    super(message);
+    this.type = type;
+    this.options = options;
+  }
+}
+
+const MAX_AUTO_WAIT_SECONDS = 300;
+const DAY_SECONDS = 86_400;
+const MAX_TEXT = 8192;
+const MAX_NODES = 32;
+const REDACTED = "(redacted)";
+const JSONRPC_CODES = [-32700, -32600, -32601, -32602, -32603];
+const TOO_WIDE = [
+  "api",
+  "client",
+  "internal",
+  "key",
+  "network",
+  "range",
+  "reference",
+  "request",
+  "response",
+  "server",
+  "socket",
+  "syntax",
+  "system",
+  "type",
+  "url",
+  "value",
+  "protocol",
+];
+
+type Json = Record<string, unknown>;
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null;
+
+// --- secrets ---
+
+/** The text without anything shaped like a secret, at most 8 KiB of it. */
+export function redact(text: string): string {
+  let clean =
+    text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/\S*$/, "")} (cut)` : text;
+  for (const [shape, replacement] of tables.SHAPES) clean = clean.replace(shape, replacement);
+  return clean;
+}
+
+/** A redacted copy of a JSON value, at most 16 levels and 2000 values of it. */
+export function redactJson(value: unknown, left = { values: 2000 }, depth = 0): unknown {
+  left.values -= 1;
+  if (typeof value === "string") return redact(value);
+  if (!isObject(value)) return value;
+  if (depth >= 16 || left.values < 0) return "(cut)";
+  if (Array.isArray(value)) return value.map((each) => redactJson(each, left, depth + 1));
+  const entries = Object.entries(value).map(([key, member]) => {
+    const name = key === "value" && typeof value["name"] === "string" ? value["name"] : key;
+    const bare = name.replace(/[^a-zA-Z0-9]/g, "").toLowerCase();
+    const isSecret =
+      member != null &&
+      typeof member !== "boolean" &&
+      (tables.SECRET_NAMES.includes(bare) ||
+        tables.SECRET_ENDINGS.some((end) => bare.endsWith(end)));
+    return [redact(key), isSecret ? REDACTED : redactJson(member, left, depth + 1)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+// --- evidence ---
+
+interface Evidence {
+  classes: string[];
+  tokens: Set<string>;
+  words: Set<string>;
+  texts: string[];
+  headers: Map<string, string>;
+  status: number | undefined;
+  code: string | undefined;
+  rpcCode: number | undefined;
+  retryDelay: number | undefined;
+  /** It is an exception of the language's own, without a cause: its text may name anything. */
+  isBug: boolean;
+}
+
+/** `RateLimitError`, `rate_limit_error` and `RATE-LIMIT` are all `ratelimit`. */
+function normalise(name: string): string {
+  const bare = name
+    .slice(0, 96)
+    .replace(/^AI_/, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, "");
+  const stem = bare.replace(/(?:exception|error|err|fault)$/, "");
+  return stem && !TOO_WIDE.includes(stem) ? stem : bare;
+}
+
+/** A member of a foreign object, whose getter may raise. */
+function member(of: Json, name: string): unknown {
+  try {
+    return of[name];
+  } catch {
+    return undefined;
+  }
+}
+
+function gather(thrown: unknown): Evidence {
+  const found: Evidence = {
+    classes: [],
+    tokens: new Set(),
+    words: new Set(),
+    texts: [],
+    headers: new Map(),
+    status: undefined,
+    code: undefined,
+    rpcCode: undefined,
+    retryDelay: undefined,
+    isBug: false,
+  };
+  const waiting: unknown[] = [thrown];
+  const seen = new Set<unknown>();
+  while (waiting.length && seen.size < MAX_NODES) {
+    const each = waiting.shift();
+    if (typeof each === "string") {
+      if (each && each.length < 100_000) readText(each, found, waiting);
+    } else if (isObject(each) && !seen.has(each)) {
+      seen.add(each);
+      readObject(each, found, waiting);
+    }
+  }
+  const isExact = tables.EXACT[found.texts.join("").toLowerCase()] !== undefined;
+  const names = new Set(found.classes);
+  const errors = [...seen].filter((each) => each instanceof Error).length;
+  found.isBug =
+    !isExact &&
+    errors === 1 &&
+    names.size === 1 &&
+    found.classes.every((name) => tables.BUGS.includes(name));
+  return found;
+}
+
+function readObject(it: Json, found: Evidence, waiting: unknown[]): void {
+  if (it instanceof Error || typeof member(it, "stack") === "string") {
+    for (const name of [
+      member(it, "name"),
+      (member(it, "constructor") as Json | undefined)?.["name"],
+    ]) {
+      if (typeof name === "string" && name !== "Error" && name !== "Object")
+        found.classes.push(normalise(name));
+    }
+  }
+  for (const key of [
+    "code",
+    "type",
+    "status",
+    "errorKind",
+    "reason",
+    "quotaId",
+    "param",
+    "error",
+    "codexErrorInfo",
+    "kind",
+  ]) {
+    const value = member(it, key);
+    if (typeof value === "string" && value.length < 96 && !/\s/.test(value)) {
+      if (normalise(value) !== "" && value !== "error") found.tokens.add(normalise(value));
+      if (key === "code" || (key === "status" && /^[A-Z_]+$/.test(value))) found.code ??= value;
+    }
+  }
+  const statuses = ["statusCode", "status", "http_status", "code"].map((key) =>
+    Number(member(it, key)),
+  );
+  found.status ??= statuses.find((one) => one >= 400 && one < 600);
+  const code = member(it, "code");
+  if (typeof code === "number" && code < 0) found.rpcCode ??= code;
+  else if (typeof code === "number" && code >= 100) found.code ??= String(code);
+  const delay = /^([\d.]+)s$/.exec(String(member(it, "retryDelay") ?? ""));
+  if (delay) found.retryDelay ??= Number(delay[1]);
+  for (const key of ["headers", "responseHeaders"]) readHeaders(member(it, key), found);
+  // The most specific first: a body says more than the sentence that an SDK makes of it.
+  for (const key of [
+    "cause",
+    "lastError",
+    "error",
+    "data",
+    "response",
+    "responseBody",
+    "body",
+    "details",
+    "detail",
+    "message",
+  ]) {
+    const value = member(it, key);
+    if (value !== it) waiting.push(value);
+  }
+  for (const key of ["errors", "details", "violations"]) {
+    const list = member(it, key);
+    if (Array.isArray(list)) waiting.push(...list.slice(-8).reverse());
+  }
+}
+
+function readText(text: string, found: Evidence, waiting: unknown[]): void {
+  const start = text.search(/[[{]/);
+  let prose = text;
+  if (start >= 0) {
+    try {
+      const body: unknown = JSON.parse(text.slice(start));
+      waiting.push(...(Array.isArray(body) ? body : [body]));
+      prose = text.slice(0, start);
+    } catch {
+      // Not JSON: prose.
+    }
+  }
+  if (/\p{L}/u.test(prose)) found.texts.push(prose.trim());
+  for (const word of text
+    .slice(0, MAX_TEXT)
+    .match(
+      /\b[A-Za-z]+(?:_[A-Za-z]+)+\b|\b[A-Z][a-z]+[A-Za-z]*(?:Error|Exception)\b|\bE[A-Z]{4,}\b/g,
+    ) ?? []) {
+    found.words.add(normalise(word));
+  }
+  const status = /(?:^|\b(?:status(?: code)?|http|error(?: code)?)[ :=(]{1,2})([45]\d\d)\b/i.exec(
+    text.slice(0, 500),
+  );
+  if (status) found.status ??= Number(status[1]);
+}
+
+function readHeaders(headers: unknown, found: Evidence): void {
+  const entries =
+    headers instanceof Headers
+      ? [...headers.entries()]
+      : isObject(headers)
+        ? Object.entries(headers)
+        : [];
+  for (const [key, value] of entries) {
+    if (typeof value === "string" || typeof value === "number")
+      found.headers.set(key.toLowerCase(), String(value));
+  }
+}
+
+// --- the verdict ---
+
+/** Says what a thrown value is as a failure. Total: what nothing recognises is `unknown`. */
+export function classify(thrown: unknown, nowMs: number = Date.now()): Failure {
+  try {
+    if (thrown instanceof TurnError) return ofAuthor(thrown);
+    return conclude(gather(thrown), nowMs);
+  } catch {
+    return { type: "internal", retryable: false };
+  }
+}
+
+function ofAuthor({ type, message, options }: TurnError): Failure {
+  const wait = options.retryAfterSeconds ?? 0;
+  return {
+    retryable: tables.TYPES[type].retryable && wait <= MAX_AUTO_WAIT_SECONDS,
+    ...options,
+    type,
+    message,
+  };
+}
+
+type Finding = Pick<Failure, "type"> & Partial<Failure>;
+
+function conclude(it: Evidence, nowMs: number): Failure {
+  const said = it.texts.filter((each) => !/^(?:json-rpc )?internal error[ .:]*$/i.test(each));
+  const text = [...new Set(said.length ? said : it.texts)].join("\n");
+  const finding = decide(it, text.toLowerCase().replace(/\s+/g, " "));
+  const code =
+    it.code ??
+    (it.rpcCode !== undefined && !JSONRPC_CODES.includes(it.rpcCode)
+      ? String(it.rpcCode)
+      : undefined);
+  const ids = ["request-id", "x-request-id", "x-amzn-requestid"].map((name) =>
+    it.headers.get(name),
+  );
+  let { retryable = tables.TYPES[finding.type].retryable, type } = finding;
+  const reset = Number(it.headers.get("anthropic-ratelimit-unified-reset")) * 1000;
+  const wait =
+    waitOf(it, text, nowMs) ?? (reset > nowMs ? Math.ceil((reset - nowMs) / 1000) : undefined);
+  if (
+    type === "budget" &&
+    finding.reason === "usage_window" &&
+    wait !== undefined &&
+    wait < DAY_SECONDS
+  ) {
+    [type, retryable] = ["rate_limit", true];
+  }
+  if (it.headers.get("x-should-retry") === "false" || (wait ?? 0) > MAX_AUTO_WAIT_SECONDS)
+    retryable = false;
+  const failure: Record<keyof Failure, unknown> = {
+    ...finding,
+    type,
+    retryable,
+    message: undefined,
+    action: finding.action,
+    reason: finding.reason,
+    origin: finding.origin,
+    detail: text || undefined,
+    retryAfterSeconds: wait,
+    resetAtEpochMs: reset > nowMs ? reset : undefined,
+    httpStatus: it.status,
+    providerCode: code,
+    requestId: ids.find(Boolean),
+  };
+  return Object.fromEntries(
+    Object.entries(failure).filter(([, value]) => value !== undefined),
+  ) as unknown as Failure;
+}
+
+function decide(it: Evidence, folded: string): Finding {
+  const { classes, tokens, words, status } = it;
+  if (classes[0] && tables.CANCELLED.includes(classes[0]) && !/time(?:d )?out/.test(folded)) {
+    return { type: "unknown", reason: "agent_cancelled", retryable: false };
+  }
+  const names = new Set([...classes, ...tokens, ...words]);
+  const [certificate, ...transports] = tables.TRANSPORT;
+  const transport = (status === undefined ? [certificate, ...transports] : [certificate]).find(
+    (row) => row?.names.some((name) => names.has(name)),
+  );
+  for (const [part, [type, reason]] of Object.entries(tables.WINDOWS)) {
+    if ([...tokens].some((token) => token.includes(part))) return { type, reason };
+  }
+  if (status === undefined && it.isBug) return { type: "internal", reason: "uncaught_exception" };
+  if (it.headers.get("anthropic-ratelimit-unified-status") === "rejected")
+    return { type: "budget", reason: "usage_window" };
+  if (transport && transport === certificate) return transport;
+  const outranked =
+    status === 402
+      ? tables.PASSING
+      : status === 429
+        ? tables.LONG_INPUT
+        : (status !== undefined && status < 429) || (status === undefined && transport)
+          ? tables.VAGUE
+          : [];
+  const stated = [...tokens, ...classes.filter((name) => !tables.GENERIC.includes(name))].filter(
+    (word) => !outranked.includes(word),
+  );
+  for (const [type, strong, parts] of tables.STRONG) {
+    if (
+      stated.some((word) => strong.includes(word)) ||
+      saysOneOf(folded, parts, tables.UNLESS[type])
+    )
+      return { type };
+  }
+  const inProse = [...words].filter(
+    (word) => !tables.GENERIC.includes(word) && !outranked.includes(word),
+  );
+  const spoken = tables.STRONG.find(([, strong]) => inProse.some((word) => strong.includes(word)));
+  if (spoken) return { type: spoken[0] };
+  const unlisted = [...tokens, ...classes].filter((word) => !tables.LISTED.includes(word));
+  const isBlamed = status !== undefined && status < 429 && status !== 408;
+  for (const [type, parts] of transport ? [] : tables.PARTS) {
+    if (isBlamed && tables.TYPES[type].retryable) continue;
+    if (parts.some((part) => unlisted.some((word) => word.includes(part)))) return { type };
+  }
+  const isEmpty = /^(?:json-rpc )?(?:internal error)?[ .:]*$/.test(folded);
+  const row = it.rpcCode === undefined || isEmpty ? undefined : tables.CODES[it.rpcCode];
+  if (row) return row;
+  if (transport) return transport;
+  const exact = status === undefined ? tables.EXACT[folded.replace(/^typeerror: /, "")] : undefined;
+  if (exact) return transports.find((each) => each.reason === exact) ?? { type: "network" };
+  const isFiner =
+    status !== undefined && status < 500 && typeOfStatus(status) !== "invalid_request";
+  for (const [type, weak] of tables.WEAK) {
+    if (type === "provider_unavailable" && it.rpcCode !== undefined) continue;
+    if ([...tokens].some((word) => weak.includes(word)) && !(type === "invalid_request" && isFiner))
+      return { type };
+  }
+  if (status !== undefined) return { type: typeOfStatus(status) };
+  const byClass = classes.find((name) => tables.BY_CLASS[name]);
+  if (byClass) return { type: tables.BY_CLASS[byClass] ?? "unknown" };
+  if (classes.some((name) => tables.BUILTINS.includes(name)))
+    return { type: "internal", reason: "uncaught_exception" };
+  return { type: it.rpcCode === -32603 && isEmpty ? "internal" : "unknown" };
+}
+
+const typeOfStatus = (status: number): ErrorType =>
+  tables.STATUSES[status] ?? (status >= 500 ? "provider_unavailable" : "invalid_request");
+
+/** Whether the text has one of the parts; ` .. ` in a part stands for up to 100 characters. */
+function saysOneOf(
+  folded: string,
+  parts: readonly string[],
+  unless: readonly string[] = [],
+): boolean {
+  if (unless.some((part) => folded.includes(part))) return false;
+  return parts.some((part) => {
+    const [head = "", tail] = part.split(" .. ");
+    const at = folded.indexOf(head);
+    return (
+      at >= 0 &&
+      (tail === undefined ||
+        folded.slice(at + head.length, at + head.length + 100 + tail.length).includes(tail))
+    );
+  });
+}
+
+const UNITS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3600, d: DAY_SECONDS };
+
+/** The server's wait in whole seconds: from its headers, its body, or its sentence. */
+function waitOf(it: Evidence, text: string, nowMs: number): number | undefined {
+  const header = it.headers.get("retry-after");
+  const sentence =
+    /(?:try again|retry|retrying|reset)\w*(?: \w+)? (?:in|after) ([\d.]+) ?(ms|s|m|h|d)/i.exec(
+      text,
+    );
+  const seconds = [
+    Number(it.headers.get("retry-after-ms") ?? NaN) / 1000,
+    header === undefined
+      ? NaN
+      : Number.isNaN(Number(header))
+        ? (Date.parse(header) - nowMs) / 1000
+        : Number(header),
+    it.retryDelay ?? NaN,
+    sentence ? Number(sentence[1]) * (UNITS[String(sentence[2]).toLowerCase()] ?? NaN) : NaN,
+  ].find((one) => one >= 0 && one < 3660 * DAY_SECONDS);
+  return seconds === undefined ? undefined : Math.ceil(seconds);
+}
+
+// --- words for the user ---
+
+/** The payload of a failure, complete and without secrets. */
+export function payloadOf(
+  failure: Failure,
+  phase?: Phase,
+  safety?: RetrySafety,
+): AgentErrorPayload {
+  const detail = failure.detail ? reword(redact(failure.detail)) : undefined;
+  const action = failure.action ?? actionOf(failure, safety);
+  const wait =
+    failure.retryAfterSeconds === undefined ? undefined : Math.ceil(failure.retryAfterSeconds);
+  const payload: Json = {
+    type: failure.type,
+    message: failure.message
+      ? oneLine(redact(failure.message)).slice(0, 500)
+      : sentenceOf(failure, action, detail),
+    detail: detail ? { text: cut(detail, 4000) } : undefined,
+    retryable: failure.retryable,
+    retry_after_seconds: wait,
+    reset_at_epoch_ms: failure.resetAtEpochMs,
+    reason: failure.reason,
+    origin: failure.origin ?? tables.TYPES[failure.type].origin,
+    phase,
+    retry_safety: safety,
+    action,
+    http_status: failure.httpStatus,
+    provider_code: failure.providerCode && redact(failure.providerCode).slice(0, 128),
+    request_id: failure.requestId && redact(failure.requestId).slice(0, 128),
+  };
+  return Object.fromEntries(
+    Object.entries(payload).filter(([, value]) => value !== undefined),
+  ) as AgentErrorPayload;
+}
+
+function actionOf(
+  { type, reason, retryable, retryAfterSeconds }: Failure,
+  safety?: RetrySafety,
+): Action {
+  if (retryable && tables.TYPES[type].action !== "restart") {
+    if (safety === "ask") return "confirm_retry";
+    if (safety === "offer_continue") return "continue";
+  }
+  const own = tables.REASONS[type]?.[reason ?? ""]?.action;
+  if (own) return own;
+  const isLost = tables.TYPES[type].retryable && !retryable && !retryAfterSeconds;
+  if (isLost && (type === "rate_limit" || type === "provider_unavailable")) return "switch_model";
+  if (isLost && (type === "timeout" || type === "network")) return "fix_configuration";
+  return tables.TYPES[type].action;
+}
+
+function sentenceOf(
+  { type, reason, retryAfterSeconds: wait }: Failure,
+  action: Action,
+  detail?: string,
+): string {
+  const own = tables.REASONS[type]?.[reason ?? ""];
+  const quote =
+    detail && ["unknown", "internal", "invalid_request"].includes(type) ? quoted(detail) : "";
+  const when = wait ? ` in ${plainDuration(wait)}` : "";
+  let advice = own?.advice ?? tables.ADVICE[action];
+  if (when && action === "wait") advice = `Try again${when}.`;
+  if (when && action === "top_up")
+    advice = `Add credits, switch to another model, or try again${when}.`;
+  if (when && ["continue", "confirm_retry", "retry"].includes(action))
+    advice = `${advice.replace(/\.$/, "")}${when}.`;
+  return `${own?.sentence ?? tables.TYPES[type].sentence}${quote} ${advice}`.slice(0, 500);
+}
+
+function quoted(detail: string): string {
+  const plain = oneLine(detail.trim().split("\n").at(-1) ?? "")
+    .replaceAll('"', "'")
+    .replace(/\.+$/, "")
+    .replace(/^(?:internal )?error\s?:?\s?/i, "");
+  return plain ? ` It said: "${cut(plain, 200)}".` : "";
+}
+
+/** The text on one line, without what a client reads as markup or as a signal. */
+export function oneLine(text: string): string {
+  const plain = text
+    .replace(/[\p{C}\p{Z}`*<>{}\\|]+/gu, " ")
+    .replaceAll("[", "(")
+    .replaceAll("]", ")");
+  return reword(plain.trim());
+}
+
+function reword(text: string): string {
+  return Object.entries(tables.MISREAD).reduce(
+    (done, [from, to]) => done.replace(new RegExp(from, "gi"), to),
+    text,
+  );
+}
+
+/** The text cut to a number of bytes of UTF-8. */
+export function cut(text: string, bytes: number): string {
+  if (new TextEncoder().encode(text).length <= bytes) return text;
+  const kept = new TextEncoder().encode(text).slice(0, bytes - 3);
+  return `${new TextDecoder().decode(kept).replace(/\uFFFD+$/, "")}...`;
+}
+
+function plainDuration(seconds: number): string {
+  for (const [size, unit, limit] of [
+    [1, "second", 91],
+    [60, "minute", 5401],
+    [3600, "hour", 172_801],
+    [DAY_SECONDS, "day", Infinity],
+  ] as const) {
+    const count = Math.ceil(seconds / size);
+    if (seconds < limit) return `${count} ${unit}${count === 1 ? "" : "s"}`;
+  }
+  return "";
+}

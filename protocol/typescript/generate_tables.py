@@ -1,0 +1,201 @@
+"""Write `tables.ts`, the guard's tables, anew from those of the Python package.
+
+`python protocol/typescript/generate_tables.py` rewrites the file. It has the defaults and sentences
+of every type, the statuses, machine-readable words and names of errors, and the shapes of secrets,
+as the guard in Python uses them. It leaves out what only a classifier of prose needs: sentences,
+except those on a used-up account, a full context and a rate limit, which some providers report in
+no other way; other languages; and the keys of single services.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+TARGET = HERE / "tables.ts"
+sys.path.insert(0, str(HERE.parents[1] / "src"))
+
+from lastword.core.classify import messages, rules, tokens  # noqa: E402
+from lastword.core.failure import sentences  # noqa: E402
+from lastword.core.failure.taxonomy import DEFAULTS, ErrorType  # noqa: E402
+from lastword.core.redact import shapes  # noqa: E402
+from lastword.core.redact.named_values import DENIED_ENDINGS, DENIED_NAMES  # noqa: E402
+from lastword.quirks import clients  # noqa: E402
+
+HEAD = "// Generated from the tables of src/lastword by protocol/typescript/generate_tables.py.\n"
+IN_PROSE = (ErrorType.CONTEXT_OVERFLOW, ErrorType.BUDGET, ErrorType.RATE_LIMIT)
+NOT_JAVASCRIPT = re.compile(r"[*+?}]\+|\(\?-?i")
+BACKSLASH = "\\"
+OUTSIDE = (ErrorType.AGENT_CRASH, ErrorType.STDERR_OVERFLOW)
+"""Types of a process that ends, whose reasons a guard inside it never gives."""
+
+TYPES = {
+    "TYPES": "Record<ErrorType, "
+    "{ retryable: boolean; origin: Origin; action: Action; sentence: string }>",
+    "REASONS": "Record<string, "
+    "Record<string, { sentence?: string; advice?: string; action?: Action }>>",
+    "ADVICE": "Record<Action, string>",
+    "MISREAD": "Record<string, string>",
+    "CLIENTS": "Record<string, { rung: string; details: string }>",
+    "STATUSES": "Record<number, ErrorType>",
+    "CODES": "Record<number, { type: ErrorType; reason: string; origin?: Origin }>",
+    "STRONG": "readonly (readonly [ErrorType, readonly string[], readonly string[]])[]",
+    "PARTS": "readonly (readonly [ErrorType, readonly string[]])[]",
+    "WEAK": "readonly (readonly [ErrorType, readonly string[]])[]",
+    "UNLESS": "Record<string, readonly string[]>",
+    "BY_CLASS": "Record<string, ErrorType>",
+    "TRANSPORT": "readonly "
+    "{ type: ErrorType; reason: string; retryable: boolean; names: readonly string[] }[]",
+    "EXACT": "Record<string, string>",
+    "WINDOWS": "Record<string, readonly [ErrorType, string]>",
+    "GENERIC": "readonly string[]",
+    "LISTED": "readonly string[]",
+    "VAGUE": "readonly string[]",
+    "PASSING": "readonly string[]",
+    "LONG_INPUT": "readonly string[]",
+    "CANCELLED": "readonly string[]",
+    "BUILTINS": "readonly string[]",
+    "BUGS": "readonly string[]",
+    "SECRET_NAMES": "readonly string[]",
+    "SECRET_ENDINGS": "readonly string[]",
+    "SHAPES": "readonly (readonly [RegExp, string])[]",
+}
+
+
+def tables() -> dict[str, Any]:
+    """Return every table by its name; `SHAPES` as source text."""
+    return {
+        "TYPES": {
+            kind: {
+                "retryable": row.retryable,
+                "origin": row.origin,
+                "action": row.action,
+                "sentence": sentences.WHAT[kind],
+            }
+            for kind, row in DEFAULTS.items()
+        },
+        "REASONS": {kind: _reasons(kind) for kind in ErrorType if kind not in OUTSIDE},
+        "ADVICE": sentences.ADVICE,
+        "MISREAD": sentences.MISREAD,
+        "CLIENTS": {
+            name: {"rung": row.rung, "details": row.details} for name, row in clients.RULES.items()
+        },
+        "STATUSES": tokens.STATUS_TYPES,
+        "CODES": {
+            code: {"type": kind, "reason": reason} | ({"origin": origin} if origin else {})
+            for code, (kind, reason, origin) in tokens.RPC_TYPES.items()
+        },
+        "STRONG": [[kind, sorted(words), _prose(kind)] for kind, words in tokens.STRONG.items()],
+        "PARTS": list(tokens.PARTS.items()),
+        "WEAK": [[kind, sorted(words)] for kind, words in tokens.WEAK.items()],
+        "UNLESS": {kind: list(messages.UNLESS.get(kind, ())) for kind in IN_PROSE},
+        "BY_CLASS": dict(sorted(tokens.BY_STATUS.items())),
+        "TRANSPORT": [
+            {
+                "type": row.type,
+                "reason": row.reason,
+                "retryable": row.retryable,
+                "names": sorted(row.names),
+            }
+            for row in (rules.CERTIFICATE, *rules.ROWS)
+        ],
+        "EXACT": rules.EXACT_MESSAGES,
+        "WINDOWS": tokens.WINDOW_WORDS,
+        "GENERIC": sorted(tokens.GENERIC_CLASSES),
+        "LISTED": sorted(tokens.LISTED),
+        "VAGUE": sorted(tokens.VAGUE),
+        "PASSING": sorted(tokens.PASSING),
+        "LONG_INPUT": sorted(tokens.LONG_INPUT),
+        "CANCELLED": sorted(tokens.CANCELLED),
+        "BUILTINS": sorted(tokens.BUILTINS),
+        "BUGS": sorted(tokens.BUGS),
+        "SECRET_NAMES": sorted(DENIED_NAMES),
+        "SECRET_ENDINGS": sorted(DENIED_ENDINGS),
+        "SHAPES": _shapes(),
+    }
+
+
+def _prose(kind: ErrorType) -> list[str]:
+    parts = (*messages.STRONG[kind], *(messages.QUOTA if kind is ErrorType.BUDGET else ()))
+    return [part for part in parts if part.isascii()] if kind in IN_PROSE else []
+
+
+def _reasons(kind: ErrorType) -> dict[str, dict[str, str]]:
+    advice = sentences.ADVICE_BY_REASON
+    if kind is ErrorType.UNKNOWN:
+        advice = advice | sentences.ADVICE_OF_UNKNOWN
+    rows = {
+        reason: {
+            "sentence": sentence,
+            "advice": advice.get(reason),
+            "action": sentences.ACTION_BY_REASON.get(reason),
+        }
+        for reason, sentence in sentences.WHAT_BY_REASON[kind].items()
+    }
+    return {reason: {k: v for k, v in row.items() if v} for reason, row in rows.items()}
+
+
+def _shapes() -> str:
+    """Return the shapes that JavaScript's patterns can express, in their order."""
+    name = rf"(\b{shapes.CREDENTIAL_NAME}{shapes.SEPARATOR}){shapes.NEW}(?!\$|process\.env)"
+    variable = rf"(\b{shapes.VARIABLE}[\"']?\s?=\s?[\"']?){shapes.NEW}"
+    variable += r"(?!\$|true|false|null|\d{1,6}\b)"
+    named = [
+        (rf"{name}[^\s\"'\\,;&}}<>()]{{6,}}", rf"\1{shapes.REDACTED}", re.IGNORECASE),
+        (rf"{variable}[^\s\"'\\,;&}}<>]{{4,}}", rf"\1{shapes.REDACTED}", 0),
+    ]
+    given = [
+        (s.source, s.replacement, s.flags)
+        for s in (*shapes.CARRIERS, *shapes.SHAPES, *shapes.KEY_SHAPES)
+        if not NOT_JAVASCRIPT.search(s.source)
+    ]
+    rows = ""
+    for source, replacement, flags in (*given, *named):
+        pattern = f"/{_slashed(source)}/{'gi' if flags & re.IGNORECASE else 'g'}"
+        rows += f"  [{pattern}, {json.dumps(replacement.replace(BACKSLASH, '$'))}],\n"
+    return f"[\n{rows}]"
+
+
+def _slashed(source: str) -> str:
+    return re.sub(r"(?<!\\)((?:\\\\)*)/", r"\1\\/", source)
+
+
+def _typescript(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(str(k))}: {_typescript(v)}" for k, v in value.items())
+            + "}"
+        )
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_typescript, value)) + "]"
+    return json.dumps(value)
+
+
+def _rows(value: Any) -> str:
+    """Return a table with a row a line."""
+    if isinstance(value, dict):
+        lines = [f"  {json.dumps(str(k))}: {_typescript(v)},\n" for k, v in value.items()]
+        return "{\n" + "".join(lines) + "}"
+    if value and isinstance(value[0], str):
+        return _typescript(value)
+    return "[\n" + "".join(f"  {_typescript(v)},\n" for v in value) + "]"
+
+
+def made() -> str:
+    """Return the whole file."""
+    text = HEAD + 'import type { Action, ErrorType, Origin } from "./agent_error.js";\n'
+    for name, value in tables().items():
+        shown = value if isinstance(value, str) else _rows(value)
+        text += f"\nexport const {name}: {TYPES[name]} = {shown};\n"
+    return text
+
+
+if __name__ == "__main__":
+    TARGET.write_text(made(), encoding="utf-8")

@@ -1,0 +1,681 @@
+// The turns of one connection: which message belongs to which, and how each of them ends.
+//
+// Owns: the state of every open prompt turn, the choice of the rung (section "The ladder" of
+// protocol/README.md), cancels and timeouts. Does not own: what failed (classify.ts), the form of
+// an error (ladder.ts), I/O (guard.ts).
+import type { AgentErrorPayload, Phase, RetrySafety } from "./agent_error.js";
+import { ERROR_TYPE, RETRY_SAFETY, readError } from "./agent_error.js";
+import { payloadOf, type Failure } from "./classify.js";
+import {
+  errorObject,
+  failureOf,
+  object,
+  ofError,
+  updateOf,
+  type Id,
+  type Json,
+  type Message,
+  type Sent,
+} from "./ladder.js";
+import { CLIENTS } from "./tables.js";
+
+/** The limits of a guard; 0 disables a timeout. */
+export interface GuardOptions {
+  /** Silence allowed before a turn's first update (900). */
+  firstUpdateTimeoutSeconds?: number;
+  /** Silence allowed within a turn (900). */
+  idleTimeoutSeconds?: number;
+  /** Silence allowed during a tool call (7200). */
+  toolTimeoutSeconds?: number;
+  /** A turn's maximum duration (0). */
+  turnTimeoutSeconds?: number;
+  /** Time for a handler to answer a cancel (10). */
+  cancelGraceSeconds?: number;
+  /** Whether `end_turn` with nothing shown is a failure (`error`). */
+  silentSuccess?: "error" | "pass";
+  /** How a failure reaches a client that has not negotiated (`auto`). */
+  fallback?: "auto" | "error" | "result" | "text";
+}
+
+const DEFAULTS: Required<GuardOptions> = {
+  firstUpdateTimeoutSeconds: 900,
+  idleTimeoutSeconds: 900,
+  toolTimeoutSeconds: 7200,
+  turnTimeoutSeconds: 0,
+  cancelGraceSeconds: 10,
+  silentSuccess: "error",
+  fallback: "auto",
+};
+const IMPLEMENTATION = "lastword-typescript/0.1.0";
+const HOLD_MS = 250;
+const MAX_RETRY_WAIT_MS = 6 * 3_600_000;
+const MAX_WAITING = 32;
+const SAFE_KINDS = ["read", "search", "think", "fetch"];
+const STOP_REASONS = ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"];
+const QUESTIONS = ["session/request_permission", "elicitation/create"];
+const HARMLESS = [
+  "fs/read_text_file",
+  "terminal/output",
+  "terminal/wait_for_exit",
+  "session/update",
+  "elicitation/complete",
+  "$/cancel_request",
+  ...QUESTIONS,
+];
+const ABOUT_SESSION = [
+  "available_commands_update",
+  "current_mode_update",
+  "config_option_update",
+  "session_info_update",
+  "usage_update",
+];
+
+/** Stands for the idle update of version 2 that a session still owes. */
+const IDLE = "lastword:idle";
+
+interface Turn {
+  ids: Id[];
+  accepted: boolean;
+  began: number;
+  active: number;
+  shown: boolean;
+  text: boolean;
+  thought: boolean;
+  tool: boolean;
+  ran: boolean;
+  unsafe: boolean;
+  asked: boolean;
+  left: boolean;
+  lenient: boolean;
+  cancelled: boolean;
+  stopping?: Failure | undefined;
+  ends?: number | undefined;
+  held?: { message: Message; until: number } | undefined;
+  announced?: AgentErrorPayload | undefined;
+  hint?: Failure | undefined;
+}
+
+function newTurn(ids: Id[], now: number): Turn {
+  return {
+    ids,
+    accepted: false,
+    began: now,
+    active: now,
+    shown: false,
+    text: false,
+    thought: false,
+    tool: false,
+    ran: false,
+    unsafe: false,
+    asked: false,
+    left: false,
+    lenient: false,
+    cancelled: false,
+  };
+}
+
+class Session {
+  turns: Turn[] = [];
+  readonly tools = new Map<string, { safe: boolean; running: boolean; status: unknown }>();
+  readonly questions = new Set<Id>();
+  /** Prompts that were answered in the handler's place, whose own answers are still to come. */
+  readonly old = new Set<Id>();
+  waiting: { message: Message; until: number }[] = [];
+  action = false;
+}
+
+/** The guard between one client and its agent, without I/O; `now` is in milliseconds. */
+export class GuardCore {
+  readonly #options: Required<GuardOptions>;
+  readonly #sessions = new Map<string, Session>();
+  readonly #questions = new Map<Id, Session>();
+  readonly #toClient: (message: Message) => void;
+  readonly #toAgent: (message: Message) => void;
+  #initialize: Id | undefined;
+  #client = { typed: false, stopReason: false, retry: false, notices: false, name: "" };
+  #version = 1;
+  #canLogin = false;
+
+  constructor(
+    options: GuardOptions,
+    toClient: (message: Message) => void,
+    toAgent: (message: Message) => void,
+  ) {
+    this.#options = { ...DEFAULTS, ...options };
+    this.#toClient = toClient;
+    this.#toAgent = toAgent;
+  }
+
+  // --- what the client sends ---
+
+  fromClient(message: Message, now: number): void {
+    const { method, params } = message as { method?: string; params?: unknown };
+    const id = message["id"] as Id;
+    const session = this.#sessions.get(String(object(params)["sessionId"]));
+    if (method === "initialize") {
+      this.#initialize = id;
+      this.#readClient(object(params));
+    } else if (method === "session/prompt" && this.#begin(message, now)) return;
+    else if (session && (method === "session/cancel" || method === "session/close")) {
+      for (const turn of session.turns) this.#cancel(session, turn, now);
+      for (const { message: waiting } of session.waiting.splice(0))
+        this.#answerCancelled([waiting["id"] as Id]);
+    } else if (method === "$/cancel_request") {
+      const wanted = object(params)["requestId"] as Id;
+      for (const one of this.#sessions.values()) {
+        for (const turn of one.turns) if (turn.ids.includes(wanted)) this.#cancel(one, turn, now);
+        const at = one.waiting.findIndex((each) => each.message["id"] === wanted);
+        if (at >= 0) {
+          one.waiting.splice(at, 1);
+          return this.#answerCancelled([wanted]);
+        }
+      }
+    } else if (method === undefined) this.#answered(message, now);
+    this.#toAgent(message);
+  }
+
+  #readClient(params: Json): void {
+    const is2 = params["protocolVersion"] === 2;
+    const capabilities = object(params[is2 ? "capabilities" : "clientCapabilities"]);
+    const said = object(object(capabilities["_meta"])["agent_error"]);
+    const typed = Number.isInteger(said["version"]) && (said["version"] as number) >= 1;
+    this.#client = {
+      typed,
+      stopReason: typed && said["stop_reason"] === true,
+      retry: typed && said["retry"] === true,
+      notices: is2 || "notices" in object(capabilities["session"]),
+      name: String(object(params[is2 ? "info" : "clientInfo"])["name"]).toLowerCase(),
+    };
+  }
+
+  /** Begins a turn, or lets its prompt wait for an old one's answer; true if it waits. */
+  #begin(message: Message, now: number): boolean {
+    const params = object(message["params"]);
+    const id = message["id"] as Id;
+    const name = String(params["sessionId"]);
+    const session = this.#sessions.get(name) ?? new Session();
+    this.#sessions.set(name, session);
+    if (session.old.size) {
+      if (session.waiting.length < MAX_WAITING) {
+        session.waiting.push({ message, until: now + this.#options.cancelGraceSeconds * 1000 });
+      } else
+        this.#fail(name, session, newTurn([id], now), {
+          type: "agent_stalled",
+          reason: "queue_full",
+          retryable: true,
+        });
+      return true;
+    }
+    const [joined] = session.turns;
+    if (this.#version === 2 && joined) {
+      joined.ids.push(id);
+      return false;
+    }
+    const turn = newTurn([id], now);
+    const blocks = Array.isArray(params["prompt"]) ? params["prompt"] : [];
+    turn.lenient = blocks.some((block) => String(object(block)["text"] ?? "").startsWith("/"));
+    session.turns.push(turn);
+    if (session.turns.length > 1) for (const one of session.turns) one.lenient = true;
+    return false;
+  }
+
+  #cancel(session: Session, turn: Turn, now: number): void {
+    turn.cancelled = true;
+    turn.left ||= session.questions.size > 0 || session.action;
+    turn.ends ??= now + this.#options.cancelGraceSeconds * 1000;
+    if (turn.held) this.#release(session, turn);
+  }
+
+  /** The client's answer to a question of the agent's. */
+  #answered(message: Message, now: number): void {
+    const id = message["id"] as Id;
+    const session = this.#questions.get(id);
+    if (!session) return;
+    this.#questions.delete(id);
+    session.questions.delete(id);
+    const result = object(message["result"]);
+    const choice = object(result["outcome"])["outcome"] ?? result["action"];
+    for (const turn of session.turns) {
+      turn.active = now;
+      if (!turn.cancelled)
+        turn.left = "error" in message || choice === "cancelled" || choice === "cancel";
+    }
+  }
+
+  // --- what the agent sends ---
+
+  fromAgent(message: Message, now: number): void {
+    const { method, params } = message as { method?: string; params?: unknown };
+    const id = message["id"] as Id;
+    if (method === undefined) return this.#response(message, id, now);
+    const name = String(object(params)["sessionId"]);
+    const session = this.#sessions.get(name);
+    const quarantined = session && session.old.size > 0 && session.turns.length === 0;
+    const update = method === "session/update" ? object(object(params)["update"]) : undefined;
+    if (quarantined && "id" in message) {
+      const cancelled = { result: { outcome: { outcome: "cancelled" } } };
+      const refused = { error: { code: -32800, message: "The turn has ended." } };
+      return this.#toAgent({
+        jsonrpc: "2.0",
+        id,
+        ...(method === QUESTIONS[0] ? cancelled : refused),
+      });
+    }
+    if (quarantined && update?.["state"] === "idle" && session.old.delete(IDLE))
+      return this.#resume(session, now);
+    if (quarantined && !ABOUT_SESSION.includes(String(update?.["sessionUpdate"]))) return;
+    const concerned = session ? [session] : [...this.#sessions.values()];
+    if (session && update && this.#special(name, session, update, message, now)) return;
+    for (const one of concerned) {
+      if (update) this.#note(one, update, session !== undefined, now);
+      for (const turn of one.turns) {
+        turn.active = Math.max(turn.active, now);
+        if (!update && method.startsWith("$/") === false && !HARMLESS.includes(method))
+          turn.unsafe = true;
+        if (!update && QUESTIONS.includes(method)) turn.asked = turn.shown = true;
+      }
+    }
+    if (session && "id" in message && QUESTIONS.includes(method)) {
+      session.questions.add(id);
+      this.#questions.set(id, session);
+    }
+    this.#toClient(message);
+  }
+
+  /** Handles updates that are about a failure, a retry or the end of a turn; true if that is all. */
+  #special(name: string, session: Session, update: Json, message: Message, now: number): boolean {
+    const kind = String(update["sessionUpdate"]).replace(/^_/, "");
+    const turn = session.turns.at(-1);
+    const isOnlyError =
+      kind === "session_info_update" &&
+      Object.keys(update).length === 2 &&
+      Object.keys(object(update["_meta"])).join() === "agent_error";
+    if ((kind === "agent_error" || isOnlyError) && turn) {
+      turn.announced = readError(update) ?? undefined;
+      return true;
+    }
+    if (kind === "agent_retry") {
+      this.#retry(name, session, update, now);
+      return true;
+    }
+    if (this.#version !== 2 || kind !== "state_update" || !turn) return false;
+    session.action = update["state"] === "requires_action";
+    if (update["state"] !== "idle" || !(turn.accepted || turn.ids.length === 0)) return false;
+    return this.#idle(name, session, turn, update, message, now);
+  }
+
+  #idle(
+    name: string,
+    session: Session,
+    turn: Turn,
+    update: Json,
+    message: Message,
+    now: number,
+  ): boolean {
+    const reason = update["stopReason"];
+    if (turn.stopping && !turn.cancelled) this.#fail(name, session, turn, turn.stopping);
+    else if (turn.cancelled && (reason === "error" || (turn.left && reason !== "cancelled"))) {
+      if (turn.left) this.#closeTools(name, session);
+      this.#toClient(
+        updateOf(name, { sessionUpdate: "state_update", state: "idle", stopReason: "cancelled" }),
+      );
+      this.#over(session, turn);
+    } else if (reason === "error") {
+      const { sessionUpdate: _, state: __, stopReason: ___, error, ...rest } = update;
+      this.#failAs(name, session, turn, object(error), rest);
+    } else if (reason === "end_turn" && !turn.cancelled && this.#isSilent(turn)) {
+      turn.held = { message, until: now + HOLD_MS };
+    } else {
+      this.#over(session, turn);
+      return false;
+    }
+    return true;
+  }
+
+  #retry(name: string, session: Session, update: Json, now: number): void {
+    const failure = failureOf(readError({ sessionUpdate: "agent_error", error: update["error"] }));
+    const wait = Math.min(Number(update["wait_seconds"] ?? 0) * 1000 || 0, MAX_RETRY_WAIT_MS);
+    for (const turn of session.turns) {
+      turn.active = now + wait;
+      turn.hint = failure;
+    }
+    const kind = this.#version === 2 ? "_agent_retry" : "agent_retry";
+    if (this.#client.retry)
+      return this.#toClient(updateOf(name, { ...update, sessionUpdate: kind }));
+    const attempt =
+      update["attempt"] === undefined ? "" : ` (attempt ${String(update["attempt"])})`;
+    const title = `${payloadOf(failure).message.split(". ")[0]}. The agent tries again${wait ? ` in ${wait / 1000} s` : ""}${attempt}.`;
+    if (this.#client.notices)
+      this.#toClient(updateOf(name, { sessionUpdate: "notice", severity: "warning", title }));
+  }
+
+  /** Counts what the turn has shown and begun. */
+  #note(session: Session, update: Json, isOwn: boolean, now: number): void {
+    const kind = String(update["sessionUpdate"]);
+    const content = object(update["content"]);
+    const isEmpty = content["type"] === "text" && content["text"] === "";
+    let shown = ["plan", "plan_update"].includes(kind);
+    for (const turn of session.turns) {
+      if (turn.stopping) continue;
+      if (kind === "agent_message_chunk" || kind === "agent_message")
+        shown = turn.text ||= !isEmpty;
+      if (kind === "agent_thought_chunk" || kind === "agent_thought")
+        shown = turn.thought ||= !isEmpty;
+      if (kind.startsWith("tool_call")) shown = turn.tool = true;
+      turn.shown ||= shown;
+      if (shown) turn.hint = undefined;
+      if (shown && turn.held) this.#release(session, turn);
+    }
+    if (!kind.startsWith("tool_call") || !isOwn) return;
+    const id = String(update["toolCallId"]);
+    const before = session.tools.get(id);
+    const safe =
+      update["kind"] === undefined
+        ? (before?.safe ?? false)
+        : SAFE_KINDS.includes(String(update["kind"]));
+    const status = update["status"] ?? before?.status ?? "pending";
+    session.tools.set(id, { safe, status, running: status === "in_progress" });
+    for (const turn of session.turns) {
+      turn.active = now;
+      if (status === "pending" || status === "paused") continue;
+      if (safe) turn.ran = true;
+      else turn.unsafe = true;
+    }
+    if (status === "completed" || status === "failed") session.tools.delete(id);
+  }
+
+  #response(message: Message, id: Id, now: number): void {
+    if (id === this.#initialize && "result" in message)
+      return this.#toClient(this.#advertised(message));
+    for (const [name, session] of this.#sessions) {
+      if (session.old.delete(id)) return this.#resume(session, now);
+      const turn = session.turns.find((one) => one.ids.includes(id));
+      if (turn) return this.#ended(name, session, turn, id, message, now);
+    }
+    this.#toClient(message);
+  }
+
+  /** Sends the prompts that waited, once the handlers of earlier turns have ended. */
+  #resume(session: Session, now: number): void {
+    if (session.old.size) return;
+    for (const { message } of session.waiting.splice(0)) {
+      this.#begin(message, now);
+      this.#toAgent(message);
+    }
+  }
+
+  #advertised(message: Message): Message {
+    this.#initialize = undefined;
+    const result = object(message["result"]);
+    this.#version = result["protocolVersion"] === 2 ? 2 : 1;
+    this.#canLogin = Array.isArray(result["authMethods"]) && result["authMethods"].length > 0;
+    const key = this.#version === 2 ? "capabilities" : "agentCapabilities";
+    const capabilities = object(result[key]);
+    const own = {
+      agent_error: { version: 1, types: [...ERROR_TYPE], implementation: IMPLEMENTATION },
+    };
+    const meta = { ...own, ...object(capabilities["_meta"]) };
+    return { ...message, result: { ...result, [key]: { ...capabilities, _meta: meta } } };
+  }
+
+  #ended(name: string, session: Session, turn: Turn, id: Id, message: Message, now: number): void {
+    const result = object(message["result"]);
+    if (this.#version === 2 && "result" in message) {
+      turn.accepted = true;
+      turn.ids = turn.ids.filter((one) => one !== id);
+      return this.#toClient(message);
+    }
+    if (this.#version === 2 && turn.accepted) {
+      // A rejected prompt that joined running work does not end it.
+      turn.ids = turn.ids.filter((one) => one !== id);
+      const { failure, sent } = ofError(object(message["error"]));
+      const error = errorObject(
+        payloadOf(failure, ...progressOf(session, turn, failure)),
+        turn.text || turn.tool,
+        this.#canLogin,
+        sent,
+      );
+      return this.#toClient({ jsonrpc: "2.0", id, error });
+    }
+    const reason = result["stopReason"];
+    if (turn.stopping && !turn.cancelled) return this.#fail(name, session, turn, turn.stopping);
+    if ("error" in message) {
+      if (!turn.cancelled) return this.#failAs(name, session, turn, object(message["error"]));
+      return this.#endCancelled(name, session, turn);
+    }
+    if (turn.cancelled && turn.left && reason !== "cancelled") {
+      this.#closeTools(name, session);
+      this.#over(session, turn);
+      return this.#toClient({ ...message, result: { ...result, stopReason: "cancelled" } });
+    }
+    const own = turn.announced ?? readError(result);
+    if (own && (reason === "error" || turn.announced))
+      return this.#fail(name, session, turn, failureOf(own), undefined, own);
+    if (!STOP_REASONS.includes(String(reason))) {
+      const type = reason === "error" ? "unknown" : "protocol_error";
+      return this.#fail(name, session, turn, turn.hint ?? { type, retryable: false });
+    }
+    if (reason === "cancelled" && !turn.cancelled && !turn.asked && !turn.lenient) {
+      return this.#fail(name, session, turn, {
+        type: "unknown",
+        reason: "agent_cancelled",
+        retryable: false,
+      });
+    }
+    if (reason === "end_turn" && !turn.cancelled && this.#isSilent(turn)) {
+      turn.held = { message, until: now + HOLD_MS };
+      return;
+    }
+    this.#over(session, turn);
+    this.#toClient(message);
+  }
+
+  #isSilent(turn: Turn): boolean {
+    return this.#options.silentSuccess === "error" && !turn.shown && !turn.lenient;
+  }
+
+  #release(session: Session, turn: Turn): void {
+    const { message } = turn.held ?? {};
+    turn.held = undefined;
+    this.#over(session, turn);
+    if (message) this.#toClient(message);
+  }
+
+  // --- the end of a turn ---
+
+  #over(session: Session, turn: Turn): void {
+    session.turns = session.turns.filter((one) => one !== turn);
+    if (!session.turns.length) session.action = false;
+  }
+
+  #answerCancelled(ids: readonly Id[]): void {
+    const cancelled = { error: { code: -32800, message: "The prompt was cancelled." } };
+    for (const id of ids) {
+      this.#toClient({
+        jsonrpc: "2.0",
+        id,
+        ...(this.#version === 2 ? cancelled : { result: { stopReason: "cancelled" } }),
+      });
+    }
+  }
+
+  #endCancelled(name: string, session: Session, turn: Turn): void {
+    this.#over(session, turn);
+    if (!session.turns.length) this.#closeTools(name, session);
+    this.#answerCancelled(turn.ids);
+    if (this.#version === 2)
+      this.#toClient(
+        updateOf(name, { sessionUpdate: "state_update", state: "idle", stopReason: "cancelled" }),
+      );
+  }
+
+  #closeTools(name: string, session: Session): void {
+    for (const toolCallId of session.tools.keys()) {
+      this.#toClient(
+        updateOf(name, { sessionUpdate: "tool_call_update", toolCallId, status: "failed" }),
+      );
+    }
+    session.tools.clear();
+  }
+
+  #failAs(name: string, session: Session, turn: Turn, error: Json, state: Json = {}): void {
+    const { failure, sent, own } = ofError(error);
+    const said = turn.announced ?? own;
+    this.#fail(name, session, turn, said ? failureOf(said) : failure, sent, said, state);
+  }
+
+  /** Ends a turn as failed: what it left open is closed, then the rung's update and its last frame. */
+  #fail(
+    name: string,
+    session: Session,
+    turn: Turn,
+    failure: Failure,
+    sent?: Sent,
+    own?: AgentErrorPayload,
+    state: Json = {},
+  ): void {
+    const [phase, safety] = progressOf(session, turn, failure);
+    const payload = own ? withSafety(own, safety) : payloadOf(failure, phase, safety);
+    this.#over(session, turn);
+    if (!session.turns.length) this.#closeTools(name, session);
+    const meta = { agent_error: { ...payload, stopReason: "error" } };
+    const { typed, stopReason } = this.#client;
+    const quirk = CLIENTS[this.#client.name];
+    const is2 = this.#version === 2;
+    const rung =
+      typed || is2
+        ? "typed"
+        : this.#options.fallback === "auto"
+          ? (quirk?.rung ?? "error_with_meta")
+          : this.#options.fallback;
+    const typedUpdate = {
+      sessionUpdate: is2 ? "_agent_error" : "agent_error",
+      stopReason: "error",
+      error: payload,
+    };
+    if (typed) this.#toClient(updateOf(name, typedUpdate));
+    else if (!is2 && (rung === "error_with_meta" || rung === "result")) {
+      this.#toClient(updateOf(name, { sessionUpdate: "session_info_update", _meta: meta }));
+    } else if (rung === "text") {
+      const content = { type: "text", text: payload.message };
+      this.#toClient(updateOf(name, { sessionUpdate: "agent_message_chunk", content }));
+    }
+    const error = errorObject(
+      payload,
+      turn.text || turn.tool,
+      this.#canLogin,
+      sent,
+      typed || is2 ? undefined : quirk?.details,
+    );
+    const answer =
+      is2 || !(stopReason || rung === "result" || rung === "text")
+        ? { error }
+        : { result: { stopReason: rung === "text" ? "end_turn" : "error", _meta: meta } };
+    for (const id of turn.ids) this.#toClient({ jsonrpc: "2.0", id, ...answer });
+    if (is2)
+      this.#toClient(
+        updateOf(name, {
+          ...state,
+          sessionUpdate: "state_update",
+          state: "idle",
+          stopReason: "error",
+          error,
+        }),
+      );
+  }
+
+  // --- time ---
+
+  /** When `handleTimeout` is due, in milliseconds; `undefined` if nothing waits. */
+  nextTimeout(): number | undefined {
+    const due = [...this.#sessions.values()].flatMap((session) => [
+      ...session.turns.map(
+        (turn) => turn.held?.until ?? turn.ends ?? this.#silentAt(session, turn),
+      ),
+      ...session.waiting.map((one) => one.until),
+    ]);
+    const earliest = Math.min(...due);
+    return earliest < Infinity ? earliest : undefined;
+  }
+
+  #silentAt(session: Session, turn: Turn): number {
+    if (session.questions.size || session.action) return Infinity;
+    const {
+      firstUpdateTimeoutSeconds,
+      idleTimeoutSeconds,
+      toolTimeoutSeconds,
+      turnTimeoutSeconds,
+    } = this.#options;
+    const isRunning = [...session.tools.values()].some((tool) => tool.running);
+    const isFirst = turn.active <= turn.began;
+    const limit = isRunning
+      ? toolTimeoutSeconds
+      : isFirst
+        ? firstUpdateTimeoutSeconds
+        : idleTimeoutSeconds;
+    const whole = turnTimeoutSeconds ? turn.began + turnTimeoutSeconds * 1000 : Infinity;
+    return Math.min(limit ? turn.active + limit * 1000 : Infinity, whole);
+  }
+
+  handleTimeout(now: number): void {
+    for (const [name, session] of this.#sessions) {
+      for (const turn of [...session.turns]) this.#due(name, session, turn, now);
+      for (const one of session.waiting.filter((each) => each.until <= now)) {
+        session.waiting = session.waiting.filter((each) => each !== one);
+        this.#fail(name, session, newTurn([one.message["id"] as Id], now), {
+          type: "agent_stalled",
+          retryable: true,
+        });
+      }
+    }
+  }
+
+  #due(name: string, session: Session, turn: Turn, now: number): void {
+    if (turn.held) {
+      if (turn.held.until > now) return;
+      turn.held = undefined;
+      const silent: Failure = { type: "unknown", reason: "silent_success", retryable: false };
+      return this.#fail(name, session, turn, turn.hint ?? silent);
+    }
+    if (turn.ends === undefined) {
+      if (this.#silentAt(session, turn) > now) return;
+      // Stopped like by its user, but it fails, whatever the handler answers.
+      turn.stopping = turn.hint
+        ? { ...turn.hint, reason: "retries_pending" }
+        : { type: "agent_stalled", retryable: true };
+      turn.ends = now + this.#options.cancelGraceSeconds * 1000;
+      if (session.turns.some((one) => one !== turn && one.stopping)) return;
+      return this.#toAgent({
+        jsonrpc: "2.0",
+        method: "session/cancel",
+        params: { sessionId: name },
+      });
+    }
+    if (turn.ends > now) return;
+    for (const id of turn.accepted ? [IDLE] : turn.ids) session.old.add(id);
+    if (turn.cancelled || !turn.stopping) this.#endCancelled(name, session, turn);
+    else this.#fail(name, session, turn, turn.stopping);
+  }
+}
+
+/** How far the turn has come, and whether sending its prompt again would do harm. */
+function progressOf(session: Session, turn: Turn, { retryable }: Failure): [Phase, RetrySafety] {
+  const isRunning = [...session.tools.values()].some((tool) => tool.running);
+  const ran = turn.ran || turn.unsafe;
+  const phase = isRunning
+    ? "tool_running"
+    : ran
+      ? "after_tool"
+      : turn.text || turn.tool
+        ? "mid_output"
+        : "before_output";
+  const harmless = turn.text || turn.thought || turn.tool ? "offer_continue" : "auto";
+  return [phase, retryable ? (ran || isRunning ? "ask" : harmless) : "never"];
+}
+
+/** The agent's own payload, but not less careful about a retry than the turn demands. */
+function withSafety(own: AgentErrorPayload, least: RetrySafety): AgentErrorPayload {
+  const said = own.retry_safety;
+  const isCareless = said !== undefined && RETRY_SAFETY.indexOf(said) < RETRY_SAFETY.indexOf(least);
+  return isCareless ? { ...own, retry_safety: least } : own;
+}

@@ -1,0 +1,239 @@
+"""The guard in TypeScript: the contract's vectors, real errors, real pipes, and its package."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.interop.typescript.guard import HERE, Player, build, needs, players
+from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
+from tests.kit.installs import require_node_packages
+from tests.kit.places import ROOT
+from tests.kit.programs import run_program
+from tests.kit.vector_format import MismatchError, load_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KEY = "sk-test-0123456789abcdefghijABCDEFGHIJ0123456789"
+FILES = ("cancel", "clocks", "errors", "ladder", "negotiation", "overlap")
+FILES += ("quarantine", "speakers", "success", "v2")
+LEFT_TO_THE_SIDECAR = {
+    "clock-warning": "notices of a silence (CLK-3 is a SHOULD)",
+    "v2-warning": "the same",
+    "clock-initialize": "requests other than prompts are the SDK's",
+    "clock-session": "the same",
+    "runaway-text": "an agent that repeats itself",
+    "retry-signal": "a retry in the words of another program",
+    "v2-speaker-passes": "an agent that writes the extension's frames itself",
+}
+MAX_LINES = {"guard.ts": 250, "turns.ts": 700, "classify.ts": 600, "ladder.ts": 150}
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package, compiled with every strict option."""
+    return build(tmp_path_factory.mktemp("guard"))
+
+
+@pytest.fixture(scope="module")
+def player(package: Path) -> Iterator[Player]:
+    yield from players(package)
+
+
+def node(*command: str | Path, stdin: str = "") -> str:
+    done = run_program(["node", *map(str, command)], stdin=stdin, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_turn_ends_as_the_vectors_have_it(player: Player, file: str) -> None:
+    wanted = [one for one in load_vectors().values() if one.file == f"{file}.json"]
+    played = [one for one in wanted if not needs(one) and one.id not in LEFT_TO_THE_SIDECAR]
+    assert len(played) * 2 > len(wanted)
+    wrong = []
+    for vector in played:
+        try:
+            player.play(vector)
+        except MismatchError as mismatch:
+            wrong.append(str(mismatch))
+    assert wrong == []
+
+
+def test_each_vector_left_out_would_not_be_met(player: Player) -> None:
+    for name in LEFT_TO_THE_SIDECAR:
+        with pytest.raises(MismatchError):
+            player.play(load_vectors()[name])
+
+
+EXPECTED: dict[str, tuple[str, bool, int | None]] = {
+    "ai 429": ("rate_limit", True, 20),
+    "ai 429 in milliseconds": ("rate_limit", True, 2),
+    "ai quota": ("budget", False, None),
+    "ai 529 after retries": ("provider_unavailable", True, None),
+    "ai context": ("context_overflow", False, None),
+    "ai no answer": ("network", True, None),
+    "ai key": ("auth", False, None),
+    "openai 429": ("rate_limit", True, 7),
+    "openai quota": ("budget", False, None),
+    "openai context": ("context_overflow", False, None),
+    "openai key": ("auth", False, None),
+    "openai model": ("model_not_found", False, None),
+    "openai 500": ("provider_unavailable", True, None),
+    "openai connection": ("network", True, None),
+    "openai timeout": ("timeout", True, None),
+    "openai abort": ("unknown", False, None),
+    "openai policy": ("content_filter", False, None),
+    "anthropic 429": ("rate_limit", False, 600),
+    "anthropic overloaded": ("provider_unavailable", True, None),
+    "anthropic credit": ("budget", False, None),
+    "anthropic context": ("context_overflow", False, None),
+    "anthropic window": ("rate_limit", False, 7200),
+    "anthropic request": ("invalid_request", False, None),
+    "google per day": ("budget", False, None),
+    "google per minute": ("rate_limit", True, 34),
+    "google 503": ("provider_unavailable", True, None),
+    "google key": ("auth", False, None),
+    "undici headers": ("timeout", True, None),
+    "undici socket": ("network", True, None),
+    "undici terminated": ("network", True, None),
+    "fetch refused": ("network", True, None),
+    "fetch without a cause": ("network", True, None),
+    "unknown host": ("network", False, None),
+    "certificate": ("network", False, None),
+    "deadline": ("timeout", True, None),
+    "bug": ("internal", False, None),
+    "nothing": ("unknown", False, None),
+    "text": ("rate_limit", True, None),
+    "unreadable": ("unknown", False, None),
+    "author's": ("budget", False, None),
+    "unrecognised": ("unknown", False, None),
+}
+
+
+def test_the_errors_of_model_packages_are_read_from_their_own_classes(package: Path) -> None:
+    payloads = json.loads(node(HERE / "guard_errors.mjs", package))
+    seen = {
+        name: (one["type"], one["retryable"], one.get("retry_after_seconds"))
+        for name, one in payloads.items()
+    }
+    assert seen == EXPECTED
+    assert KEY not in str(payloads)
+    assert payloads["openai abort"]["reason"] == "agent_cancelled"
+    assert payloads["openai 429"]["request_id"] == "req_9"
+    assert payloads["author's"]["message"] == "Your team's budget is used up. Ask Ada."
+
+
+TURNS: tuple[tuple[str, str], ...] = (
+    ("limit", "rate_limit"),
+    ("key", "auth"),
+    ("silent", "unknown"),
+    ("wait", "cancelled"),
+    ("tool", "provider_unavailable"),
+    ("retry", ""),
+    ("refuse", "invalid_request"),
+    ("hello", ""),
+    ("ignore", "cancelled"),
+)
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_over_pipes_each_turn_of_the_official_sdk_ends_once(package: Path, version: str) -> None:
+    lines = [
+        json.dumps({"prompt": prompt, "cancel": end == "cancelled"}) + "\n" for prompt, end in TURNS
+    ]
+    asked = json.dumps({"agent_error": {"version": 1, "retry": True}})
+    agent = (HERE / "guard_agent.mjs", package, version)
+    out = node(HERE / "guard_client.mjs", package, version, asked, *agent, stdin="".join(lines))
+    assert KEY not in out
+    turns: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
+    for (prompt, end), turn in zip(TURNS, turns, strict=True):
+        kinds = [update["sessionUpdate"].removeprefix("_") for update in turn["updates"]]
+        final = turn["updates"][-1] if version == "2" else turn.get("result", {})
+        typed = turn["typed"]
+        assert kinds.count("agent_error") == (end not in {"", "cancelled"}), prompt
+        if end in {"", "cancelled"}:
+            assert typed is None, prompt
+            assert final["stopReason"] == (end or "end_turn")
+        else:
+            assert typed["type"] == end, prompt
+            assert version == "1" or final["stopReason"] == "error"
+    limited, _, _, _, tool, retried, *_ = turns
+    assert (limited["typed"]["retry_after_seconds"], limited["typed"]["retry_safety"]) == (
+        20,
+        "auto",
+    )
+    assert (tool["typed"]["phase"], tool["typed"]["retry_safety"]) == ("tool_running", "ask")
+    [retry] = [one for one in retried["updates"] if one["sessionUpdate"].endswith("agent_retry")]
+    assert (retry["attempt"], retry["max_attempts"], retry["wait_seconds"]) == (2, 3, 2)
+
+
+def test_secrets_that_the_guard_in_python_knows_by_their_form_are_taken_out(package: Path) -> None:
+    texts = [*(f"key {one} refused" for one in CANARIES.values()), *NAMED_CANARIES.values()]
+    script = (
+        f"import {{ redact }} from '{(package / 'dist' / 'classify.js').as_uri()}';"
+        "const texts = JSON.parse(process.argv[1]);"
+        "process.stdout.write(JSON.stringify(texts.map(redact)));"
+    )
+    done = json.loads(node("--input-type=module", "-e", script, json.dumps(texts)))
+    shapes, named = done[: len(CANARIES)], done[len(CANARIES) :]
+    left = [
+        name for (name, form), text in zip(CANARIES.items(), shapes, strict=True) if form in text
+    ]
+    # What only the list of single services' keys has is the sidecar's and the guard's in Python.
+    for name in ("openai", "anthropic", "google", "openrouter", "jwt", "slack", "github"):
+        assert name not in left
+    hidden = sum(PLAIN not in text for text in named)
+    assert hidden * 2 > len(named)
+
+
+def test_the_package_installs_from_its_file_in_an_empty_folder(
+    package: Path, tmp_path: Path
+) -> None:
+    npm = shutil.which("npm")
+    assert npm is not None
+    run_program([npm, "pack", "--pack-destination", str(tmp_path)], cwd=package)
+    [packed] = tmp_path.glob("*.tgz")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    options = ["--offline", "--no-audit", "--no-fund", "--no-package-lock"]
+    run_program([npm, "install", *options, str(packed)], cwd=empty)
+    script = (
+        "import { guard } from 'lastword/guard'; import { readError } from 'lastword';"
+        "process.stdout.write(`${typeof guard} ${readError({ code: -32000, message: 'x' }).type}`)"
+    )
+    done = run_program(["node", "--input-type=module", "-e", script], cwd=empty)
+    assert done.stdout == "function auth"
+    # The example on it is as strict as the package, and says to the client what failed.
+    for name in ("@agentclientprotocol", "@types", "ai", "typescript"):
+        (empty / "node_modules" / name).symlink_to(require_node_packages(HERE) / name)
+    shutil.copy(ROOT / "examples" / "typescript_agent.ts", empty / "agent.ts")
+    (empty / "package.json").write_text('{"type": "module"}')
+    [shown] = re.findall(r"```ts\n(.*?)```", (ROOT / "docs" / "agent.md").read_text(), re.DOTALL)
+    (empty / "shown.ts").write_text(shown)
+    strict = "--strict --skipLibCheck --target es2022 --module nodenext --types node"
+    strict += " agent.ts shown.ts"
+    compiler = empty / "node_modules" / "typescript" / "bin" / "tsc"
+    done = run_program(["node", str(compiler), *strict.split()], check=False, cwd=empty)
+    assert done.returncode == 0, done.stdout
+    asked = json.dumps({"agent_error": {"version": 1, "retry": True}})
+    line = json.dumps({"prompt": "What is the capital?"}) + "\n"
+    client = (HERE / "guard_client.mjs", package, "1", asked, empty / "agent.js")
+    turn = json.loads(node(*client, stdin=line))
+    assert [one["sessionUpdate"] for one in turn["updates"]] == ["agent_retry", "agent_error"]
+    assert turn["typed"]["retry_after_seconds"] == 20
+
+
+def test_the_package_is_small_and_of_one_version(package: Path) -> None:
+    for name, most in MAX_LINES.items():
+        assert len((package / name).read_text().splitlines()) <= most, name
+    version = json.loads((package / "package.json").read_text())["version"]
+    assert f'"lastword-typescript/{version}"' in (package / "turns.ts").read_text()
+    imports = re.findall(r'from "([^"]+)"', "".join(p.read_text() for p in package.glob("*.ts")))
+    assert all(name.startswith("./") for name in imports)
