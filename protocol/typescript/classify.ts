@@ -368,12 +368,16 @@ function decide(it: Evidence, folded: string): Finding {
   const stated = [...tokens, ...classes.filter((name) => !tables.GENERIC.includes(name))].filter(
     (word) => !outranked.includes(word),
   );
+  const wait = waitOf(it, folded, 0) ?? Infinity;
+  const isShort =
+    !saysOneOf(folded, tables.PER_DAY) &&
+    (saysOneOf(folded, tables.PER_MINUTE) ||
+      folded.includes("throttl") ||
+      wait <= MAX_AUTO_WAIT_SECONDS);
   for (const [type, strong, parts] of tables.STRONG) {
-    if (
-      stated.some((word) => strong.includes(word)) ||
-      saysOneOf(folded, parts, tables.UNLESS[type])
-    )
-      return { type };
+    if (stated.some((word) => strong.includes(word))) return { type };
+    const sentences = type === "budget" && !isShort ? [...parts, ...tables.QUOTA] : parts;
+    if (saysOneOf(folded, sentences, tables.UNLESS[type])) return { type };
   }
   const inProse = [...words].filter(
     (word) => !tables.GENERIC.includes(word) && !outranked.includes(word),

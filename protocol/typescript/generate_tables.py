@@ -3,8 +3,8 @@
 `python protocol/typescript/generate_tables.py` rewrites the file. It has the defaults and sentences
 of every type, the statuses, machine-readable words and names of errors, and the shapes of secrets,
 as the guard in Python uses them. It leaves out what only a classifier of prose needs: sentences,
-except those on a used-up account, a full context and a rate limit, which some providers report in
-no other way; other languages; and the keys of single services.
+except those on a used-up account, a full context, blocked content and a rate limit, which some
+providers report in no other way; other languages; and the keys of single services.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from lastword.core.redact.named_values import DENIED_ENDINGS, DENIED_NAMES  # no
 from lastword.quirks import clients  # noqa: E402
 
 HEAD = "// Generated from the tables of src/lastword by protocol/typescript/generate_tables.py.\n"
-IN_PROSE = (ErrorType.CONTEXT_OVERFLOW, ErrorType.BUDGET, ErrorType.RATE_LIMIT)
+IN_PROSE = (
+    *(ErrorType.CONTEXT_OVERFLOW, ErrorType.CONTENT_FILTER),
+    *(ErrorType.BUDGET, ErrorType.RATE_LIMIT),
+)
 NOT_JAVASCRIPT = re.compile(r"[*+?}]\+|\(\?-?i")
 BACKSLASH = "\\"
 OUTSIDE = (ErrorType.AGENT_CRASH, ErrorType.STDERR_OVERFLOW)
@@ -47,6 +50,9 @@ TYPES = {
     "PARTS": "readonly (readonly [ErrorType, readonly string[]])[]",
     "WEAK": "readonly (readonly [ErrorType, readonly string[]])[]",
     "UNLESS": "Record<string, readonly string[]>",
+    "QUOTA": "readonly string[]",
+    "PER_MINUTE": "readonly string[]",
+    "PER_DAY": "readonly string[]",
     "BY_CLASS": "Record<string, ErrorType>",
     "TRANSPORT": "readonly "
     "{ type: ErrorType; reason: string; retryable: boolean; names: readonly string[] }[]",
@@ -93,6 +99,9 @@ def tables() -> dict[str, Any]:
         "PARTS": list(tokens.PARTS.items()),
         "WEAK": [[kind, sorted(words)] for kind, words in tokens.WEAK.items()],
         "UNLESS": {kind: list(messages.UNLESS.get(kind, ())) for kind in IN_PROSE},
+        "QUOTA": _ascii(messages.QUOTA),
+        "PER_MINUTE": _ascii(messages.PER_MINUTE),
+        "PER_DAY": _ascii(messages.PER_DAY),
         "BY_CLASS": dict(sorted(tokens.BY_STATUS.items())),
         "TRANSPORT": [
             {
@@ -120,8 +129,11 @@ def tables() -> dict[str, Any]:
 
 
 def _prose(kind: ErrorType) -> list[str]:
-    parts = (*messages.STRONG[kind], *(messages.QUOTA if kind is ErrorType.BUDGET else ()))
-    return [part for part in parts if part.isascii()] if kind in IN_PROSE else []
+    return _ascii(messages.STRONG[kind]) if kind in IN_PROSE else []
+
+
+def _ascii(parts: tuple[str, ...]) -> list[str]:
+    return [part for part in parts if part.isascii()]
 
 
 def _reasons(kind: ErrorType) -> dict[str, dict[str, str]]:

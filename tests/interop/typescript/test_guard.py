@@ -12,7 +12,7 @@ import pytest
 from tests.interop.typescript.guard import HERE, Player, build, needs, players
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.installs import require_node_packages
-from tests.kit.places import ROOT
+from tests.kit.places import ROOT, SAMPLES
 from tests.kit.programs import run_program
 from tests.kit.vector_format import MismatchError, load_vectors
 
@@ -130,6 +130,29 @@ def test_the_errors_of_model_packages_are_read_from_their_own_classes(package: P
     assert payloads["author's"]["message"] == "Your team's budget is used up. Ask Ada."
 
 
+SAMPLE_KEYS = {
+    *("body", "class", "message", "name", "retryable", "status", "type"),
+    "headers",
+    "from",
+}
+VAGUE = {"unknown", "internal", "invalid_request"}
+
+
+def test_of_hundreds_of_real_errors_few_are_read_otherwise_than_in_python(package: Path) -> None:
+    samples = [
+        one
+        for one in map(json.loads, SAMPLES.read_text().splitlines())
+        if one.keys() <= SAMPLE_KEYS and one.keys() & {"body", "class", "status"}
+    ]
+    types = json.loads(node(HERE / "guard_samples.mjs", package, stdin=json.dumps(samples)))
+    pairs = [(sample["type"], kind) for sample, kind in zip(samples, types, strict=True)]
+    same = sum(wanted == kind for wanted, kind in pairs)
+    wrong = sum(kind not in {wanted, *VAGUE} for wanted, kind in pairs)
+    assert len(samples) > 700
+    assert same > 0.85 * len(samples)
+    assert wrong < 0.05 * len(samples)
+
+
 TURNS: tuple[tuple[str, str], ...] = (
     ("limit", "rate_limit"),
     ("key", "auth"),
@@ -172,6 +195,16 @@ def test_over_pipes_each_turn_of_the_official_sdk_ends_once(package: Path, versi
     assert (tool["typed"]["phase"], tool["typed"]["retry_safety"]) == ("tool_running", "ask")
     [retry] = [one for one in retried["updates"] if one["sessionUpdate"].endswith("agent_retry")]
     assert (retry["attempt"], retry["max_attempts"], retry["wait_seconds"]) == (2, 3, 2)
+
+
+def test_an_agent_is_guarded_by_every_way_to_connect_it(package: Path) -> None:
+    seen = json.loads(node(HERE / "guard_doors.mjs", package))
+    assert seen == {
+        "late": 'Call guard() before onRequest("session/prompt", …).',
+        "other": "rate_limit",
+        "off": True,
+        "connected": True,
+    }
 
 
 def test_secrets_that_the_guard_in_python_knows_by_their_form_are_taken_out(package: Path) -> None:

@@ -1,0 +1,40 @@
+// Connects agents behind the guard of the folder in the first argument in other ways than by pipes,
+// and prints what came of it.
+import { pathToFileURL } from "node:url";
+
+const folder = process.argv[2];
+const sdk = await import(
+  pathToFileURL(`${folder}/../node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js`)
+);
+const { guard } = await import(pathToFileURL(`${folder}/dist/guard.js`));
+console.error = () => {};
+const thrown = (run) => {
+  try {
+    run();
+  } catch (error) {
+    return error.message;
+  }
+};
+const prompt = () => {
+  throw Object.assign(new Error("Slow down"), { status: 429 });
+};
+const handlers = (app) =>
+  app
+    .onRequest("initialize", () => ({ protocolVersion: 1 }))
+    .onRequest("session/new", () => ({ sessionId: "s1" }))
+    .onRequest("session/prompt", prompt);
+const params = { sessionId: "s1", prompt: [{ type: "text", text: "Hi" }] };
+
+const late = thrown(() => guard(handlers(sdk.agent())).connect({}));
+const client = sdk.client();
+const { closed } = handlers(guard(sdk.agent())).connect(client);
+// The client app connects the other way: the handler's error is typed, but nothing else is.
+const other = await sdk.client().connectWith(handlers(guard(sdk.agent())), async (agent) => {
+  await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  return agent.request("session/prompt", params).catch(({ data }) => data.agent_error.type);
+});
+process.env.LASTWORD_PASSTHROUGH = "1";
+const plain = sdk.agent();
+const { onRequest } = plain;
+const off = guard(plain).onRequest === onRequest;
+process.stdout.write(JSON.stringify({ late, other, off, connected: closed instanceof Promise }));
