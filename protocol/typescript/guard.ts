@@ -41,12 +41,7 @@ export function guard<App extends AgentApp>(app: App, options: GuardOptions = {}
   target.onRequest = (method, ...rest) => {
     guardsPrompt ||= method === "session/prompt";
     const handler = rest.pop() as Call;
-    return onRequest.call(
-      app,
-      method,
-      ...rest,
-      method === "session/prompt" ? guarded(handler) : handler,
-    );
+    return onRequest.call(app, method, ...rest, guarded(handler));
   };
   const through = (peer: unknown): unknown => {
     if (!guardsPrompt) throw new Error('Call guard() before onRequest("session/prompt", …).');

@@ -145,3 +145,10 @@ export function failureOf(payload: AgentErrorPayload | null): Failure {
     Object.entries(all).filter(([, value]) => value !== undefined),
   ) as unknown as Failure;
 }
+
+/** An answer to a request other than a prompt, as the client gets it: a failure is typed, too. */
+export function finished(message: Message): Message {
+  const { [MINE]: mine, ...data } = object(object(message["error"])["data"]);
+  if (mine === undefined) return message;
+  return { ...message, error: { code: -32603, message: String(data["details"]), data } };
+}

@@ -9,6 +9,7 @@ import { payloadOf, type Failure } from "./classify.js";
 import {
   errorObject,
   failureOf,
+  finished,
   object,
   ofError,
   updateOf,
@@ -392,7 +393,7 @@ export class GuardCore {
       const turn = session.turns.find((one) => one.ids.includes(id));
       if (turn) return this.#ended(name, session, turn, id, message, now);
     }
-    this.#toClient(message);
+    this.#toClient(finished(message));
   }
 
   /** Sends the prompts that waited, once the handlers of earlier turns have ended. */

@@ -33,8 +33,25 @@ const other = await sdk.client().connectWith(handlers(guard(sdk.agent())), async
   await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
   return agent.request("session/prompt", params).catch(({ data }) => data.agent_error.type);
 });
+// A request other than a prompt fails in the same form, without an update.
+const [there, back] = [new TransformStream(), new TransformStream()];
+const peer = sdk.client().connect({ readable: back.readable, writable: there.writable });
+const key = "sk-test-0123456789abcdefghijABCDEFGHIJ0123456789";
+guard(sdk.agent())
+  .onRequest("session/prompt", prompt)
+  .onRequest("session/new", () => {
+    throw Object.assign(new Error(`Incorrect API key provided: ${key}`), { status: 401 });
+  })
+  .connect({ readable: there.readable, writable: back.writable });
+const opened = await peer.agent
+  .request("session/new", { cwd: "/", mcpServers: [] })
+  .catch(({ code, message, data }) => ({ code, message, data }));
+const request = { leaks: JSON.stringify(opened).includes(key), code: opened.code };
+Object.assign(request, { kind: opened.data.errorKind, keys: Object.keys(opened.data).sort() });
 process.env.LASTWORD_PASSTHROUGH = "1";
 const plain = sdk.agent();
 const { onRequest } = plain;
 const off = guard(plain).onRequest === onRequest;
-process.stdout.write(JSON.stringify({ late, other, off, connected: closed instanceof Promise }));
+process.stdout.write(
+  JSON.stringify({ late, other, request, off, connected: closed instanceof Promise }),
+);
