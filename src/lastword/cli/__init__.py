@@ -146,10 +146,14 @@ def _dispatch(command: str, rest: list[str]) -> int:
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(usage())
         return 0
-    text = (
-        f"lastword: {unknown(command, rest)}\n"
-        if command
-        else f"lastword: a command is missing\n\n{usage()}"
-    )
-    sys.stderr.write(text)
+    if command:
+        sys.stderr.write(f"lastword: {unknown(command, rest)}\n")
+        return 2
+    # Only needed without a command.
+    from lastword.cli.setup.here import plan  # noqa: PLC0415
+
+    if text := plan(os.environ, os.curdir):
+        sys.stdout.write(text)
+        return 0
+    sys.stderr.write(f"lastword: a command is missing\n\n{usage()}")
     return 2

@@ -52,6 +52,7 @@ class Editor(Quirk, frozen=True, kw_only=True):
         places_on_macos: the same on macOS, if they differ.
         places_on_windows: the same on Windows, if they differ.
         whole_paths: it accepts programs only by their full paths.
+        project_folder: the folder in which it keeps a project's own settings.
         next_step: what the user does next, with `NAME` for the agent's name.
     """
 
@@ -63,6 +64,7 @@ class Editor(Quirk, frozen=True, kw_only=True):
     places_on_macos: tuple[str, ...] = ()
     places_on_windows: tuple[str, ...] = ()
     whole_paths: bool = False
+    project_folder: str = ""
     next_step: str
 
     @property

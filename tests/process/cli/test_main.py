@@ -25,11 +25,19 @@ def lastword(*arguments: str, **environment: str) -> subprocess.CompletedProcess
     return command(*arguments, environment=os.environ | environment)
 
 
-def test_without_a_command_the_commands_are_listed() -> None:
-    done = lastword()
+def test_without_a_command_the_commands_are_listed(tmp_path: Path) -> None:
+    done = command(cwd=tmp_path, environment={"HOME": str(tmp_path), "PATH": "/nowhere"})
     assert done.returncode == 2
     assert done.stdout == ""
     assert "lastword run -- opencode acp" in done.stderr
+
+
+def test_without_a_command_beside_a_known_editor_the_next_one_is_printed(tmp_path: Path) -> None:
+    (tmp_path / ".config" / "zed").mkdir(parents=True)
+    done = command(cwd=tmp_path, environment={"HOME": str(tmp_path), "PATH": "/nowhere"})
+    assert done.returncode == 0
+    assert "setup zed --write -- CMD" in done.stdout
+    assert done.stderr == ""
 
 
 MISTAKES = (
