@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
 from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
-from lastword.cli.setup import programs
+from lastword.cli.setup import here, programs
 from lastword.cli.words import nearest, refuse, shown
 from lastword.core.failure.ladder import Rung
 from lastword.core.link.option_table import OPTIONS
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.quirks.journals import JournalRow
+    from lastword.quirks.setup import Editor
 
 DESCRIPTION = """\
 Starts the agent as `lastword run` would (same environment, same directory),
@@ -114,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
     if chosen.json:
         envelope.write(report.as_json())
     else:
-        sys.stdout.write(_text(report))
+        sys.stdout.write(_text(report, _editor(chosen.client)))
     return 0 if report.is_well else 1
 
 
@@ -147,6 +149,8 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     findings += about
     findings += command.examine(agent[0], os.environ)
     if findings[-1].verdict is Health.PROBLEM and findings[-1].step == command.STEP:
+        if not shutil.which(agent[0]):
+            findings[-1].facts["message"] = diagnosis.not_found(agent[0])
         return Report(agent, findings, [])
     speaks_v2 = False
     observer = _observer(AgentStart(agent, values["evidence"]))
@@ -321,40 +325,53 @@ _SHOWN_AS = {
 }
 
 
-def _editor(report: Report) -> str:
-    """Return the editor named by --client, or the placeholder for any."""
-    names = [row.client for row in report.rows] if len(report.rows) == 1 else []
-    return next((name for name in names if name in EDITORS), "EDITOR")
+def _editor(client: str | None) -> Editor | None:
+    """Return the editor named by --client, or else the likeliest one on this machine."""
+    if client:
+        return EDITORS.get(client.lower())
+    installed = here.editors(os.environ, os.curdir)
+    return installed[0].editor if installed else None
 
 
-def _text(report: Report) -> str:
+def _client_lines(page: Page, rows: list[diagnosis.ClientRow]) -> None:
+    page.line("How each client shows a failure:")
+    page.line()
+    names = [_CLIENTS.get(row.client, row.client) for row in rows]
+    width = max(map(len, names)) + 2
+    for name, row in zip(names, rows, strict=True):
+        where = "LASTWORD_FALLBACK" if os.environ.get("LASTWORD_FALLBACK") else "your files"
+        forced = f", set by {where}" if row.forced else ""
+        page.row(f"  {name:<{width}}", f"{_SHOWN_AS[row.rung]}{forced}")
+    page.line()
+
+
+def _text(report: Report, editor: Editor | None) -> str:
     page = Page(colours=False, keeps_words=True)
     for finding in report.findings:
         _show(page, finding)
     page.line()
     if report.rows:
-        page.line("What each client shows when the provider limits requests, for example:")
-        page.line()
-        names = [_CLIENTS.get(row.client, row.client) for row in report.rows]
-        width = max(map(len, names)) + 2
-        for name, row in zip(names, report.rows, strict=True):
-            where = "LASTWORD_FALLBACK" if os.environ.get("LASTWORD_FALLBACK") else "your files"
-            forced = f", set by {where}" if row.forced else ""
-            shows = f'"{EXAMPLE.message}", {_SHOWN_AS[row.rung]}{forced}'
-            page.row(f"  {name:<{width}}", shows)
-        page.line()
-    if report.is_well:
-        page.line("This agent can be used here. In the editor's settings, start it as")
-        agent = programs.agent_command(report.command, os.environ, "", whole=False).words
-        own = programs.own_command(os.environ, whole=False).words
-        line = command_line([*own, "run", "--", *agent])
-        page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
-        page.line("or let lastword write the settings:")
-        typed = programs.typed_command(os.environ)
-        line = command_line([*typed, "setup", _editor(report), "--write", "--", *report.command])
-        page.verbatim((f"  {redact_text(line)}", ""))
-    else:
+        _client_lines(page, report.rows)
+    title = editor.title if editor else "your editor"
+    if not report.is_well:
         page.line("Follow the advice after -> at the PROBLEM above, and run this command again.")
+        facts = [finding.facts for finding in report.findings]
+        messages = [each["message"] for each in facts if "message" in each]
+        if messages:
+            page.line()
+            page.line(f'Until then, {title} shows: "{messages[0]}"')
+        return page.drain()
+    page.line("This agent can be used here. In the editor's settings, start it as")
+    agent = programs.agent_command(report.command, os.environ, "", whole=False).words
+    own = programs.own_command(os.environ, whole=False).words
+    line = command_line([*own, "run", "--", *agent])
+    page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
+    page.line("or let lastword write the settings:")
+    typed = programs.typed_command(os.environ)
+    words = ["setup", editor.name if editor else "EDITOR", "--write", "--", *report.command]
+    page.verbatim((f"  {redact_text(command_line([*typed, *words]))}", ""))
+    page.line()
+    page.line(f'During a rate limit, {title} would show: "{EXAMPLE.message}"')
     return page.drain()
 
 

@@ -184,14 +184,42 @@ def test_a_person_reads_it_within_80_columns(told_by: Callable[..., str]) -> Non
     assert (status, err) == (0, "")
     path_free = [line for line in out.splitlines() if os.sep not in line]
     assert max(map(len, path_free)) <= 80
-    assert '"The model provider is limiting requests. Try again' in out
     assert not re.search("error_with_meta|sessionFailure|negotiate", out)
-    *_, first, run, second, setup = out.splitlines()
+    *_, first, run, second, setup, _, shown, end = out.splitlines()
     assert first == "This agent can be used here. In the editor's settings, start it as"
     assert re.match(r"  (/\S+/)?lastword run -- /", run)
     assert second == "or let lastword write the settings:"
     assert re.match(r"  (/\S+/)?lastword setup jetbrains --write -- ", setup)
-    assert re.match(r"  (/\S+/)?lastword setup EDITOR", doctor("--", well)[1].splitlines()[-1])
+    assert (
+        shown == 'During a rate limit, JetBrains IDEs would show: "The model provider is limiting'
+    )
+    assert end == 'requests. Try again in 20 seconds."'
+
+
+def test_without_client_it_speaks_of_the_editor_that_is_here(
+    told_by: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / ".config" / "zed").mkdir(parents=True)
+    well = told_by()
+    out = doctor("--", well, HOME=str(tmp_path))[1]
+    assert "lastword setup zed --write" in out
+    assert "During a rate limit, Zed would show:" in out
+    out = doctor("--", well, HOME=str(tmp_path / "nobody"))[1]
+    assert "lastword setup EDITOR --write" in out
+    assert "During a rate limit, your editor would show:" in out
+
+
+def test_of_an_agent_that_does_not_start_it_shows_what_the_editor_does() -> None:
+    initialize = (
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,'
+        '"clientInfo":{"name":"zed","version":"1"},"clientCapabilities":{}}}\n'
+    )
+    sent = in_a_process("run", "--", "no-such-agent", stdin=initialize).stdout
+    message = json.loads(sent)["error"]["message"]
+    out = " ".join(doctor("--client", "zed", "--", "no-such-agent")[1].split())
+    assert out.endswith(f'Until then, Zed shows: "{message}"')
+    out = " ".join(doctor("--", *python("raise SystemExit('no key')"))[1].split())
+    assert "Until then, your editor shows: \"The agent's process ended unexpectedly." in out
 
 
 # --- what cannot be started

@@ -9,6 +9,7 @@ session.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -185,13 +186,20 @@ def _died(result: ConversationResult) -> Observation:
     how = f"by signal {number}" if number is not None else f"with status {code}"
     sentence = f"It ended {how} before it answered initialize. {_sentence(verdict)}"
     do = "Run the command by hand and read its output"
-    return problem("start", sentence, do, reason=verdict.reason, **_tail(result))
+    shown = _sentence(verdict, restarts=True)
+    return problem("start", sentence, do, reason=verdict.reason, message=shown, **_tail(result))
 
 
-def _sentence(verdict: Verdict) -> str:
+def not_found(program: str) -> str:
+    """Return what a client would show of a program that is not there."""
+    return _sentence(classify_spawn_failure(errno.ENOENT, program))
+
+
+def _sentence(verdict: Verdict, *, restarts: bool = False) -> str:
     """Return what happened, in the words that a client would show."""
-    composed = wording.compose(verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.NEVER)
-    return composed.message
+    return wording.compose(
+        verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.NEVER, restarts=restarts
+    ).message
 
 
 def _greeted(result: ConversationResult, agent: AgentProfile) -> list[Observation]:
