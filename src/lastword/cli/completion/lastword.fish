@@ -257,7 +257,7 @@ complete -c lastword -n '__lastword_is gateway token' -s h -l help -d 'show this
 complete -c lastword -n '__lastword_is gateway token' -l role -x -a 'controller observer' -d 'what its bearer may do: everything, or only watch'
 complete -c lastword -n '__lastword_is gateway token' -l session -x -d 'limit it to this session'
 complete -c lastword -n '__lastword_is gateway token' -l expires -x -d 'how long it is valid'
-complete -c lastword -n '__lastword_is gateway token' -l link -x -d 'print a link to the page of the gateway at URL, which works once'
+complete -c lastword -n '__lastword_is gateway token' -l link -x -d 'print a link to the page of the gateway at URL, which works once, and on a terminal a QR code of it, unless URL is this machine\'s own'
 complete -c lastword -n '__lastword_is gateway token' -l fleet-key-file -r -F -d 'for all gateways of the fleet with this secret'
 complete -c lastword -n '__lastword_is gateway token' -l record -x -a '(__fish_complete_directories)' -d 'the record\'s folder, if `lastword gateway --record DIR` was given one'
 complete -c lastword -n '__lastword_is gateway status' -s h -l help -d 'show this help and exit'

@@ -79,7 +79,7 @@ _lastword_command() {
       argument=ARGUMENT runs_agent=yes
       ;;
     'gateway token')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--role:what its bearer may do: everything, or only watch' '--session:limit it to this session' '--expires:how long it is valid' '--link:print a link to the page of the gateway at URL, which works once' '--fleet-key-file:for all gateways of the fleet with this secret' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--role:what its bearer may do: everything, or only watch' '--session:limit it to this session' '--expires:how long it is valid' '--link:print a link to the page of the gateway at URL, which works once, and on a terminal a QR code of it, unless URL is this machine'\''s own' '--fleet-key-file:for all gateways of the fleet with this secret' '--record:the record'\''s folder, if `lastword gateway --record DIR` was given one')
       argument='' runs_agent=''
       ;;
     'gateway status')

@@ -14,10 +14,12 @@ import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from lastword.cli import envelope
 from lastword.cli.config.discovery import ConfigError
 from lastword.cli.config.user_file import use
+from lastword.cli.gateway import qr
 from lastword.cli.gateway.options import (
     WORDS,
     parser,
@@ -27,7 +29,7 @@ from lastword.cli.gateway.options import (
     stop_parser,
     token_parser,
 )
-from lastword.cli.page import Page
+from lastword.cli.page import Page, has_colours, supports_bars, terminal_columns
 from lastword.cli.record_access import path_of
 from lastword.cli.run.command import not_started
 from lastword.cli.run.options import UsageError
@@ -35,6 +37,7 @@ from lastword.cli.words import refuse
 from lastword.core.failure.phrases import counted, plain_moment
 from lastword.errors import LastwordError, StoreError, missing_extra
 from lastword.gateway.front.control import STATUS, STOP, ask
+from lastword.gateway.front.doorkeeper import is_loopback
 from lastword.gateway.front.folders import (
     folder_of,
     noted_fleet_key,
@@ -141,7 +144,18 @@ def _token(arguments: Sequence[str]) -> int:
     key_file = options.fleet_key_file or noted_fleet_key(folder_of(_state_folder(options)))
     text = _fleet_token(options, grant, key_file) if key_file else _own_token(options, grant)
     sys.stdout.write(f"{text}\n")
+    if options.link:
+        _draw(text)
     return 0
+
+
+def _draw(link: str) -> None:
+    """Show a link that another device can open as a QR code, if this is a terminal."""
+    if is_loopback(urlsplit(link).hostname or "") or not (has_colours() and supports_bars()):
+        return
+    lines = qr.drawn(link)
+    if lines and len(lines) * 2 <= terminal_columns():  # two rows a line
+        sys.stdout.write("\n" + "\n".join(lines) + "\n")
 
 
 def _own_token(options: argparse.Namespace, grant: Grant) -> str:

@@ -88,8 +88,8 @@ _TOKEN_OPTIONS = f"""\
     how long it is valid; connections opened with it end with it; 0 means forever (default:
     {TOKEN_SECONDS // HOUR_SECONDS}h)
 --link URL
-    print a link to the page of the gateway at URL, which works once (without a URL: {URL_VARIABLE},
-    else {_HERE})
+    print a link to the page of the gateway at URL, which works once, and on a terminal a QR code of
+    it, unless URL is this machine's own (without a URL: {URL_VARIABLE}, else {_HERE})
 --fleet-key-file FILE
     for all gateways of the fleet with this secret (default: that of the gateway's fleet, if it is
     in one)
