@@ -37,7 +37,9 @@ LATER = ("health.js", "push.js", "push_worker.js")
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
     ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
 }
 
 GUARDED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
@@ -47,6 +48,26 @@ def test_a_link_gives_a_cookie_once_and_leaves_no_code_behind(gateway: Gateway) 
     assert b"The link has been used" in again.body
     address = f"http://127.0.0.1:{gateway.port}/"
     assert f"<code>lastword gateway token --link {address}</code>" in again.body.decode()
+
+
+def test_a_link_can_be_pasted_where_no_address_can_be_opened(gateway: Gateway) -> None:
+    """As in a page on a phone's home screen, which has cookies of its own."""
+    link = quote(f" {gateway.link()} ", safe="")
+    answer = ApiClient(gateway, "").ask(f"/?code={link}")
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+
+
+def test_the_page_can_be_put_on_a_home_screen(gateway: Gateway) -> None:
+    nobody = ApiClient(gateway, "")
+    answer = nobody.ask("/page/manifest.webmanifest")
+    assert answer.headers["content-type"] == "application/manifest+json"
+    manifest = answer.json
+    assert (manifest["display"], manifest["start_url"]) == ("standalone", "/")
+    [icon] = manifest["icons"]
+    picture = nobody.ask(icon["src"])
+    assert (picture.status, picture.headers["content-type"]) == (200, icon["type"])
+    size = "x".join(str(int.from_bytes(picture.body[at : at + 4])) for at in (16, 20))
+    assert size == icon["sizes"]
 
 
 def test_the_cookie_opens_the_page_and_the_events_as_far_as_its_link_went(

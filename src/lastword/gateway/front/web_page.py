@@ -72,7 +72,9 @@ class WebPage:
         """
         if request.method != "GET":  # whoever only looks where a link leads has not followed it
             return Response(status_code=204, headers=SAFE)
-        grant = await self._doorkeeper.follow(asked, request.query_params["code"])
+        # A whole link, where it was pasted into the refusal's field.
+        code = request.query_params["code"].rpartition("code=")[2].strip()
+        grant = await self._doorkeeper.follow(asked, code)
         answer = RedirectResponse("/", 303, SAFE | {"cache-control": "no-store"})
         answer.set_cookie(
             self._doorkeeper.cookies.cookie,
@@ -111,7 +113,10 @@ _HOW = """
 <ol>
 <li>On the machine where the gateway runs, type
 <code>lastword gateway token --link {address}</code>.</li>
-<li>Open the link that it prints. It works once, within ten minutes.</li>
+<li>Open the link that it prints, or paste it here. It works once, within ten minutes.
+<form action="/"><p class="buttons">
+<input name="code" aria-label="Link" autocomplete="off" required>
+<button class="first">Log in</button></p></form></li>
 </ol>
 <p>Sessions go on meanwhile; nothing is lost. If you have just followed a link, <a href="/">open the
 page again</a>.</p>
