@@ -144,7 +144,9 @@ def test_an_installed_lastword_comes_first_then_uvx_then_uv(machine: Machine) ->
 def test_without_uv_one_sentence_says_how_to_get_it(machine: Machine) -> None:
     done = machine.run("demo", LASTWORD_FROM="a folder")
     assert (done.returncode, done.stdout) == (127, b"")
-    assert done.stderr.startswith(b"lastword: uv, which runs lastword and brings Python, was not found; to")
+    assert done.stderr.startswith(
+        b"lastword: uv, which runs lastword and brings Python, was not found; to"
+    )
     assert done.stderr.count(b"\n") == 1
 
 

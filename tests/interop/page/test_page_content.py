@@ -7,10 +7,12 @@ import json
 import re
 import struct
 import zlib
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lastword.web.files import gateway_files
 from tests.interop.page.test_page import NO_SCROLL, holds_for_all, new_session
+from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import FUSE_SECONDS
@@ -316,6 +318,38 @@ def test_the_library_is_served_as_it_is_in_the_package(
     tab.see("There are no messages yet.")
 
 
+def test_a_past_turn_has_its_times_and_who_answered_its_question(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
+    limit = {"http": 429, "message": "slow down", "headers": {"retry-after": "20"}}
+    turn = [{"say": "Hm. "}, {"ask_permission": "Edit src/parser.py"}, {"fail": limit}]
+    gateway = serving(serve, tmp_path, turn)
+    tab = browser.tab()
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        prompt = viewer.prompt(session)
+        question = viewer.question()
+        outcome = {"outcome": "selected", "optionId": question["params"]["options"][0]["optionId"]}
+        viewer.send({"id": question["id"], "result": {"outcome": outcome}})
+        viewer.answer(prompt)
+    tab.do("clock")
+    tab.do("forward", 3_600_000)
+    tab.session(gateway, session)
+    tab.see("Answered in a test: Allow (Edit src/parser.py).")
+    failed = ApiClient(gateway).json(f"/v1/sessions/{session}")["session"]["last_failure"]
+    now = tab.do("evaluate", "() => Date.now()")
+    assert now - failed["at_epoch_ms"] > 3_000_000
+    times = "() => [...document.querySelectorAll('main time')].map((each) => each.dateTime)"
+    shown = tab.do("evaluate", times)
+    assert len(shown) == 3
+    assert all(abs(parsed(each) - failed["at_epoch_ms"]) < 60_000 for each in shown), shown
+    assert re.search(r"\(20 s after [\d: -]+\)\.$", tab.do("text", ".card.failure .sentence"))
+
+
+def parsed(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp() * 1000
+
+
 def test_a_card_has_one_wait_that_runs(browser: Browser, tmp_path: Path, serve: Serve) -> None:
     limit = {"http": 429, "message": "slow down", "headers": {"retry-after": "660"}}
     gateway = serving(serve, tmp_path, [{"fail": limit}])
@@ -334,7 +368,8 @@ def test_a_card_has_one_wait_that_runs(browser: Browser, tmp_path: Path, serve: 
         tab.do("forward", 240_000)
     assert seen == ["11 min", "7 min", "3 min"]
     tab.do("until", "() => !/\\d+ min/.test(document.querySelector('.card.failure').innerText)")
-    assert "Try again." in tab.do("text", ".card.failure .sentence")
+    sentence = tab.do("text", ".card.failure .sentence")
+    assert re.search(r"Try again \(at \d\d:\d\d\)\.$", sentence), sentence
     tab.see("Try again")
 
 
@@ -358,8 +393,10 @@ def test_the_list_says_when_a_session_failed_and_whether_it_is_over(
                 session: tab.do("text", f"li.card:has(a[href='#/session/{session}/log'])")
                 for session in (failed, mended, ended)
             }
-    time = r"\d\d:\d\d:\d\d"
-    assert re.search(rf"Last turn failed\s+Rate limited\. .*{time} What happened", rows[failed])
-    assert re.search(rf"Ready\s+Recovered from: Rate limited, {time}\.", rows[mended])
-    assert re.search(rf"Ended\s+Its last turn failed: Rate limited, {time}\.", rows[ended])
+    failure = (
+        r"Rate limited at \d\d:\d\d\. The model provider is limiting requests\..* What happened"
+    )
+    assert re.search(rf"Last turn failed\s+{failure}", rows[failed])
+    assert re.search(rf"Ready\s+Recovered from: {failure}", rows[mended])
+    assert re.search(rf"Ended\s+Its last turn failed: {failure}", rows[ended])
     holds_for_all(tab, "sessions-failed")

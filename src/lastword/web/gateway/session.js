@@ -3,13 +3,13 @@
  * @module
  */
 import { readError } from "./agent_error.js";
-import { controls, get, loginHelp, offerPush, problem, sessionPath } from "./api.js";
+import { controls, events, get, loginHelp, offerPush, problem, sessionPath } from "./api.js";
 import { failureCard } from "./cards.js";
 import { add, button, h, line, plural, span, toast } from "./dom.js";
 import { InForce } from "./in_force.js";
 import { Link } from "./link.js";
 import { TITLES } from "./session_events.js";
-import { blockText, permissionCard } from "./tools.js";
+import { answerWords, blockText, permissionCard } from "./tools.js";
 import { Transcript } from "./transcript.js";
 import { TRANSPORT_WORDS } from "./words.js";
 
@@ -18,6 +18,21 @@ const STOPS = {
   max_turn_requests: "The agent stopped: it reached the limit of model calls in this turn.",
   refusal: "The model declined to continue.",
   cancelled: "Stopped.",
+};
+
+/** The kinds of events by which the past has its times and its answers. */
+const TOLD = "viewer_came,prompt,asked,question_decided,retry,limit_wait,error,answer";
+const ON_THE_PAGE = "Answered on the page";
+
+/** How a question was decided, by the name of the client that answered, or another outcome. @type {Record<string, string>} */
+const DECIDED = {
+  "lastword page": ON_THE_PAGE,
+  notification: "Answered by a notification's button",
+  expired: "Declined by lastword, since no viewer was connected",
+  rejected: "Declined by lastword, since no viewer was connected",
+  timed_out: "Declined by lastword, since nobody answered in time",
+  withdrawn: "The agent withdrew its question",
+  lost: "The question was lost with the agent's process",
 };
 
 /** @type {Record<string, string>} */
@@ -62,6 +77,10 @@ export function sessionNav(id, isLog) {
 class SessionPage {
   /** @type {Map<string, HTMLElement>} */
   #questions = new Map();
+  /** @type {Map<string, string>} */
+  #clients = new Map();
+  /** @type {Map<number, any>} */
+  #asked = new Map();
   /** @type {string | null} */
   #prompt = null;
   #choice = "";
@@ -74,8 +93,8 @@ class SessionPage {
   #failed = "";
   #controls = true;
   #timer = 0;
-  /** @type {any} */
-  #lastFailure = null;
+  /** What has happened until this page was opened, without the conversation. @type {any[]} */
+  #past = [];
 
   /** @param {string} id */
   constructor(id) {
@@ -143,7 +162,7 @@ class SessionPage {
 
   async #begin() {
     try {
-      await this.#look();
+      this.#past = await this.#told(await this.#look());
     } catch (error) {
       const status = /** @type {any} */ (error).status;
       if (status !== 0 && status !== 404) {
@@ -158,7 +177,6 @@ class SessionPage {
   async #look() {
     this.#controls = await controls();
     const { session } = await get(sessionPath(this.id) + (this.#controls ? "?content=1" : ""));
-    this.#lastFailure = session.last_failure;
     this.#works = session.activity ?? "";
     if (session.title) this.#name(session.title);
     const agent = session.agent ? `${session.agent.name} ${session.agent.version ?? ""}`.trim() : "";
@@ -168,6 +186,43 @@ class SessionPage {
     this.form.hidden = !this.#controls;
     if (!this.#controls) add(this.about, " You watch this session.");
     return session;
+  }
+
+  /**
+   * When turns began and failed, and who answered which question; nothing where that is not known.
+   * @param {any} session
+   * @returns {Promise<any[]>}
+   */
+  async #told({ epoch, first, head }) {
+    const from = Math.max(first - 1, head - 50_000);
+    const query = `&kinds=${TOLD}${this.#controls ? "&content=1" : ""}${from >= first ? `&after=${epoch}:${from}` : ""}`;
+    return events(this.id, query, 20_000).then((page) => page.events, () => []);
+  }
+
+  /**
+   * Go on in what has happened before, to this place in the log.
+   * @param {number} seq
+   */
+  #reach(seq) {
+    for (let event = this.#past[0]; event && event.seq <= seq; event = this.#past[0]) {
+      this.#past.shift();
+      this.transcript.at = event.at_epoch_ms;
+      this.#learn(event);
+      if (event.kind === "question_decided") this.transcript.note(this.#decided(event));
+    }
+  }
+
+  /** @param {any} event */
+  #learn({ kind, facts, viewer, content }) {
+    if (kind === "viewer_came") this.#clients.set(viewer, facts.client);
+    if (kind === "asked") this.#asked.set(facts.question, content?.params);
+  }
+
+  /** @param {any} event */
+  #decided({ facts, viewer, content }) {
+    const client = this.#clients.get(viewer) ?? viewer;
+    const how = DECIDED[facts.how === "answered" ? client : facts.how] ?? `Answered in ${line(client, 40).textContent}`;
+    return answerWords(how, this.#asked.get(facts.question), content?.result);
   }
 
   /** @param {string} title */
@@ -191,6 +246,8 @@ class SessionPage {
    */
   async #attached(isReturn, loaded) {
     this.#isLive = true;
+    this.#reach(Infinity);
+    this.transcript.at = null;
     this.inForce.loaded(loaded.modes);
     this.transcript.catchUp(false);
     this.#enable();
@@ -314,6 +371,7 @@ class SessionPage {
   /** @param {any} frame */
   #frame(frame) {
     const params = frame.params ?? {};
+    this.#reach(params._meta?.lastword?.seq ?? 0);
     const isUser = params.update?.sessionUpdate === "user_message_chunk";
     switch (frame.method) {
       case undefined:
@@ -412,10 +470,8 @@ class SessionPage {
     this.failure = name;
     this.#failed = `The turn failed: ${TITLES[error.type]}.`;
     if (!isKnown) {
-      const last = this.#lastFailure;
-      const isPast = last && error.incident_id && last.incident_id === error.incident_id;
       this.transcript.failed(error, {
-        received: isPast ? last.at_epoch_ms : Date.now(),
+        received: this.transcript.now,
         again: this.#controls ? () => this.#say(this.transcript.lastPrompt) : null,
         edit: this.#controls ? () => this.#edit() : null,
       });
@@ -435,9 +491,10 @@ class SessionPage {
    */
   #question(id, params) {
     if (this.#questions.has(id)) return;
-    const card = permissionCard(params, (result) => {
+    const card = permissionCard(params, this.transcript.now, (result) => {
       this.link.answer(id, result);
       this.#withdraw(id);
+      this.transcript.note(answerWords(ON_THE_PAGE, params, result));
     });
     this.#questions.set(id, card);
     this.questions.append(card);
@@ -463,8 +520,14 @@ class SessionPage {
   #answeredElsewhere(id, text) {
     if (!this.#questions.has(id)) return;
     this.#withdraw(id);
-    if (this.#isLive) this.#news(text ?? "The agent's question was answered elsewhere, or withdrawn.", !!text);
-    if (this.#isLive) this.#news("The question was answered elsewhere, or withdrawn.", false);
+    if (!this.#isLive) return;
+    if (text) return this.#news(text, true);
+    const told = this.#look().then((session) => this.#told(session)).catch(() => []);
+    void told.then((past) => {
+      past.forEach((each) => this.#learn(each));
+      const event = past.find((each) => each.kind === "question_decided" && id.endsWith(`:${each.facts.question}`));
+      this.#news(event ? this.#decided(event) : "The question was answered elsewhere, or withdrawn.", false);
+    });
   }
 
   /** @param {any} params */

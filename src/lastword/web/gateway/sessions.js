@@ -3,7 +3,7 @@
  * @module
  */
 import { controls, get, offerPush, problem, settings } from "./api.js";
-import { mark } from "./cards.js";
+import { mark, tellSentence } from "./cards.js";
 import { add, button, h, line, plural, when } from "./dom.js";
 import { TITLES } from "./session_events.js";
 
@@ -109,11 +109,18 @@ function failureLine(failure, place, isOver) {
   const title = TITLES[failure.type] ?? "Failure";
   const href = `${place}/log${failure.incident_id ? `?incident=${encodeURIComponent(failure.incident_id)}` : ""}`;
   const more = h("a", { href }, "What happened");
-  if (failure.recovered || isOver) {
-    const outcome = failure.recovered ? "Recovered from" : "Its last turn failed";
-    return h("p", { class: "quiet" }, `${outcome}: ${title}, `, when(failure.at_epoch_ms), ". ", more);
-  }
-  return h("p", { class: "sentence" }, h("strong", {}, `${title}. `), failure.sentence, " ", h("small", {}, when(failure.at_epoch_ms)), " ", more);
+  const isPast = failure.recovered || isOver;
+  const sentence = h("span");
+  // What was to be done about it no longer is.
+  if (isPast) add(sentence, failure.sentence.split(/(?<=\.)\s/, 1)[0]);
+  else tellSentence(sentence, failure.sentence, failure.at_epoch_ms);
+  return h(
+    "p",
+    { class: isPast ? "quiet" : "sentence" },
+    failure.recovered ? "Recovered from: " : isOver ? "Its last turn failed: " : null,
+    h("strong", {}, title),
+    " at ", when(failure.at_epoch_ms), ". ", sentence, " ", more,
+  );
 }
 
 /** @param {{path: string, root: string}} config */

@@ -4,7 +4,7 @@
  */
 import { mark } from "./cards.js";
 import { diffView } from "./diff.js";
-import { LongText, add, button, h, line } from "./dom.js";
+import { LongText, add, button, h, line, when } from "./dom.js";
 import { picture } from "./picture.js";
 
 /** @type {Record<string, string>} */
@@ -19,11 +19,12 @@ const MAX_OPTIONS = 20;
 /**
  * A question of the agent's for permission.
  * @param {any} params
+ * @param {number} at
  * @param {(result: object) => void} answer
  */
-export function permissionCard(params, answer) {
+export function permissionCard(params, at, answer) {
   const call = params.toolCall ?? {};
-  const heading = h("h2", {}, mark("waits"), "The agent asks for permission");
+  const heading = h("h2", {}, mark("waits"), "The agent asks for permission", h("small", {}, " at ", when(at)));
   heading.id = `ask-${Math.random().toString(36).slice(2)}`;
   const options = Array.isArray(params.options) ? params.options.slice(0, MAX_OPTIONS) : [];
   const buttons = options.map((/** @type {any} */ option) => {
@@ -43,6 +44,20 @@ export function permissionCard(params, answer) {
     about ? h("details", { open: hasDiff(call) }, h("summary", {}, "What it would do"), about) : null,
     h("p", { class: "buttons" }, ...buttons),
   );
+}
+
+/**
+ * What was answered to a question.
+ * @param {string} how by whom, as the beginning of a sentence
+ * @param {any} params
+ * @param {any} result
+ */
+export function answerWords(how, params, result) {
+  const id = result?.outcome?.optionId;
+  const option = Array.isArray(params?.options) ? params.options.find((/** @type {any} */ one) => one?.optionId === id) : null;
+  const answer = option ? `: ${line(option.name, 80).textContent}` : "";
+  const title = params?.toolCall?.title ? ` (${line(params.toolCall.title, 200).textContent})` : "";
+  return `${how}${answer}${title}.`;
 }
 
 /** @param {string} optionId */

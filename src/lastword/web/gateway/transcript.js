@@ -3,8 +3,8 @@
  * in the document. New content is drawn once a frame, however much it is.
  * @module
  */
-import { LongText, button, clock, everySecond, h, line, plural, span } from "./dom.js";
-import { failureCard, mark } from "./cards.js";
+import { LongText, button, everySecond, h, line, minute, plural, when } from "./dom.js";
+import { failureCard, mark, waitWords } from "./cards.js";
 import { RichText } from "./markdown.js";
 import { picture } from "./picture.js";
 import { blockText, toolAbout } from "./tools.js";
@@ -63,6 +63,8 @@ export class Transcript {
   /** @type {{block: any}[]} */
   #pictures = [];
   #pictureSize = 0;
+  /** When what arrives now has happened; null while that is now. @type {number | null} */
+  at = null;
 
   /** @param {string} logUrl */
   constructor(logUrl) {
@@ -101,6 +103,10 @@ export class Transcript {
   catchUp(is) {
     this.#isCatchingUp = is;
     if (!is) this.#draw();
+  }
+
+  get now() {
+    return this.at ?? Date.now();
   }
 
   get length() {
@@ -165,12 +171,12 @@ export class Transcript {
    * @param {"info" | "warning"} [level]
    * @param {number} [at]
    */
-  note(text, level = "info", at = Date.now()) {
+  note(text, level = "info", at = this.now) {
     this.#add({
       kind: "note",
       at,
       draw: () =>
-        h("p", { class: `note ${level}` }, mark(level === "info" ? "gone" : "warning"), h("span", {}, text), h("time", {}, clock(at))),
+        h("p", { class: `note ${level}` }, mark(level === "info" ? "gone" : "warning"), h("span", {}, text), when(at)),
     });
   }
 
@@ -180,17 +186,17 @@ export class Transcript {
    * @param {any} retry
    */
   retry(sentence, retry) {
-    const due = typeof retry.wait_seconds === "number" ? Date.now() + retry.wait_seconds * 1000 : null;
+    const due = typeof retry.wait_seconds === "number" ? this.now + retry.wait_seconds * 1000 : null;
     const tries = retry.attempt ? `attempt ${retry.attempt}${retry.max_attempts ? ` of ${retry.max_attempts}` : ""}` : "another attempt";
-    const item = this.#retry ?? { kind: "retry", at: Date.now(), draw: () => h("p") };
+    const item = this.#retry ?? { kind: "retry", at: this.now, draw: () => h("p") };
     item.draw = () => {
       const left = h("span", { class: "countdown" });
       const made = h("p", { class: "note warning" }, mark("warning"), h("span", { dir: "auto" }, `${sentence} `), left);
       const tick = () => {
         const seconds = due === null ? 0 : (due - Date.now()) / 1000;
         const now = this.#retry === item;
-        const how = seconds > 0 ? `in ${span(seconds)}` : "now";
-        left.textContent = now ? `The agent tries again ${how} (${tries}).` : `The agent tried again (${tries}).`;
+        const how = due !== null && seconds > 0 ? waitWords(item.at, due) : " now";
+        left.textContent = now ? `The agent tries again${how}, ${tries}.` : `The agent tried again at ${minute(due ?? item.at)}, ${tries}.`;
         return now && seconds > 0;
       };
       item.redraw = () => void tick();
@@ -273,7 +279,7 @@ export class Transcript {
     const shown = () => (holder.block ? picture(holder.block, () => this.#keepSoon()) : h("span", { class: "quiet" }, "(A picture; the log has it.)"));
     this.#add({
       kind: "picture",
-      at: Date.now(),
+      at: this.now,
       draw: () => h("article", { class: "item", "aria-label": who }, h("p", { class: "who" }, who), shown()),
     });
   }
@@ -302,11 +308,11 @@ export class Transcript {
     const item = {
       kind,
       text,
-      at: Date.now(),
+      at: this.now,
       draw: () => {
         const all = item.text ?? "";
         shown = kind === "user" ? new LongText(all) : new RichText(all, () => this.#keepSoon());
-        const label = h("p", { class: "who" }, who);
+        const label = h("p", { class: "who" }, who, kind === "user" ? " at " : null, kind === "user" ? when(item.at) : null);
         if (kind !== "thought") return h("article", { class: `item ${kind}`, "aria-label": who }, label, shown.element);
         return h("details", { class: "item thought" }, h("summary", {}, who), shown.element);
       },
@@ -344,7 +350,7 @@ export class Transcript {
     /** @type {Item} */
     const item = {
       kind: "tool",
-      at: Date.now(),
+      at: this.now,
       tool: given,
       draw: () => {
         const name = h("summary");
@@ -371,7 +377,7 @@ export class Transcript {
     const steps = Array.isArray(entries) ? entries.slice(0, 200) : [];
     const last = this.#items[this.#items.length - 1];
     /** @type {Item} */
-    const item = last?.kind === "plan" ? last : { kind: "plan", at: Date.now(), draw: () => h("p") };
+    const item = last?.kind === "plan" ? last : { kind: "plan", at: this.now, draw: () => h("p") };
     item.draw = () =>
       h(
         "details",

@@ -2,7 +2,7 @@
  * Cards: a failure with its advice.
  * @module
  */
-import { LongText, add, button, copyButton, everySecond, facts, h, line, span } from "./dom.js";
+import { LongText, add, button, copyButton, everySecond, facts, h, line, minute, span, when } from "./dom.js";
 import { TITLES } from "./session_events.js";
 
 /**
@@ -46,11 +46,11 @@ export function failureCard(error, about) {
   const title = TITLES[error.type] ?? TITLES["unknown"] ?? "";
   const ends = waitEnds(error, about.received);
   const sentence = h("p", { class: "sentence", dir: "auto" });
-  const within = tellSentence(sentence, error.message, ends);
+  const hasWait = tellSentence(sentence, error.message, about.received, ends);
   const card = h(
     "section",
     { class: "card failure", "aria-label": `Failure: ${title}` },
-    h("h2", {}, mark("failed"), title),
+    h("h2", {}, mark("failed"), title, h("small", {}, " at ", when(about.received))),
     sentence,
   );
   const countdown = h("p", { class: "countdown" });
@@ -62,7 +62,7 @@ export function failureCard(error, about) {
   everySecond(card, () => {
     const left = ends === null ? 0 : (ends - Date.now()) / 1000;
     const rule = retryRule(error, ends);
-    if (again && !within) countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
+    if (again && !hasWait && ends !== null) countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"}${waitWords(about.received, ends)}.` : "";
     if (again && rule.can && !place.firstChild) offerRetry(place, again, rule.confirm);
     return left > 0;
   });
@@ -73,7 +73,7 @@ export function failureCard(error, about) {
     about.logUrl ? h("a", { href: about.logUrl }, "Session log") : null,
   );
   add(card, failureDetails(error));
-  return { card, settle: () => (within?.remove(), countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
+  return { card, settle: () => (countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
 }
 
 /** A wait as lastword words it, at the end of its sentence. */
@@ -98,26 +98,37 @@ export function statedEnd(sentence, since) {
 }
 
 /**
- * A failure's sentence. It says how long the wait was at first: here it is what is left of it.
- * Returns the element in which the wait runs; null where the sentence has none.
+ * A wait and when it is over: what is left of it, then how long it was.
+ * @param {number} since
+ * @param {number} ends
+ */
+export function waitWords(since, ends) {
+  const left = (ends - Date.now()) / 1000;
+  if (left > 0) return ` in ${span(left)} (at ${minute(ends)})`;
+  return ends - since < 120_000 ? ` (${span((ends - since) / 1000)} after ${minute(since)})` : ` (at ${minute(ends)})`;
+}
+
+/**
+ * A failure's sentence. It says how long the wait was at first; here the wait runs. Returns whether
+ * the sentence states one.
  * @param {HTMLElement} place
  * @param {string} sentence
- * @param {number | null} ends
+ * @param {number} since
+ * @param {number | null} [ends]
  */
-export function tellSentence(place, sentence, ends) {
+export function tellSentence(place, sentence, since, ends = statedEnd(sentence, since)) {
   const wait = ends === null ? undefined : waitIn(sentence);
   if (ends === null || !wait) {
     add(place, sentence);
-    return null;
+    return false;
   }
   const within = h("span", { class: "countdown" });
   add(place, sentence.slice(0, wait.index), within, sentence.slice(wait.index + wait[0].length));
   everySecond(within, () => {
-    const left = (ends - Date.now()) / 1000;
-    within.textContent = left > 0 ? ` in ${span(left)}` : "";
-    return left > 0;
+    within.textContent = waitWords(since, ends);
+    return ends > Date.now();
   });
-  return within;
+  return true;
 }
 
 /**

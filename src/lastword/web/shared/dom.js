@@ -137,12 +137,22 @@ export function clock(ms) {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
-/** @param {number} ms */
-export function when(ms) {
+/**
+ * A moment to the minute, with its day unless that is today.
+ * @param {number} ms
+ */
+export function minute(ms) {
+  const isToday = new Date(ms).toDateString() === new Date().toDateString();
+  return `${isToday ? "" : `${dayOf(ms)} `}${clock(ms).slice(0, -3)}`;
+}
+
+/**
+ * @param {number} ms
+ * @param {string} [text]
+ */
+export function when(ms, text = minute(ms)) {
   const at = new Date(ms);
-  const sameDay = at.toDateString() === new Date().toDateString();
-  const shown = sameDay ? clock(ms) : `${dayOf(ms)} ${clock(ms)}`;
-  return h("time", { datetime: Number.isNaN(at.getTime()) ? null : at.toISOString() }, shown);
+  return h("time", { datetime: Number.isNaN(at.getTime()) ? null : at.toISOString() }, text);
 }
 
 /**
