@@ -94,7 +94,7 @@ function sessionItem(session) {
     { class: "card", "data-state": session.state },
     h("h2", {}, h("a", { href: session.state === "ended" ? `${place}/log` : place }, line(session.title || session.id, 120))),
     h("p", {}, mark(sign), word, session.activity ? ` · in the background: ${session.activity}` : null),
-    failure && session.state !== "running" ? failureLine(failure, place, session.state === "ended") : null,
+    failure ? failureLine(failure, place, session.state !== "failed") : null,
     about,
   );
 }
