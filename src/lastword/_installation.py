@@ -39,6 +39,11 @@ def lasting_commands(*extras: str) -> tuple[str, str]:
     return f"uv tool install {source}", f"pipx install {source}"
 
 
+def uvx_command() -> list[str]:
+    """Return the words by which `uvx` runs lastword from where it came itself."""
+    return ["uvx", "--from", _source([])[-1], NAME]
+
+
 def _uv_tool(extra: str) -> str:
     """Return the command for `uv tool install`, which leaves a receipt in the environment."""
     try:

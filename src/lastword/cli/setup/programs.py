@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lastword._installation import lasting_commands
+from lastword._installation import lasting_commands, uvx_command
 from lastword.platform.program_folders import is_a_script_of_env, located_off_path
 
 if TYPE_CHECKING:
@@ -132,9 +132,10 @@ def lasting_path(environment: Mapping[str, str]) -> str:
 
 def typed_command(environment: Mapping[str, str]) -> list[str]:
     """Return how lastword is called in this terminal, for a command that the user is to type."""
-    if shutil.which(OURS, path=environment.get("PATH", os.defpath)):
-        return [OURS]
-    return _beside_python()
+    located = shutil.which(OURS, path=environment.get("PATH", os.defpath))
+    if located and "/uv/" in located and _is_passing(located):
+        return uvx_command()  # which has put it on the PATH of this process alone
+    return [OURS] if located else _beside_python()
 
 
 def _beside_python() -> list[str]:

@@ -272,3 +272,18 @@ def test_a_name_that_nobody_knows_is_answered_with_the_nearest_and_all() -> None
         "there is no editor 'zde'; did you mean zed? There are: zed, toad"
     )
     assert programs.unknown("editor", "qqq", ["zed"]) == "there is no editor 'qqq'. There are: zed"
+
+
+def test_a_command_to_be_typed_after_uvx_is_uvx_s_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "uvx_command", lambda: ["uvx", "--from", "/clone", "lastword"])
+    for folder, words in {
+        "uv/archive-v0/a/bin": ["uvx", "--from", "/clone", "lastword"],
+        "uv/tools/a/bin": ["lastword"],
+    }.items():
+        program = tmp_path / folder / "lastword"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        assert programs.typed_command({"PATH": str(program.parent)}) == words
