@@ -75,6 +75,8 @@ def test_what_fails_behind_a_gateway_at_its_agent_and_on_its_page_is_reported_on
         assert page.facts["error.type"] == "invalid_request"
         assert page.facts["lastword.reason"] == "session_unknown"
         assert "a-lost-one" not in page.body.decode()
+        outbox = Outbox(str(gateway.state))
+        until("they are written down", lambda: outbox.status().counts["sent"] == 3)
         gateway.crash()
         with ViewerClient(gateway) as viewer:
             viewer.load(session, gateway.root)
@@ -83,8 +85,7 @@ def test_what_fails_behind_a_gateway_at_its_agent_and_on_its_page_is_reported_on
         assert died.facts["error.type"] == "agent_crash"
         assert died.facts["lastword.reason"] == "holder_died"
         assert session not in died.body.decode()
-        outbox = Outbox(str(gateway.state))
-        until("they are written down", lambda: outbox.status().counts["sent"] == 4)
+        until("it is written down", lambda: outbox.status().counts["sent"] == 4)
         assert len(collector.came) == 4
 
 
