@@ -315,8 +315,8 @@ _CLIENTS = {each.name: each.title for each in EDITORS.values()} | {
 """What a person calls the kinds of clients."""
 
 _SHOWN_AS = {
-    Rung.TYPED: "as an error that it knows the kind and the wait of",
-    Rung.V2: "as an error that it knows the kind and the wait of",
+    Rung.TYPED: "as an error with its kind and when to retry",
+    Rung.V2: "as an error with its kind and when to retry",
     Rung.AIR: "as a card with a button to retry",
     Rung.ERROR: "as the error of the turn",
     Rung.ERROR_WITH_META: "as the error of the turn",
