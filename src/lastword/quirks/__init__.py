@@ -1,6 +1,7 @@
 """Quirks: facts about single agents, clients and providers, one row each.
 
-Owns the members that every row has. The rows are in `quirks.json`, by table; only `journals` and
+Owns the members that every row has, and the reading of `protocol/failures`, whose rows say what
+failures of agents and providers mean. The others are in `quirks.json`, by table; `journals` and
 the recipes of `setup`, which are patterns and files, stand in Python. A module has the tables that
 are read together, and what its rows mean: `agents`, `wire`, `clients`, `journals`, `setup`. The
 code that uses a table reads frames, files or the environment by it. Nothing here imports another
@@ -32,6 +33,45 @@ class Quirk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Row = TypeVar("Row", bound=Quirk)
+
+
+class FailureGroup(msgspec.Struct, frozen=True):
+    """Rows of `protocol/failures` that mean the same; its README.md describes the members.
+
+    A row is what is matched, or an object with it as `match` and what differs from the group.
+    """
+
+    tier: str
+    rows: list[Any]
+    type: str = ""
+    reason: str | None = None
+    retryable: bool | None = None
+    agent: str = ""
+    name: str = ""
+
+    @property
+    def matches(self) -> tuple[Any, ...]:
+        """Return what each row matches."""
+        return tuple(row["match"] if isinstance(row, dict) else row for row in self.rows)
+
+
+class _FailureFile(msgspec.Struct, frozen=True):
+    groups: list[FailureGroup]
+
+
+def failure_groups(kind: str) -> list[FailureGroup]:
+    """Return the groups of a file of `protocol/failures`, in their order of precedence.
+
+    A wheel has the folder within the package. A checkout has it beside `src`.
+    """
+    package = __path__[0].removesuffix("quirks")
+    name = f"protocol/failures/{kind}.json"
+    try:
+        file = open(f"{package}{name}", "rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        file = open(f"{package}../../{name}", "rb")  # noqa: SIM115
+    with file:
+        return msgspec.json.decode(file.read(), type=_FailureFile).groups
 
 
 with open(f"{__path__[0]}/quirks.json", "rb") as _file:

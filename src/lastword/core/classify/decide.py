@@ -146,8 +146,7 @@ has no words.
 
 def _read_reason(kind: ErrorType, evidence: Evidence) -> str | None:
     """Return a reason for a failure of this type, if its text shows one."""
-    for name, signs in messages.REASONS.items():
-        of_type, _, reason = name.partition(" ")
+    for of_type, reason, signs in messages.REASONS:
         if of_type == kind and any(sign in evidence.folded for sign in signs):
             return reason
     return UNREADABLE if kind is ErrorType.PROTOCOL_ERROR else None

@@ -1,52 +1,51 @@
 """Sentences of providers, gateways, clouds and agents, in English and in other languages.
 
-The tables are in `data/messages.txt`, which says what a row is. `STRONG` sentences take precedence
+The rows are in `protocol/failures/messages.json`. `STRONG` sentences take precedence
 over the HTTP status, `UNLESS` names what disables a type's, and `WEAK` and `MENTIONED` count only
 if nothing else is left.
 """
 
 from __future__ import annotations
 
-from lastword.core.classify.data import read_tables
 from lastword.core.classify.text import phrase_in, without_advice
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.quirks import failure_groups
 
-_TABLES = dict(read_tables("messages"))
-
-
-def _by(kind: str) -> dict[str, tuple[str, ...]]:
-    """Return the tables of one kind, by what follows it in their headings."""
-    start = f"{kind} "
-    return {
-        heading.removeprefix(start): rows
-        for heading, rows in _TABLES.items()
-        if heading.startswith(start)
-    }
+_GROUPS = failure_groups("messages")
 
 
-def _by_type(kind: str) -> dict[ErrorType, tuple[str, ...]]:
-    return {ErrorType(name): rows for name, rows in _by(kind).items()}
+def _by_type(tier: str) -> dict[ErrorType, tuple[str, ...]]:
+    return {ErrorType(group.type): group.matches for group in _GROUPS if group.tier == tier}
 
 
 STRONG = _by_type("strong")
-UNLESS = _by_type("unless")
 WEAK = _by_type("weak")
 MENTIONED = _by_type("mentioned")
 SPOKEN = _by_type("spoken")
-QUOTA = _TABLES["quota"]
-PER_MINUTE = _TABLES["per_minute"]
-PER_DAY = _TABLES["per_day"]
-CLIENT_BLAMED = _TABLES["client_blamed"]
-HOPELESS = frozenset(_TABLES["hopeless"])
-TOOL_SERVERS = _TABLES["tool_servers"]
-PROVIDERS_PROCESS = _TABLES["providers_process"]
-FAILED = _TABLES["failed"]
-PROTOCOL_VERSION = _TABLES["protocol_version"]
-OTHER_PROTOCOLS = _TABLES["other_protocols"]
-REASONS = _by("reason")
-"""Signs of a reason, by `TYPE REASON`."""
+UNLESS = {ErrorType(group.name): group.matches for group in _GROUPS if group.tier == "unless"}
+_BY_TIER = {group.tier: group.matches for group in _GROUPS}
+QUOTA = _BY_TIER["quota"]
+PER_MINUTE = _BY_TIER["per_minute"]
+PER_DAY = _BY_TIER["per_day"]
+CLIENT_BLAMED = _BY_TIER["client_blamed"]
+TOOL_SERVERS = _BY_TIER["tool_servers"]
+PROVIDERS_PROCESS = _BY_TIER["providers_process"]
+FAILED = _BY_TIER["failed"]
+PROTOCOL_VERSION = _BY_TIER["protocol_version"]
+OTHER_PROTOCOLS = _BY_TIER["other_protocols"]
+HOPELESS = frozenset(
+    row["match"]
+    for group in _GROUPS
+    if group.tier == "strong" and group.retryable
+    for row in group.rows
+    if isinstance(row, dict) and row.get("retryable") is False
+)
+"""Rows of a retryable type that no retry helps."""
 
-SOURCES = _by("source")
+REASONS = [(group.type, group.reason, group.matches) for group in _GROUPS if group.tier == "reason"]
+"""Type, reason, and the signs of it."""
+
+SOURCES = {group.name: group.matches for group in _GROUPS if group.tier == "source"}
 _SPOKEN_ASCII = {kind: tuple(filter(str.isascii, parts)) for kind, parts in SPOKEN.items()}
 
 

@@ -3,17 +3,17 @@
 Shells report a death by signal N as 128+N, Python as -N, Windows as an NTSTATUS; all three are
 read. Only signals, exhausted memory and an exit with 0 during a turn are worth a retry; what the
 program itself raised, or could not start, would only happen again. The words by which that is known
-are in `data/process.txt`.
+are in `protocol/failures/process.json`.
 """
 
 from __future__ import annotations
 
 import re
 
-from lastword.core.classify.data import read_tables
 from lastword.core.classify.evidence import ProcessEnding
 from lastword.core.classify.text import phrase_in
 from lastword.core.failure.sentences import CTRL_C, WINDOWS_STATUSES, WOULD_HAPPEN_AGAIN
+from lastword.quirks import failure_groups
 
 SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
@@ -34,25 +34,21 @@ _SIGNAL_REASONS = {
 
 _NOT_FOUND = 127
 
-_TABLES = read_tables("process")
+_GROUPS = failure_groups("process")
 
 
-def _signs(kind: str) -> list[tuple[str, list[str]]]:
-    """Return the signs of one kind, each with the words that follow the kind in its heading."""
-    return [
-        (sign, words[1:])
-        for heading, rows in _TABLES
-        if (words := heading.split())[0] == kind
-        for sign in rows
-    ]
+def _signs(tier: str) -> tuple[tuple[str, str], ...]:
+    """Return the signs of one tier, each with its reason."""
+    groups = (group for group in _GROUPS if group.tier == tier)
+    return tuple((sign, group.reason or "") for group in groups for sign in group.matches)
 
 
 _MEMORY_SIGNS = tuple(sign for sign, _ in _signs("memory"))
 _SPAWN_SIGNS = tuple(sign for sign, _ in _signs("spawn"))
 _NATIVE_SIGNS = tuple(sign for sign, _ in _signs("native"))
-_CRASH_SIGNS = _signs("crash")
-_EXCEPTION_SIGNS = tuple((sign, reason) for sign, (reason,) in _signs("exception"))
-_START_SIGNS = tuple((sign, reason) for sign, (reason,) in _signs("start"))
+_CRASHES = [group for group in _GROUPS if group.tier == "crash"]
+_EXCEPTION_SIGNS = _signs("exception")
+_START_SIGNS = _signs("start")
 
 _JOB_REPORT = (
     r"[:\uff1a] ?[^\d:\uff1a\n]{0,16}\d{1,6}[^\d:\uff1a\n]{0,12}[:\uff1a] ?"
@@ -75,9 +71,10 @@ def read_crash(text: str, folded: str) -> tuple[str, ProcessEnding] | None:
     if "  " in text and re.search(_JOB_REPORT, text):
         native = any(sign in folded for sign in _NATIVE_SIGNS)
         return "job", ProcessEnding("native_crash" if native else "killed", retryable=True)
-    for sign, (reason, retry) in _CRASH_SIGNS:
-        if phrase_in(folded, (sign,)):
-            return sign, ProcessEnding(reason, retryable=retry == "retryable")
+    for group in _CRASHES:
+        sign = phrase_in(folded, group.matches)
+        if sign is not None:
+            return sign, ProcessEnding(str(group.reason), retryable=group.retryable is True)
     return None
 
 

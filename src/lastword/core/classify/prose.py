@@ -424,10 +424,12 @@ NEAR = re.compile(
     r"\b(?:api|models?|llm|provider|openai|anthropic|claude|gemini|completions?|inference)",
     re.IGNORECASE,
 )
-ANYBODYS = names("""
-    TimeoutError ConnectionError ConnectionRefusedError ConnectionResetError BrokenPipeError
-    HTTPError FetchError RequestError AxiosError NotFoundError ValidationError PermissionError
-    Timeout ConnectionAbortedError SSLError NetworkError HttpError""")
+ANYBODYS = names({
+    *("TimeoutError", "ConnectionError", "ConnectionRefusedError", "ConnectionResetError"),
+    *("BrokenPipeError", "HTTPError", "FetchError", "RequestError", "AxiosError", "NotFoundError"),
+    *("ValidationError", "PermissionError", "Timeout", "ConnectionAbortedError", "SSLError"),
+    *("NetworkError", "HttpError"),
+})  # fmt: skip
 """Errors of any program, not only of an agent that called its model."""
 
 # --- what only answers have ----------------------------------------------------------------------

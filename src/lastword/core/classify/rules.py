@@ -2,7 +2,7 @@
 
 Each finding names its rule down to the row that matched (`message:prompt is too long`), so that a
 wrong verdict leads straight to the table to change. `decide` holds their order. The rows of
-transport failures and their order are in `data/transport.txt`: they count only if there was no HTTP
+transport failures and their order are in `transport.json`: they count only if there was no HTTP
 status, except for certificate failures, which no status can excuse, and every class of a cause
 chain counts.
 """
@@ -22,7 +22,6 @@ from lastword.core.classify.concepts import (
     read_latin,
     read_other_alphabet,
 )
-from lastword.core.classify.data import read_tables
 from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.process import (
     exit_code_in,
@@ -54,6 +53,7 @@ from lastword.core.classify.tokens import (
 from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.core.protocol import acp
+from lastword.quirks import FailureGroup, failure_groups
 from lastword.quirks.agents import agent_key
 
 
@@ -75,42 +75,34 @@ class TransportRow(msgspec.Struct, frozen=True):
         return self.ascii_phrases if folded.isascii() else self.phrases
 
 
-_TABLES = dict(read_tables("transport"))
-
-SPOKEN = {
-    heading.removesuffix(" spoken"): rows
-    for heading, rows in _TABLES.items()
-    if heading.endswith(" spoken")
-}
+_GROUPS = failure_groups("transport")
+SPOKEN = {str(group.reason): group.matches for group in _GROUPS if group.tier == "spoken"}
 """Sentences of systems and transports in other languages than English, by their row's reason."""
 
 
-def _row(heading: str, rows: tuple[str, ...]) -> TransportRow:
-    reason, kind, retry = heading.split()
-    phrases = (*_TABLES[f"{reason} phrases"], *SPOKEN.get(reason, ()))
+def _row(group: FailureGroup) -> TransportRow:
+    phrases = tuple(
+        phrase
+        for tier in ("phrase", "spoken")
+        for each in _GROUPS
+        if (each.tier, each.reason) == (tier, group.reason)
+        for phrase in each.matches
+    )
     return TransportRow(
-        type=ErrorType(kind),
-        reason=reason,
-        retryable=retry == "retryable",
-        names=names(" ".join(rows)),
+        type=ErrorType(group.type),
+        reason=str(group.reason),
+        retryable=group.retryable is True,
+        names=names(group.matches),
         phrases=phrases,
         ascii_phrases=tuple(filter(str.isascii, phrases)),
     )
 
 
-CERTIFICATE, *_ROWS = (
-    _row(heading, rows)
-    for heading, rows in _TABLES.items()
-    if heading.endswith((" retryable", " final"))
-)
+CERTIFICATE, *_ROWS = (_row(group) for group in _GROUPS if group.tier == "name")
 ROWS = tuple(_ROWS)
 
 EXACT_MESSAGES = {
-    "terminated": "connection_lost",
-    "fetch failed": "connection_failed",
-    "load failed": "connection_failed",
-    "eof": "truncated_stream",
-    "error: eof": "truncated_stream",
+    message: group.reason for group in _GROUPS if group.tier == "whole" for message in group.matches
 }
 """Whole messages that mean a lost connection, and that would be too common as parts."""
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_TOKEN_CHARS = 96
 _MAX_INT = 1 << 63
@@ -138,9 +142,9 @@ def as_int(value: object) -> int | None:
     return None
 
 
-def names(block: str) -> frozenset[str]:
-    """Return the names in a table, separated by white space, in the reduced form."""
-    return frozenset(normalise(name) for name in block.split())
+def names(words: Iterable[str]) -> frozenset[str]:
+    """Return these names in the reduced form."""
+    return frozenset(map(normalise, words))
 
 
 GAP = " .. "

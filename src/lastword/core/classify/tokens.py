@@ -1,43 +1,36 @@
 """Machine-readable words, names of exception classes, and codes: the type that each one means.
 
-The words are in `data/words.txt`, which says how they are compared. `STRONG` words outrank the HTTP
+The words are in `protocol/failures/words.json`. `STRONG` words outrank the HTTP
 status; `WEAK` ones are so often wrong or so broad that messages go first.
 """
 
 from __future__ import annotations
 
-from lastword.core.classify.data import read_tables
 from lastword.core.classify.text import names, normalise
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.protocol import acp
-from lastword.quirks import agents
+from lastword.quirks import agents, failure_groups
 
-_TABLES = {heading: " ".join(rows) for heading, rows in read_tables("words")}
-
-
-def _by_type(kind: str) -> dict[ErrorType, str]:
-    return {
-        ErrorType(heading.removeprefix(kind).strip()): block
-        for heading, block in _TABLES.items()
-        if heading.startswith(f"{kind} ")
-    }
+_GROUPS = failure_groups("words")
 
 
-STRONG = {kind: names(block) for kind, block in _by_type("strong").items()}
-WEAK = {kind: names(block) for kind, block in _by_type("weak").items()}
-PARTS = {kind: tuple(block.split()) for kind, block in _by_type("part").items()}
-GENERIC_CLASSES = names(_TABLES["generic"])
+def _by_type(tier: str) -> dict[ErrorType, tuple[str, ...]]:
+    return {ErrorType(group.type): group.matches for group in _GROUPS if group.tier == tier}
+
+
+_BY_TIER = {group.tier: group for group in _GROUPS}
+STRONG = {kind: names(words) for kind, words in _by_type("strong").items()}
+WEAK = {kind: names(words) for kind, words in _by_type("weak").items()}
+PARTS = _by_type("part")
+GENERIC_CLASSES = names(_BY_TIER["generic"].matches)
 LISTED = GENERIC_CLASSES.union(*WEAK.values())
 """Words that have a meaning of their own, whatever they are made of: `extra_forbidden`."""
 
-VAGUE = names(_TABLES["vague"])
-LONG_INPUT = names(_TABLES["long_input"])
-PASSING = VAGUE | names(_TABLES["passing"])
+VAGUE = names(_BY_TIER["vague"].matches)
+LONG_INPUT = names(_BY_TIER["long_input"].matches)
+PASSING = VAGUE | names(_BY_TIER["passing"].matches)
 WINDOW_WORDS = {
-    "perday": (ErrorType.BUDGET, "daily_quota"),
-    "permonth": (ErrorType.BUDGET, "monthly_quota"),
-    "perminute": (ErrorType.RATE_LIMIT, "per_minute"),
-    "persecond": (ErrorType.RATE_LIMIT, "per_second"),
+    row["match"]: (ErrorType(row["type"]), row["reason"]) for row in _BY_TIER["window"].rows
 }
 """Parts of a quota's id (`GenerateRequestsPerDayPerProject...`) -> type and reason."""
 
@@ -52,23 +45,18 @@ def weak_type(word: str) -> ErrorType | None:
 
 # --- exception classes whose name alone says something: those of transports are in `transport` ----
 
-CANCELLED = names(_TABLES["cancelled"])
+CANCELLED = names(_BY_TIER["cancelled"].matches)
 PROCESS = {
-    "clinotfound": ("spawn_failed", False),
-    "process": ("exit_status", False),
-    "calledprocess": ("exit_status", False),
-    "cliconnection": ("connection_closed", False),
-    "systemexit": ("exit_status", False),
-    "brokenprocesspool": ("killed", True),
+    normalise(row["match"]): (row["reason"], row["retryable"]) for row in _BY_TIER["process"].rows
 }
 """Normalised class name -> reason and whether a retry can help."""
 
-MISUSE = names(_TABLES["misuse"])
-BUILTINS = names(_TABLES["builtins"])
-BUGS = names(_TABLES["bugs"])
-OWN_BUGS = names(_TABLES["own_bugs"])
-PROVIDER_PACKAGES = frozenset(_TABLES["provider_packages"].split())
-BY_STATUS = {name: kind for kind, block in _by_type("by_status").items() for name in names(block)}
+MISUSE = names(_BY_TIER["misuse"].matches)
+BUILTINS = names(_BY_TIER["builtins"].matches)
+BUGS = names(_BY_TIER["bugs"].matches)
+OWN_BUGS = names(_BY_TIER["own_bugs"].matches)
+PROVIDER_PACKAGES = frozenset(_BY_TIER["provider_packages"].matches)
+BY_STATUS = {name: kind for kind, words in _by_type("by_status").items() for name in names(words)}
 
 _BUILTIN_MODULES = frozenset({"builtins", "", "asyncio.queues", "java.lang"})
 

@@ -1,8 +1,8 @@
 """The classifier's tables as plain text.
 
-A file's first lines say what its tables and rows are. `words.txt` is read by `tokens`, a file with
-the name of a module by that module, and a language's file by `concepts` when a failure first needs
-it.
+A file's first lines say what its tables and rows are. A file with the name of a module is read by
+that module, and a language's file by `concepts` when a failure first needs it. The rows with a
+stable meaning are in `protocol/failures`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,141 @@
+"""The rows of `protocol/failures`: each example gets what its row says, no answer does."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jsonschema
+
+from lastword.core.classify import classify, classify_exit, classify_rpc_error, classify_text
+from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
+from tests.kit.honest_answers import honest_answers
+from tests.kit.places import PROTOCOL
+from tests.unit.link.test_decision_prose_by_form import passes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.core.classify import Verdict
+
+FOLDER = PROTOCOL / "failures"
+SCHEMA = json.loads((FOLDER / "schema.json").read_text(encoding="utf-8"))
+FILES: dict[str, dict[str, Any]] = {
+    path.stem: json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted(FOLDER.glob("*.json"))
+    if path.name != "schema.json"
+}
+
+
+class Row(NamedTuple):
+    """A row of a file, with what its group says for it."""
+
+    kind: str
+    group: dict[str, Any]
+    own: dict[str, Any]
+
+    def fact(self, name: str) -> Any:
+        return self.own[name] if name in self.own else self.group.get(name)
+
+    def example(self) -> Any:
+        if "example" in self.own:
+            return self.own["example"]
+        return filled(self.group.get("example"), self.own["match"])
+
+
+def rows() -> Iterator[Row]:
+    for kind, file in FILES.items():
+        for group in file["groups"]:
+            for row in group["rows"]:
+                yield Row(kind, group, row if isinstance(row, dict) else {"match": row})
+
+
+def filled(template: Any, row: Any) -> Any:
+    """The template with the row in it, as the README says."""
+    if template == "{row}" and not isinstance(row, str):
+        return row
+    if isinstance(template, str):
+        return template.replace("{row}", str(row).replace(" .. ", " xyz "))
+    if isinstance(template, dict):
+        return {name: filled(value, row) for name, value in template.items()}
+    return [filled(value, row) for value in template] if isinstance(template, list) else template
+
+
+def verdict_on(example: Any, agent: str | None) -> Verdict:
+    if isinstance(example, str):
+        return classify_text(example)
+    if "error" in example:
+        return classify_rpc_error(example["error"], agent=agent)
+    if "exception" in example:
+        record = {"exception_class": example["exception"], "message": example.get("message")}
+        return classify(record)
+    if "exit_code" in example:
+        return classify_exit(exit_code=example["exit_code"], stderr_tail=example.get("stderr", ""))
+    names = {"http_status": "status", "headers": "headers", "body": "body"}
+    return classify({name: example.get(member) for name, member in names.items()}, agent=agent)
+
+
+def test_a_file_is_valid_and_has_the_version_of_all() -> None:
+    assert len({file["version"] for file in FILES.values()}) == 1
+    for kind, file in FILES.items():
+        jsonschema.Draft202012Validator(SCHEMA).validate(file)
+        assert file["kind"] == kind
+    types = SCHEMA["$defs"]["type"]["enum"]
+    assert types == list(ErrorType)
+
+
+def test_the_example_of_each_row_gets_what_the_row_says() -> None:
+    wrong = []
+    for row in rows():
+        kind = row.fact("type")
+        if kind is None:
+            assert "example" not in row.group, row
+            continue
+        retryable = row.fact("retryable")
+        expected = (
+            kind,
+            DEFAULTS[ErrorType(kind)].retryable if retryable is None else retryable,
+            row.fact("reason"),
+        )
+        verdict = verdict_on(row.example(), row.group.get("agent"))
+        reason = verdict.reason if row.fact("reason") else None
+        if (verdict.type.value, verdict.retryable, reason) != expected:
+            wrong.append((row.own, expected, verdict))
+    assert not wrong
+
+
+def test_the_example_of_a_row_has_what_the_row_matches_in_it() -> None:
+    for row in rows():
+        if "example" in row.own and isinstance(row.own["match"], str):
+            text = json.dumps(row.own["example"], ensure_ascii=False).lower()
+            parts = row.own["match"].lower().strip().split(" .. ")
+            squeezed = re.sub(r"[^a-z0-9]", "", text)
+            # A word is compared without punctuation.
+            assert all(
+                part in " ".join(text.replace("\u2019", "'").replace("\\", "").split())
+                or re.sub(r"[^a-z0-9]", "", part) in squeezed
+                for part in parts
+            ), row.own
+
+
+def test_no_row_takes_an_honest_answer() -> None:
+    agents = {group.get("agent") for file in FILES.values() for group in file["groups"]}
+    for agent in sorted(filter(None, agents)) or ["an-agent-of-ours"]:
+        for question, answer in honest_answers():
+            assert passes(answer, question, agent), (agent, answer)
+
+
+def test_one_thing_is_matched_once_in_a_tier() -> None:
+    for kind, file in FILES.items():
+        seen: set[tuple[Any, ...]] = set()
+        for group in file["groups"]:
+            tier = (kind, group["tier"], group.get("agent"))
+            names = (
+                group.get("name"),
+                *((group["type"], group["reason"]) if group["tier"] == "reason" else ()),
+            )
+            for row in group["rows"]:
+                key = (*tier, names, json.dumps(row["match"] if isinstance(row, dict) else row))
+                assert key not in seen, key
+                seen.add(key)
