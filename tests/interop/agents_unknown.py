@@ -30,7 +30,7 @@ TABLES = "lastword.quirks."
 TELLING = frozenset({"name", "agent", "part", "package", "version"})
 
 
-SHARED = frozenset({"failure_conventions", "client_offers"})
+SHARED = frozenset({"client_offers"})
 """Tables of conventions that several agents share; `air:retrying` belongs to one of them."""
 
 
@@ -114,10 +114,17 @@ def rows_without(words: Sequence[str]) -> Callable[[str, type[Row]], tuple[Row, 
     return rows
 
 
+def groups_without(words: Sequence[str]) -> Callable[[str], list[quirks.FailureGroup]]:
+    """Return a reader of `protocol/failures` that leaves out the groups of one agent."""
+    read = quirks.failure_groups
+    return lambda kind: [group for group in read(kind) if not has_word(group.agent, words)]
+
+
 def forget(words: Sequence[str]) -> None:
     """Have the tables that are loaded from here on leave out the rows about one agent."""
     Loader.words = words
     quirks.rows = rows_without(words)
+    quirks.failure_groups = groups_without(words)
     sys.meta_path.insert(0, Finder)
 
 

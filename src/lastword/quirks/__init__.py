@@ -48,6 +48,8 @@ class FailureGroup(msgspec.Struct, frozen=True):
     retryable: bool | None = None
     agent: str = ""
     name: str = ""
+    source: str = ""
+    version: str = ""
 
     @property
     def matches(self) -> tuple[Any, ...]:
@@ -78,12 +80,28 @@ with open(f"{__path__[0]}/quirks.json", "rb") as _file:
     _TABLES = msgspec.json.decode(_file.read(), type=dict[str, msgspec.Raw])
 
 
+_AGENTS = [*failure_groups("endings"), *failure_groups("meta")]
+
+
 def rows(table: str, shape: type[Row]) -> tuple[Row, ...]:
-    """Return a table of `quirks.json`, each row in this shape.
+    """Return a table of `quirks.json` or of the agents in `protocol/failures`, in this shape.
 
     The types are checked by the tests: to have msgspec do it takes 2 ms of each start.
     """
-    return tuple(shape(**_frozen(row)) for row in msgspec.json.decode(_TABLES[table]))
+    members = msgspec.json.decode(_TABLES[table]) if table in _TABLES else _of_agents(table)
+    return tuple(shape(**_frozen(row)) for row in members)
+
+
+def _of_agents(tier: str) -> list[dict[str, Any]]:
+    """Return the rows of a tier, each with what it matches as its members."""
+    return [
+        {"name": group.name or group.agent, "evidence": group.source, "version": group.version}
+        | ({"agent": group.agent} if group.name and group.agent else {})
+        | (match if isinstance(match, dict) else {"openings": group.matches})
+        for group in _AGENTS
+        if group.tier == tier
+        for match in (group.matches if isinstance(group.matches[0], dict) else group.matches[:1])
+    ]
 
 
 def _frozen(value: Any) -> Any:

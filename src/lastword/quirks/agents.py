@@ -1,8 +1,7 @@
-"""Agents: what each calls itself, and the JSON-RPC codes to which it alone gives a meaning.
+"""Agents: what each calls itself, and its programs.
 
 An agent names itself in `agentInfo.name`, spelled as it likes; before that, its command shows which
-it is. Tables about single agents use the keys defined here. Types, reasons and origins are given as
-words (`core.failure.taxonomy`).
+it is. Tables about single agents use the keys defined here.
 """
 
 from __future__ import annotations
@@ -13,25 +12,17 @@ MAX_NAME_CHARS = 96
 
 
 class AgentRow(Quirk, frozen=True, kw_only=True):
-    """An agent's own name and the meaning of its error codes; `name` is its key.
+    """An agent's own name and its programs; `name` is its key.
 
     Attributes:
         part: a part of its own name, in lower-case letters and digits without anything between.
         programs: its programs, scripts and packages, as they are written in commands.
-        codes: type, reason, and origin if it is not the type's own, by JSON-RPC code.
-        words: type and reason by a name that only this agent gives a failure: that of an exception,
-            or of a member that is null.
-        sentences: the same by parts of a sentence of its own, all of which must occur: lower case,
-            single spaces. Each with what it means.
         observed: the runtime in which its requests were seen by the observer, with its version;
             empty where that was not tried, or shows nothing.
     """
 
     part: str
     programs: tuple[str, ...] = ()
-    codes: tuple[tuple[int, tuple[str, str | None, str | None]], ...] = ()
-    words: dict[str, tuple[str, str | None]] = {}  # noqa: RUF012 - msgspec copies it
-    sentences: tuple[tuple[tuple[str, ...], tuple[str, str | None]], ...] = ()
     observed: str = ""
 
 

@@ -10,7 +10,7 @@ item's shape rather than on a word.
 
 from __future__ import annotations
 
-from lastword.quirks import Quirk, rows
+from lastword.quirks import Quirk, failure_groups, rows
 
 
 class MetaError(Quirk, frozen=True, kw_only=True):
@@ -122,19 +122,6 @@ class OptInEvent(Quirk, frozen=True, kw_only=True):
     limit_event: dict[str, str]
 
 
-class FailureConvention(Quirk, frozen=True, kw_only=True):
-    """A way of reporting failures that several agents share.
-
-    Attributes:
-        mark: a text in every frame that uses it.
-        categories: its words for what failed: our type, and whether a retry helps if that is not
-            the type's own value. Coarse and at times wrong, so that they count only after the text.
-    """
-
-    mark: str
-    categories: dict[str, tuple[str, bool | None]]
-
-
 class ErrorProse(Quirk, frozen=True, kw_only=True):
     """The errors of one agent; `name` is its key (`quirks.agents`).
 
@@ -170,7 +157,18 @@ class StreamDialect(Quirk, frozen=True, kw_only=True):
     unset_reasons: tuple[str, ...] = ()
 
 
-(AIR,) = rows("failure_conventions", FailureConvention)
+_ENDINGS = failure_groups("endings")
+AIR_CATEGORIES: dict[str, tuple[str, bool | None]] = {
+    row["match"]: (row["type"], row.get("retryable"))
+    for group in failure_groups("meta")
+    if group.tier == "failure_conventions"
+    for row in group.rows
+}
+"""Our type, and whether a retry helps if that is not the type's own value.
+
+Coarse and at times wrong, so that they count only after the text.
+"""
+
 AIR_RETRY, *_RETRIES = rows("retry_texts", RetryText)
 META_ERRORS = rows("meta_errors", MetaError)
 META_STATES = rows("meta_states", MetaState)
@@ -182,11 +180,12 @@ ERROR_PROSE = rows("error_prose", ErrorProse)
 STREAMS = rows("stream_dialects", StreamDialect)
 
 ROWS: tuple[Quirk, ...] = (
-    *(AIR, AIR_RETRY, *META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *REMARKS),
+    *(AIR_RETRY, *META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *REMARKS),
     *(*OPT_IN_EVENTS, *ERROR_PROSE, *STREAMS),
 )
 
-AIR_MARK = AIR.mark.encode()
+AIR_MARK = b'"sessionFailure"'
+"""In every frame that uses JetBrains AIR's convention."""
 
 EVENTS = {row.method: row for row in OPT_IN_EVENTS}
 
@@ -204,18 +203,10 @@ REMARK_OPENINGS = tuple(opening for row in REMARKS for opening in row.openings)
 
 METHODS = {row.name: row for row in RETRY_METHODS}
 
-LAST_LINES = (
-    *("Error: RetriableError: ", "Error: NonRetriableError: ", "Error: ActionRequiredError: "),
-    *(
-        f"You've hit your {limit} \u00b7 resets "
-        for limit in ("limit", "session limit", "weekly limit", "Opus limit", "Sonnet limit")
-    ),
+LAST_LINES = tuple(
+    opening for group in _ENDINGS if group.tier == "last_line" for opening in group.matches
 )
-"""Beginnings of errors that agents write as the last line of a turn's text, also after work.
-
-The first three are Cursor's, in a chunk of its own behind an empty line, and then `end_turn`
-(reports on cursor-agent 2026.08.11 to 2026.09.18). The others are Claude's (claude-agent-acp).
-"""
+"""Beginnings of errors that agents write as the last line of a turn's text, also after work."""
 
 OPENINGS: dict[str, tuple[str, ...]] = {row.name: row.openings for row in ERROR_PROSE}
 """By the agent's key."""

@@ -281,8 +281,8 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
     category = failure.get("category")
     reason = failure.get("reason")
     vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith(("text:", "concept:"))
-    if vague and isinstance(category, str) and category in wire.AIR.categories:
-        kind, retryable = wire.AIR.categories[category]
+    if vague and isinstance(category, str) and category in wire.AIR_CATEGORIES:
+        kind, retryable = wire.AIR_CATEGORIES[category]
         finding = Conclusion(ErrorType(kind), f"air:{category}", retryable=retryable)
         verdict = conclude(finding, evidence)
     if isinstance(reason, str) and reason in _NAMED_TYPES:

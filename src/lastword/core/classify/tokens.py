@@ -6,10 +6,11 @@ status; `WEAK` ones are so often wrong or so broad that messages go first.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from lastword.core.classify.text import names, normalise
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.protocol import acp
-from lastword.quirks import agents, failure_groups
+from lastword.quirks import FailureGroup, failure_groups
 
 _GROUPS = failure_groups("words")
 
@@ -77,67 +78,55 @@ REQUEST_BLAMED = frozenset({400, 413, 422})
 REQUEST_TIMEOUT = 408
 TOO_MANY_REQUESTS = 429
 
+_CODES = failure_groups("codes")
+_AGENTS = [group for group in failure_groups("endings") if group.agent]
+
 STATUS_TYPES = {
-    401: ErrorType.AUTH,
-    402: ErrorType.BUDGET,
-    403: ErrorType.AUTH,
-    404: ErrorType.MODEL_NOT_FOUND,
-    407: ErrorType.AUTH,
-    408: ErrorType.TIMEOUT,
-    413: ErrorType.CONTEXT_OVERFLOW,
-    424: ErrorType.PROVIDER_UNAVAILABLE,
-    429: ErrorType.RATE_LIMIT,
-    498: ErrorType.PROVIDER_UNAVAILABLE,
-    504: ErrorType.TIMEOUT,
-    522: ErrorType.TIMEOUT,
-    524: ErrorType.TIMEOUT,
-    598: ErrorType.TIMEOUT,
-    599: ErrorType.TIMEOUT,
+    row["match"]: ErrorType(row["type"])
+    for group in _CODES
+    if group.tier == "status"
+    for row in group.rows
 }
-"""Other 4xx are `invalid_request`, other 5xx `provider_unavailable`."""
+"""By status, and for all others of a class by `4xx` and `5xx`."""
 
-_PEER = Origin.CLIENT
+_RpcTypes: TypeAlias = dict[int, tuple[ErrorType, str | None, Origin | None]]
 
-RPC_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
-    acp.PARSE_ERROR: (ErrorType.PROTOCOL_ERROR, "parse_error", _PEER),
-    acp.INVALID_REQUEST: (ErrorType.PROTOCOL_ERROR, "invalid_frame", _PEER),
-    acp.METHOD_NOT_FOUND: (ErrorType.INVALID_REQUEST, "method_not_found", _PEER),
-    acp.INVALID_PARAMS: (ErrorType.INVALID_REQUEST, "invalid_params", _PEER),
-    acp.AUTH_REQUIRED: (ErrorType.AUTH, "login_required", None),
-    -32001: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
-    acp.RESOURCE_NOT_FOUND: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
-}
+
+def _rpc_types(group: FailureGroup) -> _RpcTypes:
+    return {
+        row["match"]: (
+            ErrorType(row["type"]),
+            row.get("reason"),
+            Origin(row["origin"]) if "origin" in row else None,
+        )
+        for row in group.rows
+    }
+
+
+_RPC = {group.agent: _rpc_types(group) for group in _CODES if group.tier == "rpc"}
+RPC_TYPES = _RPC[""]
 """JSON-RPC code -> type, reason, origin where it is not the type's own."""
 
-AGENT_RPC_TYPES = {
-    row.name: {
-        code: (ErrorType(kind), reason, None if origin is None else Origin(origin))
-        for code, (kind, reason, origin) in row.codes
-    }
-    for row in agents.ROWS
-    if row.codes
-}
+AGENT_RPC_TYPES = {agent: types for agent, types in _RPC.items() if agent}
 """The codes of single agents, by the agent's key; other agents may mean other things by them."""
 
 AGENT_WORDS = {
-    normalise(word): (row.name, ErrorType(kind), reason)
-    for row in agents.ROWS
-    for word, (kind, reason) in row.words.items()
+    normalise(word): (group.agent, ErrorType(group.type), group.reason)
+    for group in _AGENTS
+    if group.tier == "word"
+    for word in group.matches
 }
 """Names that one agent gives its failures -> the agent's key, type and reason."""
 
 AGENT_SENTENCES = {
-    parts: (row.name, ErrorType(kind), reason)
-    for row in agents.ROWS
-    for parts, (kind, reason) in row.sentences
+    tuple(parts): (group.agent, ErrorType(group.type), group.reason)
+    for group in _AGENTS
+    if group.tier == "sentence"
+    for parts in group.matches
 }
 """The same by parts of a sentence, all of which the text must contain."""
 
 
 def type_of_status(status: int) -> ErrorType:
     """Return the type that an HTTP error status stands for."""
-    named = STATUS_TYPES.get(status)
-    if named is not None:
-        return named
-    server_side = status >= 500  # noqa: PLR2004 - RFC 9110: 5xx is the server's fault
-    return ErrorType.PROVIDER_UNAVAILABLE if server_side else ErrorType.INVALID_REQUEST
+    return STATUS_TYPES.get(status) or STATUS_TYPES[f"{status // 100}xx"]
