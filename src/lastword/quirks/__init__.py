@@ -80,7 +80,7 @@ with open(f"{__path__[0]}/quirks.json", "rb") as _file:
     _TABLES = msgspec.json.decode(_file.read(), type=dict[str, msgspec.Raw])
 
 
-_AGENTS = [*failure_groups("endings"), *failure_groups("meta")]
+AGENT_GROUPS = [*failure_groups("endings"), *failure_groups("meta")]
 
 
 def rows(table: str, shape: type[Row]) -> tuple[Row, ...]:
@@ -98,7 +98,7 @@ def _of_agents(tier: str) -> list[dict[str, Any]]:
         {"name": group.name or group.agent, "evidence": group.source, "version": group.version}
         | ({"agent": group.agent} if group.name and group.agent else {})
         | (match if isinstance(match, dict) else {"openings": group.matches})
-        for group in _AGENTS
+        for group in AGENT_GROUPS
         if group.tier == tier
         for match in (group.matches if isinstance(group.matches[0], dict) else group.matches[:1])
     ]

@@ -10,7 +10,7 @@ item's shape rather than on a word.
 
 from __future__ import annotations
 
-from lastword.quirks import Quirk, failure_groups, rows
+from lastword.quirks import AGENT_GROUPS, Quirk, rows
 
 
 class MetaError(Quirk, frozen=True, kw_only=True):
@@ -157,10 +157,9 @@ class StreamDialect(Quirk, frozen=True, kw_only=True):
     unset_reasons: tuple[str, ...] = ()
 
 
-_ENDINGS = failure_groups("endings")
 AIR_CATEGORIES: dict[str, tuple[str, bool | None]] = {
     row["match"]: (row["type"], row.get("retryable"))
-    for group in failure_groups("meta")
+    for group in AGENT_GROUPS
     if group.tier == "failure_conventions"
     for row in group.rows
 }
@@ -204,7 +203,7 @@ REMARK_OPENINGS = tuple(opening for row in REMARKS for opening in row.openings)
 METHODS = {row.name: row for row in RETRY_METHODS}
 
 LAST_LINES = tuple(
-    opening for group in _ENDINGS if group.tier == "last_line" for opening in group.matches
+    opening for group in AGENT_GROUPS if group.tier == "last_line" for opening in group.matches
 )
 """Beginnings of errors that agents write as the last line of a turn's text, also after work."""
 
