@@ -412,7 +412,7 @@ function decide(it: Evidence, folded: string): Finding {
 }
 
 const typeOfStatus = (status: number): ErrorType =>
-  tables.STATUSES[status] ?? (status >= 500 ? "provider_unavailable" : "invalid_request");
+  tables.STATUSES[status] ?? tables.STATUSES[status >= 500 ? "5xx" : "4xx"] ?? "unknown";
 
 /** Whether the text has one of the parts; ` .. ` in a part stands for up to 100 characters. */
 function saysOneOf(

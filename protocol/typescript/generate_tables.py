@@ -44,7 +44,7 @@ TYPES = {
     "ADVICE": "Record<Action, string>",
     "MISREAD": "Record<string, string>",
     "CLIENTS": "Record<string, { rung: string; details: string }>",
-    "STATUSES": "Record<number, ErrorType>",
+    "STATUSES": "Record<string, ErrorType>",
     "CODES": "Record<number, { type: ErrorType; reason: string; origin?: Origin }>",
     "STRONG": "readonly (readonly [ErrorType, readonly string[], readonly string[]])[]",
     "PARTS": "readonly (readonly [ErrorType, readonly string[]])[]",

@@ -129,4 +129,5 @@ AGENT_SENTENCES = {
 
 def type_of_status(status: int) -> ErrorType:
     """Return the type that an HTTP error status stands for."""
-    return STATUS_TYPES.get(status) or STATUS_TYPES[f"{status // 100}xx"]
+    of_class = "5xx" if status >= 500 else "4xx"  # noqa: PLR2004 - RFC 9110
+    return STATUS_TYPES.get(status) or STATUS_TYPES[of_class]
