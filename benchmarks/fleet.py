@@ -170,7 +170,6 @@ def node(folder: Path, letter: str, servers: str, key: Path) -> Lastword:
     home = folder / letter
     home.mkdir()
     options = ["--fleet", servers, "--fleet-key-file", str(key), "--fleet-node", letter]
-    options += ["--fleet-listen", "127.0.0.1"]
     return Lastword(home, [sys.executable, "-u", "-c", AGENT], *options)
 
 

@@ -1,11 +1,8 @@
-"""The line protocol between the nodes of a fleet.
+"""The words between a viewer's front and the holder of its session, or between two fronts.
 
-It is spoken on a connection between two nodes (`fleet.node_link`), by a viewer's front and the
-holder of its session, or by two fronts.
-
-Owns its version and its control lines. A line that begins with `!` is a control line, and every
-other is an ACP frame, which has no line ends within. A node of version n talks to nodes of
-versions n and n - 1.
+Owns them, and the version of what nodes send each other (`fleet.node_link`). Between two nodes a
+word goes over a link, and within one process it is a call. A node of version n talks to nodes of
+versions n and n - 1, but not of one below `OLDEST`.
 """
 
 from __future__ import annotations
@@ -17,20 +14,14 @@ import struct
 import sys
 from typing import Any, NamedTuple, TypeAlias
 
-from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
-
-VERSION = 2
-
-CONTROL = b"!"
-
-LINE_LIMIT_BYTES = 80 * 1024 * 1024
-"""The longest line that either end reads: the largest frame, and what is put around it."""
+VERSION = 3
+OLDEST = 3
+"""Nodes of version 2 reached each other by connections of their own, not over the servers."""
 
 HELLO = "hello"
-"""Front: who the viewer of this connection is. The first line. With `checked`, every frame behind
-it has passed `viewer_frames.read` at the front, and is not checked for ambiguity again; its rights
-and paths are."""
+"""Front: who the viewer of this link is, and which holder it is for. Every frame behind it has
+passed `viewer_frames.read` at the front, and is not checked for ambiguity again; its rights and
+paths are."""
 WELCOME = "welcome"
 """Holder: what its agent said of itself, and which sessions it has."""
 LEAVE = "leave"
@@ -47,12 +38,8 @@ RESUME = "resume"
 """Front: the viewer goes back to this place of a session, or begins there with its next attach."""
 RESUMED = "resumed"
 """Holder: it has, and what comes now is from there on; or why it cannot."""
-BLOCK = "block"
-"""Holder: this many bytes follow, whole WebSocket frames for the viewer's socket as they are. Only
-where the front's hello had `framed`."""
 STATUS = "status"
-"""Front: how are you? Holder: so. `quality` came later than the rest: a holder without it counts
-for nothing, and a front that does not know it passes it by."""
+"""Front: is this holder running? Its node: so it is."""
 EVENTS_PAGE = "events-page"
 """Front: a part of a session's log as events, once there is some. Holder: this one."""
 NOTE = "note"
@@ -67,8 +54,7 @@ OF_SESSION = "of-session"
 SPARE = "spare"
 """Another node's front: a holder without a session, please. Front: the one there."""
 PLACE = "place"
-"""Fact of an answer to these three, and of a `STATUS` in a fleet: where that holder listens for
-other nodes."""
+"""Fact of an answer to these three: where other nodes reach that holder."""
 
 ANSWERED, DECIDED, GONE = "answered", "decided", "gone"
 """Outcomes of an `ANSWER`: it is answered by this; it had been decided; this holder has none."""
@@ -91,77 +77,15 @@ def one_line(frame: bytes) -> bytes:
     return frame.translate(_SPACES) if b"\n" in frame or b"\r" in frame else frame
 
 
-def control(word: str, **facts: Any) -> bytes:
-    """Return a control line without its line end."""
-    return CONTROL + jsonrpc.dumps({"word": word} | facts)
-
-
-def block(frames: bytes) -> bytes:
-    """Return encoded frames, preceded by the line that announces them."""
-    return control(BLOCK, bytes=len(frames)) + b"\n" + frames
-
-
 class Control(NamedTuple):
-    """A control line: a word and its facts."""
+    """A word and its facts."""
 
     word: str
     facts: dict[str, Any]
 
 
 Lines: TypeAlias = list[bytes]
-"""ACP frames that came in one read, one behind the other."""
-
-
-class Incoming:
-    """Data from a holder, split into complete parts."""
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-        self._wanted = 0
-        """How many bytes of a block are to come."""
-
-    def feed(self, data: bytes) -> list[Lines | Control | bytes]:
-        """Take in what was read; return frames, control lines and encoded blocks in order."""
-        self._rest += data
-        found: list[Lines | Control | bytes] = []
-        at = 0
-        while (step := self._step(at)) is not None:
-            at, item = step
-            if item is not None:
-                found.append(item)
-        del self._rest[:at]
-        return found
-
-    def _step(self, at: int) -> tuple[int, Lines | Control | bytes | None] | None:
-        rest = self._rest
-        if self._wanted:
-            end = at + self._wanted
-            if len(rest) < end:
-                return None
-            self._wanted = 0
-            return end, bytes(rest[at:end])
-        if rest[at : at + 1] == CONTROL:
-            end = rest.find(b"\n", at)
-            return self._controlled(at, end) if end >= 0 else None
-        # Frames up to the next control line, else up to the last whole one.
-        end = rest.find(b"\n" + CONTROL, at)
-        end = end if end >= 0 else rest.rfind(b"\n", at)
-        return (end + 1, bytes(rest[at:end]).split(b"\n")) if end >= 0 else None
-
-    def _controlled(self, at: int, end: int) -> tuple[int, Control | None]:
-        word, facts = read_control(bytes(self._rest[at:end]))
-        if word != BLOCK:
-            return end + 1, Control(word, facts)
-        size = facts.get("bytes")
-        self._wanted = size if isinstance(size, int) else 0
-        return end + 1, None
-
-
-def read_control(line: bytes) -> tuple[str, dict[str, Any]]:
-    """Return a control line's word and facts; an empty word if it is not one."""
-    facts = object_of(jsonrpc.loads(line[len(CONTROL) :])) if line[:1] == CONTROL else {}
-    word = facts.pop("word", "")
-    return (word if isinstance(word, str) else ""), facts
+"""ACP frames that came together, one behind the other."""
 
 
 def name_of(session_id: str) -> str:

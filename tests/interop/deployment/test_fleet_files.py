@@ -94,7 +94,6 @@ def test_a_gateways_command_is_one_that_the_gateway_takes(
     fleet = read_.holder.fleet
     assert fleet is not None
     assert fleet.node == name
-    assert fleet.listen == (networks["broker"]["ipv4_address"], 7800, 7899)
     assert service["environment"]["LASTWORD_CONFIG"] == "/run/secrets/lastword.toml"
 
 
@@ -210,9 +209,7 @@ def test_a_pods_command_is_one_that_the_gateway_takes(
     assert fleet is not None
     assert fleet.node == "gateway-0"
     policy = OBJECTS["NetworkPolicy", "gateway"]["spec"]["ingress"]
-    low, high = fleet.listen[1:]
-    assert policy[1]["ports"] == [{"port": low, "endPort": high}]
-    assert policy[1]["from"] == [{"podSelector": {"matchLabels": {"app": "gateway"}}}]
+    assert policy == [{"ports": [{"port": 8443}]}]
     (startup,) = (each for each in containers_of("gateway") if "startupProbe" in each)
     for probe, path in (("readiness", "readyz"), ("startup", "readyz"), ("liveness", "healthz")):
         command = startup[f"{probe}Probe"]["exec"]["command"]

@@ -55,7 +55,7 @@ class Starts:
         folder = self._folder / f"start-{self._count}"
         folder.mkdir()
         key = [] if "--fleet-key-file" in options else ["--fleet-key-file", str(self.key)]
-        where = ["--listen", "127.0.0.1:0", "--fleet-listen", "127.0.0.1"]
+        where = ["--listen", "127.0.0.1:0"]
         process = subprocess.Popen(
             [*program, *where, "--fleet", fleet, *key, *options, "--", *AGENT],
             cwd=folder,

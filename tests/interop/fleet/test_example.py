@@ -61,8 +61,7 @@ class ExampleGateway(Gateway):
         options = words[: words.index("--")]
         for placed in ("--listen", "--root"):
             del options[options.index(placed) : options.index(placed) + 2]
-        for option in ("--proxy-address", "--fleet-listen"):
-            options[options.index(option) + 1] = "127.0.0.1"
+        options[options.index("--proxy-address") + 1] = "127.0.0.1"
         self._keeper = Keeper(FleetKey.at(str(secrets / "fleet.key")).derived(TOKENS))
         work = folder / "work"
         work.mkdir(exist_ok=True)

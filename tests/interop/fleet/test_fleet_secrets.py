@@ -28,11 +28,11 @@ def test_the_password_of_the_servers_is_neither_an_agents_nor_on_a_command_line(
     key = tmp_path / "fleet.key"
     key.touch(0o600)
     key.write_bytes(KEY)
-    options = ["--fleet-key-file", str(key), "--fleet-node", "secret", "--fleet-listen"]
+    options = ["--fleet-key-file", str(key), "--fleet-node", "secret"]
     gateway = Gateway(
         tmp_path,
         agent("healthy"),
-        *(*options, "127.0.0.1"),
+        *options,
         variables={"LASTWORD_FLEET": cluster.option},
     )
     with closing(gateway):

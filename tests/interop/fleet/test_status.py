@@ -18,7 +18,6 @@ from lastword.gateway.fleet.records import (
     NODES,
     OWNERS,
     SESSIONS,
-    NodeAddress,
     NodeRecord,
     OwnerRecord,
     Records,
@@ -51,7 +50,6 @@ VIEW = SessionView(
     first=1,
     last_failure=None,
 )
-ADDRESS = NodeAddress(host="10.0.0.1", port=7000, fingerprint="ab")
 
 
 async def fill(urls: list[str]) -> None:
@@ -59,13 +57,13 @@ async def fill(urls: list[str]) -> None:
     async with connected(urls, replicas=3) as broker:
         records = Records(KEY)
         nodes = Bucket(broker, NODES, NodeRecord, records)
-        await nodes.put("one", msgspec.structs.replace(node("one", 1), address=ADDRESS))
+        await nodes.put("one", msgspec.structs.replace(node("one", 1), host="box"))
         owners = Bucket(broker, OWNERS, OwnerRecord, records)
         held = OwnerRecord(
             session="held",
             node="one",
             term=3,
-            address=ADDRESS,
+            holder="h",
             cwd="/srv/held",
             workspace="",
             view=VIEW,
@@ -131,7 +129,7 @@ def test_nodes_owners_and_streams_are_reported(
     assert first.startswith("gateway: not running")
     assert lines[0].startswith("fleet: 1 node, 2 sessions, by the NATS server 127.0.0.1:")
     assert lines[1:7] == [
-        "node one: 10.0.0.1:7000, 1 of 4 agents, lastword 0",
+        "node one: on box, 1 of 4 agents, lastword 0",
         "  held: waiting for answer, term 3, 2 viewers, 1 entry not replicated",
         "node two: gone; its sessions can be taken over within seconds",
         "  left: waiting for answer, term 3, 2 viewers",

@@ -26,12 +26,13 @@ _SITE = """
 import msgspec
 
 from lastword.gateway import wire
+from lastword.gateway.fleet.node_link import NodeLink
 from lastword.gateway.fleet.records import Records
 
-_control = wire.control
+_control = NodeLink.control
 
-def control(word, **facts):
-    return _control(word, **facts, of_the_next_version={"more": 1})
+def control(self, word, **facts):
+    return _control(self, word, **facts, of_the_next_version={"more": 1})
 
 def encode(self, bucket, name, record):
     members = msgspec.to_builtins(record) | {"of_the_next_version": [1]}
@@ -40,7 +41,7 @@ def encode(self, bucket, name, record):
     return msgspec.json.encode({"code": code, "record": msgspec.Raw(content)})
 
 wire.VERSION += 1
-wire.control = control
+NodeLink.control = control
 Records.encode = encode
 """
 """What an interpreter runs as it starts, to be of the next version."""
@@ -82,7 +83,7 @@ async def reloaded(gateway: Gateway) -> None:
 
 
 def versions(gateway: Gateway) -> set[int]:
-    """The versions of the line protocol that a gateway speaks."""
+    """The versions of what a gateway sends other nodes."""
     return {holder["version"] for holder in gateway.holders()}
 
 

@@ -48,7 +48,6 @@ def node(name: str = "box", used: int = 0) -> NodeRecord:
     return NodeRecord(
         node=name,
         instance="1f",
-        address=None,
         roots=["/srv"],
         workspace="",
         nonce="",

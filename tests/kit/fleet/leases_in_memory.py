@@ -8,7 +8,7 @@ from typing import Generic
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
 from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.expiring import StoredRecord
-from lastword.gateway.fleet.records import NodeAddress, OwnerRecord, RecordT
+from lastword.gateway.fleet.records import OwnerRecord, RecordT
 
 
 class MemoryBucket(Generic[RecordT]):
@@ -82,7 +82,7 @@ def owner(node: str, term: int = 1, **view: object) -> OwnerRecord:
         session="s",
         node=node,
         term=term,
-        address=NodeAddress(host="127.0.0.1", port=1, fingerprint=node),
+        holder="h",
         cwd="/work",
         workspace="",
         view=SessionView(**(shown | view)),  # type: ignore[arg-type]

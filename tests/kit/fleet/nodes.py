@@ -44,9 +44,7 @@ class Node(Gateway):
         folder.mkdir(exist_ok=True)
         in_fleet = ["--fleet", servers, "--fleet-key-file", str(key), "--fleet-node", name]
         in_root = ["--root", str(root)] if root is not None else []
-        super().__init__(
-            folder, command, *in_fleet, "--fleet-listen", "127.0.0.1", *in_root, *options
-        )
+        super().__init__(folder, command, *in_fleet, *in_root, *options)
         self.root = root or self.root
 
     def leave(self) -> None:

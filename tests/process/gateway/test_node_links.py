@@ -1,449 +1,330 @@
-"""Connections between nodes: who may use them, what strangers cost, and when a machine is gone."""
+"""Links between nodes: who may use them, what loss and forgery do, and when a node is gone."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import gc
 import os
-import socket
-import ssl
-import struct
-import sys
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
+from nats.aio.msg import Msg
 
-from lastword.gateway import wire
 from lastword.gateway.fleet import node_link
-from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.node_identity import (
-    DIALER,
-    NONCE_BYTES,
-    code,
-    dialing_context,
-    listening_context,
-)
 from lastword.gateway.fleet.node_link import (
-    NodeDialer,
-    NodeListener,
-    NotProvenError,
-    address_of,
-    place_of,
+    CODE_BYTES,
+    FRAME,
+    NONCE_BYTES,
+    WINDOW_BYTES,
+    NodeLink,
+    NodeLinks,
+    read_control,
 )
-from lastword.gateway.fleet.node_requests import NodeRequests, send_request
-from lastword.gateway.fleet.records import NodeAddress
-from tests.kit.fleet.servers import free_port
-from tests.kit.patience import FUSE_SECONDS, fused, patient
+from tests.kit.patience import FUSE_SECONDS, fused
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
-    from typing import Any
-
-    from lastword.gateway.fleet.node_link import Streams
-
+    from collections.abc import AsyncIterator, Callable
 
 KEY = bytes(range(32))
-HOST = "127.0.0.1"
-
-_SO_ATTACH_FILTER = 26
+FRAME_OF_ACP = b'{"jsonrpc":"2.0",\n"method":"session/update"}'
 
 
-class Served:
-    """A listener whose connections are echoed line by line.
+class Servers:
+    """The subjects of NATS servers, in memory.
 
     Attributes:
-        count: how many connections were served.
+        sent: the messages, in their order.
+        change: what becomes of a message on its way: those that arrive in its place.
     """
 
-    def __init__(self, key: bytes = KEY, limit: int = wire.LINE_LIMIT_BYTES) -> None:
-        self.count = 0
-        self.listener: NodeListener = NodeListener(key, HOST)
-        self.listener.start(self._echo, limit)
+    def __init__(self) -> None:
+        self.sent: list[Msg] = []
+        self.change: Callable[[Msg], list[Msg]] = lambda message: [message]
+        self.subscribed: list[tuple[Connection, str, Callable[[Msg], None]]] = []
 
-    @property
-    def address(self) -> NodeAddress:
-        return self.listener.address
+    def route(self, message: Msg) -> None:
+        self.sent.append(message)
+        for each in self.change(message):
+            self.deliver(each)
 
-    async def _echo(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.count += 1
-        with contextlib.suppress(OSError, ValueError):
-            while line := await reader.readline():
-                writer.write(line)
-                await writer.drain()
+    def deliver(self, message: Msg) -> None:
+        heard = [receive for _, name, receive in self.subscribed if is_of(name, message.subject)]
+        for receive in heard:
+            asyncio.get_running_loop().call_soon(receive, message)
+        if not heard and message.reply:
+            self.deliver(made(message.reply, b"", headers={"Status": "503"}))
+
+
+def is_of(name: str, subject: str) -> bool:
+    return name == subject or (name.endswith(".*") and subject.rpartition(".")[0] == name[:-2])
+
+
+def made(subject: str, data: bytes, reply: str = "", headers: dict[str, str] | None = None) -> Msg:
+    return Msg(_client=None, subject=subject, reply=reply, data=data, headers=headers)  # type: ignore[arg-type]
+
+
+class Connection:
+    """A process' connection to the servers."""
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self._listeners: list[Callable[[bool], None]] = []
+        self.is_connected = True
+
+    def listen(self, listener: Callable[[bool], None]) -> None:
+        self._listeners.append(listener)
+
+    async def publish(self, subject: str, payload: bytes = b"", *, reply: str = "") -> None:
+        await asyncio.sleep(0)
+        if not self.is_connected:
+            raise ConnectionResetError
+        self._servers.route(made(subject, payload, reply))
+
+    async def subscribe(self, subject: str, receive: Callable[[Msg], None]) -> None:
+        self._servers.subscribed.append((self, subject, receive))
+
+    def lose(self) -> None:
+        self.is_connected = False
+        self._servers.subscribed = [
+            each for each in self._servers.subscribed if each[0] is not self
+        ]
+        for listener in self._listeners:
+            listener(False)
+
+    def restore(self) -> None:
+        self.is_connected = True
+        for listener in self._listeners:
+            listener(True)
+
+
+class Fleet:
+    """Two nodes: `one` opens links, and `two` sends back what it receives."""
+
+    def __init__(self, key_of_two: bytes = KEY) -> None:
+        self.servers = Servers()
+        self.at_one, self.at_two = Connection(self.servers), Connection(self.servers)
+        self.one = NodeLinks(self.at_one, KEY, "one")
+        self.two = NodeLinks(self.at_two, key_of_two, "two")
+        self.served: list[NodeLink] = []
+
+    async def echo(self, link: NodeLink) -> None:
+        self.served.append(link)
+        while items := await link.read():
+            for kind, item in items:
+                link.write(kind, item)
+                await link.drain(WINDOW_BYTES)
 
 
 @contextlib.asynccontextmanager
-async def served(key: bytes = KEY, limit: int = wire.LINE_LIMIT_BYTES) -> AsyncIterator[Served]:
-    async with asyncio.timeout(FUSE_SECONDS):
-        made = Served(key, limit)
-        try:
-            yield made
-        finally:
-            made.listener.close()
-            await asyncio.sleep(0)  # what it waits for is cancelled
-
-
-async def echoed(address: NodeAddress, line: bytes, key: bytes = KEY) -> bytes:
-    """Return what a node gets back for a line."""
-    reader, writer = await NodeDialer(key).connect(address)
-    writer.write(line + b"\n")
-    await writer.drain()
-    answer = await reader.readline()
-    await ended(writer)
-    return answer.rstrip(b"\n")
-
-
-async def ended(writer: asyncio.StreamWriter) -> None:
-    """End a connection, and wait until it has."""
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
-
-
-async def in_tls(address: NodeAddress) -> Streams:
-    """Connect as a stranger can: with TLS, and without proving anything."""
-    return await asyncio.open_connection(
-        address.host,
-        address.port,
-        ssl=dialing_context(),
-        server_hostname="",
-        ssl_shutdown_timeout=1,
-    )
-
-
-def proof(key: bytes, nonce: bytes, fingerprint: str) -> bytes:
-    """Return what a dialer sends to a listener that has sent this nonce."""
-    own = bytes(NONCE_BYTES)
-    return own + code(key, DIALER, own, nonce, fingerprint)
-
-
-async def is_refused(reader: asyncio.StreamReader) -> bool:
-    """Return whether a connection ends without another byte."""
+async def nodes(key_of_two: bytes = KEY) -> AsyncIterator[Fleet]:
+    fleet = Fleet(key_of_two)
+    await fleet.one.start(fleet.echo)
+    await fleet.two.start(fleet.echo)
     try:
-        return not await reader.read(1)
-    except OSError:
-        return True
-
-
-def lose_what_comes(connection: socket.socket) -> None:
-    """Drop every packet that arrives for a connection, as if the other machine had died."""
-    drop_all = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
-    program = struct.pack("HL", 1, ctypes.addressof(drop_all))
-    connection.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
-
-
-OTHER_KEY = bytes(32)
-LINE = b'{"jsonrpc":"2.0","method":"session/update"}'
-
-
-def play(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Play a story in an event loop, under a fuse."""
-
-    async def fused() -> None:
         async with asyncio.timeout(FUSE_SECONDS):
-            await story()
-
-    asyncio.run(fused())
-
-
-@fused
-async def test_a_node_sends_and_receives_lines_of_any_length() -> None:
-    async with served() as here:
-        assert await echoed(here.address, LINE) == LINE
-        long_line = os.urandom(2_000_000).hex().encode()
-        assert await echoed(here.address, long_line) == long_line
-
-
-@every("sent", [b"", b"GET / HTTP/1.1\r\n\r\n", bytes(4096)])
-@fused
-async def test_what_is_not_tls_is_not_served(sent: bytes) -> None:
-    async with served() as here:
-        reader, writer = await asyncio.open_connection(HOST, here.address.port)
-        writer.write(sent)
-        if not sent:
-            writer.write_eof()
-        with contextlib.suppress(OSError):
-            answer = await reader.read()
-            assert len(answer) < 16  # at most TLS' alert
-        await ended(writer)
-        assert here.count == 0
-        assert await echoed(here.address, LINE) == LINE
-
-
-@fused
-async def test_older_tls_is_not_spoken() -> None:
-    async with served() as here:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        context.maximum_version = ssl.TLSVersion.TLSv1_2
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            await asyncio.open_connection(HOST, here.address.port, ssl=context)
-
-
-@every("sent", [b"", (LINE + b"\n") * 2, bytes(64), bytes(100_000)])
-@fused
-async def test_a_stranger_is_not_served(sent: bytes) -> None:
-    async with served() as here:
-        reader, writer = await in_tls(here.address)
-        await reader.readexactly(NONCE_BYTES)
-        writer.write(sent)
-        if not sent:
-            writer.close()
-        assert await is_refused(reader)
-        await ended(writer)
-        assert here.count == 0
-
-
-@fused
-async def test_a_node_of_another_fleet_is_not_served() -> None:
-    async with served() as here:
-        with pytest.raises(NotProvenError, match="key is another"):
-            await NodeDialer(OTHER_KEY).connect(here.address)
-        assert here.count == 0
-
-
-@fused
-async def test_a_proof_is_of_use_once_and_at_one_process() -> None:
-    async with served() as here, served() as there:
-        reader, writer = await in_tls(here.address)
-        sent = proof(KEY, await reader.readexactly(NONCE_BYTES), here.address.fingerprint)
-        writer.write(sent)
-        assert await reader.read(1)  # that was a node
-        again, second = await in_tls(here.address)
-        await again.readexactly(NONCE_BYTES)
-        second.write(sent)
-        assert await is_refused(again)
-        other, third = await in_tls(there.address)
-        nonce = await other.readexactly(NONCE_BYTES)
-        third.write(proof(KEY, nonce, here.address.fingerprint))
-        assert await is_refused(other)
-        for each in (writer, second, third):
-            await ended(each)
-        assert (here.count, there.count) == (1, 0)
-
-
-@fused
-async def test_nobody_says_more_than_the_proof_before_it_is_checked() -> None:
-    async with served() as here:
-        reader, writer = await in_tls(here.address)
-        nonce = await reader.readexactly(NONCE_BYTES)
-        writer.write(proof(KEY, nonce, here.address.fingerprint) + b"!")
-        assert await is_refused(reader)
-        await ended(writer)
-        assert here.count == 0
-
-
-@fused
-async def test_who_stands_between_two_nodes_reads_nothing() -> None:
-    received: list[bytes] = []
-    done = asyncio.Event()
-
-    async def stand_between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(bytes(NONCE_BYTES))
-        with contextlib.suppress(OSError):
-            received.append(await reader.read())
-        await ended(writer)
-        done.set()
-
-    context, _ = listening_context()
-    async with served() as here:
-        between = await asyncio.start_server(stand_between, HOST, 0, ssl=context)
-        address = msgspec.structs.replace(here.address, port=between.sockets[0].getsockname()[1])
-        with pytest.raises(NotProvenError, match="another process"):
-            await NodeDialer(KEY).connect(address)
-        await done.wait()
-        between.close()
-        assert received in ([], [b""])
-
-
-@every("answer", [b"", bytes(32)])
-@fused
-async def test_a_listener_without_the_key_gets_no_line(answer: bytes) -> None:
-    async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(bytes(NONCE_BYTES))
-        await reader.readexactly(64)
-        writer.write(answer)
-        await ended(writer)
-
-    context, fingerprint = listening_context()
-    server = await asyncio.start_server(pretend, HOST, 0, ssl=context)
-    port = server.sockets[0].getsockname()[1]
-    address = NodeAddress(host=HOST, port=port, fingerprint=fingerprint)
-    with pytest.raises(NotProvenError):
-        await NodeDialer(KEY).connect(address)
-    server.close()
-
-
-@fused
-async def test_who_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with served() as here:
-        monkeypatch.setattr(node_link, "PROOF_SECONDS", 0.5)
-        silent, first = await asyncio.open_connection(HOST, here.address.port)
-        assert await is_refused(silent)
-        await ended(first)
-        monkeypatch.setattr(node_link, "PROOF_SECONDS", patient(3))
-        secret, second = await in_tls(here.address)
-        await secret.readexactly(NONCE_BYTES)
-        assert await is_refused(secret)
-        await ended(second)
-
-
-@fused
-async def test_a_listener_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_link, "PROOF_SECONDS", 0.5)
-    with socket.create_server((HOST, 0)) as silent:
-        port = silent.getsockname()[1]
-        address = NodeAddress(host=HOST, port=port, fingerprint="0" * 64)
-        with pytest.raises(TimeoutError):
-            await NodeDialer(KEY).connect(address)
-
-
-def test_a_node_is_served_among_crowds_of_strangers() -> None:
-    async def story() -> None:
-        async with served() as here:
-            crowd: list[socket.socket] = []
-            for number in range(400):
-                crowd.append(socket.create_connection((HOST, here.address.port)))
-                if number % 20 == 19:
-                    await asyncio.sleep(0.01)
-                if number % 100 == 99:
-                    assert await echoed(here.address, LINE) == LINE
-            connections = [each for each in gc.get_objects() if isinstance(each, ssl.SSLObject)]
-            assert len(connections) < node_link.MAX_UNPROVEN + 20
-            for each in crowd:
-                each.close()
-
-    gc.collect()
-    gc.disable()  # what has ended is freed at once, not when cycles are collected
-    try:
-        play(story)
+            yield fleet
     finally:
-        gc.enable()
+        await fleet.one.close()
+        await fleet.two.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="what a system notices is its own matter")
+async def echoed(link: NodeLink, *frames: bytes) -> list[bytes]:
+    """Return as many items as are sent."""
+    link.write(FRAME, *frames)
+    received: list[bytes] = []
+    while len(received) < len(frames):
+        received += [item for _, item in await link.read()]
+    return received
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():  # noqa: ASYNC110 - other tasks go on meanwhile
+        await asyncio.sleep(0)
+
+
+async def until_lost(link: NodeLink) -> None:
+    with contextlib.suppress(ConnectionResetError):
+        while await link.read():
+            pass
+        pytest.fail("it was closed, and not lost")
+
+
 @fused
-async def test_a_dialer_notices_that_the_other_machine_has_died(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_node_sends_and_receives_frames_of_any_length() -> None:
+    async with nodes() as fleet:
+        link = await fleet.one.open("two")
+        frames = [FRAME_OF_ACP, b"", os.urandom(3 * WINDOW_BYTES), FRAME_OF_ACP]
+        assert await echoed(link, *frames) == frames
+        assert max(len(each.data) for each in fleet.servers.sent) < 512 * 1024
+
+
+@fused
+async def test_what_is_written_together_is_one_message() -> None:
+    async with nodes() as fleet:
+        link = await fleet.one.open("two")
+        before = len(fleet.servers.sent)
+        assert len(await echoed(link, *[FRAME_OF_ACP] * 16)) == 16
+        assert len(fleet.servers.sent) - before == 2
+
+
+@fused
+async def test_a_closed_link_ends_behind_what_was_written() -> None:
+    async with nodes() as fleet:
+        link = await fleet.one.open("two")
+        assert await echoed(link, FRAME_OF_ACP) == [FRAME_OF_ACP]
+        (other,) = fleet.served
+        other.write(FRAME, b"last")
+        other.close()
+        assert await link.read() == [(FRAME, b"last")]
+        assert await link.read() == []
+        assert link.is_closing
+
+
+@fused
+async def test_a_node_that_is_not_there_is_refused_at_once() -> None:
+    async with nodes() as fleet:
+        with pytest.raises(ConnectionRefusedError):
+            await fleet.one.open("three")
+        fleet.at_one.lose()
+        with pytest.raises(ConnectionRefusedError):
+            await fleet.one.open("two")
+
+
+@fused
+async def test_a_node_with_another_key_is_refused() -> None:
+    async with nodes(key_of_two=bytes(32)) as fleet:
+        with pytest.raises(ConnectionRefusedError):
+            await fleet.one.open("two")
+        assert not fleet.served
+
+
+@every("changed", ["lost", "forged", "repeated", "reordered", "sent back", "empty"])
+@fused
+async def test_a_message_that_is_not_the_next_one_ends_the_link(changed: str) -> None:
+    async with nodes() as fleet:
+        link = await fleet.one.open("two")
+        assert await echoed(link, FRAME_OF_ACP) == [FRAME_OF_ACP]
+        (other,) = fleet.served
+        kept: list[Msg] = []
+
+        def change(message: Msg) -> list[Msg]:
+            if message.subject != other.inbox or other.is_over:
+                return [message]
+            kept.append(message)
+            forged = message.data[:-1] + bytes([message.data[-1] ^ 1])
+            return {
+                "lost": [] if len(kept) == 1 else [message],
+                "forged": [made(message.subject, forged)],
+                "repeated": [message, message],
+                "reordered": kept[::-1] if len(kept) == 2 else [],
+                "sent back": [made(link.inbox, message.data)],
+                "empty": [made(message.subject, b"")],
+            }[changed]
+
+        fleet.servers.change = change
+        for _ in range(2):
+            link.write(FRAME, b"next")
+            for _ in range(10):
+                await asyncio.sleep(0)
+        await until_lost(link if changed == "sent back" else other)
+
+
+@fused
+async def test_a_stranger_is_not_served_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_link, "MAX_UNUSED", 4)
+    async with nodes() as fleet:
+        stranger = Connection(fleet.servers)
+        answers: list[Msg] = []
+        await stranger.subscribe("lwi.stranger.*", answers.append)
+        for number in range(20):
+            await stranger.publish("lwn.two", bytes(NONCE_BYTES), reply=f"lwi.stranger.{number}")
+        await stranger.publish("lwn.two", b"x", reply="lwi.stranger.x")
+        await stranger.publish("lwn.two", bytes(NONCE_BYTES), reply="$JS.API.INFO")
+        await until(lambda: len(answers) == 20)
+        await stranger.publish(answers[-1].reply, bytes(CODE_BYTES + 5))
+        link = await fleet.one.open("two")
+        assert await echoed(link, FRAME_OF_ACP) == [FRAME_OF_ACP]
+        assert len(fleet.served) == 1
+
+
+@fused
+async def test_who_reads_nothing_is_sent_no_more_than_there_is_credit_for() -> None:
+    async with nodes() as fleet:
+        link = await fleet.one.open("two")
+        link.write(FRAME, b"begin")
+        await until(lambda: bool(fleet.served))
+        (other,) = fleet.served
+        content = [bytes(1000)] * 2000
+        other.write(FRAME, *content)
+        await until(lambda: other.unsent_bytes < 2_000_000 - WINDOW_BYTES + 20_000)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert other.unsent_bytes >= 2_000_000 - WINDOW_BYTES
+        count = 0
+        while count < len(content):
+            count += len(await link.read())
+        assert other.unsent_bytes == 0
+
+
+@fused
+async def test_a_lost_connection_ends_the_links_at_both_ends() -> None:
+    async with nodes() as fleet:
+        link = await fleet.one.open("two")
+        await echoed(link, FRAME_OF_ACP)
+        fleet.at_two.lose()
+        await until_lost(fleet.served[0])
+        fleet.at_two.restore()
+        await until_lost(link)
+        again = await fleet.one.open("two")
+        assert await echoed(again, FRAME_OF_ACP) == [FRAME_OF_ACP]
+
+
+@every("is_known", [True, False])
+@fused
+async def test_a_node_that_is_gone_ends_its_links(
+    is_known: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(node_link, "SILENT_SECONDS", 2)
-    async with served() as here:
-        reader, writer = await NodeDialer(KEY).connect(here.address)
-        lose_what_comes(writer.get_extra_info("socket"))
-        since = time.monotonic()
-        writer.write(LINE)
-        with pytest.raises(OSError, match=r"(?i)timed out"):
-            await reader.read(1)
-        assert time.monotonic() - since < patient(2 + 2)
-        writer.transport.abort()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="what a system notices is its own matter")
-@fused
-async def test_a_listener_waits_for_who_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_link, "SILENT_SECONDS", 1)
-    size, written = 64 * 1024 * 1024, 0
-
-    async def write(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal written
-        writer.transport.set_write_buffer_limits(65536)
-        while written < size:
-            writer.write(bytes(65536))
-            await writer.drain()
-            written += 65536
-        await reader.read()
-
-    listener = NodeListener(KEY, HOST)
-    listener.start(write)
-    address = listener.address
-    reader, writer = await NodeDialer(KEY).connect(address, limit=65536)
-    before = -1
-    until = time.monotonic() + 3  # thrice what a dialer is patient for
-    while written != before or time.monotonic() < until:
-        before = written
-        await asyncio.sleep(0.2)
-    assert written < 16 * 1024 * 1024
-    assert len(await reader.readexactly(size)) == size
-    await ended(writer)
-    listener.close()
+    monkeypatch.setattr(node_link, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(node_link, "SILENT_SECONDS", 0.1 if is_known else FUSE_SECONDS)
+    async with nodes() as fleet:
+        link = await fleet.one.open("two")
+        await echoed(link, FRAME_OF_ACP)
+        if is_known:  # its machine: the servers do not know it yet
+            fleet.servers.change = lambda _: []
+        else:
+            fleet.at_two.lose()
+        await until_lost(link)
+        assert link.is_silent is is_known
 
 
 @fused
-async def test_a_front_is_answered_by_the_handler_of_its_word() -> None:
-    async def double(facts: dict[str, Any]) -> dict[str, Any]:
-        return {"number": facts["number"] * 2}
-
-    listener = NodeListener(KEY, HOST)
-    listener.start(NodeRequests({"double": double}).serve, limit=4096)
-    address = listener.address
-    dialer = NodeDialer(KEY)
-    assert await send_request(dialer, address, "double", {"number": 21}, FUSE_SECONDS) == {
-        "number": 42
-    }
-    assert await send_request(dialer, address, "triple", {"number": 21}, FUSE_SECONDS) is None
-    reader, writer = await dialer.connect(address)
-    writer.write(wire.control("double", number=1) + b"\n" + wire.control("other") + b"\n")
-    assert wire.read_control(await reader.readline()) == ("double", {"number": 2})
-    assert wire.read_control(await reader.readline()) == ("other", {"unknown": True})
-    writer.write(b"!" + b"x" * 10_000 + b"\n")  # longer than is taken
-    assert await is_refused(reader)
-    await ended(writer)
-    listener.close()
-    assert await send_request(dialer, address, "double", {"number": 21}, FUSE_SECONDS) is None
+async def test_an_idle_link_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_link, "BEAT_SECONDS", 0.01)
+    async with nodes() as fleet:
+        link = await fleet.one.open("two")
+        await echoed(link, FRAME_OF_ACP)
+        before = len(fleet.servers.sent)
+        await until(lambda: len(fleet.servers.sent) >= before + 10)  # signs of life
+        assert await echoed(link, FRAME_OF_ACP) == [FRAME_OF_ACP]
 
 
 @fused
-async def test_a_front_that_does_not_answer_in_time_has_no_answer() -> None:
-    async def never(_: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.Event().wait()
-        raise AssertionError
+async def test_a_request_has_one_answer_or_none() -> None:
+    async def answer(link: NodeLink) -> None:
+        word, facts = await read_control(link)
+        reply: dict[str, Any] = {"number": facts["number"] * 2}
+        link.control(word, **(reply if word == "double" else {"unknown": True}))
 
-    listener = NodeListener(KEY, HOST)
-    listener.start(NodeRequests({"never": never}).serve)
-    address = listener.address
-    assert await send_request(NodeDialer(KEY), address, "never", {}, 0.1) is None
-    listener.close()
-
-
-@fused
-async def test_a_listener_takes_the_first_free_port_of_its_range() -> None:
-    other = free_port()
-    with socket.create_server((HOST, 0)) as taken:
-        port = taken.getsockname()[1]
-        listener = NodeListener(KEY, HOST, (port, other))
-        assert listener.address.port == other
-        with pytest.raises(FleetError, match=f"{HOST}:{port}-{other}.*--fleet-listen"):
-            NodeListener(KEY, HOST, (port, other))
-        listener.close()
-
-
-@every("host", ["0.0.0.0", "0"])
-def test_an_address_that_nobody_can_connect_to_is_refused(host: str) -> None:
-    with pytest.raises(FleetError, match=f"connect to {host}: .*--fleet-listen"):
-        NodeListener(KEY, host)
-
-
-@every("host", ["10.0.0.7", "box.example", "fe80::1"])
-def test_an_address_is_read_back_from_its_place(host: str) -> None:
-    address = NodeAddress(host=host, port=7791, fingerprint="a" * 64)
-    assert address_of(place_of(address)) == address
-
-
-@every(
-    "text",
-    [
-        "",
-        "/run/lastword/7780/a.sock",
-        "node://host/abc",
-        f"node://host:1/{'a' * 63}",
-        f"node://host:99999999/{'a' * 64}",
-        f"http://host:1/{'a' * 64}",
-    ],
-)
-def test_another_text_is_no_place_on_another_node(text: str) -> None:
-    assert address_of(text) is None
+    async with nodes() as fleet:
+        await fleet.two.close()
+        fleet.two = NodeLinks(fleet.at_two, KEY, "two")
+        fleet.servers.subscribed = [
+            each for each in fleet.servers.subscribed if each[0] is not fleet.at_two
+        ]
+        await fleet.two.start(answer)
+        asked = fleet.one.request
+        assert await asked("two", "double", {"number": 21}, FUSE_SECONDS) == {"number": 42}
+        assert await asked("two", "triple", {"number": 21}, FUSE_SECONDS) is None
+        assert await asked("three", "double", {"number": 21}, FUSE_SECONDS) is None
+        assert await asked("two", "double", {}, 0.05) is None

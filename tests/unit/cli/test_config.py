@@ -82,7 +82,6 @@ NAMED = {
     "compress": "on",
     "fleet": "nats://user:password@nats.example:4222,tls://nats.example",
     "fleet-node": "box-1",
-    "fleet-listen": "10.0.0.1:7000-7100",
     "fleet-replicas": 3,
 }
 """A value that each option takes, by its kind or by its name."""

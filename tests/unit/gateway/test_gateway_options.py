@@ -176,18 +176,16 @@ def test_a_fleet_has_its_servers_its_key_and_the_name_of_its_node(
     assert fleet.urls == ["nats://u:secret@a:4222", "tls://b"]
     assert fleet.key_file == str(tmp_path / "fleet.key")
     assert (fleet.node, fleet.replicas, fleet.on_loss) == ("box-1-example-org", 3, "hold")
-    assert (fleet.listen, fleet.credentials_file, fleet.workspace) == (("", 0, 0), "", "")
+    assert (fleet.credentials_file, fleet.workspace) == ("", "")
     assert "secret" not in repr(fleet)
     assert servers_of([*fleet.urls, "nats://[::1]:1"]) == "a:4222, b:4222, [::1]:1"
 
 
 def test_a_holder_gets_the_settings_of_its_fleet() -> None:
-    words = ["--fleet", "nats://a", *KEY, "--fleet-listen", "[::1]:7000-7100", "--", "a"]
+    words = ["--fleet", "nats://a", *KEY, "--", "a"]
     holder = read(words).holder
     again = msgspec.json.decode(msgspec.json.encode(holder), type=HolderSettings)
     assert again.fleet == holder.fleet
-    assert again.fleet is not None
-    assert again.fleet.listen == ("::1", 7000, 7100)
 
 
 def test_servers_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,15 +211,6 @@ def test_a_server_that_is_no_address_is_refused_without_its_password(
     said = capsys.readouterr().err
     assert "--fleet cannot be this: it takes addresses of NATS servers" in said
     assert "secret" not in said
-
-
-@pytest.mark.parametrize("text", [":1", "a:0", "a:9-8", "a:1-70000", "a b", "u@a", "a:1-", "::1"])
-def test_what_is_no_address_with_ports_is_refused(
-    text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        read(["--fleet-listen", text, "--", "a"])
-    assert f"--fleet-listen cannot be {text!r}: it takes HOST" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["a..b", "-a", "a b", "a.", "x" * 64, "a/b", "*"])

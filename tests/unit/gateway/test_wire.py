@@ -1,4 +1,4 @@
-"""The lines between front and holder, and the ids of what is asked."""
+"""What fronts and holders have in common: names, cursors, and the ids of what is asked."""
 
 from __future__ import annotations
 
@@ -23,17 +23,6 @@ from lastword.gateway.viewing.request_ids import (
 )
 from lastword.gateway.viewing.websocket_frames import text_frames
 from tests.kit.rows import every
-
-
-def test_a_control_line_is_read_as_it_was_written() -> None:
-    line = wire.control(wire.LEAVE, code=1006, cause="cut\nhere")
-    assert b"\n" not in line
-    assert wire.read_control(line) == (wire.LEAVE, {"code": 1006, "cause": "cut\nhere"})
-
-
-@pytest.mark.parametrize("line", [b"", b"{}", b"!", b"![]", b"!{", b'!{"word":1}', b'{"word":"x"}'])
-def test_what_is_no_control_line_has_no_word(line: bytes) -> None:
-    assert wire.read_control(line)[0] == ""
 
 
 def test_a_name_of_files_is_short_whatever_the_session_is_called() -> None:
@@ -124,40 +113,6 @@ def test_the_agent_is_told_what_the_client_can_without_its_files() -> None:
     assert told["_meta"] == {"mine": 1, "agent_error": {"version": 1, "retry": True}}
     told = HolderSettings(client_fs=True).initialize_params(client)["clientCapabilities"]
     assert told["terminal"] is True
-
-
-def test_what_comes_is_the_same_however_it_is_cut() -> None:
-    ready = b"\x81\x03!\n!" + b"\x81\x01\n"
-    sent = b"".join(
-        [
-            b'{"a":1}\n{"b":2}\n',
-            wire.control(wire.LEAVE, code=1) + b"\n",
-            wire.block(ready),
-            b'{"c":3}\n',
-            wire.block(b"\x81\x00"),
-            wire.control(wire.SHUT) + b"\n",
-        ]
-    )
-    lines: list[object] = []
-    for cut in range(len(sent) + 1):
-        incoming = wire.Incoming()
-        found = [*incoming.feed(sent[:cut]), *incoming.feed(sent[cut:])]
-        flat = [
-            each
-            for item in found
-            for each in (item if isinstance(item, list) else [item])  # lines come as they are read
-        ]
-        lines = lines or flat
-        assert flat == lines
-    assert lines == [
-        b'{"a":1}',
-        b'{"b":2}',
-        wire.Control(wire.LEAVE, {"code": 1}),
-        ready,
-        b'{"c":3}',
-        b"\x81\x00",
-        wire.Control(wire.SHUT, {}),
-    ]
 
 
 def test_frames_are_whole_in_every_block() -> None:

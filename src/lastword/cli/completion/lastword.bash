@@ -20,7 +20,7 @@ _lastword_command() {
     'explain') flags='-h --help --status --header --body --exit-code --exit-signal --json --jsonl' runs_agent='' argument='ARGUMENT' ;;
     'agent') flags='-h --help --file --fallback --bare --list --rungs --script --json' runs_agent='' argument='ARGUMENT' ;;
     'check') flags='-h --help --preset --provider-env --scenario-prompts --prompt --keep-home --protocol --only --timeout --turn-limit --list --json --junit --sarif --badge --baseline --fail-on --keep' runs_agent='yes' ;;
-    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --notify-link --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --fleet --fleet-key-file --fleet-credentials --fleet-ca --fleet-node --fleet-listen --fleet-on-loss --fleet-replicas --workspace-id --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose --frames' runs_agent='yes' argument='ARGUMENT' ;;
+    'gateway') flags='-h --help --listen --path --allow-origin --allow-host --public-url --behind-proxy --proxy-address --sessions --unattended --root --viewers --client-fs --idle-close --detach-grace --notify-link --log-limit --unattended-timeout --log-age --ping --pong-timeout --frame-limit --compress --fleet --fleet-key-file --fleet-credentials --fleet-ca --fleet-node --fleet-on-loss --fleet-replicas --workspace-id --first-update-timeout --idle-timeout --tool-timeout --turn-timeout --spend-limit --cancel-grace --stderr-limit --line-limit --fallback --silent-success --warn-after --show-retries --evidence --restart --retry --retry-wait-limit --fallback-model --fallback-stays --continue-at-reset --continue-with --ask-reminder --ask-timeout --record --no-record --record-text --report-to --report-format --report-secret-file --notify --notify-events --notify-format --notify-template --notify-secret-file --notify-content --notify-question-after --config --no-config --passthrough --verbose --frames' runs_agent='yes' argument='ARGUMENT' ;;
     'gateway token') flags='-h --help --role --session --expires --link --fleet-key-file --record' runs_agent='' ;;
     'gateway status') flags='-h --help --fleet --json --port --record' runs_agent='' ;;
     'gateway reload') flags='-h --help --port --record' runs_agent='' ;;
@@ -137,7 +137,6 @@ _lastword_value() {
     'gateway --fleet-credentials') kind=file ;;
     'gateway --fleet-ca') kind=file ;;
     'gateway --fleet-node') kind=nothing ;;
-    'gateway --fleet-listen') kind=nothing ;;
     'gateway --fleet-on-loss') kind=words words='hold local' ;;
     'gateway --fleet-replicas') kind=nothing ;;
     'gateway --workspace-id') kind=nothing ;;

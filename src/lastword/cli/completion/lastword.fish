@@ -208,7 +208,6 @@ complete -c lastword -n '__lastword_is gateway' -l fleet-key-file -r -F -d 'the 
 complete -c lastword -n '__lastword_is gateway' -l fleet-credentials -r -F -d 'the credentials for the NATS servers, as their tools write them'
 complete -c lastword -n '__lastword_is gateway' -l fleet-ca -r -F -d 'the certificates that sign those of the NATS servers'
 complete -c lastword -n '__lastword_is gateway' -l fleet-node -x -d 'this node\'s name in the fleet'
-complete -c lastword -n '__lastword_is gateway' -l fleet-listen -x -d 'the address, and the ports, on which other nodes reach this one'
 complete -c lastword -n '__lastword_is gateway' -l fleet-on-loss -x -a 'hold local' -d 'while no NATS server can be reached: keep output back, or go on with this machine\'s copy alone'
 complete -c lastword -n '__lastword_is gateway' -l fleet-replicas -x -d 'on how many NATS servers each entry is kept'
 complete -c lastword -n '__lastword_is gateway' -l workspace-id -x -d 'a name for the files below --root, if other nodes with the same name have them too'

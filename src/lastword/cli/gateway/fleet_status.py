@@ -57,9 +57,7 @@ def lines_of(fleet: FleetReport) -> Iterator[str]:
 
 def _node(node: NodeRecord) -> str:
     agents = f"{node.used} of {counted(node.slots, 'agent')}, lastword {node.version}"
-    if node.address is None:
-        return f"not running; {agents}"
-    return f"{node.address.host}:{node.address.port}, {agents}"
+    return f"on {node.host}, {agents}" if node.host else f"not running; {agents}"
 
 
 def _owner(owner: OwnerRecord) -> str:
@@ -91,7 +89,7 @@ def members_of(fleet: FleetReport) -> dict[str, Any]:
         "nodes": [
             {
                 "node": each.node,
-                "address": f"{each.address.host}:{each.address.port}" if each.address else None,
+                "host": each.host or None,
                 "used": each.used,
                 "slots": each.slots,
                 "roots": each.roots,

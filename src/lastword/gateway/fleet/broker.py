@@ -194,11 +194,6 @@ class Broker:
         url = self._connection.connected_url if self._connection is not None else None
         return f"{url.hostname}:{url.port}" if url is not None else ""
 
-    @property
-    def own_host(self) -> str:
-        """Return this machine's address, as the server sees it."""
-        return str(self._live().client_ip or "")
-
     def violation_of(self, subject: str) -> str:
         """Return what a server said when it refused a subject to this user; empty if it did not."""
         refused = f'"{subject}"'.lower(), "subscription to"  # without an inbox, nothing is answered

@@ -1,7 +1,7 @@
 """The fleet's key: the secret that the nodes of a fleet share.
 
 Owns its file's checks, and the keys that are derived from it, one for each purpose. A process
-that has the key is a node: it can sign tokens, write records and connect to the other nodes.
+that has the key is a node: it can sign tokens, write records and open links to the other nodes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOKENS = "tokens"
 LINKS = "links"
 RECORDS = "records"
 REPLICAS = "replicas"
-"""The purposes: tokens and cookies of viewers, connections between nodes, records in buckets,
+"""The purposes: tokens and cookies of viewers, links between nodes, records in buckets,
 messages in sessions' streams."""
 
 

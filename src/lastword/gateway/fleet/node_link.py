@@ -1,356 +1,603 @@
-"""Connections between the nodes of a fleet, which carry the line protocol of `gateway.wire`.
+"""Links between the nodes of a fleet, over the fleet's NATS servers.
 
-Owns the listener of a front or holder, the dialer of a front, the form of a place on another node,
-and how soon a connection to a machine that has died ends. Both ends prove who they are
-(`node_identity`) before a line is read. Connections that have not done so are bounded in number,
-and each lasts a few seconds and takes a few bytes.
+Owns their opening, their codes, their credit and their end. A node is asked for a link on its own
+subject. Both ends then send to a random subject of the other, and begin each message with a code of
+the fleet's key over both ends' random bytes, the direction, the message's number and its content:
+what is forged, repeated, missing or sent back ends the link. Nothing is sent again; whoever used
+the link opens another.
 
-A dialer notices within `SILENT_SECONDS` that the other machine has gone, whether it waits for data
-or sends some, on Linux. On macOS that is so while it sends nothing, and elsewhere the system's own
-times hold. A listener takes longer while it sends: it cannot tell a machine that has gone from a
-viewer that reads nothing, since Linux ends the connection in both cases.
+A sender has as much credit as the other end has taken, so what a viewer does not read waits with
+its sender, and never in the connection to the servers. A peer that is silent is asked for a sign of
+life, and given up after `SILENT_SECONDS`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
+import hmac
 import secrets
-import socket
-from asyncio import sslproto
+import struct
+from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
+import nats.errors
+
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.node_identity import (
-    CODE_BYTES,
-    DIALER,
-    LISTENER,
-    NONCE_BYTES,
-    code,
-    dialing_context,
-    fingerprint_of,
-    is_code,
-    listening_context,
-)
-from lastword.gateway.fleet.records import NodeAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-PROOF_SECONDS = 5.0
-"""How long a connection may take until both ends have proven who they are."""
+    from nats.aio.msg import Msg
 
-MAX_UNPROVEN = 128
-"""Connections to one process whose other end has proven nothing; for one more the oldest ends. A
-node needs milliseconds, so that it is served among thousands that wait for nothing."""
+NODE_SUBJECT = "lwn"
+"""The subject on which a node is asked for links, with its name behind."""
+INBOX_SUBJECT = "lwi"
+"""The subjects of links, with the random name of a process and the link's number behind."""
 
-SILENT_SECONDS = 8
-"""How long the other machine may be silent when it should answer."""
+NONCE_BYTES = 32
+CODE_BYTES = 32
 
-UNREAD_SECONDS = 75
-"""How long a front may read nothing: longer than a viewer may (`slow_viewers`)."""
+WINDOW_BYTES = 256 * 1024
+"""How much of a link its reader has not taken."""
+PART_BYTES = 128 * 1024
+"""The content of the largest message; NATS servers accept 1 MiB."""
+ITEM_LIMIT_BYTES = 80 * 1024 * 1024
+"""The largest item: the largest frame, and what is put around it."""
 
-UNSENT_BYTES = 128 * 1024
-"""What waits in the system until it can be sent; what a viewer does not read stays in the log."""
+OPEN_SECONDS = 8.0
+"""How long a node may take to answer a request for a link."""
+UNUSED_SECONDS = 5.0
+"""How long a link that was opened waits for its first message."""
+MAX_UNUSED = 128
+"""Such links of a process; for one more the oldest ends."""
 
+BEAT_SECONDS = 2.0
+"""How long a peer may be silent before it is asked for a sign of life."""
+SILENT_SECONDS = 8.0
+"""How long a peer may be silent before it is given up."""
+
+LINGER_SECONDS = 75.0
+"""How long a closed link waits until the rest is read: longer than a viewer may read nothing."""
 CLOSE_SECONDS = 2.0
-"""How long the end of a connection waits for the other end's."""
+"""The same, at the end of the process."""
 
-ACCEPT_AGAIN_SECONDS = 1.0
-"""When to accept again after the system could not, as without a free descriptor."""
+_PING, _PONG, _CLOSE = 1, 2, 4
+_HEADER = struct.Struct(">BI")
+"""Behind the code: the flags, and for how many bytes more there is credit."""
+_ITEM = struct.Struct(">cI")
+"""Before an item: its kind and size."""
 
-BACKLOG = 1024
+FRAME, BLOCK, CONTROL = b"f", b"b", b"c"
+"""The kinds of items: an ACP frame, encoded WebSocket frames, and a word with its facts."""
 
-UNSPECIFIED = frozenset({"0.0.0.0", "::"})  # noqa: S104 - these are refused
-"""What stands for all addresses of a machine."""
-
-READ_BYTES = 32 * 1024
-"""What asyncio sets aside for reading of each TLS connection. Its own 256 KiB would be most of what
-an idle viewer costs at another node's front, at both ends, and nothing is faster for them."""
-sslproto.SSLProtocol.max_size = READ_BYTES
-
-_PLACE = re.compile(r"node://(?:\[([0-9A-Fa-f:.]+)\]|([^:/\[\]]+)):([0-9]{1,5})/([0-9a-f]{64})")
-
-Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Serve = Callable[["NodeLink"], Awaitable[None]]
 
 
-def place_of(address: NodeAddress) -> str:
-    """Return an address as the place of a holder, as a directory has it."""
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return f"node://{host}:{address.port}/{address.fingerprint}"
+class MessageBus(Protocol):
+    """What links need of the connection to the servers (`Broker`)."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection."""
+        ...
+
+    def listen(self, listener: Callable[[bool], None]) -> None:
+        """Call a function with each change: `True` for a connection, `False` for its loss."""
+        ...
+
+    async def publish(self, subject: str, payload: bytes = b"", *, reply: str = "") -> None:
+        """Send a message."""
+        ...
+
+    async def subscribe(self, subject: str, receive: Callable[[Msg], None]) -> Any:
+        """Receive a subject's messages until the connection ends."""
+        ...
 
 
-def address_of(place: str) -> NodeAddress | None:
-    """Return the address that a place stands for; `None` if it is on this machine."""
-    match = _PLACE.fullmatch(place)
-    if match is None:
-        return None
-    return NodeAddress(host=match[1] or match[2], port=int(match[3]), fingerprint=match[4])
-
-
-class NotProvenError(ConnectionError):
-    """The other end is not the process that was meant, or has not the fleet's key."""
-
-
-class NodeDialer:
-    """Connects to the processes of other nodes."""
-
-    def __init__(self, key: bytes) -> None:
-        """Use the fleet's key for connections between nodes."""
-        self._key = key
-        self._context = dialing_context()
-
-    async def connect(self, address: NodeAddress, limit: int = wire.LINE_LIMIT_BYTES) -> Streams:
-        """Connect to the process at an address.
-
-        Args:
-            address: Where it listens.
-            limit: The longest line that the reader takes, in bytes; it buffers twice as much.
-
-        Raises:
-            NotProvenError: It is another process, or has not the fleet's key.
-            OSError: It cannot be reached, or does not answer in time.
-        """
-        async with asyncio.timeout(PROOF_SECONDS):
-            reader, writer = await asyncio.open_connection(
-                address.host,
-                address.port,
-                limit=limit,
-                ssl=self._context,
-                server_hostname="",
-                ssl_shutdown_timeout=CLOSE_SECONDS,
-            )
-            try:
-                await self._prove(address, reader, writer)
-            except BaseException:
-                writer.transport.abort()
-                raise
-        _prepare(writer.get_extra_info("socket"), SILENT_SECONDS)
-        return reader, writer
-
-    async def _prove(
-        self, address: NodeAddress, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        if fingerprint_of(certificate) != address.fingerprint:
-            raise NotProvenError("another process listens there")
-        own = secrets.token_bytes(NONCE_BYTES)
-        try:
-            other = await reader.readexactly(NONCE_BYTES)
-            writer.write(own + code(self._key, DIALER, own, other, address.fingerprint))
-            received = await reader.readexactly(CODE_BYTES)
-        except asyncio.IncompleteReadError:
-            raise NotProvenError(
-                "it has closed the connection: its key is another, or too many connect"
-            ) from None
-        if not is_code(received, code(self._key, LISTENER, other, own, address.fingerprint)):
-            raise NotProvenError("its key is another")
-
-
-class NodeListener:
-    """Accepts the connections of other nodes' fronts.
+class NodeLink:
+    """One end of a link.
 
     Attributes:
-        address: where.
+        inbox: the subject on which it receives.
+        peer: the subject of the other end.
+        is_silent: it ended since the other end answered nothing.
     """
 
-    def __init__(self, key: bytes, host: str, ports: Sequence[int] = (0,)) -> None:
-        """Listen; what connects waits until `start`.
+    def __init__(self, inbox: str, stirred: Callable[[NodeLink], None]) -> None:
+        self.inbox: str = inbox
+        self.peer: str = ""
+        self.is_silent: bool = False
+        self._stirred = stirred
+        self._own_key = self._other_key = b""
+        self._sent = self._received = 0
+        self._unsent = bytearray()
+        self._credit = WINDOW_BYTES
+        self._flags = self._grant = 0
+        self._incoming: deque[bytes] = deque()
+        self._unread = self._taken = 0
+        self._partial = bytearray()
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+        self._is_closing = self._is_over = self._is_lost = False
 
-        Args:
-            key: The fleet's key for connections between nodes.
-            host: The IP address or host name to listen on.
-            ports: The TCP ports to choose from; 0 is any.
+    def secure(self, peer: str, own_key: bytes, other_key: bytes) -> None:
+        """Begin with the other end, and the keys of both directions."""
+        self.peer, self._own_key, self._other_key = peer, own_key, other_key
+
+    # What its user does.
+
+    def write(self, kind: bytes, *items: bytes) -> None:
+        """Send items, as soon as there is credit; without effect once it is closing."""
+        if not self._is_closing:
+            for item in items:
+                self._unsent += _ITEM.pack(kind, len(item))
+                self._unsent += item
+            self._stirred(self)
+
+    def control(self, word: str, **facts: Any) -> None:
+        """Send a word with its facts."""
+        self.write(CONTROL, jsonrpc.dumps({"word": word} | facts))
+
+    @property
+    def unsent_bytes(self) -> int:
+        """How much waits until it can be sent."""
+        return len(self._unsent)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it takes no more."""
+        return self._is_closing
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is sent or received any more."""
+        return self._is_over
+
+    async def drain(self, limit: int) -> None:
+        """Wait until no more than this many bytes are unsent.
 
         Raises:
-            FleetError: None of them can be listened on, or the address is none to connect to.
+            ConnectionResetError: It has ended.
         """
-        self._key = key
-        self._context, fingerprint = listening_context()
-        self._socket = _listening(host, ports)
-        bound, port, *_ = self._socket.getsockname()
-        if bound in UNSPECIFIED:
-            self._socket.close()
-            raise FleetError(
-                f"other nodes cannot connect to {host}: name an address of this machine in "
-                "--fleet-listen"
-            )
-        self.address: NodeAddress = NodeAddress(host=host, port=port, fingerprint=fingerprint)
-        self._accepting: asyncio.Task[None] | None = None
-        self._unproven: dict[asyncio.Task[None], None] = {}
-        """In the order in which they came."""
-        self._proven: set[asyncio.Task[None]] = set()
+        while len(self._unsent) > limit and not self._is_over:
+            self._room.clear()
+            await self._room.wait()
+        if self._is_closing:
+            raise ConnectionResetError
 
-    def start(self, serve: Serve, limit: int = wire.LINE_LIMIT_BYTES) -> None:
-        """Accept connections, and have those of nodes served until they end.
+    async def read(self) -> list[tuple[bytes, bytes]]:
+        """Return the next items with their kinds; none once the other end has closed the link.
 
-        Args:
-            serve: Serves one.
-            limit: The longest line that its reader takes, in bytes.
+        Raises:
+            ConnectionResetError: The link was lost.
         """
-        self._accepting = asyncio.create_task(self._accept(serve, limit))
+        while True:
+            while self._incoming:
+                if items := self._take(self._incoming.popleft()):
+                    return items
+            if self._is_lost:
+                raise ConnectionResetError
+            if self._is_closing:
+                return []
+            self._news.clear()
+            await self._news.wait()
+
+    def _take(self, part: bytes) -> list[tuple[bytes, bytes]]:
+        """Return the items that are complete with the next part; give credit for it."""
+        self._unread -= len(part)
+        self._taken += len(part)
+        if self._taken >= WINDOW_BYTES // 4:
+            self._grant += self._taken
+            self._taken = 0
+            self._stirred(self)
+        data = self._partial
+        data += part
+        items, at = [], 0
+        while len(data) - at >= _ITEM.size:
+            kind, size = _ITEM.unpack_from(data, at)
+            if size > ITEM_LIMIT_BYTES:
+                self.end()
+                break
+            start = at + _ITEM.size
+            if len(data) - start < size:
+                break
+            at = start + size
+            items.append((kind, bytes(data[start:at])))
+        del data[:at]
+        return items
 
     def close(self) -> None:
-        """Accept no more; connections that are being served go on."""
-        for task in (self._accepting, *self._unproven):
-            if task is not None:
-                task.cancel()
-        self._socket.close()
+        """Close it once what was written has been sent."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._news.set()
+            self._stirred(self)
+            asyncio.get_running_loop().call_later(LINGER_SECONDS, self.abort)
 
-    async def _accept(self, serve: Serve, limit: int) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                peer, _ = await loop.sock_accept(self._socket)
-            except OSError:
-                await asyncio.sleep(ACCEPT_AGAIN_SECONDS)
-                continue
-            if len(self._unproven) >= MAX_UNPROVEN:
-                oldest = next(iter(self._unproven))
-                del self._unproven[oldest]
-                oldest.cancel()
-            task = loop.create_task(self._receive(peer, serve, limit))
-            self._unproven[task] = None
-            task.add_done_callback(lambda done: self._unproven.pop(done, None))
-            await asyncio.sleep(0)  # a waiting connection is accepted without giving way to others
+    def abort(self) -> None:
+        """Close it at once, without what is unsent."""
+        self._unsent.clear()
+        self._is_closing = True
+        self._news.set()
+        self._room.set()
+        self._stirred(self)
 
-    async def _receive(self, peer: socket.socket, serve: Serve, limit: int) -> None:
-        try:
-            async with asyncio.timeout(PROOF_SECONDS):
-                reader, writer = await self._prove(peer, limit)
-        except OSError:
+    # What its process does.
+
+    def end(self, *, is_silent: bool = False) -> None:
+        """End it: nothing of the other end comes any more, or can be trusted."""
+        if self._is_over:
             return
-        task = asyncio.create_task(_served(serve, reader, writer))
-        self._proven.add(task)
-        task.add_done_callback(self._proven.discard)
+        self.is_silent = is_silent
+        self._is_over = self._is_closing = self._is_lost = True
+        self._unsent.clear()
+        self._news.set()
+        self._room.set()
+        self._stirred(self)
 
-    async def _prove(self, peer: socket.socket, limit: int) -> Streams:
-        """Return the streams of a connection whose other end has the fleet's key.
+    def ping(self) -> None:
+        """Ask for a sign of life."""
+        self._flags |= _PING
+        self._stirred(self)
 
-        Raises:
-            OSError: It has not, or ends the connection, or is too slow.
+    def next_message(self) -> bytes | None:
+        """Return the next message to send, if there is something to say and credit for it."""
+        if self._is_over:
+            return None
+        size = min(len(self._unsent), self._credit, PART_BYTES)
+        is_last = self._is_closing and size == len(self._unsent)
+        if not (size or is_last or self._flags or self._grant):
+            return None
+        flags = self._flags | (_CLOSE if is_last else 0)
+        content = _HEADER.pack(flags, self._grant) + self._unsent[:size]
+        del self._unsent[:size]
+        self._credit -= size
+        self._flags = self._grant = 0
+        if size:
+            self._room.set()
+        self._is_over = is_last
+        self._sent += 1
+        return _code(self._own_key, self._sent, content) + content
+
+    def receive(self, payload: bytes) -> bool:
+        """Receive a message; return whether it was the next one of the other end."""
+        content = payload[CODE_BYTES:]
+        expected = _code(self._other_key, self._received + 1, content)
+        is_next = hmac.compare_digest(payload[:CODE_BYTES], expected)
+        if not is_next or len(content) < _HEADER.size:
+            self.end()
+            return False
+        self._received += 1
+        flags, grant = _HEADER.unpack_from(content)
+        part = content[_HEADER.size :]
+        self._credit += grant
+        self._unread += len(part)
+        if self._unread > WINDOW_BYTES:
+            self.end()
+            return False
+        if part:
+            self._incoming.append(part)
+        if flags & _PING:
+            self._flags |= _PONG
+        if flags & _CLOSE:
+            self._is_over = self._is_closing = True
+            self._unsent.clear()
+            self._room.set()
+        self._news.set()
+        if grant or flags:
+            self._stirred(self)
+        return True
+
+
+class NodeLinks:
+    """The links of one process."""
+
+    def __init__(self, bus: MessageBus, key: bytes, node: str) -> None:
+        """Prepare them; there are none before `start`.
+
+        Args:
+            bus: The connection to the servers.
+            key: The fleet's key for links.
+            node: This node's name.
         """
+        self._bus = bus
+        self._key = key
+        self._node = node
+        self._serve: Serve | None = None
+        self._inbox = ""
+        """The first part of the subjects of its links; another one on each connection."""
+        self._numbers = 0
+        self._links: dict[str, NodeLink] = {}
+        """By the subjects on which they receive."""
+        self._opening: dict[str, asyncio.Future[Msg]] = {}
+        self._unused: dict[str, float] = {}
+        """Links whose other end has proven nothing yet, and when they were opened."""
+        self._heard: dict[str, float] = {}
+        """When each peer was heard of, by the first part of its subjects."""
+        self._lost: list[str] = []
+        """The other ends of links that the last connection had."""
+        self._ready: dict[NodeLink, None] = {}
+        """Links that may have something to send, in their order."""
+        self._wake = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        """Those of a connection."""
+        self._served: set[asyncio.Task[None]] = set()
+
+    async def start(self, serve: Serve) -> None:
+        """Open links from now on, and have those that other nodes open served until they end."""
+        self._serve = serve
+        self._bus.listen(self._connection_changed)
+        if self._bus.is_connected:
+            await self._begin()
+
+    async def close(self) -> None:
+        """Close all links, once what was written has been sent."""
+        self._serve = None
+        for link in self._links.values():
+            link.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                if self._served:
+                    await asyncio.wait(self._served)
+                while self._links and self._inbox:  # noqa: ASYNC110 - within a bound
+                    await asyncio.sleep(0.01)
+        self._stop()
+        for task in self._served:
+            task.cancel()
+
+    # The connection.
+
+    def _connection_changed(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
+        if not is_connected:
+            self._stop()
+        elif self._serve is not None:
+            self._tasks.append(asyncio.create_task(self._begin()))
+
+    async def _begin(self) -> None:
+        inbox = f"{INBOX_SUBJECT}.{secrets.token_hex(16)}"
+        lost, self._lost = self._lost, []
+        try:
+            await self._bus.subscribe(f"{inbox}.*", self._receive)
+            await self._bus.subscribe(f"{NODE_SUBJECT}.{self._node}", self._requested)
+            for peer in lost:  # whose code is wrong, so that the other end ends at once, too
+                await self._bus.publish(peer, b"")
+        except (nats.errors.Error, OSError):
+            return  # the connection is lost again
+        self._inbox = inbox
+        self._tasks += [asyncio.create_task(self._send()), asyncio.create_task(self._beat())]
+
+    def _stop(self) -> None:
+        self._inbox = ""
+        for task in self._tasks:
+            task.cancel()
+        self._tasks.clear()
+        for link in [*self._links.values()]:
+            if link.peer:
+                self._lost.append(link.peer)
+            link.end()
+        self._links.clear()
+        self._unused.clear()
+        self._heard.clear()
+        self._ready.clear()
+        for opening in self._opening.values():
+            if not opening.done():
+                opening.set_exception(ConnectionRefusedError())
+
+    async def _send(self) -> None:
+        """Send what links have to say, a message of each in turn."""
+        while True:
+            while self._ready:
+                link = next(iter(self._ready))
+                del self._ready[link]
+                message = link.next_message()
+                if message is None:
+                    if link.is_over:
+                        self._links.pop(link.inbox, None)
+                    continue
+                self._ready[link] = None
+                with contextlib.suppress(nats.errors.Error, OSError):
+                    # If nobody has that subject any more, the servers say so.
+                    await self._bus.publish(link.peer, message, reply=link.inbox)
+            self._wake.clear()
+            await self._wake.wait()
+
+    def _stir(self, link: NodeLink) -> None:
+        if link.peer and link.inbox in self._links:
+            self._ready[link] = None
+            self._wake.set()
+
+    async def _beat(self) -> None:
+        """Give up what is silent or unused; ask for signs of life."""
         loop = asyncio.get_running_loop()
-        unproven = _Unproven(NONCE_BYTES + CODE_BYTES)
-        transport, _ = await loop.connect_accepted_socket(
-            lambda: unproven, peer, ssl=self._context, ssl_shutdown_timeout=CLOSE_SECONDS
-        )
-        try:
-            answer = await self._checked(transport, unproven)
-            _prepare(transport.get_extra_info("socket"), UNREAD_SECONDS)
-        except BaseException:
-            transport.abort()
-            raise
-        reader = asyncio.StreamReader(limit)
-        protocol = asyncio.StreamReaderProtocol(reader)
-        transport.set_protocol(protocol)
-        protocol.connection_made(transport)
-        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-        writer.write(answer)
-        return reader, writer
+        last = loop.time()
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            now = loop.time()
+            if now - last > 2 * BEAT_SECONDS:  # this process was stopped, and has not read since
+                self._heard = dict.fromkeys(self._heard, now)
+            last = now
+            for inbox in [each for each, at in self._unused.items() if now - at > UNUSED_SECONDS]:
+                self._end(inbox)
+            by_peer = {_process_of(each.peer): each for each in self._links.values() if each.peer}
+            self._heard = {each: at for each, at in self._heard.items() if each in by_peer}
+            for peer, link in by_peer.items():
+                silence = now - self._heard.setdefault(peer, now)
+                if silence >= SILENT_SECONDS:
+                    self._end_all(peer, is_silent=True)
+                elif silence >= BEAT_SECONDS / 2:
+                    link.ping()
 
-    async def _checked(self, transport: asyncio.WriteTransport, unproven: _Unproven) -> bytes:
-        """Check the other end's proof; return our own.
+    def _end(self, inbox: str) -> None:
+        self._unused.pop(inbox, None)
+        if (link := self._links.pop(inbox, None)) is not None:
+            link.end()
+
+    def _end_all(self, process: str, *, is_silent: bool = False) -> None:
+        """End all links with a process."""
+        for link in [*self._links.values()]:
+            if _process_of(link.peer) == process:
+                link.end(is_silent=is_silent)
+                self._end(link.inbox)
+
+    # Messages.
+
+    def _receive(self, message: Msg) -> None:
+        inbox = message.subject
+        opening = self._opening.get(inbox)
+        if opening is not None:
+            if not opening.done():
+                opening.set_result(message)
+            return
+        link = self._links.get(inbox)
+        if link is None:
+            return
+        if _is_unheard(message):
+            self._end_all(_process_of(link.peer))
+        elif not link.receive(message.data):
+            self._end(inbox)
+        else:
+            self._heard[_process_of(link.peer)] = asyncio.get_running_loop().time()
+            if link.is_over:
+                self._links.pop(inbox, None)
+            if self._unused.pop(inbox, None) is not None and self._serve is not None:
+                task = asyncio.create_task(self._served_by(self._serve, link))
+                self._served.add(task)
+                task.add_done_callback(self._served.discard)
+
+    async def _served_by(self, serve: Serve, link: NodeLink) -> None:
+        try:
+            await serve(link)
+        except (OSError, ValueError):
+            pass
+        finally:
+            link.close()
+
+    def _new_link(self) -> NodeLink:
+        self._numbers += 1
+        return NodeLink(f"{self._inbox}.{self._numbers}", self._stir)
+
+    def _requested(self, message: Msg) -> None:
+        """Open a link for another node: it has to prove that it has the key by its next message."""
+        nonce, peer = message.data, message.reply
+        is_ours = peer.startswith(f"{INBOX_SUBJECT}.") and len(nonce) == NONCE_BYTES
+        if not is_ours or not self._inbox or self._serve is None:
+            return
+        if len(self._unused) >= MAX_UNUSED:
+            self._end(next(iter(self._unused)))
+        link, own = self._new_link(), secrets.token_bytes(NONCE_BYTES)
+        keys = _Keys(self._key, self._node, peer, link.inbox, nonce + own)
+        link.secure(peer, own_key=keys.acceptor, other_key=keys.dialer)
+        self._links[link.inbox] = link
+        self._unused[link.inbox] = asyncio.get_running_loop().time()
+        answer = asyncio.create_task(self._answer(peer, own + keys.proof, link.inbox))
+        self._tasks.append(answer)
+        answer.add_done_callback(self._forget_task)
+
+    async def _answer(self, peer: str, payload: bytes, inbox: str) -> None:
+        with contextlib.suppress(nats.errors.Error, OSError):
+            await self._bus.publish(peer, payload, reply=inbox)
+
+    def _forget_task(self, task: asyncio.Task[None]) -> None:
+        if task in self._tasks:
+            self._tasks.remove(task)
+
+    async def open(self, node: str) -> NodeLink:
+        """Open a link to a node.
 
         Raises:
-            NotProvenError: It is wrong, or is not all that was sent.
+            ConnectionRefusedError: It is not running, or there is no connection.
+            TimeoutError: It does not answer.
         """
-        own = secrets.token_bytes(NONCE_BYTES)
-        transport.write(own)
-        received = await unproven.received
-        other = received[:NONCE_BYTES]
-        expected = code(self._key, DIALER, other, own, self.address.fingerprint)
-        if not is_code(received[NONCE_BYTES:], expected):
-            raise NotProvenError
-        return code(self._key, LISTENER, own, other, self.address.fingerprint)
-
-
-async def _served(serve: Serve, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        await serve(reader, writer)
-    finally:
-        writer.close()
-
-
-class _Unproven(asyncio.Protocol):
-    """A connection whose other end has proven nothing: a fixed number of bytes is read."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._data = b""
-        self.received: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        """What was read; nothing, if it was less or more."""
-
-    def data_received(self, data: bytes) -> None:
-        self._data += data[: self._size + 1]
-        if len(self._data) > self._size:  # a node says no more before it is answered
-            self._refuse()
-        elif len(self._data) == self._size and not self.received.done():
-            self.received.set_result(self._data)
-
-    def eof_received(self) -> None:
-        self._refuse()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        self._refuse()
-
-    def _refuse(self) -> None:
-        if not self.received.done():
-            self.received.set_result(b"")
-
-
-def _listening(host: str, ports: Sequence[int]) -> socket.socket:
-    reason = "no port is named"
-    for port in ports:
+        if not self._inbox:
+            raise ConnectionRefusedError
+        link, own = self._new_link(), secrets.token_bytes(NONCE_BYTES)
+        opening = asyncio.get_running_loop().create_future()
+        self._opening[link.inbox] = opening
         try:
-            return _bound(host, port)
-        except OSError as error:
-            reason = (error.strerror or "failed").lower()
-    shown = f"{host}:{ports[0]}-{ports[-1]}" if len(ports) > 1 else f"{host}:{ports[0]}"
-    raise FleetError(
-        f"other nodes cannot be listened to on {shown} ({reason}); the front and each agent need "
-        "a port of --fleet-listen"
-    )
+            async with asyncio.timeout(OPEN_SECONDS):
+                await self._bus.publish(f"{NODE_SUBJECT}.{node}", own, reply=link.inbox)
+                message = await opening
+        except nats.errors.Error:
+            raise ConnectionRefusedError from None
+        finally:
+            del self._opening[link.inbox]
+        peer, nonce, proof = message.reply, message.data[:NONCE_BYTES], message.data[NONCE_BYTES:]
+        keys = _Keys(self._key, node, link.inbox, peer, own + nonce)
+        if _is_unheard(message) or not hmac.compare_digest(proof, keys.proof):
+            raise ConnectionRefusedError
+        link.secure(peer, own_key=keys.dialer, other_key=keys.acceptor)
+        self._links[link.inbox] = link
+        return link
+
+    async def request(
+        self, node: str, word: str, facts: Mapping[str, Any], seconds: float
+    ) -> dict[str, Any] | None:
+        """Return a node's answer to a request.
+
+        Args:
+            node: Its name.
+            word: The request's word.
+            facts: The request's facts.
+            seconds: How long the answer may take, once there is a link.
+
+        Returns:
+            The answer's facts; `None` if none came, or that node does not know the word.
+        """
+        try:
+            link = await self.open(node)
+        except OSError:
+            return None
+        try:
+            async with asyncio.timeout(seconds):
+                link.control(word, **facts)
+                answered, answer = await read_control(link)
+        except OSError:
+            return None
+        finally:
+            link.close()
+        return answer if answered == word and wire.UNKNOWN not in answer else None
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+class _Keys:
+    """The keys of a link: of each direction, and the acceptor's proof that it has the fleet's."""
+
+    def __init__(self, key: bytes, node: str, dialer: str, acceptor: str, nonces: bytes) -> None:
+        link = f"lastword node link 2 {node} {dialer} {acceptor}".encode()
+        key = hmac.digest(key, nonces + link, "sha256")
+        self.dialer: bytes = hmac.digest(key, b"dialer", "sha256")
+        self.acceptor: bytes = hmac.digest(key, b"acceptor", "sha256")
+        self.proof: bytes = hmac.digest(key, b"proof", "sha256")
+
+
+def _code(key: bytes, number: int, content: bytes) -> bytes:
+    return hmac.digest(key, number.to_bytes(8, "big") + content, "sha256")
+
+
+def _process_of(subject: str) -> str:
+    return subject.rpartition(".")[0]
+
+
+def _is_unheard(message: Msg) -> bool:
+    """Return whether the servers say that nobody has the subject."""
+    return (message.headers or {}).get("Status") == "503"
+
+
+async def read_control(link: NodeLink) -> tuple[str, dict[str, Any]]:
+    """Return the word that comes next, and its facts; an empty word if it is something else.
 
     Raises:
-        OSError: The port is not free, or the address is not this machine's.
+        ConnectionResetError: The link was lost.
     """
-    kind = socket.SOCK_STREAM
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=kind)[0]
-    # By its protocol asyncio knows that answers are not to wait for more (`TCP_NODELAY`).
-    listening = socket.socket(family, kind, socket.IPPROTO_TCP)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
-    except OSError:
-        listening.close()
-        raise
-    listening.setblocking(False)  # noqa: FBT003 - its only form
-    return listening
+    items = await link.read()
+    return control_of(items[0][1]) if items and items[0][0] == CONTROL else ("", {})
 
 
-def _prepare(connection: socket.socket, patience_seconds: int) -> None:
-    """Have the system look whether the other machine is still there."""
-    look_seconds = max(1, SILENT_SECONDS // 4)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    options = {
-        ("TCP_KEEPIDLE", "TCP_KEEPALIVE"): look_seconds,  # the same, on macOS
-        ("TCP_KEEPINTVL",): look_seconds,
-        ("TCP_KEEPCNT",): 3,
-        ("TCP_USER_TIMEOUT",): patience_seconds * 1000,
-        ("TCP_NOTSENT_LOWAT",): UNSENT_BYTES,
-    }
-    for names, value in options.items():
-        option = next((getattr(socket, name) for name in names if hasattr(socket, name)), None)
-        if option is not None:
-            with contextlib.suppress(OSError):
-                connection.setsockopt(socket.IPPROTO_TCP, option, value)
+def control_of(item: bytes) -> tuple[str, dict[str, Any]]:
+    """Return the word and the facts of such an item; an empty word if it has none."""
+    facts = object_of(jsonrpc.loads(item))
+    word = facts.pop("word", "")
+    return (word if isinstance(word, str) else ""), facts

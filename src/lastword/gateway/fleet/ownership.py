@@ -20,8 +20,7 @@ from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
 from lastword.gateway.fleet.claiming import claim
 from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.leases import Leases
-from lastword.gateway.fleet.node_link import place_of
-from lastword.gateway.fleet.records import NodeAddress, OwnerRecord, SessionRecord
+from lastword.gateway.fleet.records import OwnerRecord, SessionRecord, node_place
 from lastword.gateway.fleet.replicas import Replicas
 from lastword.gateway.fleet.workspace import workspace_of
 from lastword.gateway.log import files
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     from lastword.gateway.fleet.expiring import StoredRecord
     from lastword.gateway.fleet.leases import LeaseStore
-    from lastword.gateway.fleet.node_link import Serve
     from lastword.gateway.fleet.replica import ReplicaStore, StreamEnd
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
     from lastword.gateway.fleet.replication import Fenced
@@ -111,10 +109,6 @@ class OwningHolder(Protocol):
         """Its settings."""
         ...
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve the connection of a front until it ends."""
-        ...
-
     def fenced(self, session_id: str, term: int, entries: int) -> None:
         """Leave a session that another node has, and end with the agent.
 
@@ -163,11 +157,10 @@ class Services(Protocol):
         """The replicas of logs."""
         ...
 
-    async def open(self, serve: Serve, connection: Callable[[bool], None]) -> NodeAddress:
-        """Connect to the fleet; return where its fronts connect to this process.
+    async def open(self, connection: Callable[[bool], None]) -> None:
+        """Connect to the fleet.
 
         Args:
-            serve: Serves the connection of a front until it ends.
             connection: Called when the connection to the fleet is lost, and when there is one
                 again.
         """
@@ -219,15 +212,14 @@ class Ownership:
         self._owned: dict[str, _Owned] = {}
         self._renewing: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()
-        self._address = NodeAddress(host="", port=0, fingerprint="")
 
     @property
     def place(self) -> str:
-        """Where fronts of other nodes connect to this holder."""
-        return place_of(self._address)
+        """Where fronts of other nodes find this holder."""
+        return node_place(self._node, self._holder.settings.name)
 
     async def start(self, session_id: str) -> Takeover | None:
-        """Listen, and take over a session unless its id is empty.
+        """Connect, and take over a session unless its id is empty.
 
         Returns:
             How it was taken over; `None` if its last owner was on this machine.
@@ -237,7 +229,7 @@ class Ownership:
             FleetError: The fleet cannot be used.
             StoreError: The session's log cannot be used here.
         """
-        self._address = await self._services.open(self._holder.serve, self._connection_changed)
+        await self._services.open(self._connection_changed)
         self._renewing = asyncio.create_task(self._leases.run())
         return await self._claim(session_id) if session_id else None
 
@@ -304,7 +296,7 @@ class Ownership:
             session=session_id,
             node=self._node,
             term=inherited.term + 1,
-            address=self._address,
+            holder=self._holder.settings.name,
             cwd=before.cwd if before is not None else "",
             workspace=self._workspace,
             view=ended or (lease.record.view if lease is not None else _unopened(session_id)),
@@ -394,7 +386,7 @@ class Ownership:
             session=session.id,
             node=self._node,
             term=owned.term,
-            address=self._address,
+            holder=self._holder.settings.name,
             cwd=view.cwd or "",
             workspace=self._workspace,
             view=view,

@@ -37,40 +37,26 @@ class InvalidRecordError(Exception):
     """A record's code is wrong, or it has not the form that its bucket holds."""
 
 
-class NodeAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of a front or holder, as other nodes connect to it.
-
-    Attributes:
-        host: its IP address or host name.
-        port: its TCP port.
-        fingerprint: the SHA-256 of its certificate, as hex digits.
-    """
-
-    host: str
-    port: int
-    fingerprint: str
-
-
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A node, with its address.
+    """A node.
 
     Attributes:
         node: its name.
         instance: a random id of its run folder, by which two nodes of one name are told apart.
-        address: where it listens for other nodes; `None` while it is not running.
+        host: the name of its machine; empty while it is not running.
         roots: the folders in or below which its sessions work.
         workspace: its `--workspace-id`; empty if its files are its own.
         nonce: what the proof file in a shared root holds; empty without one.
         slots: the maximum number of its agents.
         used: how many are running.
         version: the version of lastword.
-        wire: the version of `gateway.wire`.
+        wire: the version of what it sends other nodes (`gateway.wire`).
         started_epoch_ms: when it was started or reloaded.
     """
 
     node: str
     instance: str
-    address: NodeAddress | None
+    host: str = ""
     roots: list[str]
     workspace: str
     nonce: str
@@ -88,7 +74,7 @@ class OwnerRecord(msgspec.Struct, frozen=True, kw_only=True):
         session: the session's id.
         node: the owner's node.
         term: the number of this ownership; each next one is higher.
-        address: where the holder listens for other nodes.
+        holder: the holder's name there.
         cwd: the session's working directory.
         workspace: the node's `--workspace-id`.
         view: the session as the API shows it.
@@ -99,7 +85,7 @@ class OwnerRecord(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     node: str
     term: int
-    address: NodeAddress
+    holder: str = ""
     cwd: str
     workspace: str
     view: SessionView
@@ -125,6 +111,24 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     workspace: str
     ended: SessionView | None = None
+
+
+def place_of(owner: OwnerRecord) -> str:
+    """Return the place of a session's holder, as a directory has it."""
+    return node_place(owner.node, owner.holder)
+
+
+def node_place(node: str, holder: str) -> str:
+    """Return the place of a holder at another node."""
+    return f"node:{node}/{holder}"
+
+
+def parts_of(place: str) -> tuple[str, str] | None:
+    """Return the node and holder that a place stands for; `None` if it is on this machine."""
+    if not place.startswith("node:"):
+        return None
+    node, _, holder = place.removeprefix("node:").partition("/")
+    return node, holder
 
 
 class FormatRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -48,9 +48,7 @@ class ControlSocket:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new)
         before = self._server
-        self._server = await asyncio.start_unix_server(
-            self._serve, new, limit=wire.LINE_LIMIT_BYTES
-        )
+        self._server = await asyncio.start_unix_server(self._serve, new)
         os.chmod(new, 0o600)
         os.rename(new, self._path)
         if before is not None:

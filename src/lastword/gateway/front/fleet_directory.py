@@ -2,7 +2,8 @@
 
 Owns the choice between this node and the others: a session is where its owner is; without one, at
 its home, the node that has its files; and if that has gone, here. A new session goes to a node
-whose root has its folder. Other nodes' holders are reached as those here, over a node link.
+whose root has its folder. Other nodes' holders are reached as those here, over a node link, and
+what other nodes ask over theirs is answered here.
 """
 
 from __future__ import annotations
@@ -19,20 +20,24 @@ import msgspec
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.node_link import address_of, place_of
-from lastword.gateway.front.fleet_upstream import RemoteUpstream, hangs, remote_request
+from lastword.gateway.fleet.node_link import read_control
+from lastword.gateway.fleet.records import parts_of, place_of
+from lastword.gateway.front.fleet_upstream import RemoteUpstream
 from lastword.gateway.front.holders import StartError
+from lastword.gateway.holder import answering
 from lastword.gateway.holder.connection import Introduction
+from lastword.gateway.holder.remote import RemoteViewer
 from lastword.gateway.viewing import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from lastword.gateway.fleet.node_link import Streams
+    from lastword.gateway.fleet.node_link import NodeLink
     from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.upstream import Upstream
+    from lastword.gateway.holder.process import Holder
     from lastword.outbox.own_reports import OwnReports
 
 HOLDER_SECONDS = 30.0
@@ -46,6 +51,9 @@ PARTING_SECONDS = 2.0
 """How long a holder whose last session has no owner any more may take to send what is left."""
 
 LOOK_SECONDS = 0.25
+
+ANSWER_SECONDS = 10.0
+"""How long a holder may take beyond what it was told to wait."""
 
 MAX_PLACES = 4
 """How many holders of other nodes are asked for what an agent says of itself."""
@@ -77,11 +85,10 @@ class FleetDirectory:
         self._node = node
         self._unreachable: set[str] = set()
         """Places at which nobody was found the last time."""
-        self._silent: set[str] = set()
         self._owned: dict[str, str] = {}
         """Where the owner of each session is, by the session's name, as it was last seen."""
-        self._connected: WeakKeyDictionary[asyncio.StreamWriter, str] = WeakKeyDictionary()
-        """The connections to holders of other nodes, and the place of each."""
+        self._links: WeakKeyDictionary[NodeLink, str] = WeakKeyDictionary()
+        """The links to holders of other nodes, and the place of each."""
         node.listen_to_owners(self._owner_changed)
 
     @property
@@ -100,7 +107,7 @@ class FleetDirectory:
         owner = self._node.owners.get(wire.name_of(session_id))
         if owner is None or owner.node == self._node.name:
             return None
-        return place_of(owner.address)
+        return place_of(owner)
 
     async def exists(self, session_id: str) -> bool:
         """Return whether this session, or its log, exists."""
@@ -167,7 +174,7 @@ class FleetDirectory:
         own = self._node.record
         if home.workspace and home.workspace != own.workspace:
             for node in self._node.nodes.values():
-                if node.workspace == home.workspace and node.address is not None:
+                if node.workspace == home.workspace and node.host:
                     return node
         return own
 
@@ -183,7 +190,7 @@ class FleetDirectory:
             owner = await self._node.owner(session_id)
             if owner is None or owner.node == self._node.name:
                 raise
-            return place_of(owner.address)
+            return place_of(owner)
 
     # Holders for new sessions.
 
@@ -308,15 +315,38 @@ class FleetDirectory:
         self._unreachable.discard(place)
         return place
 
-    # What other nodes' fronts ask.
+    # What other nodes ask.
 
-    def handlers(self) -> dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]]:
-        """Return what answers the requests of other nodes' fronts, by their words."""
-        return {
+    async def serve(self, link: NodeLink) -> None:
+        """Answer another node's request, or serve its viewer until that leaves.
+
+        Raises:
+            OSError: The link was lost.
+            ValueError: The request has not its form.
+        """
+        word, facts = await read_control(link)
+        holder = self._own.holder(str(facts.pop("holder", "")))
+        if word == wire.HELLO:
+            if holder is not None and not holder.is_over:
+                await RemoteViewer(holder, link).run(facts)
+            return
+        link.control(word, **await self._answer_to(word, facts, holder))
+
+    async def _answer_to(
+        self, word: str, facts: dict[str, Any], holder: Holder | None
+    ) -> dict[str, Any]:
+        fronts = {
             wire.OF_SESSION: self._of_session_here,
             wire.OPENER: self._opener_here,
             wire.SPARE: self._spare_here,
         }
+        if word in fronts:
+            return await fronts[word](facts)
+        if holder is not None and word == wire.STATUS:
+            return {}
+        if holder is not None and word in answering.ANSWERED:
+            return await answering.ANSWERED[word](holder.sessions, facts)
+        return {wire.UNKNOWN: True}
 
     async def _of_session_here(self, facts: dict[str, Any]) -> dict[str, Any]:
         session_id, client = str(facts.get("session")), object_of(facts.get("client"))
@@ -349,7 +379,7 @@ class FleetDirectory:
             path = await holder
         except StartError as error:
             return {"error": error.error, "silent": error.is_silent}
-        if path is None or address_of(path) is not None:
+        if path is None or parts_of(path) is not None:
             return {wire.PLACE: path}
         here = self._own.holder(path)
         if here is None or here.fleet is None:
@@ -372,7 +402,7 @@ class FleetDirectory:
 
     def places(self) -> list[str]:
         """Return the places of running holders: those here, or some elsewhere if there are none."""
-        places = {place_of(owner.address): None for owner in self._node.owners.values()}
+        places = {place_of(owner): None for owner in self._node.owners.values()}
         return self._own.places() or [*places][:MAX_PLACES]
 
     def log_path(self, session_id: str) -> str:
@@ -390,50 +420,46 @@ class FleetDirectory:
             OSError: It has ended, or cannot be reached.
             StartError: It does not answer.
         """
-        if address_of(place) is None:
+        parts = parts_of(place)
+        if parts is None:
             return await self._own.open(place, introduction)
-        return await RemoteUpstream.open(place, introduction, self)
+        try:
+            link = await self._node.node_links.open(parts[0])
+            self._links[link] = place
+            upstream = await RemoteUpstream.open(place, parts[1], introduction, link)
+        except OSError:
+            self._note(place, is_reached=False)
+            raise
+        self._note(place, is_reached=True)
+        return upstream
 
     async def request(self, place: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
         """Ask a holder one of `answering.ANSWERED`; `None` if it has ended, or knows no answer."""
-        if address_of(place) is None:
+        parts = parts_of(place)
+        if parts is None:
             return await self._own.request(place, word, facts)
-        return await remote_request(self, place, word, facts)
+        seconds = facts.get("wait_seconds", 0.0) + ANSWER_SECONDS
+        facts = facts | {"holder": parts[1]}
+        return await self._node.node_links.request(parts[0], word, facts, seconds)
 
     async def greeting(self, place: str) -> dict[str, Any]:
         """Return a holder's agent's answer to `initialize`; empty if it has failed or ended."""
-        if address_of(place) is None:
+        if parts_of(place) is None:
             return await self._own.greeting(place)
         with contextlib.suppress(OSError, StartError):
-            upstream = await RemoteUpstream.open(place, Introduction(), self)
+            upstream = await self.open(place, Introduction())
             upstream.close(1000, cause="left")
             if not upstream.welcome.get("failed"):
                 return object_of(upstream.welcome.get("initialize"))
         return {}
 
-    async def connect(self, place: str, limit: int = wire.LINE_LIMIT_BYTES) -> Streams:
-        """Connect to a holder at another node.
-
-        Args:
-            place: Where it listens.
-            limit: The longest line that the reader takes, in bytes; it buffers twice as much.
-
-        Raises:
-            OSError: Nobody listens there.
-        """
-        elsewhere = address_of(place)
-        if elsewhere is None:
-            raise ConnectionRefusedError
-        try:
-            streams = await self._node.dialer.connect(elsewhere, limit)
-        except OSError:
-            if len(self._unreachable) >= MAX_UNREACHABLE:
-                self._unreachable.clear()  # those of processes that ended long ago
-            self._unreachable.add(place)
-            raise
+    def _note(self, place: str, *, is_reached: bool) -> None:
+        """Note whether a holder of another node was reached."""
         self._unreachable.discard(place)
-        self._connected[streams[1]] = place
-        return streams
+        if not is_reached:
+            if len(self._unreachable) >= MAX_UNREACHABLE:
+                self._unreachable.clear()  # those of holders that ended long ago
+            self._unreachable.add(place)
 
     def _owner_changed(self, name: str, owner: OwnerRecord | None) -> None:
         """Disconnect from where a session was, unless its holder ends the connection itself.
@@ -441,7 +467,7 @@ class FleetDirectory:
         A node that has lost the servers may still be reached: it keeps back whatever the agent
         says, and its viewers would wait for it while others are shown how the turn has ended.
         """
-        place = None if owner is None else place_of(owner.address)
+        place = None if owner is None else place_of(owner)
         before = self._owned.pop(name, None)
         if place is not None:
             self._owned[name] = place
@@ -451,34 +477,16 @@ class FleetDirectory:
     def _part_from(self, place: str) -> None:
         if place in self._owned.values():
             return
-        for writer in [each for each, at in self._connected.items() if at == place]:
-            writer.transport.abort()
+        for link in [each for each, at in self._links.items() if at == place]:
+            link.end()
 
     async def answers(self, place: str) -> bool:
-        """Return whether a holder listens at this place."""
-        if address_of(place) is None:
+        """Return whether a holder is running at this place."""
+        if parts_of(place) is None:
             return await self._own.answers(place)
-        try:
-            _, writer = await self.connect(place)
-        except OSError:
-            return False
-        writer.close()
-        return True
-
-    async def is_silent(self, place: str) -> bool:
-        """Return whether a holder elsewhere accepts connections but answers none."""
-        is_silent = await hangs(self, place)
-        if is_silent:
-            self._silent.add(place)
-        return is_silent
-
-    def was_silent(self, place: str) -> bool:
-        """Return whether this holder has answered nothing since it was found to be silent."""
-        return place in self._silent
-
-    def has_answered(self, place: str) -> None:
-        """Note that a holder has answered."""
-        self._silent.discard(place)
+        is_reached = await self.request(place, wire.STATUS, {}) is not None
+        self._note(place, is_reached=is_reached)
+        return is_reached
 
 
 class OpeningRequest(msgspec.Struct, frozen=True):
@@ -497,7 +505,7 @@ class OpeningRequest(msgspec.Struct, frozen=True):
 
 def _room(node: NodeRecord) -> int:
     """Return how many more agents a node takes."""
-    return node.slots - node.used if node.address is not None else 0
+    return node.slots - node.used if node.host else 0
 
 
 def _has_folder(node: NodeRecord, cwd: str) -> bool:

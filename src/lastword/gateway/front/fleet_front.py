@@ -50,8 +50,7 @@ class FleetFront:
         Raises:
             FleetError: It cannot be joined.
         """
-        handlers = self.directory.handlers()
-        await self.node.start(handlers, self._own.count_busy, waits=waits)
+        await self.node.start(self.directory.serve, self._own.count_busy, waits=waits)
         self._forgetting = asyncio.create_task(self._forget_old())
 
     async def _forget_old(self) -> None:

@@ -1,7 +1,7 @@
 """This gateway as a node of a fleet: its record, and what it knows of the other nodes.
 
 Owns the front's connection to the fleet's servers, the copies of the records of nodes, owners and
-sessions, and the listener for other nodes' fronts. While no server answers, the copies stay as they
+sessions, and the links to other nodes. While no server answers, the copies stay as they
 were: sessions here and holders elsewhere go on.
 """
 
@@ -16,7 +16,6 @@ import socket
 import sys
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -33,12 +32,10 @@ from lastword.gateway.fleet.errors import (
 from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.key import LINKS, REPLICAS, TOKENS, FleetKey
 from lastword.gateway.fleet.mirror import Mirror
-from lastword.gateway.fleet.node_link import NodeDialer, NodeListener
-from lastword.gateway.fleet.node_requests import NodeRequests, send_request
+from lastword.gateway.fleet.node_link import NodeLinks
 from lastword.gateway.fleet.records import (
     LEASE_SECONDS,
     RENEW_SECONDS,
-    NodeAddress,
     NodeRecord,
     OwnerRecord,
     Records,
@@ -55,13 +52,12 @@ from lastword.gateway.front.fleet_push import FleetPush
 from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.front.tokens import Keeper
 from lastword.gateway.quality import table
-from lastword.gateway.settings.fleet import DEFAULT_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lastword.gateway.fleet.expiring import StoredRecord
-    from lastword.gateway.fleet.node_requests import Handler
+    from lastword.gateway.fleet.node_link import Serve
     from lastword.gateway.settings.fleet import FleetSettings
     from lastword.gateway.settings.gateway import GatewaySettings
 
@@ -90,7 +86,7 @@ class FleetNode:
     Attributes:
         settings: the fleet's settings, with what holders need of this front.
         keeper: makes and reads the tokens of the fleet.
-        dialer: connects to other nodes.
+        node_links: the links to other nodes.
         links: the links to the page.
         openings: which node has which request for a new session.
         push: browsers' subscriptions to notifications.
@@ -98,28 +94,25 @@ class FleetNode:
     """
 
     def __init__(self, settings: GatewaySettings, run_folder: str) -> None:
-        """Read the key, and choose the address; nothing is connected yet.
+        """Read the key; nothing is connected yet.
 
         Raises:
-            FleetError: The key or the address cannot be used.
+            FleetError: The key cannot be used.
         """
         fleet = settings.holder.fleet
         assert fleet is not None  # noqa: S101 - for the type checker
         self.settings: FleetSettings = msgspec.structs.replace(
-            fleet,
-            instance=_instance_of(run_folder),
-            host=fleet.listen[0] or _own_address(fleet.urls),
+            fleet, instance=_instance_of(run_folder)
         )
         key = FleetKey.at(fleet.key_file)
         store_settings(run_folder, self.settings)
         self.keeper: Keeper = Keeper(key.derived(TOKENS))
-        self.dialer: NodeDialer = NodeDialer(key.derived(LINKS))
         self._workspace = workspace_of(fleet.workspace, settings.holder.root)
         self._limit = settings.sessions
         self._root = settings.holder.root
-        self._links_key = key.derived(LINKS)
         self._records = Records(key)
         self._broker = Broker(self.settings, f"lastword front {self.name}")
+        self.node_links: NodeLinks = NodeLinks(self._broker, key.derived(LINKS), self.name)
         self._node_records = Bucket(
             self._broker,
             records.NODES,
@@ -146,7 +139,7 @@ class FleetNode:
         self._tasks: list[asyncio.Task[None]] = []
         self._follows = False
         """The mirrors are running."""
-        self._address: NodeAddress | None = None
+        self._host = ""
         self._revision = 0
         self._connected_at = 0.0
         self._is_served = True
@@ -165,13 +158,11 @@ class FleetNode:
         """Call a function with each owner that comes or changes, and `None` for one that goes."""
         self._owners.listen(listener)
 
-    async def start(
-        self, handlers: Mapping[str, Handler], used: Callable[[], int], *, waits: bool
-    ) -> None:
+    async def start(self, serve: Serve, used: Callable[[], int], *, waits: bool) -> None:
         """Join the fleet.
 
         Args:
-            handlers: Answer the requests of other nodes' fronts, by their words.
+            serve: Serves a link that another node opens.
             used: Returns how many agents run here.
             waits: Wait until it is joined; else it is tried until it succeeds.
 
@@ -179,12 +170,8 @@ class FleetNode:
             FleetError: It cannot be joined.
         """
         self._used = used
-        host, low, high = self.settings.listen
-        self._listener = NodeListener(
-            self._links_key, host or self.settings.host, range(low, high + 1)
-        )
-        self._address = self._listener.address
-        self._listener.start(NodeRequests(handlers).serve)
+        self._serve = serve
+        self._host = socket.gethostname() or "localhost"
         if waits:
             await self._join()
             self._tasks.append(asyncio.create_task(self._renew()))
@@ -205,10 +192,25 @@ class FleetNode:
                 await asyncio.gather(*(each.complete() for each in mirrors))
         except TimeoutError:
             raise FleetError("the NATS servers do not send the fleet's records") from None
+        self._check_versions()
         await self._register()
+        await self.node_links.start(self._serve)
         self._tasks.append(asyncio.create_task(self.push.run()))
         self._tasks.append(asyncio.create_task(self.links.run()))
         self._tasks.append(asyncio.create_task(self._keep_streams()))
+
+    def _check_versions(self) -> None:
+        """Look whether this node can talk to the others.
+
+        Raises:
+            FleetError: One runs an earlier version, and would take sessions of this one for lost.
+        """
+        for other in self._nodes.records.values():
+            if other.node != self.name and other.wire < wire.OLDEST:
+                raise FleetError(
+                    f"the node {other.node} runs lastword {other.version}, which this version "
+                    "cannot talk to: stop every gateway of the fleet before you upgrade the first"
+                )
 
     async def _join_later(self) -> None:
         while True:
@@ -222,12 +224,12 @@ class FleetNode:
 
     async def close(self, *, stays: bool) -> None:
         """Leave the fleet; the record stays for its time, or is deleted."""
-        self._listener.close()
+        await self.node_links.close()
         for task in self._tasks:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        self._address = None
+        self._host = ""
         with contextlib.suppress(FleetError):
             if stays:
                 await self._node_records.renew(self.name, self.record, self._revision)
@@ -243,7 +245,7 @@ class FleetNode:
         return NodeRecord(
             node=self.name,
             instance=self.settings.instance,
-            address=self._address,
+            host=self._host,
             roots=[self._root],
             workspace=self._workspace,
             nonce="",
@@ -293,7 +295,7 @@ class FleetNode:
         if stored is None:
             raise FencedError("the record has just ended")
         is_own = stored.record.instance == self.settings.instance
-        if not is_own and stored.record.address is not None:
+        if not is_own and stored.record.host:
             return stored
         self._revision = await self._node_records.renew(self.name, self.record, stored.revision)
         return None
@@ -405,9 +407,7 @@ class FleetNode:
         self, node: NodeRecord, word: str, facts: dict[str, Any], seconds: float
     ) -> dict[str, Any] | None:
         """Return the answer of another node's front; `None` if it does not answer."""
-        if node.address is None:
-            return None
-        return await send_request(self.dialer, node.address, word, facts, seconds)
+        return await self.node_links.request(node.node, word, facts, seconds)
 
     async def forget_old(self, age_seconds: float) -> None:
         """Drop what the fleet keeps of sessions of this node, or of none, that ended long ago.
@@ -433,7 +433,7 @@ class FleetNode:
         own = [each for each in self.owners.values() if each.node == self.name]
         return {
             table.FLEET_CONNECTED.key(): float(self.is_connected and self._is_served),
-            table.FLEET_NODES.key(): sum(each.address is not None for each in self.nodes.values()),
+            table.FLEET_NODES.key(): sum(bool(each.host) for each in self.nodes.values()),
             table.FLEET_SESSIONS.key(): len(self.owners),
             table.FLEET_NOT_REPLICATED.key(): sum(each.not_replicated for each in own),
             table.FLEET_INVALID.key(): self._records.invalid,
@@ -441,10 +441,9 @@ class FleetNode:
 
 
 def _same_name(other: NodeRecord) -> str:
-    host = other.address.host if other.address is not None else "an unknown address"
     return (
-        f"the fleet has another node {other.node}, at {host}: give this one another name with "
-        "--fleet-node"
+        f"the fleet has another node {other.node}, on {other.host}: give this one another name "
+        "with --fleet-node"
     )
 
 
@@ -465,22 +464,3 @@ def _instance_of(run_folder: str) -> str:
     except (OSError, ValueError) as error:
         raise FleetError(f"{path} cannot be used") from error
     return instance
-
-
-def _own_address(urls: list[str]) -> str:
-    """Return the address of this machine from which the NATS servers are reached.
-
-    Raises:
-        FleetError: None of them can be reached.
-    """
-    for url in urls:
-        parts = urlsplit(url)
-        with contextlib.suppress(OSError):
-            addresses = socket.getaddrinfo(
-                parts.hostname, parts.port or DEFAULT_PORT, type=socket.SOCK_DGRAM
-            )
-            family, kind, *_, address = addresses[0]
-            with socket.socket(family, kind) as probe:  # nothing is sent
-                probe.connect(address)
-                return str(probe.getsockname()[0])
-    raise FleetError("no NATS server of --fleet has an address that can be reached from here")

@@ -390,12 +390,9 @@ class Holders:
         """
         until = time.monotonic() + REST_SECONDS
         tasks = list(self._tasks.values())
-        served = {task for holder in self._running.values() for task in holder.serving}
         for holder in self._running.values():
             for link in holder.links:  # of viewers at other nodes: they come back
                 link.out.close()
-        if served:
-            await asyncio.wait(served, timeout=REST_SECONDS)
         while time.monotonic() < until and not self._is_at_rest():  # noqa: ASYNC110 - no event
             await asyncio.sleep(LOOK_SECONDS)
         opened = dict(self._opened)

@@ -46,8 +46,10 @@ class Upstream(ABC):
         self.task: asyncio.Task[None] | None = None
         """Passes on to the viewer what comes."""
 
-    is_silent = False
-    """It was found to answer nothing."""
+    @property
+    def is_silent(self) -> bool:
+        """Whether it was found to answer nothing."""
+        return False
 
     @abstractmethod
     def items(self) -> AsyncIterator[Item]:
@@ -75,10 +77,7 @@ class Upstream(ABC):
     def resume(self, session_id: str, number: int, place: LogPlace) -> None:
         """Have a session sent from here on; the answer (`wire.RESUMED`) has the number."""
 
-    def watch(self) -> None:  # noqa: B027 - most have nothing to do
-        """Disconnect from the holder if it answers nothing while it has something to do."""
-
-    async def drain(self) -> None:  # noqa: B027 - as above
+    async def drain(self) -> None:  # noqa: B027 - those that are always ready wait for nothing
         """Wait until it takes more.
 
         Raises:

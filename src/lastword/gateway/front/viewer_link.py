@@ -291,7 +291,6 @@ class ViewerLink(ABC):
         """
         upstream = await self._holder_for(frame)
         if upstream is not None and not upstream.is_ready:
-            upstream.watch()
             await upstream.drain()
         if upstream is not None and upstream.is_closing:
             raise ConnectionResetError
@@ -321,7 +320,6 @@ class ViewerLink(ABC):
                 each.send(frame)
         for each in list(self._upstreams.values()):
             if not each.is_ready and not each.is_closing:
-                each.watch()
                 with contextlib.suppress(OSError):
                     await each.drain()
                     each.send(frame)
@@ -343,8 +341,6 @@ class ViewerLink(ABC):
                 self._own_requests += 1
         self.before(frame, upstream)
         upstream.send(frame)
-        if upstream.unanswered or not upstream.is_ready:
-            upstream.watch()
 
     async def _is_answered_here(self, frame: Frame) -> bool:
         """Handle a frame that is for no single holder; return whether it was one."""

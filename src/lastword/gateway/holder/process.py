@@ -24,13 +24,12 @@ from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.holder import reserved_names
 from lastword.gateway.holder.agent_process import exit_facts
-from lastword.gateway.holder.connection import CLOSE_SECONDS, ViewerConnection
+from lastword.gateway.holder.connection import ViewerConnection
 from lastword.gateway.holder.handover import HandedHolder, OpenedBy, past_lines
 from lastword.gateway.holder.limit_waits import waiting_turn
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
 from lastword.gateway.holder.recording import HolderRecord
-from lastword.gateway.holder.remote import RemoteViewer
 from lastword.gateway.holder.restoring import bring_back
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.owner import LogOwner
@@ -138,8 +137,6 @@ class Holder:
         self._tasks: set[asyncio.Task[None]] = set()
         self.begun: asyncio.Event = asyncio.Event()
         """Set once its agent's process has been started, or could not be."""
-        self.serving: set[asyncio.Task[None]] = set()
-        """The connections of other nodes."""
         self.opened: list[HeldSession] = []
         """All sessions that it has opened, whose files are closed at its end."""
         self.fleet: Ownership | None = fleet(self) if fleet is not None else None
@@ -301,25 +298,14 @@ class Holder:
         sessions = list(self.sessions)
         return {"initialize": self.initialized, "failed": failed, "sessions": sessions}
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve the connection of another node of the fleet."""
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - for the type checker
-        self.serving.add(task)
-        try:
-            await RemoteViewer(self, reader, writer).run()
-        finally:
-            self.serving.discard(task)
-
     def status(self) -> dict[str, Any]:
-        """Return the facts of an answer to `wire.STATUS`."""
-        facts: dict[str, Any] = {
+        """Return what `lastword gateway status` shows of it."""
+        return {
             "version": wire.VERSION,
             "pid": os.getpid(),
             "agent_pid": self.agent.pid,
             "sessions": [session.describe() for session in self.sessions.values()],
         }
-        return facts | ({wire.PLACE: self.fleet.place} if self.fleet is not None else {})
 
     @property
     def is_over(self) -> bool:
@@ -665,8 +651,6 @@ class Holder:
         if self.fleet is not None:
             await self.fleet.close()
         await asyncio.gather(*(link.finish() for link in list(self.links)))
-        if self.serving:
-            await asyncio.wait(self.serving, timeout=CLOSE_SECONDS)
         self._ready.set()  # whoever waits for it sees that it is closed
         await self.agent.stop()
         for session in self.opened:

@@ -28,7 +28,6 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         instance: a random id of the node's run folder.
-        host: the address by which other nodes reach this one, as this gateway found it.
     """
 
     urls: Annotated[
@@ -82,16 +81,6 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
             note="the host name",
         ),
     ] = ""
-    listen: Annotated[
-        tuple[str, int, int],
-        Setting(
-            "fleet-listen",
-            "port-range",
-            "the address, and the ports, on which other nodes reach this one",
-            group=FLEET,
-            note="the address that reaches the NATS server, any port",
-        ),
-    ] = ("", 0, 0)
     on_loss: Annotated[
         str,
         Setting(
@@ -122,7 +111,6 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     instance: str = ""
-    host: str = ""
 
     def __repr__(self) -> str:
         """Return it without what its URLs hold."""

@@ -23,9 +23,6 @@ _SIZE = Option("size", "bytes", "")
 _URL = Option("url", "url", "")
 _DURATIONS = (("d", 86_400), ("h", 3600), ("m", 60))
 _NODE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-])){0,62}")
-_PORT_RANGE = re.compile(
-    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::(?P<low>[0-9]{1,5})(?:-(?P<high>[0-9]{1,5}))?)?"
-)
 _SIZES = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
 
 
@@ -174,23 +171,6 @@ def _node_name(text: str) -> str | None:
     return text if not text or _NODE_NAME.fullmatch(text) else None
 
 
-def _port_range(text: str) -> tuple[str, int, int] | None:
-    if not text:
-        return ("", 0, 0)
-    match = _PORT_RANGE.fullmatch(text)
-    if match is None:
-        return None
-    low = int(match["low"] or 0)
-    high = int(match["high"] or low)
-    is_usable = low <= high <= MAX_PORT and (match["low"] is None or low > 0)
-    return (match["host"].strip("[]"), low, high) if is_usable else None
-
-
-def _shown_range(value: tuple[str, int, int]) -> str:
-    host, low, high = value
-    return f"{host}:{low}-{high}" if low else host
-
-
 def _with_unit(value: float, units: tuple[tuple[str, int], ...], least: str) -> str:
     for unit, size in units:
         if value and value % size == 0:
@@ -241,9 +221,6 @@ KINDS = {
         ",".join,
     ),
     "node-name": ValueKind("NAME", "letters, digits, and . _ - between them", _node_name),
-    "port-range": ValueKind(
-        "HOST[:PORT-PORT]", "HOST, HOST:PORT or HOST:LOW-HIGH", _port_range, _shown_range
-    ),
     "folder": ValueKind("DIR", "a folder", lambda text: text or None, lambda value: value or "."),
     "file": ValueKind("FILE", "a file", str),
     "text": ValueKind("TEXT", "a text", str),

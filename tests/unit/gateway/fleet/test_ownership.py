@@ -13,7 +13,6 @@ from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.ownership import Ownership, Takeover
-from lastword.gateway.fleet.records import NodeAddress, OwnerRecord, SessionRecord
 from lastword.gateway.log import files
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.owner import LogOwnedError
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.fleet.node_link import Serve
+    from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
     from lastword.gateway.fleet.replica import ReplicaStore
     from lastword.gateway.log.store import Log
 
@@ -41,10 +40,8 @@ class MemoryFleet:
         self.sessions: MemoryBucket[SessionRecord] = MemoryBucket()
         self.replicas: ReplicaStore = MemoryReplicaStore()
 
-    async def open(self, serve: Serve, connection: Callable[[bool], None]) -> NodeAddress:
-        """Return an address."""
-        del serve, connection
-        return NodeAddress(host="127.0.0.1", port=1, fingerprint="f" * 64)
+    async def open(self, connection: Callable[[bool], None]) -> None:
+        """Do nothing."""
 
     async def close(self) -> None:
         """Do nothing."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.link.handshake import ClientProfile
-from lastword.core.protocol import acp
-from lastword.gateway import wire
+from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.log.entries import About, Cursor, LogEntry, LogKind
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.attachment import Attachment, Viewer
@@ -49,8 +48,8 @@ class Stream:
         placed = self.renderer.placed(self.attachment.reader.pull(), self.attachment)
         events = stream_events("e", placed)
         # As they reach another node's front.
-        line = wire.control(wire.EVENTS, session=SESSION, events=events_facts(events))
-        assert events_of(wire.read_control(line)[1]) == events
+        facts = jsonrpc.loads(jsonrpc.dumps({"events": events_facts(events)}))
+        assert events_of(facts) == events
         return events
 
     def after(self, name: str) -> list[StreamEvent]:

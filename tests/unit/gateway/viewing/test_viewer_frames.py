@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.core.protocol import jsonrpc
-from lastword.gateway import wire
 from lastword.gateway.viewing import viewer_frames
 from lastword.gateway.viewing.viewer_frames import FrameError
 
@@ -153,40 +151,6 @@ def test_a_message_that_is_nested_deeper_than_parsers_go_is_read() -> None:
         )
         with pytest.raises(FrameError, match="twice"):
             viewer_frames.read(b'{"id":1,"method":"a","params":{"x":%b,"x":1}}' % nested)
-
-
-@given(
-    st.data(),
-    st.lists(
-        MESSAGES.map(lambda each: ("frame", each)) | st.text().map(lambda each: ("word", each))
-    ),
-)
-def test_what_one_process_sends_another_arrives_as_it_was_sent(
-    data: st.DataObject, sent: list[tuple[str, Any]]
-) -> None:
-    parts = []
-    for kind, value in sent:
-        if kind == "frame":
-            parts.append(viewer_frames.read(encoded(data.draw(spread(value)))).line)
-        else:
-            parts.append(wire.control("x", value=value))
-    stream = b"".join(part + b"\n" for part in parts)
-    incoming, arrived = wire.Incoming(), []
-    at = 0
-    while at < len(stream):
-        size = data.draw(st.integers(1, 40))
-        for item in incoming.feed(stream[at : at + size]):
-            if isinstance(item, wire.Control):
-                arrived.append(("word", item.facts["value"]))
-            else:
-                assert isinstance(item, list)
-                arrived += [("frame", json.loads(line)) for line in item]
-        at += size
-    assert arrived == [(kind, json.loads(encoded(json.dumps(value)))) for kind, value in sent]
-    # The child of the holder reads blocks, with the same lines.
-    frames = [part for part in parts if not part.startswith(wire.CONTROL)]
-    read = jsonrpc.decode_lines(b"".join(frame + b"\n" for frame in frames))
-    assert [each.line for each in read] == frames
 
 
 @given(MESSAGES.flatmap(spread))
