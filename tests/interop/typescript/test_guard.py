@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.interop.typescript.guard import HERE, Player, build, needs, players
+from tests.contract.test_failures import rows as failure_rows
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.installs import require_node_packages
 from tests.kit.places import ROOT, SAMPLES
@@ -151,6 +152,30 @@ def test_of_hundreds_of_real_errors_few_are_read_otherwise_than_in_python(packag
     assert len(samples) > 700
     assert same > 0.85 * len(samples)
     assert wrong < 0.05 * len(samples)
+
+
+def test_nearly_all_examples_of_words_codes_and_transports_get_their_rows_types(
+    package: Path,
+) -> None:
+    rows = [row for row in failure_rows() if row.kind in {"words", "transport", "codes"}]
+    samples, types = [], []
+    for row in rows:
+        example, wanted = row.example(), row.fact("type")
+        if not wanted or row.group.get("agent") or not isinstance(example, dict):
+            continue
+        if "exception" in example:
+            samples.append({"class": example["exception"], "message": example.get("message", "")})
+        elif "http_status" in example or "body" in example:
+            samples.append({"status": example.get("http_status"), "body": example.get("body")})
+        else:
+            continue
+        types.append(wanted)
+    seen = json.loads(node(HERE / "guard_samples.mjs", package, stdin=json.dumps(samples)))
+    pairs = list(zip(types, seen, strict=True))
+    assert len(pairs) > 800
+    # The others are cancellations, and exceptions of Python alone.
+    assert sum(wanted == kind for wanted, kind in pairs) > 0.94 * len(pairs)
+    assert sum(kind not in {wanted, *VAGUE} for wanted, kind in pairs) <= 2
 
 
 TURNS: tuple[tuple[str, str], ...] = (
