@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.interop.typescript.guard import HERE, Player, build, needs, players
 from tests.contract.test_failures import rows as failure_rows
+from tests.interop.typescript.guard import HERE, Player, build, needs, players
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.installs import require_node_packages
 from tests.kit.places import ROOT, SAMPLES
