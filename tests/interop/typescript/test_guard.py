@@ -165,8 +165,8 @@ def test_nearly_all_examples_of_words_codes_and_transports_get_their_rows_types(
             continue
         if "exception" in example:
             samples.append({"class": example["exception"], "message": example.get("message", "")})
-        elif "http_status" in example or "body" in example:
-            samples.append({"status": example.get("http_status"), "body": example.get("body")})
+        elif "status" in example or "body" in example:
+            samples.append({name: example.get(name) for name in ("status", "headers", "body")})
         else:
             continue
         types.append(wanted)
