@@ -12,7 +12,7 @@ import pytest
 
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.places import ROOT, SOURCE
+from tests.kit.places import PROTOCOL, ROOT, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,6 +205,7 @@ def test_another_version_takes_over_once_it_is_installed_and_starts(
 ) -> None:
     installed = tmp_path / "installed" / "lastword"
     shutil.copytree(SOURCE / "lastword", installed, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PROTOCOL / "failures", installed / "protocol" / "failures")
     look = installed / "gateway" / "front" / "upgrade.py"
     look.write_text(look.read_text().replace("LOOK_SECONDS = 60.0", "LOOK_SECONDS = 0.1"))
     version = installed / "_version.py"

@@ -196,7 +196,6 @@ def test_with_a_terminal_the_sidecar_becomes_the_agent(terminal: str) -> None:
         (["run", "--idle-timeout", "--", "x"], {}, "--idle-timeout needs a value"),
         (["run", "--", "x"], {"LASTWORD_LINE_LIMIT": "much"}, "LASTWORD_LINE_LIMIT"),
         (["no-such-command"], {}, "no-such-command"),
-        ([], {}, "command is missing"),
     ],
 )
 def test_what_cannot_be_meant_is_one_clear_sentence(
