@@ -33,7 +33,7 @@ PROVIDERS_PROCESS = _BY_TIER["providers_process"]
 FAILED = _BY_TIER["failed"]
 PROTOCOL_VERSION = _BY_TIER["protocol_version"]
 OTHER_PROTOCOLS = _BY_TIER["other_protocols"]
-HOPELESS = frozenset(
+HOPELESS: frozenset[str] = frozenset(
     row["match"]
     for group in _GROUPS
     if group.tier == "strong" and group.retryable
