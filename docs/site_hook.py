@@ -32,6 +32,8 @@ PAGES = {
     "protocol/vectors/README.md": "protocol/vectors.md",
     "protocol/reading/README.md": "protocol/reading.md",
     "protocol/reconnect/README.md": "protocol/reconnect.md",
+    "protocol/failures/README.md": "protocol/failures.md",
+    "protocol/rust/README.md": "protocol/rust.md",
     "benchmarks/README.md": "project/benchmarks.md",
     "tests/README.md": "project/testing.md",
     "tests/interop/README.md": "project/faults.md",
