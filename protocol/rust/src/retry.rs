@@ -4,7 +4,7 @@ use crate::words::{ErrorKind, RetrySafety};
 use crate::AgentError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The longest wait before a retry that nobody asked for.
+/// The longest wait before an automatic retry.
 const MAX_AUTOMATIC_WAIT: Duration = Duration::from_secs(300);
 
 /// Whether and when to send the prompt again, at one moment: from [`AgentError::retry_advice`].

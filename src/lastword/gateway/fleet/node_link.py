@@ -3,8 +3,8 @@
 Owns their opening, their codes, their credit and their end. A node is asked for a link on its own
 subject. Both ends then send to a random subject of the other, and begin each message with a code of
 the fleet's key over both ends' random bytes, the direction, the message's number and its content:
-what is forged, repeated, missing or sent back ends the link. Nothing is sent again; whoever used
-the link opens another.
+a forged, repeated, missing or reflected message ends the link. Nothing is retransmitted; the user
+of a link opens another one.
 
 A sender has as much credit as the other end has taken, so what a viewer does not read waits with
 its sender, and never in the connection to the servers. A peer that is silent is asked for a sign of
