@@ -59,22 +59,22 @@ def test_what_takes_long_says_what_it_is_at_and_ctrl_c_ends_it_with_one_line(
 ) -> None:
     ours, theirs = pty.openpty()
     line = [sys.executable, "-P", "-m", "lastword", *arguments]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         line,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=theirs,
         env=os.environ | {"TERM": "xterm"},
-    )
-    os.close(theirs)
-    _shown(ours, shown)
-    process.send_signal(signal.SIGINT)
-    after = _shown(ours, said)
-    assert process.wait(FUSE_SECONDS) == 130
-    assert after.rpartition("\033[K")[2].count("\n") == 1, "one line, in place of the other"
-    assert process.stdout is not None
-    assert process.stdout.read() == b""
-    process.stdout.close()
+    ) as process:
+        os.close(theirs)
+        _shown(ours, shown)
+        process.send_signal(signal.SIGINT)
+        after = _shown(ours, said)
+        after += "" if after.endswith("\n") else _shown(ours, "\n")
+        assert process.wait(FUSE_SECONDS) == 130
+        assert after.rpartition("\033[K")[2].count("\n") == 1, "one line, in place of the other"
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
     os.close(ours)
 
 
