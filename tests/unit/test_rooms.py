@@ -85,12 +85,11 @@ STORES = {
     "lastword.gateway.log.sqlite": {
         "lastword.gateway.fleet.local_copy",
         "lastword.gateway.log.session_log",
-        "lastword.gateway.log.stored",
     },
     "sqlite3": {
         "lastword.gateway.log.sqlite",
-        "lastword.gateway.log.stored",
-        "lastword.gateway.quality.outbox",
+        "lastword.gateway.log.session_log",
+        "lastword.gateway.quality.counts",
     },
 }
 """The store of the logs of sessions, and the files of the gateway that import it."""
@@ -159,7 +158,7 @@ def test_the_gateway_knows_its_store_by_the_protocol_alone(store: str) -> None:
 
 def test_the_hub_knows_no_store_also_for_types() -> None:
     logs = {name for name in GRAPH["lastword.gateway.holder.hub"] if ".log." in name}
-    assert logs == {f"lastword.gateway.log.{name}" for name in ("entries", "pins", "store")}
+    assert logs == {f"lastword.gateway.log.{name}" for name in ("entries", "store")}
     source = (ROOT / "gateway" / "holder" / "hub.py").read_text(encoding="utf-8")
     assert {*re.findall(r"(?:self\._|[^.])log\.(\w+)", source)} == {"head", "pins_of"}
 

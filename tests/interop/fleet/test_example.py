@@ -24,7 +24,7 @@ from websockets.exceptions import InvalidStatus
 
 from lastword.gateway.fleet.key import TOKENS, FleetKey
 from lastword.gateway.front.tokens import Grant, Keeper
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.fleet.example import EXAMPLE, ExampleCluster, prepared, replaced
 from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.serving import Gateway, agent, until

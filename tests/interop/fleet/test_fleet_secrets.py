@@ -11,7 +11,7 @@ import pytest
 
 from lastword.gateway.fleet.key import TOKENS, FleetKey
 from lastword.gateway.front.tokens import Grant, Keeper
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.fleet.nodes import KEY
 from tests.kit.fleet.servers import PASSWORD
 from tests.kit.gateway.serving import Gateway, agent

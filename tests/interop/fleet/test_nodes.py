@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.interop.fleet.playing import answer_question, ended, is_question, listed, refusal, says
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.interop.page.cutting import CutLink
 from tests.interop.page.script import SCRIPT
 from tests.kit.gateway.api import ApiClient

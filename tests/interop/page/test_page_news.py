@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.interop.page.cutting import CutLink
 from tests.interop.page.test_page import holds_for_all, new_session
 from tests.kit.gateway.agents import SIZE

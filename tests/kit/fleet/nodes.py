@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from lastword.gateway.fleet.key import TOKENS, FleetKey
 from lastword.gateway.front.tokens import Grant, Keeper
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.serving import Gateway
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.connection import ViewerConnection
-    from lastword.gateway.viewing.attachment import Viewer
+    from lastword.gateway.viewing.reader import Viewer
     from tests.kit.gateway.referee import Referee
 
     Pick = Callable[[int], int]

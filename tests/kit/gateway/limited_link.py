@@ -12,7 +12,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.facts import Facts
 from lastword.core.link.waits import LimitWait, StoredWait
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.holder.limit_waits import waiting_turn
+from lastword.gateway.holder.effects import waiting_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

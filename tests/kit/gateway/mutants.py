@@ -13,9 +13,8 @@ from msgspec import structs
 
 from lastword.client.reconnect import TRIES, Signal
 from lastword.gateway.holder.openings import Openings
-from lastword.gateway.log.entries import MAX_SEQ, LogKind
-from lastword.gateway.log.pins import Pins
-from lastword.gateway.viewing.compact import joined
+from lastword.gateway.log.entries import MAX_SEQ, LogKind, Pins
+from lastword.gateway.viewing.reader import joined
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.hub import Hub
     from lastword.gateway.holder.openings import OpeningLink
     from lastword.gateway.log.entries import Cursor, LogEntry, Numbered
-    from lastword.gateway.viewing.attachment import Attachment, Viewer
-    from lastword.gateway.viewing.reader import Reset
+    from lastword.gateway.viewing.reader import Attachment, Reset, Viewer
     from lastword.gateway.viewing.render import Renderer
     from tests.kit.gateway.limited_link import LimitedLink
     from tests.kit.gateway.referee import Referee

@@ -18,20 +18,18 @@ from lastword.core.link.handshake import read_client
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.connecting.core import Connector
-from lastword.gateway.connecting.effects import Greeted, NotGreeted, ToEditor, ToGateway
+from lastword.gateway.connecting.positions import Greeted, NotGreeted, ToEditor, ToGateway
 from lastword.gateway.holder.connection import _is_compact, _start_of
 from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
 from lastword.gateway.log.store import MemoryLog
-from lastword.gateway.viewing.attachment import Viewer
-from lastword.gateway.viewing.compact import joined
-from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.viewing.reader import CursorError, Viewer, joined
 from lastword.gateway.viewing.render import Renderer
 from tests.kit.gateway.committing import CommittingHub
 
 if TYPE_CHECKING:
-    from lastword.gateway.connecting.effects import ConnectEffect
+    from lastword.gateway.connecting.positions import ConnectEffect
     from lastword.gateway.holder.effects import HubEffect
-    from lastword.gateway.viewing.attachment import Attachment
+    from lastword.gateway.viewing.reader import Attachment
 
 SESSION = "s1"
 CRASH = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}

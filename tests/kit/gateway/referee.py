@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.gateway.log.entries import Cursor, LogEntry
-    from lastword.gateway.viewing.attachment import Viewer
+    from lastword.gateway.viewing.reader import Viewer
 
 _TAG = re.compile(r"<([0-9]+)>")
 _TAG_IN_FRAME = re.compile(rb'"tag":([0-9]+)|"<([0-9]+)>')

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.gateway.front.tokens import Grant, Keeper
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.command import command
 from tests.kit.fleet.servers import free_port
 from tests.kit.patience import FUSE_SECONDS

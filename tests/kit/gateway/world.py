@@ -20,11 +20,8 @@ from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
 from lastword.gateway.holder.openings import Openings
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.log.store import MemoryLog
-from lastword.gateway.viewing.attachment import Role, Viewer
-from lastword.gateway.viewing.compact import joined
-from lastword.gateway.viewing.event_frames import LogPlace, read_id, stream_events
-from lastword.gateway.viewing.reader import CursorError
-from lastword.gateway.viewing.render import Form, Renderer
+from lastword.gateway.viewing.reader import CursorError, Role, Viewer, joined
+from lastword.gateway.viewing.render import Form, LogPlace, Renderer, read_id, stream_events
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.desk import Desk, Door
 from tests.kit.gateway.limited_link import LimitedLink
@@ -38,8 +35,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import LogEntry
-    from lastword.gateway.viewing.attachment import Attachment
-    from lastword.gateway.viewing.reader import Pulled
+    from lastword.gateway.viewing.reader import Attachment, Pulled
 
 SESSION = "s1"
 BESIDE = "beside"

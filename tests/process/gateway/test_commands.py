@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from lastword._installation import command_for
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.command import command, in_a_process
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient

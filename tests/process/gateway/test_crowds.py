@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.gateway.front import abortable
+from lastword.gateway.front import protocols
 from lastword.gateway.front import socket as viewer_socket
-from lastword.gateway.viewing import slow_viewers
+from lastword.gateway.viewing import reader
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
@@ -262,7 +262,7 @@ def test_who_takes_or_says_nothing_for_too_long_is_let_go(
     monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:
     # A second where a gateway waits a minute, each limit where only who is let go can miss it.
-    monkeypatch.setattr(slow_viewers, "STALL_SECONDS", patient(1.0))
+    monkeypatch.setattr(reader, "STALL_SECONDS", patient(1.0))
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as viewer, contextlib.closing(Caller(gateway)) as caller:
         session = viewer.new(gateway.root)
@@ -282,7 +282,7 @@ def test_who_takes_or_says_nothing_for_too_long_is_let_go(
             until("its socket is closed", lambda here=here: not is_established(gateway.port, here))
             each.close()
     monkeypatch.setattr(viewer_socket, "INITIALIZE_SECONDS", 1.0)
-    monkeypatch.setattr(abortable, "REQUEST_SECONDS", patient(1.0))
+    monkeypatch.setattr(protocols, "REQUEST_SECONDS", patient(1.0))
     half = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     asked = upgrade(gateway, gateway.token())
     said = {asked: struct.pack(">H", 1002) + b"initialize_first", b"": b"", half: b""}

@@ -15,14 +15,14 @@ import pytest
 from lastword.core.protocol import jsonrpc
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.api.scan import EventQuery, whole_page
+from lastword.gateway.api.requests import EventQuery, whole_page
 from lastword.gateway.api.shapes import SessionState
-from lastword.gateway.api.stored import view_in
+from lastword.gateway.api.views import view_in
+from lastword.gateway.front.directory import NoSessionError, SessionSource
 from lastword.gateway.front.holders import Holders
-from lastword.gateway.front.session_source import NoSessionError, SessionSource
 from lastword.gateway.log.entries import About, LogEntry, LogKind
+from lastword.gateway.log.session_log import reading
 from lastword.gateway.log.sqlite import SqliteLog
-from lastword.gateway.log.stored import reading
 from lastword.gateway.settings.holder import HolderSettings
 from tests.kit.patience import fused
 

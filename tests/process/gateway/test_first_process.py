@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.front.tokens import Grant, Keeper
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.serving import GATEWAY, agent, is_running, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.installs import give_up

@@ -10,8 +10,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from lastword.gateway.front import doorkeeper, services
-from lastword.gateway.viewing.attachment import Role
-from lastword.gateway.viewing.rates import Rate
+from lastword.gateway.viewing.access import Rate
+from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from websockets.sync.client import connect
 
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.push_service import PushBrowser, PushService
 

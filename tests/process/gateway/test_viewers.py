@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from lastword.gateway.viewing.render import EXPIRED
 from tests.kit.client import NOTICES
 from tests.kit.gateway.serving import until

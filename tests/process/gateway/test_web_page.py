@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiAnswer, ApiClient
 
 if TYPE_CHECKING:

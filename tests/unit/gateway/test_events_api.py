@@ -10,17 +10,19 @@ import pytest
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import GATEWAY, RECORDED, problems_of
-from lastword.gateway.api.client_errors import (
+from lastword.gateway.api.openapi import OPERATIONS, document
+from lastword.gateway.api.requests import (
+    MAX_SCANNED,
     REPORTS,
+    EventQuery,
+    ProblemError,
     ReportCounts,
     ReportPace,
+    Scan,
     failure_of,
     read_report,
+    whole_page,
 )
-from lastword.gateway.api.events import event_of
-from lastword.gateway.api.openapi import OPERATIONS, document
-from lastword.gateway.api.requests import ProblemError
-from lastword.gateway.api.scan import MAX_SCANNED, EventQuery, Scan, whole_page
 from lastword.gateway.api.shapes import (
     ClientEvent,
     ClientSource,
@@ -29,7 +31,7 @@ from lastword.gateway.api.shapes import (
     SessionState,
     ViewerCount,
 )
-from lastword.gateway.api.views import SessionDetails, view_of, visible
+from lastword.gateway.api.views import SessionDetails, event_of, view_of, visible
 from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError

@@ -14,14 +14,14 @@ from lastword.core.protocol import jsonrpc
 from lastword.gateway import wire
 from lastword.gateway.settings.holder import HolderSettings
 from lastword.gateway.viewing import refusals
-from lastword.gateway.viewing.reader import CursorError, cursor_of
-from lastword.gateway.viewing.request_ids import (
+from lastword.gateway.viewing.frames import (
     number_of,
     question_id,
     read_question_id,
     session_key,
+    text_frames,
 )
-from lastword.gateway.viewing.websocket_frames import text_frames
+from lastword.gateway.viewing.reader import CursorError, cursor_of
 from tests.kit.rows import every
 
 

@@ -39,7 +39,7 @@ NO_READERS = ("cli/doctor", "cli/explain", "cli/check", "cli/agent", "inprocess/
 """Their facts are other facts: of findings, and of turns."""
 
 
-FROM_THE_TABLE = {"core/link/entries.py", "gateway/log/recorded_entries.py", "testing.py"}
+FROM_THE_TABLE = {"core/link/entries.py", "gateway/log/entries.py", "testing.py"}
 """Where the facts are not written out: the entries of every test are looked at."""
 
 

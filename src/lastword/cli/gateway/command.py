@@ -44,10 +44,9 @@ from lastword.gateway.front.folders import (
     run_folder_of,
     served_ports,
 )
-from lastword.gateway.front.links import LINK_SECONDS, Links, address
-from lastword.gateway.front.tokens import TOKEN_SECONDS, Grant, Keeper
+from lastword.gateway.front.tokens import LINK_SECONDS, TOKEN_SECONDS, Grant, Keeper, Links, address
 from lastword.gateway.run_folder import pid_of
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from lastword.platform.identity import local_time
 
 if TYPE_CHECKING:

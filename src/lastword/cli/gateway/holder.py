@@ -23,9 +23,9 @@ from lastword.cli.run.start import (
 )
 from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.holder.agent_process import HandedAgent, SupervisedAgent, supervised
-from lastword.gateway.holder.notices import LateSink, SessionNotices
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import started
+from lastword.gateway.holder.recording import LateSink, SessionNotices
 from lastword.gateway.log.session_log import session_log
 from lastword.platform.identity import run_id
 from lastword.platform.posix_process import Guardian

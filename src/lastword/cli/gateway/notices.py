@@ -15,13 +15,12 @@ import msgspec
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
-from lastword.gateway.front.answers import PATH
 from lastword.gateway.front.folders import folder_of, push_folder_of
-from lastword.gateway.front.links import NOTIFIED_SECONDS, Links, address
-from lastword.gateway.front.tokens import Grant, Keeper
-from lastword.gateway.holder.notices import KIND
-from lastword.gateway.viewing.answer_codes import AnswerCode
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.front.tokens import NOTIFIED_SECONDS, Grant, Keeper, Links, address
+from lastword.gateway.front.web_page import PATH
+from lastword.gateway.holder.recording import KIND
+from lastword.gateway.viewing.reader import Role
+from lastword.gateway.viewing.refusals import AnswerCode
 from lastword.notify.notification import NotificationAction
 from lastword.notify.notifier import Notifier
 from lastword.notify.writer import Surroundings

@@ -15,11 +15,12 @@ from lastword._version import __version__
 from lastword.gateway.api.requests import (
     CURSOR,
     DEFAULT_DAYS,
+    DEFAULT_LIMIT,
     EVENTS_TYPE,
     JSON_TYPE,
     MAX_DAYS,
+    MAX_LIMIT,
 )
-from lastword.gateway.api.scan import DEFAULT_LIMIT, MAX_LIMIT
 from lastword.gateway.api.shapes import (
     ApiProblem,
     ClientEvent,

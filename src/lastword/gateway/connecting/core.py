@@ -18,23 +18,24 @@ from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.connecting import failures, frames
-from lastword.gateway.connecting.abandoned import AbandonedTurns
-from lastword.gateway.connecting.effects import (
+from lastword.gateway.connecting import failures, positions
+from lastword.gateway.connecting.failures import AbandonedTurns, Outage
+from lastword.gateway.connecting.positions import (
     ConnectEffect,
     Dial,
     Greeted,
     HangUp,
+    Item,
+    Items,
     NotGreeted,
     OwnError,
+    Position,
+    Probes,
+    Questions,
     Say,
     ToEditor,
     ToGateway,
 )
-from lastword.gateway.connecting.outage import Outage
-from lastword.gateway.connecting.positions import Item, Items, Position
-from lastword.gateway.connecting.probes import Probes
-from lastword.gateway.connecting.questions import Questions
 
 if TYPE_CHECKING:
     from lastword.client.reconnect import GiveUp
@@ -137,7 +138,7 @@ class Connector:
 
     def _introduced(self, frame: Frame, request_id: bytes) -> list[ConnectEffect]:
         if self._greeting is not None:
-            return [ToEditor(frames.with_id(self._greeting, request_id))]
+            return [ToEditor(positions.with_id(self._greeting, request_id))]
         waiting = self._items.get(self._greets)
         if waiting is not None:  # a second one, before the first was answered
             return [ToEditor(jsonrpc.error(request_id, failures.INITIALIZE_FIRST))]
@@ -162,7 +163,7 @@ class Connector:
     def _notified(self, frame: Frame) -> list[ConnectEffect]:
         method, line, about = frame.message.method or "", frame.line, 0
         if method == acp.CANCEL_REQUEST:
-            cancelled = self._items.request(frames.cancel_of(frame) or b"")
+            cancelled = self._items.request(positions.cancel_of(frame) or b"")
             if cancelled is None:
                 return []
             about = cancelled.number
@@ -250,7 +251,9 @@ class Connector:
             return []
         self._link = LinkState.GREETING
         self._caught_up = 0
-        return [ToGateway(frames.greeting(self._hello, self._greets, self._viewer, self._secret))]
+        return [
+            ToGateway(positions.greeting(self._hello, self._greets, self._viewer, self._secret))
+        ]
 
     def lost(self, now: float) -> None:
         """The link is lost, or could not be made."""
@@ -354,7 +357,7 @@ class Connector:
             return []
         message = frame.message
         if message.method is None:
-            number = frames.number_in(message.request_id)
+            number = positions.number_in(message.request_id)
             return [] if self._probes.is_answer(number, now) else self._resulted(frame, number)
         if message.method.startswith("_lastword/"):
             return self._from_session(frame, message.method)
@@ -377,7 +380,7 @@ class Connector:
     def _greeted(self, frame: Frame) -> list[ConnectEffect]:
         item = self._items.get(self._greets)
         is_error = not isinstance(frame.message.error, msgspec.UnsetType)
-        line, ours = frames.stripped(frame.line, "result")
+        line, ours = positions.stripped(frame.line, "result")
         if is_error:
             if item is None:
                 return [NotGreeted(_SERVICE_UNAVAILABLE)]
@@ -391,7 +394,7 @@ class Connector:
         self._greeting = self._greeting or line
         if item is not None:
             self._items.done(item)
-            effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
+            effects.append(ToEditor(positions.with_id(line, item.request or jsonrpc.NULL_ID)))
         self._link = LinkState.ATTACHING
         for position in list(self._positions.values()):
             effects += self._attach(position)
@@ -404,7 +407,7 @@ class Connector:
         effects: list[ConnectEffect] = [HangUp()]
         for item in self._items:
             if item is greeting:
-                effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
+                effects.append(ToEditor(positions.with_id(line, item.request or jsonrpc.NULL_ID)))
             elif item.request is not None:
                 error = object_of(jsonrpc.loads(frame.message.error))
                 effects.append(ToEditor(jsonrpc.error(item.request, error)))
@@ -439,7 +442,7 @@ class Connector:
         error = object_of(jsonrpc.loads(frame.message.error))
         if error:
             return self._not_attached(position, item, error)
-        line, ours = frames.stripped(frame.line, "result")
+        line, ours = positions.stripped(frame.line, "result")
         if position.probing and item is not None:
             return self._has_session(position, item, line)
         position.has_attached(ours)
@@ -450,7 +453,7 @@ class Connector:
                 effects += self._end_forgotten(position.session_id)
         if item is not None:
             self._items.done(item)
-            effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
+            effects.append(ToEditor(positions.with_id(line, item.request or jsonrpc.NULL_ID)))
         return effects + self._attached_all()
 
     def _not_attached(
@@ -498,20 +501,20 @@ class Connector:
         self._chosen_session = ""
         position.probing = False
         self._items.done(item)
-        named = frames.with_result(line, "sessionId", position.session_id)
-        answer = frames.with_id(named, item.request or jsonrpc.NULL_ID)
+        named = positions.with_result(line, "sessionId", position.session_id)
+        answer = positions.with_id(named, item.request or jsonrpc.NULL_ID)
         return [ToEditor(answer), *self._attach(position)]
 
     def _has_ended(self, item: Item, frame: Frame) -> list[ConnectEffect]:
         """Note that a request of the editor has been answered."""
-        line, ours = frames.stripped(frame.line, "result")
+        line, ours = positions.stripped(frame.line, "result")
         self._items.done(item)
         if item.method in acp.ENDS_SESSION and isinstance(frame.message.error, msgspec.UnsetType):
             self._positions.pop(item.session_id or "", None)
         session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
         if isinstance(session_id, str) and isinstance(ours.get("epoch"), str):
             position = Position(
-                session_id, folder=frames.folder_of(item.line), attached=True, begun=True
+                session_id, folder=positions.folder_of(item.line), attached=True, begun=True
             )
             position.begin(ours)
             self._positions[session_id] = position
@@ -523,7 +526,7 @@ class Connector:
         for each in self._items:
             if each.about == item.number:
                 self._items.done(each)
-        return [ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID))]
+        return [ToEditor(positions.with_id(line, item.request or jsonrpc.NULL_ID))]
 
     def _from_session(self, frame: Frame, method: str) -> list[ConnectEffect]:
         """Take in a notification of the gateway itself."""
@@ -531,12 +534,14 @@ class Connector:
         position = self._positions.get(frame.message.session_id or "")
         if position is None:
             return []
-        ours = object_of(object_of(params.get("_meta")).get(frames.META))
+        ours = object_of(object_of(params.get("_meta")).get(positions.META))
         effects: list[ConnectEffect] = []
         if method == "_lastword/at" and isinstance(ours.get("epoch"), str):
             return self._begins(position, ours)
         if method == "_lastword/gap" and not position.probing:
-            missing = frames.count_of(params.get("to")) - frames.count_of(params.get("from")) + 1
+            missing = (
+                positions.count_of(params.get("to")) - positions.count_of(params.get("from")) + 1
+            )
             effects = self._notice(position, f"{missing} entries of this session are gone.")
         elif method == "_lastword/life" and params.get("word") == "session_ended":
             if position.attached and not position.attaching:  # and not in its past
@@ -548,7 +553,7 @@ class Connector:
         elif method == "_lastword/ended":
             # While nobody of ours was there; what is open is asked for again instead.
             outcome = self._abandoned.ended(
-                frames.count_of(params.get("request")),
+                positions.count_of(params.get("request")),
                 stop_reason=params.get("stopReason"),
                 failure=params.get("error"),
             )
@@ -576,7 +581,7 @@ class Connector:
     def _passed(self, frame: Frame) -> list[ConnectEffect]:
         """Take in a frame of the agent."""
         message = frame.message
-        line, ours = frames.stripped(frame.line, "params")
+        line, ours = positions.stripped(frame.line, "params")
         position = self._positions.get(message.session_id or "")
         if position is not None:
             if position.probing or (
@@ -587,7 +592,7 @@ class Connector:
                 return []
             position.move(ours)
         if message.method == acp.CANCEL_REQUEST:
-            return self._questions.withdrawn(line, frames.cancel_of(frame) or b"")
+            return self._questions.withdrawn(line, positions.cancel_of(frame) or b"")
         if message.request_id is not None:
             return self._questions.receive(frame, line, message.request_id)
         if position is not None:

@@ -16,12 +16,15 @@ from lastword.core.failure import ladder
 from lastword.core.failure.ladder import UNREACHABLE, error_object
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.link.evidence import SHOW_EVERY_SECONDS
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from lastword.client.reconnect import GiveUp
     from lastword.core.link.handshake import ClientProfile
+    from lastword.core.protocol.jsonrpc import Frame
+
 
 _MAX_SHOWN = 200
 
@@ -147,3 +150,80 @@ def unreadable(line: bytes) -> bytes:
     """Return the answer to a line that is not a message."""
     is_batch = line.lstrip()[:1] == b"["
     return jsonrpc.error(jsonrpc.NULL_ID, BATCH if is_batch else NOT_JSON)
+
+
+MAX_TURNS = 256
+"""Turns whose outcome is still told; the oldest are forgotten."""
+
+
+class AbandonedTurns:
+    """The abandoned turns of one editor, by the number of the prompt."""
+
+    def __init__(self) -> None:
+        self._session_of: dict[int, str] = {}
+
+    def add(self, number: int, session_id: str) -> None:
+        """Add a turn, by its prompt's number."""
+        self._session_of[number] = session_id
+        while len(self._session_of) > MAX_TURNS:
+            del self._session_of[next(iter(self._session_of))]
+
+    def answered(self, number: int, frame: Frame) -> bytes | None:
+        """Return the notice for the editor when the prompt is answered after all."""
+        result = object_of(jsonrpc.loads(frame.message.result))
+        failure = object_of(result.get("_meta")).get("agent_error") or failure_in(
+            jsonrpc.loads(frame.message.error)
+        )
+        return self.ended(number, stop_reason=result.get("stopReason"), failure=failure)
+
+    def ended(self, number: int, *, stop_reason: object, failure: object) -> bytes | None:
+        """Return the notice for the editor when the turn ends; `None` if it is not one of these."""
+        session_id = self._session_of.pop(number, None)
+        if session_id is None:
+            return None
+        return outcome(session_id, stop_reason=stop_reason, failure=failure)
+
+
+SHOW_AFTER_SECONDS = 5.0
+"""How long a link may be gone before it is shown to the user of an open turn."""
+
+
+class Outage:
+    """The current outage, if there is one."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._was_shown = False
+        self._thought_at: dict[str, float] = {}
+
+    def begin(self, now: float) -> None:
+        """Note that there is no link; there may have been none before."""
+        if self._since is None:
+            self._since = now
+
+    def end(self) -> None:
+        """Note that there is a link again, or that the search has ended."""
+        self._since = None
+        self._was_shown = False
+
+    @property
+    def first_due(self) -> float | None:
+        """Return when it is first shown; `None` after that, and while there is a link."""
+        if self._since is None or self._was_shown:
+            return None
+        return self._since + SHOW_AFTER_SECONDS
+
+    def must_show(self, now: float) -> bool:
+        """Return whether it has lasted long enough to be shown."""
+        if self._since is None or now - self._since < SHOW_AFTER_SECONDS:
+            return False
+        self._was_shown = True
+        return True
+
+    def may_add_thought(self, session_id: str, now: float) -> bool:
+        """Return whether a line that stays in this session's conversation is due."""
+        last = self._thought_at.get(session_id)
+        if last is not None and now - last < SHOW_EVERY_SECONDS:
+            return False
+        self._thought_at[session_id] = now
+        return True

@@ -5,19 +5,20 @@ Owns the order of the editor's messages, and which of them must be sent again ov
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+from msgspec import Raw
 
-from lastword.core.protocol import acp
-from lastword.gateway.connecting import frames
-from lastword.gateway.connecting.frames import count_of, seq_of
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.gateway.log.entries import Cursor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lastword.core.protocol.acp import Dialect
+    from lastword.core.protocol.jsonrpc import Frame
 
 
 class Position(msgspec.Struct):
@@ -61,32 +62,32 @@ class Position(msgspec.Struct):
         line = item.line
         if not item.was_sent:
             self.forget()
-            line = frames.with_compact_past(line)
+            line = with_compact_past(line)
         elif self.cursor is not None:
-            line = frames.from_cursor(line, self.cursor)
-        self.folder = frames.folder_of(item.line)
+            line = from_cursor(line, self.cursor)
+        self.folder = folder_of(item.line)
         self.attaching, self.begun, self.attached = item.number, False, False
         return line
 
     def look(self, item: Item) -> bytes:
         """Return a request for the state of the session that answers the editor's `session/new`."""
-        self.folder = frames.folder_of(item.line)
+        self.folder = folder_of(item.line)
         self.probing, self.past = True, True
         self.attaching, self.begun = item.number, False
-        return frames.attach_request(self.session_id, self.folder, acp.RESUME, item.number)
+        return attach_request(self.session_id, self.folder, acp.RESUME, item.number)
 
     def attach(self, number: int, dialect: Dialect) -> bytes:
         """Return a request of the connector that attaches at the editor's position."""
         self.attaching, self.begun = number, False
         if self.cursor is not None:
-            line = frames.attach_request(self.session_id, self.folder, acp.RESUME, number)
-            return frames.from_cursor(line, self.cursor)
+            line = attach_request(self.session_id, self.folder, acp.RESUME, number)
+            return from_cursor(line, self.cursor)
         replays = self.past and not dialect.turn_ends_by_state
         method = acp.LOAD if replays else acp.RESUME
-        line = frames.attach_request(self.session_id, self.folder, method, number)
+        line = attach_request(self.session_id, self.folder, method, number)
         if self.past and not replays:
-            line = frames.with_param(line, "replayFrom", {"type": "start"})
-        return frames.with_compact_past(line) if self.past else line
+            line = with_param(line, "replayFrom", {"type": "start"})
+        return with_compact_past(line) if self.past else line
 
     def has_attached(self, ours: dict[str, Any]) -> None:
         """Note that it is attached, with these facts of the gateway."""
@@ -208,3 +209,274 @@ class Items:
     def request(self, request: bytes) -> Item | None:
         """Return the open request with this id of the editor."""
         return next((item for item in self._all.values() if item.request == request), None)
+
+
+META = "lastword"
+_MARK = b'"lastword"'
+
+
+def greeting(frame: Frame, number: int, viewer: str, secret: str) -> bytes:
+    """Return the editor's `initialize` for the gateway, with cursors and the earlier viewer."""
+    ours = {"replay": 1} | ({"viewer": viewer, "secret": secret} if viewer else {})
+    return _with_ours(jsonrpc.with_id(frame, b"%d" % number), ours)
+
+
+def from_cursor(line: bytes, cursor: Cursor) -> bytes:
+    """Return a request that attaches, beginning at this position."""
+    return _with_ours(line, {"after": {"epoch": cursor.epoch, "seq": cursor.seq}})
+
+
+def with_compact_past(line: bytes) -> bytes:
+    """Return a request that attaches, with a compact past unless the editor chose."""
+    members = raw_members(msgspec.json.decode(line, type=dict[str, Raw]).get("params"))
+    if META in raw_members(members.get("_meta")):
+        return line
+    return _with_ours(line, {"replay": "compact"})
+
+
+def _with_ours(line: bytes, ours: dict[str, Any]) -> bytes:
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    params = raw_members(members.get("params"))
+    meta = raw_members(params.get("_meta"))
+    meta[META] = Raw(msgspec.json.encode(ours))
+    params["_meta"] = Raw(msgspec.json.encode(meta))
+    members["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(members)
+
+
+def stripped(line: bytes, member: str) -> tuple[bytes, dict[str, Any]]:
+    """Return a frame without the gateway's facts, and those facts.
+
+    Args:
+        line: The frame.
+        member: Where the facts are: `params` or `result`.
+    """
+    if _MARK not in line:
+        return line, {}
+    try:
+        members = msgspec.json.decode(line, type=dict[str, Raw])
+        inner = raw_members(members.get(member))
+        meta = raw_members(inner.get("_meta"))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return line, {}
+    ours = meta.pop(META, None)
+    if ours is None:
+        return line, {}
+    if meta:
+        inner["_meta"] = Raw(msgspec.json.encode(meta))
+    else:
+        del inner["_meta"]
+    members[member] = Raw(msgspec.json.encode(inner))
+    return msgspec.json.encode(members), object_of(jsonrpc.loads(ours))
+
+
+def seq_of(ours: dict[str, Any]) -> int | None:
+    """Return the number of an entry, if a frame has one."""
+    seq = ours.get("seq")
+    return seq if isinstance(seq, int) and not isinstance(seq, bool) else None
+
+
+def cancel_of(frame: Frame) -> bytes | None:
+    """Return the id (JSON text) of the request that a `$/cancel_request` names."""
+    params = frame.message.params
+    raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
+    return None if isinstance(raw, msgspec.UnsetType) else jsonrpc.same_id(bytes(raw))
+
+
+def count_of(value: object) -> int:
+    """Return a value that is a whole number, and 0 for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def number_in(request_id: bytes | None) -> int:
+    """Return the number in an id of the connector; 0 for any other id."""
+    return int(request_id) if request_id and request_id.isdigit() else 0
+
+
+def with_id(line: bytes, request_id: bytes) -> bytes:
+    """Return the line with another id."""
+    frame = jsonrpc.decode(line)
+    return jsonrpc.with_id(frame, request_id) if isinstance(frame, jsonrpc.Frame) else line
+
+
+def folder_of(line: bytes) -> dict[str, Raw]:
+    """Return what a request says about where its session works, unchanged."""
+    params = raw_members(msgspec.json.decode(line, type=dict[str, Raw]).get("params"))
+    names = ("cwd", "mcpServers", "additionalDirectories")
+    return {name: params[name] for name in names if name in params}
+
+
+def attach_request(session_id: str, folder: Mapping[str, Raw], method: str, number: int) -> bytes:
+    """Return a request of the connector's own that attaches a session."""
+    params = {"sessionId": session_id, "mcpServers": []} | dict(folder)
+    return jsonrpc.request(b"%d" % number, method, params)
+
+
+def with_param(line: bytes, name: str, value: dict[str, Any]) -> bytes:
+    """Return the line with one more member in its params."""
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    params = raw_members(members.get("params"))
+    params[name] = Raw(msgspec.json.encode(value))
+    members["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(members)
+
+
+def with_result(line: bytes, name: str, value: str) -> bytes:
+    """Return the line with one more member in its result, in first place."""
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    result = {name: Raw(msgspec.json.encode(value))} | raw_members(members.get("result"))
+    members["result"] = Raw(msgspec.json.encode(result))
+    return msgspec.json.encode(members)
+
+
+MAX_SESSIONS = 64
+"""Sessions that one probe tells of: the gateway keeps the numbers of no more."""
+
+
+class Probes:
+    """The probes over all links, one link after the other."""
+
+    def __init__(self, items: Items) -> None:
+        """Number them in the same sequence as the editor's messages."""
+        self._items = items
+        self._sent = (0, 0.0)
+        """The number of the probe that is measured, and when it was sent."""
+        self._rtt_ms: float | None = None
+
+    def requests(self, positions: Iterable[Position], now: float) -> list[bytes]:
+        """Ping, and report the editor's position in each attached session.
+
+        The duration of the last one is reported once, so that it is counted once.
+        """
+        attached = [position for position in positions if position.attached][:MAX_SESSIONS]
+        params_of_each: list[dict[str, Any]] = [
+            {"sessionId": position.session_id, "seq": position.seq} for position in attached
+        ] or [{}]
+        if self._rtt_ms is not None:
+            params_of_each[0]["rttMs"], self._rtt_ms = self._rtt_ms, None
+        numbers = [self._items.next_number() for _ in params_of_each]
+        self._sent = (numbers[0], now)
+        return [
+            jsonrpc.request(b"%d" % number, "_lastword/ping", params)
+            for number, params in zip(numbers, params_of_each, strict=True)
+        ]
+
+    def is_answer(self, number: int, now: float) -> bool:
+        """Return whether an answer with this number ends the measured probe."""
+        sent, at = self._sent
+        if not number or number != sent:
+            return False
+        self._sent = (0, 0.0)
+        self._rtt_ms = round((now - at) * 1000, 3)
+        return True
+
+    def unlink(self) -> None:
+        """Note that the link is gone, and the answer with it."""
+        self._sent = (0, 0.0)
+
+
+MAX_ANSWERS = 256
+"""Answers that are said again over the next link."""
+
+
+class Questions:
+    """The questions in one editor."""
+
+    def __init__(self, items: Items) -> None:
+        self._items = items
+        self._open: dict[bytes, str | None] = {}
+
+    def receive(self, frame: Frame, line: bytes, question: bytes) -> list[ConnectEffect]:
+        """Take in a question: the editor has seen it, has answered it, or is shown it now."""
+        answer = self._answer_to(question)
+        if answer is not None:
+            return [ToGateway(answer.line)]
+        if question in self._open:
+            return []
+        self._open[question] = frame.message.session_id
+        return [ToEditor(line)]
+
+    def answered(self, frame: Frame) -> bool:
+        """Take in the editor's answer; return whether it answers a question."""
+        question = frame.message.request_id or b""
+        if question not in self._open:
+            return False
+        session_id = self._open.pop(question)
+        repeated = [item for item in self._items if item.answers is not None and item.was_sent]
+        if len(repeated) >= MAX_ANSWERS:
+            self._items.done(repeated[0])
+        number = self._items.next_number()
+        self._items.add(Item(number, frame.line, session_id=session_id, answers=question))
+        return True
+
+    def withdrawn(self, line: bytes, question: bytes) -> list[ConnectEffect]:
+        """Note that the question needs no answer any more."""
+        answer = self._answer_to(question)
+        if answer is not None:
+            self._items.done(answer)
+        if question not in self._open:
+            return []
+        del self._open[question]
+        return [ToEditor(line)]
+
+    def _answer_to(self, question: bytes) -> Item | None:
+        return next((item for item in self._items if item.answers == question), None)
+
+
+class ToEditor(msgspec.Struct, frozen=True):
+    """Write this line to the editor. The connector counts it as written."""
+
+    line: bytes
+
+
+class ToGateway(msgspec.Struct, frozen=True):
+    """Send this frame to the gateway, over the open link."""
+
+    line: bytes
+
+
+class Greeted(msgspec.Struct, frozen=True):
+    """The link is ready: every session is attached again.
+
+    Attributes:
+        updates: the number of past frames that came since it opened.
+    """
+
+    updates: int
+
+
+class NotGreeted(msgspec.Struct, frozen=True):
+    """The link is open but cannot be used, for the reason that this HTTP status gives."""
+
+    status: int
+
+
+class Dial(msgspec.Struct, frozen=True):
+    """Connect, unless that is under way: somebody is waiting for the gateway."""
+
+
+class HangUp(msgspec.Struct, frozen=True):
+    """Close the link, which nobody needs until the next `Dial`."""
+
+
+class Say(msgspec.Struct, frozen=True):
+    """Print a line on stderr."""
+
+    line: str
+
+
+class OwnError(msgspec.Struct, frozen=True):
+    """Report to the gateway, once that is possible, an error that affected a session.
+
+    Attributes:
+        word: one of `protocol/words.json`.
+        session_id: the session's id.
+    """
+
+    word: str
+    session_id: str
+
+
+ConnectEffect: TypeAlias = (
+    ToEditor | ToGateway | Greeted | NotGreeted | Dial | HangUp | Say | OwnError
+)

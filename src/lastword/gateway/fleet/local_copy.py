@@ -16,18 +16,18 @@ import msgspec
 from lastword.errors import StoreError
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.log import files
-from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.entries import Pins
+from lastword.gateway.log.session_log import reading
 from lastword.gateway.log.sqlite import LogCopy, write_copy
 from lastword.gateway.log.store import BATCH_ENTRIES, new_epoch
-from lastword.gateway.log.stored import reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lastword.gateway.fleet.replica import LogState, ReplicaStore, StoredBatch, StreamEnd
     from lastword.gateway.log.entries import LogEntry
+    from lastword.gateway.log.session_log import StoredLog
     from lastword.gateway.log.store import ReadableLog
-    from lastword.gateway.log.stored import StoredLog
 
 TERM = "term"
 """The fact of a local file: the term in which it was last written."""

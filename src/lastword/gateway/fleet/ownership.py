@@ -24,7 +24,7 @@ from lastword.gateway.fleet.records import OwnerRecord, SessionRecord, node_plac
 from lastword.gateway.fleet.replicas import Replicas
 from lastword.gateway.fleet.workspace import workspace_of
 from lastword.gateway.log import files
-from lastword.gateway.log.owner import LogOwnedError, LogOwner
+from lastword.gateway.log.files import LogOwnedError, LogOwner
 from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:

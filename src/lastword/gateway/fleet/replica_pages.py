@@ -11,7 +11,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lastword.gateway.api.scan import as_facts, whole_page
+from lastword.gateway.api.requests import as_facts, whole_page
 from lastword.gateway.api.views import view_of
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.local_copy import ascending, pins_at
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
     from typing import TypeVar
 
-    from lastword.gateway.api.scan import EventQuery
+    from lastword.gateway.api.requests import EventQuery
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.api.views import SessionDetails
     from lastword.gateway.fleet.replica import ReplicaStore, StoredBatch, StreamEnd
-    from lastword.gateway.log.pins import Pins
+    from lastword.gateway.log.entries import Pins
 
     _Read = TypeVar("_Read")
 

@@ -12,7 +12,7 @@ from lastword.gateway.fleet.errors import FencedError
 from lastword.gateway.fleet.local_copy import make_local_copy, pins_at
 from lastword.gateway.fleet.replicated_log import ReplicatedLog
 from lastword.gateway.fleet.replicator import Replicator
-from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.entries import Pins
 from lastword.gateway.log.session_log import session_log
 
 if TYPE_CHECKING:

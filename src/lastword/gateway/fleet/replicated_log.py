@@ -21,8 +21,7 @@ from lastword.gateway.log.store import Committed, LogUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.gateway.log.entries import LogEntry, Numbered
-    from lastword.gateway.log.pins import Pins
+    from lastword.gateway.log.entries import LogEntry, Numbered, Pins
     from lastword.gateway.log.session_log import DiskLog
     from lastword.gateway.log.store import Observer
 

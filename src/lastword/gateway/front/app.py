@@ -21,7 +21,7 @@ from lastword.core.protocol import jsonrpc
 from lastword.gateway.api.openapi import OPERATIONS
 from lastword.gateway.api.requests import ProblemError, answer, problem
 from lastword.gateway.api.shapes import Healthy
-from lastword.gateway.front import answers
+from lastword.gateway.front import web_page
 from lastword.gateway.front.doorkeeper import (
     PROTOCOL,
     Refusal,
@@ -31,13 +31,13 @@ from lastword.gateway.front.doorkeeper import (
     too_many,
 )
 from lastword.gateway.front.events_api import EventsApi
-from lastword.gateway.front.framed_protocol import tell_of_pings
 from lastword.gateway.front.http import HttpTransport
-from lastword.gateway.front.limits import Slots, socket_shares
+from lastword.gateway.front.protocols import tell_of_pings
 from lastword.gateway.front.push_api import PushApi
 from lastword.gateway.front.socket import ViewerSocket
+from lastword.gateway.front.tokens import Slots, socket_shares
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from lastword.record.paths import store_path
 from lastword.web.files import GUARDED
 
@@ -72,7 +72,7 @@ class Front:
         self._doorkeeper = doorkeeper
         self._path = settings.path
         self._page = WebPage(doorkeeper)
-        self._answers = answers.AnswerDesk(services.source, doorkeeper)
+        self._answers = web_page.AnswerDesk(services.source, doorkeeper)
         self._cookie = f"{NODE_COOKIE}={services.node}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
             self._services,
@@ -101,7 +101,7 @@ class Front:
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
                 *self._routes(),
                 Route("/", self._home, methods=["GET"]),
-                Route(answers.PATH, self._answer, methods=["GET", "POST"]),
+                Route(web_page.PATH, self._answer, methods=["GET", "POST"]),
                 Route("/page/settings.json", self._settings, methods=["GET"]),
                 Route("/page/{name}", self._page.asset, methods=["GET"]),
                 WebSocketRoute("/{path:path}", self._nowhere),
@@ -238,7 +238,7 @@ class Front:
             self._doorkeeper.look_at_place(_requester(request))
         except Refusal as refusal:
             return _answer_of(refusal)
-        return answers.page()
+        return web_page.page()
 
     async def _settings(self, request: Request) -> Response:
         try:

@@ -7,13 +7,32 @@ listens for other nodes of a fleet.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from lastword._version import __version__
+from lastword.core.protocol import acp
+from lastword.errors import StoreError
+from lastword.gateway import wire
+from lastword.gateway.api.requests import as_facts, whole_page
+from lastword.gateway.api.shapes import SessionView
+from lastword.gateway.api.views import view_in
+from lastword.gateway.log import files
+from lastword.gateway.log.session_log import StoredLog, reading
+from lastword.gateway.viewing.reader import CursorError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lastword.gateway.api.requests import EventQuery
     from lastword.gateway.front.upstream import Upstream
     from lastword.gateway.holder.connection import Introduction
+    from lastword.gateway.viewing.refusals import AnswerCode
     from lastword.outbox.own_reports import OwnReports
 
 
@@ -99,3 +118,207 @@ class Directory(Protocol):
     async def answers(self, place: str) -> bool:
         """Return whether a holder is at this place."""
         ...
+
+
+GREETING_SECONDS = 2.0
+"""How long a running agent is waited for, which may not have answered `initialize` yet."""
+
+
+class Greetings:
+    """What the agent says of itself, by the version of ACP."""
+
+    def __init__(self, directory: Directory) -> None:
+        """Ask the agents of a directory's holders."""
+        self._directory = directory
+        self._by_version: dict[int, dict[str, Any]] = {}
+
+    def note(self, result: dict[str, Any]) -> None:
+        """Note an agent's answer to `initialize`."""
+        self._by_version[acp.dialect(result.get("protocolVersion")).version] = result
+
+    async def of(self, version: object) -> dict[str, Any]:
+        """Return the answer to a viewer that speaks this version, without starting an agent."""
+        dialect = acp.dialect(version)
+        if dialect.version not in self._by_version:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(GREETING_SECONDS):
+                    await self._request_from_agents(dialect.version)
+        own = {"name": "lastword gateway", "version": __version__}
+        return self._by_version.get(dialect.version) or {
+            "protocolVersion": dialect.version,
+            dialect.agent_info: own,
+        }
+
+    async def _request_from_agents(self, version: int) -> None:
+        """Ask the running agents, of which any may hang, until one speaks this version."""
+        requests = [asyncio.create_task(self._request(each)) for each in self._directory.places()]
+        try:
+            for answered in asyncio.as_completed(requests):
+                await answered
+                if version in self._by_version:
+                    return
+        finally:
+            for task in requests:
+                task.cancel()
+
+    async def _request(self, place: str) -> None:
+        result = await self._directory.greeting(place)
+        if result:
+            self.note(result)
+
+
+MAX_ENDED = 500
+"""Ended sessions that are listed; the oldest are left out."""
+
+MAX_CACHED = 2048
+LOOK_SECONDS = 1.0
+"""How often it is looked whether a session that nobody held is held again."""
+
+
+class NoSessionError(Exception):
+    """There is no such session."""
+
+
+class SessionSource:
+    """The sessions of a gateway."""
+
+    def __init__(self, directory: Directory) -> None:
+        """Find the sessions of this directory."""
+        self._directory = directory
+        self._cached: OrderedDict[str, tuple[tuple[int, int], SessionView]] = OrderedDict()
+
+    @property
+    def reports(self) -> OwnReports:
+        """Return the reports of what fails here."""
+        return self._directory.reports
+
+    async def live(self) -> dict[str, SessionView]:
+        """Return the sessions that have a holder, by id."""
+        views: dict[str, SessionView] = {}
+        for status in await self._directory.statuses():
+            for each in status.get("sessions", []):
+                view = await self._live_view(each)
+                if view is not None:
+                    views[view.id] = view
+        return views
+
+    async def _live_view(self, report: dict[str, Any]) -> SessionView | None:
+        """Return a session as its holder reports it; version 1 does not report enough."""
+        with contextlib.suppress(msgspec.ValidationError):
+            return msgspec.convert(report.get("view"), SessionView)
+        session_id = report.get("sessionId")
+        if not isinstance(session_id, str):
+            return None
+        with contextlib.suppress(FileNotFoundError, StoreError):
+            return await asyncio.to_thread(view_in, self._directory.log_path(session_id))
+        return None
+
+    async def ended(self, live: set[str]) -> tuple[list[SessionView], int]:
+        """Return the latest of the sessions without a holder, and how many more there are."""
+        names = {wire.name_of(session_id) for session_id in live}
+        return await asyncio.to_thread(self._read_ended, names)
+
+    def _read_ended(self, live: set[str]) -> tuple[list[SessionView], int]:
+        dated: list[tuple[tuple[int, int], str]] = []
+        for name, path in self._directory.logs():
+            if name not in live:
+                with contextlib.suppress(OSError):
+                    status = os.stat(path)
+                    dated.append(((status.st_mtime_ns, status.st_size), path))
+        dated.sort(reverse=True)
+        views = [self._cached_view(path, date) for date, path in dated[:MAX_ENDED]]
+        return [view for view in views if view is not None], max(0, len(dated) - MAX_ENDED)
+
+    def _cached_view(self, path: str, date: tuple[int, int]) -> SessionView | None:
+        cached = self._cached.get(path)
+        if cached is not None and cached[0] == date and not files.is_written(path):
+            return cached[1]
+        try:
+            view = view_in(path)
+        except (OSError, StoreError):
+            return None
+        self._cached[path] = (date, view)
+        while len(self._cached) > MAX_CACHED:
+            self._cached.popitem(last=False)
+        return view if view.id else None
+
+    async def one(self, session_id: str) -> SessionView:
+        """Return one session.
+
+        Raises:
+            NoSessionError: There is no such session.
+            StoreError: Its log cannot be read.
+        """
+        if self._directory.live(session_id) is not None:
+            view = (await self.live()).get(session_id)
+            if view is not None:
+                return view
+        try:
+            return await asyncio.to_thread(view_in, self._directory.log_path(session_id))
+        except FileNotFoundError:
+            raise NoSessionError from None
+
+    async def page(
+        self, session_id: str, query: EventQuery, wait_seconds: float = 0.0
+    ) -> dict[str, Any]:
+        """Return a part of a session's log, as `EventsPage` has it, once there is something.
+
+        Raises:
+            NoSessionError: There is no such session.
+            CursorError: The cursor is ahead of its log.
+            StoreError: Its log cannot be read.
+        """
+        place = self._directory.live(session_id)
+        if place is not None:
+            facts = {"session": session_id, "query": msgspec.to_builtins(query)}
+            answer = await self._directory.request(
+                place, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds}
+            )
+            if answer is not None and wire.REFUSED in answer:
+                raise CursorError(answer[wire.REFUSED])
+            if answer is not None and isinstance(answer.get(wire.PAGE), dict):
+                return dict(answer[wire.PAGE])
+        return await self._stored_page(session_id, query, wait_seconds)
+
+    async def _stored_page(
+        self, session_id: str, query: EventQuery, wait_seconds: float
+    ) -> dict[str, Any]:
+        path = self._directory.log_path(session_id)
+
+        def read(log: StoredLog) -> dict[str, Any]:
+            return as_facts(whole_page(log, session_id, query))
+
+        has_holder = self._directory.live(session_id) is not None
+        until = asyncio.get_running_loop().time() + wait_seconds
+        while True:
+            try:
+                page = await asyncio.to_thread(reading, path, read)
+            except FileNotFoundError:
+                raise NoSessionError from None
+            is_news = page["events"] or page["more"] or "gap" in page or "reset" in page
+            if is_news or asyncio.get_running_loop().time() >= until:
+                return page
+            await asyncio.sleep(LOOK_SECONDS)
+            if not has_holder and self._directory.live(session_id) is not None:
+                return page  # its holder is asked next
+
+    async def note(self, session_id: str, facts: dict[str, Any]) -> int | None:
+        """Log a client's report through the holder; return its number, `None` without a holder."""
+        place = self._directory.live(session_id)
+        if place is None:
+            return None
+        told = {"session": session_id, "facts": facts}
+        answer = await self._directory.request(place, wire.NOTE, told)
+        seq = answer.get("seq") if answer else None
+        return seq if isinstance(seq, int) else None
+
+    async def answer(self, code: AnswerCode) -> str:
+        """Answer a question by a code; return the outcome, as `wire` has it."""
+        place = self._directory.live(code.session)
+        if place is None:
+            return wire.GONE
+        facts = {"code": msgspec.to_builtins(code)}
+        answer = await self._directory.request(place, wire.ANSWER, facts)
+        if answer is not None:
+            return str(answer.get("outcome"))
+        return wire.UNKNOWN if await self._directory.answers(place) else wire.GONE

@@ -17,15 +17,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from lastword.gateway.front.tokens import Failures, Grant, TokenError, TokenExpiredError
-from lastword.gateway.viewing.rates import Rate, RateLimiter
+from lastword.gateway.viewing.access import Rate, RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lastword.gateway.front.fleet_links import FleetLinks
-    from lastword.gateway.front.links import Links
-    from lastword.gateway.front.tokens import Keeper
-    from lastword.gateway.viewing.answer_codes import AnswerCode
+    from lastword.gateway.front.tokens import Keeper, Links
+    from lastword.gateway.viewing.refusals import AnswerCode
 
 PROTOCOL = "acp.lastword.v1"
 BEARER_PROTOCOL = "bearer."

@@ -8,26 +8,30 @@ loop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET
 from starlette.responses import Response
 
+from lastword.core.protocol import jsonrpc
 from lastword.errors import StoreError
 from lastword.gateway.api import requests
-from lastword.gateway.api.client_errors import (
+from lastword.gateway.api.openapi import document
+from lastword.gateway.api.requests import (
+    EVENTS_TYPE,
+    JSON_TYPE,
     MAX_BODY_BYTES,
+    ProblemError,
     ReportCounts,
     ReportPace,
     facts_of,
     failure_of,
     read_report,
 )
-from lastword.gateway.api.counted import attaches_of, closed_of, round_trips_of
-from lastword.gateway.api.openapi import document
-from lastword.gateway.api.requests import EVENTS_TYPE, JSON_TYPE, ProblemError
 from lastword.gateway.api.shapes import (
     VERSION,
     ClientEventTaken,
@@ -36,28 +40,30 @@ from lastword.gateway.api.shapes import (
     SessionOne,
     StatsView,
     ViewerCount,
+    attaches_of,
+    closed_of,
+    round_trips_of,
 )
 from lastword.gateway.api.views import visible
-from lastword.gateway.front.abortable import EventResponse
+from lastword.gateway.front.directory import NoSessionError
 from lastword.gateway.front.doorkeeper import too_many
-from lastword.gateway.front.event_stream import stream_of
-from lastword.gateway.front.limits import Shares, Slots
-from lastword.gateway.front.session_source import NoSessionError
-from lastword.gateway.viewing.attachment import Role
-from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.front.protocols import EventResponse
+from lastword.gateway.front.tokens import Shares, Slots
+from lastword.gateway.viewing.reader import COMMENT_SECONDS, CursorError, Role
 from lastword.outbox.store import now_ms
 from lastword.record.trends import trends_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 
     from starlette.requests import Request
 
+    from lastword.gateway.api.requests import EventQuery
     from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.front.directory import SessionSource
     from lastword.gateway.front.doorkeeper import Doorkeeper
-    from lastword.gateway.front.session_source import SessionSource
     from lastword.gateway.front.tokens import Grant
-    from lastword.gateway.quality.front_counts import FrontCounts
+    from lastword.gateway.quality.counts import FrontCounts
 
 
 STREAM_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)
@@ -268,3 +274,71 @@ def _unreadable(error: StoreError, grant: Grant) -> ProblemError:
     """Return the refusal, which names the log's file to the owner alone."""
     message = str(error).capitalize() if grant.is_owners else "The session's log cannot be read"
     return ProblemError(503, "log_unreadable", f"{message}. Try again.")
+
+
+COMMENT = b": still here\n\n"
+_OF_OPEN = ("version", "session_id", "epoch", "head", "from", "reset")
+
+
+async def stream_of(
+    source: SessionSource,
+    session_id: str,
+    query: EventQuery,
+    first: dict[str, Any],
+    closing: asyncio.Event,
+) -> AsyncIterator[bytes]:
+    """Return the stream, from its first page until the front closes or the session is gone."""
+    page, epoch = first, ""
+    while True:
+        if page["epoch"] != epoch or page.get("reset"):
+            epoch = page["epoch"]
+            yield _part(f"{epoch}:{page['from'] - 1}", _only(page, _OF_OPEN), "open")
+        if "gap" in page:
+            yield _part(f"{epoch}:{page['gap']['to']}", page["gap"], "gap")
+        if page["events"]:
+            parts = [_part(f"{epoch}:{event['seq']}", event) for event in page["events"]]
+            yield b"".join(parts)
+        elif "gap" not in page:
+            yield COMMENT
+        seq = int(page["next"].rpartition(":")[2])
+        query = msgspec.structs.replace(query, epoch=epoch, seq=seq)
+        page_or_none = await _until(closing, _next(source, session_id, query))
+        if page_or_none is None:
+            return
+        page = page_or_none
+
+
+async def _next(source: SessionSource, session_id: str, query: EventQuery) -> dict[str, Any] | None:
+    """Return the next part; `None` at the end."""
+    try:
+        return await source.page(session_id, query, COMMENT_SECONDS)
+    except CursorError:
+        # The log begins anew: its head is behind what was sent.
+        return await source.page(session_id, msgspec.structs.replace(query, epoch="", seq=0))
+    except (NoSessionError, StoreError):
+        return None
+
+
+async def _until(
+    closing: asyncio.Event, work: Coroutine[Any, Any, dict[str, Any] | None]
+) -> dict[str, Any] | None:
+    """Return the result of the work; `None` if the front closes first."""
+    task = asyncio.create_task(work)
+    closed = asyncio.create_task(closing.wait())
+    try:
+        await asyncio.wait((task, closed), return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        for each in (task, closed):
+            each.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await each
+
+
+def _part(cursor: str, data: dict[str, Any], name: str = "") -> bytes:
+    head = f"event: {name}\n" if name else ""
+    return f"{head}id: {cursor}\ndata: ".encode() + jsonrpc.dumps(data) + b"\n\n"
+
+
+def _only(page: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: page[name] for name in names if name in page}

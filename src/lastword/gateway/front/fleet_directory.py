@@ -24,7 +24,7 @@ from lastword.gateway.fleet.node_link import read_control
 from lastword.gateway.fleet.records import parts_of, place_of
 from lastword.gateway.front.fleet_upstream import RemoteUpstream
 from lastword.gateway.front.holders import StartError
-from lastword.gateway.holder import answering
+from lastword.gateway.holder import connection
 from lastword.gateway.holder.connection import Introduction
 from lastword.gateway.holder.remote import RemoteViewer
 from lastword.gateway.viewing import refusals
@@ -344,8 +344,8 @@ class FleetDirectory:
             return await fronts[word](facts)
         if holder is not None and word == wire.STATUS:
             return {}
-        if holder is not None and word in answering.ANSWERED:
-            return await answering.ANSWERED[word](holder.sessions, facts)
+        if holder is not None and word in connection.ANSWERED:
+            return await connection.ANSWERED[word](holder.sessions, facts)
         return {wire.UNKNOWN: True}
 
     async def _of_session_here(self, facts: dict[str, Any]) -> dict[str, Any]:
@@ -434,7 +434,7 @@ class FleetDirectory:
         return upstream
 
     async def request(self, place: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
-        """Ask a holder one of `answering.ANSWERED`; `None` if it has ended, or knows no answer."""
+        """Ask a holder one of `connection.ANSWERED`; `None` if it has ended, or knows no answer."""
         parts = parts_of(place)
         if parts is None:
             return await self._own.request(place, word, facts)

@@ -22,8 +22,7 @@ from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.records import PAGE_LINKS
-from lastword.gateway.front.links import NOTIFIED_SECONDS
-from lastword.gateway.front.tokens import Grant, TokenError
+from lastword.gateway.front.tokens import NOTIFIED_SECONDS, Grant, TokenError
 from lastword.gateway.run_folder import make_private
 
 if TYPE_CHECKING:

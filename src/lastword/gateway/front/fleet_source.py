@@ -20,10 +20,10 @@ from lastword.gateway.api.views import SessionDetails
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.replica import EMPTY
 from lastword.gateway.fleet.replica_pages import replica_page, replica_view
-from lastword.gateway.front.session_source import MAX_ENDED, NoSessionError, SessionSource
+from lastword.gateway.front.directory import MAX_ENDED, NoSessionError, SessionSource
 
 if TYPE_CHECKING:
-    from lastword.gateway.api.scan import EventQuery
+    from lastword.gateway.api.requests import EventQuery
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.fleet.records import SessionRecord
     from lastword.gateway.front.directory import Directory

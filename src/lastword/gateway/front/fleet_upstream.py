@@ -12,7 +12,7 @@ import msgspec
 from lastword.gateway import wire
 from lastword.gateway.fleet.node_link import BLOCK, FRAME, control_of
 from lastword.gateway.front.upstream import SessionFrames, Upstream
-from lastword.gateway.viewing.event_frames import events_of, place_facts
+from lastword.gateway.viewing.render import events_of, place_facts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.node_link import NodeLink
     from lastword.gateway.front.upstream import Item
     from lastword.gateway.holder.connection import Introduction
-    from lastword.gateway.viewing.event_frames import LogPlace
+    from lastword.gateway.viewing.render import LogPlace
 
 MAX_UNSENT_BYTES = 1024 * 1024
 """What is written to a holder that does not read it; more waits in the delivery."""

@@ -20,16 +20,18 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link.waits import StoredWait
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.front.upstream import LocalUpstream
-from lastword.gateway.holder import answering
+from lastword.gateway.holder import connection
 from lastword.gateway.holder.handover import HandedHolder  # noqa: TC001 - read at runtime
 from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.log import files
-from lastword.gateway.log.owner import LogLock, LogOwnedError, LogOwner, owner_of
+from lastword.gateway.log.files import LogLock, LogOwnedError, LogOwner, owner_of
+from lastword.gateway.log.session_log import reading
 from lastword.gateway.quality.counts import Counts
 from lastword.gateway.viewing import refusals
 from lastword.gateway.viewing.render import META
@@ -38,14 +40,17 @@ from lastword.outbox.own_reports import OwnReports
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.upstream import Upstream
     from lastword.gateway.holder.connection import Introduction
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.log.session_log import StoredLog
     from lastword.gateway.settings.holder import HolderSettings
 
     MakeHolder: TypeAlias = Callable[[HolderSettings, HolderQuality], Holder]
     """Makes a holder, which is run later: the gateway knows no options of `lastword run`."""
+
 
 LOOK_SECONDS = 0.02
 
@@ -341,11 +346,11 @@ class Holders:
         return await LocalUpstream.open(place, holder, introduction)
 
     async def request(self, place: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
-        """Ask a holder one of `answering.ANSWERED`; `None` if it has ended, or knows no answer."""
+        """Ask a holder one of `connection.ANSWERED`; `None` if it has ended, or knows no answer."""
         holder = self._running.get(place)
         if holder is None:
             return None
-        answer = await answering.ANSWERED[word](holder.sessions, facts)
+        answer = await connection.ANSWERED[word](holder.sessions, facts)
         return None if wire.UNKNOWN in answer else answer
 
     async def greeting(self, place: str) -> dict[str, Any]:
@@ -451,3 +456,84 @@ def _without_secret(client: dict[str, Any]) -> dict[str, Any]:
     """Return a client's params without the viewer's secret, which a session's log would keep."""
     meta = {key: value for key, value in object_of(client.get("_meta")).items() if key != META}
     return client | {"_meta": meta}
+
+
+WAITS_LOOK_SECONDS = 5.0
+"""How often it is looked for them."""
+
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 15.0, 600.0
+"""How long it is waited before a holder is started again for the same wait: twice as long each
+time."""
+
+
+class WaitingSession(msgspec.Struct, frozen=True):
+    """A session that waits for the end of a limit.
+
+    Attributes:
+        id: its id.
+        client: the `initialize` params of the client that opened it.
+        wait: the wait.
+    """
+
+    id: str
+    client: dict[str, Any]
+    wait: StoredWait
+
+
+class LimitWaits:
+    """The sessions of a front that wait for the end of a limit."""
+
+    def __init__(self, holders: Holders, directory: Directory) -> None:
+        """Look for them in the logs of these holders; have them started by the directory."""
+        self._holders = holders
+        self._directory = directory
+        self._again: dict[str, tuple[float, float]] = {}
+        """By session: when a holder may be started again, and how long was waited for that."""
+
+    async def watch(self) -> None:
+        """Start a holder for each whose limit has ended, until cancelled."""
+        while True:
+            for session in await asyncio.to_thread(self._due, time.time()):
+                with contextlib.suppress(StartError, OSError):
+                    await self._directory.of_session(session.id, session.client)
+            await asyncio.sleep(WAITS_LOOK_SECONDS)
+
+    def _due(self, now: float) -> list[WaitingSession]:
+        """Return those without a holder whose limit has ended."""
+        due = []
+        for path in self._holders.waiting():
+            if owner_of(path) is not None:
+                continue
+            try:
+                session = reading(path, _waiting_in)
+            except (FileNotFoundError, StoreError):
+                continue
+            if session is None:
+                files.unmark_waiting(path)
+            elif self._is_due(session, now):
+                due.append(session)
+        return due
+
+    def _is_due(self, session: WaitingSession, now: float) -> bool:
+        wait = session.wait.wait
+        until, latest = wait.until_epoch_seconds, wait.latest_epoch_seconds
+        if until is None or latest is None or not until <= now <= latest:
+            return False
+        again_at, pause = self._again.get(session.id, (0.0, 0.0))
+        # A clock that was set back makes no pause longer.
+        if again_at - pause <= now < again_at:
+            return False
+        pause = min(max(2 * pause, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+        self._again[session.id] = now + pause, pause
+        return True
+
+
+def _waiting_in(log: StoredLog) -> WaitingSession | None:
+    """Return the session of a log, if it waits for the end of a limit."""
+    for pinned in log.pins_of("wait:"):
+        return WaitingSession(
+            id=log.remembered("id"),
+            client=object_of(jsonrpc.loads(log.remembered("client").encode())),
+            wait=msgspec.json.decode(pinned.entry.frame, type=StoredWait),
+        )
+    return None

@@ -6,26 +6,34 @@ Owns its statuses and headers, which are those of the official transport.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway import wire
 from lastword.gateway.api.requests import problem
-from lastword.gateway.front.abortable import EVENTS_TYPE, EventResponse
 from lastword.gateway.front.doorkeeper import too_many
-from lastword.gateway.front.limits import Shares, Slots
-from lastword.gateway.front.streams import ViewerStreams
-from lastword.gateway.viewing import viewer_frames
+from lastword.gateway.front.protocols import EVENTS_TYPE, EventResponse
+from lastword.gateway.front.tokens import Shares, Slots
+from lastword.gateway.front.upstream import SessionFrames
+from lastword.gateway.front.viewer_link import ViewerLink
+from lastword.gateway.viewing import frames, reader
 from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.viewing.render import LogPlace, StreamEvent, read_id
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
     from starlette.requests import Request
 
+    from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front.doorkeeper import Doorkeeper
-    from lastword.gateway.front.limits import Slot
     from lastword.gateway.front.services import FrontServices
-    from lastword.gateway.front.tokens import Grant
+    from lastword.gateway.front.tokens import Grant, Slot
+    from lastword.gateway.front.upstream import Item, Upstream
+
 
 CONNECTION = "acp-connection-id"
 SESSION = "acp-session-id"
@@ -84,8 +92,8 @@ class HttpTransport:
         if line is None:
             return JSONResponse({"jsonrpc": "2.0", "id": None, "error": TOO_LARGE}, 413)
         try:
-            frame = viewer_frames.read(line)
-        except viewer_frames.FrameError as error:
+            frame = frames.read(line)
+        except frames.FrameError as error:
             return Response(error.answer, 400, media_type=JSON_TYPE)
         if frame.message.method == acp.INITIALIZE:
             return await self._open(request, frame, grant)
@@ -207,3 +215,279 @@ async def _greet(request: Request, connection: ViewerStreams, frame: jsonrpc.Fra
     finally:
         greeting.cancel()
         left.cancel()
+
+
+MAX_STREAMS = 64
+"""Sessions whose streams are kept for one connection."""
+
+RESUME_SECONDS = 10.0
+"""How long a stream waits for its holder to go back, which only what nobody reads holds up."""
+
+ON_CONNECTION = frozenset({"session/new", acp.LOAD, acp.FORK, "session/list", "authenticate"})
+"""Requests that are answered on the connection's stream: no session's may be open before."""
+
+
+class SessionEvents:
+    """One stream: frames that wait for a reader."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[StreamEvent] = deque()
+        self._has_come = asyncio.Event()
+        self._has_room = asyncio.Event()
+        self._goes_back = False
+        self._is_finished = False
+        self._reader: object = None
+        self.unread_bytes: int = 0
+        """The size of what waits and is in no log."""
+
+    async def put(self, event: StreamEvent) -> None:
+        """Queue a frame, once there is room."""
+        while not reader.has_room(len(self._waiting)) and not self._goes_back:
+            self._has_room.clear()
+            await self._has_room.wait()
+        self.put_now(event)
+
+    def put_now(self, event: StreamEvent) -> None:
+        """Queue a frame at once."""
+        self._waiting.append(event)
+        self.unread_bytes += 0 if event.is_kept else len(event.frame)
+        self._has_come.set()
+
+    def finish(self) -> None:
+        """End once what is queued has been read: its session is over."""
+        self._is_finished = True
+        self._has_come.set()
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether nothing will ever be read from it again."""
+        return self._is_finished and not self._waiting and not self.is_read
+
+    def go_back(self) -> None:
+        """Discard frames until the holder has gone back."""
+        self._goes_back = True
+        self._reader = None
+        self._has_come.set()  # whoever reads looks up
+        self._has_room.set()
+
+    def has_gone_back(self, *, is_refused: bool) -> None:
+        """Note that the frames now follow the requested position, if that was available."""
+        self._goes_back = False
+        if not is_refused:
+            self._waiting = deque(event for event in self._waiting if not event.is_kept)
+            self._has_room.set()
+
+    async def events(self, is_over: Callable[[], bool]) -> AsyncGenerator[bytes]:
+        """Yield the events to a reader, until it may read no more or another one replaces it."""
+        self._reader = reader = object()
+        self._has_come.set()  # whoever read before looks up
+        try:
+            yield b": open\n\n"
+            while self._reader is reader and not is_over():
+                if self._waiting:
+                    event = self._waiting.popleft()
+                    self.unread_bytes -= 0 if event.is_kept else len(event.frame)
+                    self._has_room.set()
+                    yield event.encoded
+                elif self._is_finished:
+                    return
+                elif not await self._has_news():
+                    yield b": still here\n\n"
+        finally:
+            if self._reader is reader:
+                self._reader = None
+
+    async def _has_news(self) -> bool:
+        """Wait until something may have come, within a bound."""
+        self._has_come.clear()
+        try:
+            async with asyncio.timeout(reader.COMMENT_SECONDS):
+                return await self._has_come.wait()
+        except TimeoutError:
+            return False
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether it has a reader."""
+        return self._reader is not None
+
+
+class ViewerStreams(ViewerLink):
+    """One connection of one viewer, over requests and streams."""
+
+    has_events = True
+
+    def __init__(self, services: FrontServices, grant: Grant) -> None:
+        super().__init__(services, grant)
+        self.is_over: asyncio.Event = asyncio.Event()
+        self._own = SessionEvents()
+        self._sessions: dict[str, SessionEvents] = {}
+        self._places: dict[str, LogPlace] = {}
+        """Where sessions begin that are not attached yet: behind an event that was had."""
+        self._resumes: dict[int, asyncio.Future[str]] = {}
+        self._last_resume = 0
+        self._requested: dict[bytes, str] = {}
+        """For each open request the session on whose stream it is answered; empty for our own."""
+
+    def stream(self, session_id: str) -> SessionEvents | None:
+        """Return a session's stream, or the connection's own; `None` if there are too many."""
+        if not session_id:
+            return self._own
+        if session_id not in self._sessions or self._sessions[session_id].is_over:
+            self._sessions = {
+                name: each for name, each in self._sessions.items() if not each.is_over
+            }
+        if session_id not in self._sessions and len(self._sessions) >= MAX_STREAMS:
+            return None
+        return self._sessions.setdefault(session_id, SessionEvents())
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether one of its streams is open."""
+        return self._own.is_read or any(stream.is_read for stream in self._sessions.values())
+
+    @property
+    def is_unread(self) -> bool:
+        """Return whether too many answers already wait for a reader."""
+        waiting = sum(stream.unread_bytes for stream in self._sessions.values())
+        return reader.must_read_first(self._own.unread_bytes + waiting)
+
+    async def post(self, frame: Frame) -> None:
+        """Receive a checked frame from the viewer; its answer comes on a stream."""
+        request_id, method = frame.message.request_id, frame.message.method
+        if request_id is not None and method is not None:
+            own = method in ON_CONNECTION
+            self._requested[request_id] = "" if own else frame.message.session_id or ""
+        await self.receive_frame(frame)
+
+    def before(self, frame: Frame, upstream: Upstream) -> None:
+        """Say where an attach begins, and whether it is to be answered first.
+
+        Some clients open a session's stream only once the answer has named it.
+        """
+        session_id, method = frame.message.session_id or "", frame.message.method
+        place = self._places.pop(session_id, None) if method in acp.BRINGS_BACK else None
+        stream = self._sessions.get(session_id)
+        if place is not None:
+            upstream.resume(session_id, 0, place)
+        if method == acp.LOAD and (stream is None or not stream.is_read):
+            upstream.answer_first()
+
+    async def resume(self, session_id: str, last: str) -> None:
+        """Resume a session's stream after the last event that its viewer has had.
+
+        Raises:
+            CursorError: That is not an event of the session's log.
+            ConnectionError: The connection is over.
+            TimeoutError: The viewer does not read its other streams, which blocks this one.
+        """
+        place = read_id(last)
+        stream, upstream = self.stream(session_id), self._by_session.get(session_id)
+        if upstream is None or stream is None:
+            self._places[session_id] = place
+            return
+        self._last_resume += 1
+        number = self._last_resume
+        answered = self._resumes[number] = asyncio.get_running_loop().create_future()
+        stream.go_back()
+        upstream.resume(session_id, number, place)
+        try:
+            async with asyncio.timeout(RESUME_SECONDS):
+                refused = await answered
+        finally:
+            del self._resumes[number]
+        if refused:
+            raise CursorError(refused)
+
+    async def _control(self, upstream: Upstream, word: str, facts: dict[str, Any]) -> None:
+        session_id = str(facts.get("session"))
+        if word == wire.RESUMED:
+            refused = str(facts.get("refused", ""))
+            stream = self.stream(session_id)
+            if stream is not None:
+                stream.has_gone_back(is_refused=bool(refused))
+            waits = self._resumes.get(facts.get("number", 0))
+            if waits is not None and not waits.done():
+                waits.set_result(refused)
+        else:
+            await super()._control(upstream, word, facts)
+
+    async def _session_ended(
+        self,
+        upstream: Upstream,
+        session_id: str,
+        code: int,  # noqa: ARG002
+        reason: str,  # noqa: ARG002
+    ) -> None:
+        """End the session's stream; the connection may open others."""
+        self._leave_session(session_id, upstream)
+        stream = self._sessions.get(session_id)
+        if stream is not None and session_id not in self._by_session:
+            stream.finish()
+
+    async def _queue_event(self, session_id: str, event: StreamEvent) -> None:
+        """Queue a frame from a session's log on its stream, except answers to the gateway."""
+        upstream = self._by_session.get(session_id)
+        if upstream is not None:
+            self._note(upstream, event.frame)
+        frame = jsonrpc.decode(event.frame)
+        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+            request_id = frame.message.request_id or b""
+            if not self._requested.pop(request_id, session_id):
+                await self._own.put(StreamEvent(event.frame))
+                return
+        await (self.stream(session_id) or self._own).put(event)
+
+    async def send(self, *lines: bytes) -> None:
+        """Queue the gateway's own frames, which a post does not wait for."""
+        for line in lines:
+            self._stream_of(line).put_now(StreamEvent(line))
+
+    async def _pass(self, upstream: Upstream, item: Item) -> None:
+        """Queue a holder's frames, each once there is room for it."""
+        if isinstance(item, SessionFrames):
+            for event in item.events:
+                await self._queue_event(item.session, event)
+            return
+        if not isinstance(item, list):
+            await super()._pass(upstream, item)
+            return
+        for line in item:
+            self._note(upstream, line)
+            await self._stream_of(line).put(StreamEvent(line))
+
+    def _stream_of(self, line: bytes) -> SessionEvents:
+        """Return the stream to which a frame belongs."""
+        frame = jsonrpc.decode(line)
+        session_id = ""
+        if isinstance(frame, jsonrpc.Frame):
+            if frame.message.method is None:
+                session_id = self._requested.pop(frame.message.request_id or b"", "")
+            elif frame.message.method != acp.CANCEL_REQUEST:
+                session_id = frame.message.session_id or ""
+            else:
+                session_id = next(iter(self._sessions), "")
+        return self.stream(session_id) or self._own
+
+    async def close(self, code: int, reason: str) -> None:
+        """End the connection and its streams."""
+        self.end(code, reason)
+
+    def end(self, code: int, reason: str) -> None:
+        """End the connection and its streams at once."""
+        self.ended(code, reason)
+        self.is_over.set()
+        for waits in self._resumes.values():
+            if not waits.done():
+                waits.set_exception(ConnectionResetError(reason))
+
+    async def wait_until_over(self) -> None:
+        """Wait until it is closed, or until none of its streams has had a reader for a while."""
+        while not self.is_over.is_set():
+            try:
+                async with asyncio.timeout(reader.ALONE_SECONDS):
+                    await self.is_over.wait()
+            except TimeoutError:
+                if not self.is_read:
+                    await self.close(1006, "no stream is open")
+        await self.leave()

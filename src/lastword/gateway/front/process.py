@@ -24,18 +24,22 @@ import msgspec
 import uvicorn
 
 from lastword.errors import LastwordError
-from lastword.gateway.front.abortable import AbortableHttp
 from lastword.gateway.front.app import Front
 from lastword.gateway.front.control import ControlSocket
 from lastword.gateway.front.doorkeeper import Doorkeeper
 from lastword.gateway.front.folders import folder_of, note_fleet_key, run_folder_of
-from lastword.gateway.front.framed_protocol import FramedProtocol
-from lastword.gateway.front.holders import HandedHolders, Holders
-from lastword.gateway.front.limit_waits import LimitWaits
-from lastword.gateway.front.links import LINK_SECONDS, Links, address
+from lastword.gateway.front.holders import HandedHolders, Holders, LimitWaits
+from lastword.gateway.front.protocols import AbortableHttp, FramedProtocol
 from lastword.gateway.front.services import FrontServices
-from lastword.gateway.front.signals import RELOAD, FrontSignals, hold
-from lastword.gateway.front.tokens import KEY_NAME, TOKEN_SECONDS, Grant, Keeper
+from lastword.gateway.front.tokens import (
+    KEY_NAME,
+    LINK_SECONDS,
+    TOKEN_SECONDS,
+    Grant,
+    Keeper,
+    Links,
+    address,
+)
 from lastword.gateway.front.upgrade import LOOK_SECONDS, another_version
 from lastword.gateway.run_folder import (
     PidFile,
@@ -45,18 +49,20 @@ from lastword.gateway.run_folder import (
     make_private,
 )
 from lastword.gateway.settings.fleet import VARIABLE
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from lastword.notify.subscriptions import Subscriptions
 from lastword.platform.folder_watch import FolderWatch
 from lastword.platform.process import ensure_standard_streams, without_our_locale
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from types import FrameType
 
     from lastword.gateway.front.fleet_front import FleetFront
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import MakeHolder
     from lastword.gateway.settings.gateway import GatewaySettings
+
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
 """The environment variable that names to the program that replaces this one the descriptors of the
@@ -476,3 +482,49 @@ def _become_newer(listening: socket.socket, pid_file: int, left: HandedHolders) 
     signal.alarm(START_SECONDS)  # it survives the exec, and ends a program that hangs
     words = [sys.executable, "-P", "-m", "lastword", *sys.argv[1:]]
     os.execv(sys.executable, words)  # noqa: S606
+
+
+RELOAD = signal.SIGHUP
+HANDLED = (RELOAD, signal.SIGTERM, signal.SIGINT)
+
+
+def hold() -> None:
+    """Keep them pending."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+
+
+class FrontSignals:
+    """The signals that were received."""
+
+    def __init__(self) -> None:
+        self._numbers: list[int] = []
+        self._came = asyncio.Event()
+
+    def receive(self) -> None:
+        """Take them from now on, and those that are pending."""
+        loop = asyncio.get_running_loop()
+
+        # No handler of the loop's: that one is called later, and what came just before the
+        # process ends would be lost.
+        def note(number: int, _: FrameType | None) -> None:
+            self._numbers.append(number)
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(self._came.set)
+
+        for number in HANDLED:
+            signal.signal(number, note)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+
+    def restore_defaults(self) -> None:
+        """Let the next one end the process, which is ending anyway."""
+        for number in HANDLED:
+            signal.signal(number, signal.SIG_DFL)
+
+    async def wait(self) -> None:
+        """Wait for the first one."""
+        await self._came.wait()
+
+    @property
+    def is_reload(self) -> bool:
+        """Return whether a newer program is to take over; a stop at any time takes precedence."""
+        return set(self._numbers) == {RELOAD}

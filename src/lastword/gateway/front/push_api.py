@@ -17,11 +17,10 @@ from msgspec import UNSET, UnsetType
 
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway.api import requests
-from lastword.gateway.api.client_errors import MAX_BODY_BYTES
-from lastword.gateway.api.requests import JSON_TYPE, ProblemError
+from lastword.gateway.api.requests import JSON_TYPE, MAX_BODY_BYTES, ProblemError
 from lastword.gateway.api.shapes import VERSION, PushRequest, PushRow, PushView
 from lastword.gateway.front.doorkeeper import is_loopback
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from lastword.notify.subscriptions import PushSubscription, Subscriptions, id_of, is_available
 from lastword.notify.web_push import decoded
 from lastword.outbox.post import HTTPS_PORT, NotOutsideError, outside_addresses

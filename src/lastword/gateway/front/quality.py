@@ -14,12 +14,9 @@ from starlette.responses import Response
 
 from lastword.gateway.front.doorkeeper import is_forwarded
 from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import Counts, Snapshot
-from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
-from lastword.gateway.quality.front_counts import FrontCounts
-from lastword.gateway.quality.outbox import OutboxMetrics
+from lastword.gateway.quality.counts import Counts, FrontCounts, OutboxMetrics, Snapshot
+from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition, meters_of
 from lastword.gateway.quality.readiness import NotReady, NotReadyTold, Readiness, ReadyTold
-from lastword.gateway.quality.telemetry import meters_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from lastword.gateway.front.directory import Greetings, SessionSource
 from lastword.gateway.front.folders import push_folder_of
-from lastword.gateway.front.greetings import Greetings
-from lastword.gateway.front.limits import socket_shares
 from lastword.gateway.front.quality import Quality
-from lastword.gateway.front.session_source import SessionSource
-from lastword.gateway.viewing.rates import Rate, RateLimiter
+from lastword.gateway.front.tokens import socket_shares
+from lastword.gateway.viewing.access import Rate, RateLimiter
 
 if TYPE_CHECKING:
     from lastword.gateway.front.directory import Directory

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.gateway.front.abortable import abort_of
-from lastword.gateway.front.framed_protocol import frames_of
+from lastword.gateway.front.protocols import abort_of, frames_of
 from lastword.gateway.front.viewer_link import ViewerLink
-from lastword.gateway.viewing import slow_viewers, viewer_frames
-from lastword.gateway.viewing.websocket_frames import text_frames
+from lastword.gateway.viewing import frames, reader
+from lastword.gateway.viewing.frames import text_frames
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -69,7 +68,7 @@ class ViewerSocket(ViewerLink):
         self.ended(code, reason)
         if self._websocket.application_state is WebSocketState.CONNECTED:
             try:
-                async with asyncio.timeout(slow_viewers.CLOSE_SECONDS):
+                async with asyncio.timeout(reader.CLOSE_SECONDS):
                     await self._websocket.close(code, reason)
             except TimeoutError:  # it takes nothing: not even that it is closed
                 abort_of(self._websocket.scope)()
@@ -117,7 +116,7 @@ class ViewerSocket(ViewerLink):
 
     async def _while_it_takes(self, sending: Awaitable[None]) -> None:
         try:
-            async with slow_viewers.stall_limit():
+            async with reader.stall_limit():
                 await sending
         except TimeoutError:
             await self.close(STALLED, "stalled")
@@ -131,8 +130,8 @@ class ViewerSocket(ViewerLink):
             while line is None:
                 line = await self._receive()
         try:
-            frame = viewer_frames.read(line)
-        except viewer_frames.FrameError:
+            frame = frames.read(line)
+        except frames.FrameError:
             frame = None
         if frame is None or frame.message.method != acp.INITIALIZE:
             await self.close(NO_INITIALIZE, "initialize_first")

@@ -8,22 +8,25 @@ restarted gateway accepts every token of its predecessor.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import os
 import secrets
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode
 
 import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway.run_folder import make_private
-from lastword.gateway.viewing.answer_codes import AnswerCode
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
+from lastword.gateway.viewing.refusals import AnswerCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 KEY_NAME = "gateway.key"
 KEY_BYTES = 32
@@ -238,3 +241,204 @@ class Failures:
         if left <= 0:
             return 0
         return int(left) + 1
+
+
+CODE_BYTES = 24
+LINK_SECONDS = 10 * 60
+"""How long a link waits to be followed."""
+
+NOTIFIED_SECONDS = 12 * 3600
+"""How long one in a notification waits: somebody may be asleep."""
+
+MAX_CODE_CHARS = 128
+MAX_LINKS = 1000
+"""Links that wait; with one more, the oldest is gone."""
+
+
+class WaitingLink(msgspec.Struct, frozen=True):
+    """An unused link.
+
+    Attributes:
+        grant: what it allows.
+        until: until when it works, in seconds since 1970 UTC.
+    """
+
+    grant: Grant
+    until: float
+
+
+class Links:
+    """The unused links."""
+
+    def __init__(
+        self,
+        folder: str,
+        clock: Callable[[], float],
+        keeper: Keeper,
+        *,
+        name: str = "links",
+        seconds: int = LINK_SECONDS,
+    ) -> None:
+        """Keep them in a subfolder of this folder.
+
+        Args:
+            folder: The gateway's folder.
+            clock: Gives the time of day.
+            keeper: Names their files.
+            name: The subfolder's name.
+            seconds: How long a link waits to be followed.
+        """
+        self._keeper = keeper
+        self._folder = os.path.join(folder, name)
+        self._clock = clock
+        self._seconds = seconds
+
+    @classmethod
+    def notified(cls, folder: str, clock: Callable[[], float], keeper: Keeper) -> Links:
+        """Return the links in notifications, however many of which displace none of the others."""
+        return cls(folder, clock, keeper, name="notified-links", seconds=NOTIFIED_SECONDS)
+
+    def make(self, grant: Grant) -> str:
+        """Return the code of a new link.
+
+        Raises:
+            StoreError: It cannot be stored.
+        """
+        code = secrets.token_urlsafe(CODE_BYTES)
+        waiting_link = WaitingLink(grant, self._clock() + self._seconds)
+        try:
+            make_private(self._folder)
+            self._forget()
+            made = os.open(self._path(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            os.fchmod(made, 0o600)  # whatever the umask
+            with os.fdopen(made, "wb") as file:
+                file.write(msgspec.json.encode(waiting_link))
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            raise StoreError(f"{self._folder} cannot be used ({reason})") from error
+        return code
+
+    def take(self, code: str) -> Grant:
+        """Return what a link allows, and use it up.
+
+        Raises:
+            TokenError: There is no such link, or it has expired.
+        """
+        path = self._path(code[:MAX_CODE_CHARS])
+        try:
+            with open(path, "rb") as file:
+                waiting_link = msgspec.json.decode(file.read(), type=WaitingLink)
+            os.unlink(path)
+        except (OSError, msgspec.MsgspecError):
+            raise TokenError("the link has been used before, or is not valid") from None
+        if waiting_link.until <= self._clock():
+            raise TokenError("the link has expired")
+        return waiting_link.grant
+
+    def _path(self, code: str) -> str:
+        return os.path.join(self._folder, self._keeper.link_name(code))
+
+    def _forget(self) -> None:
+        """Remove expired links."""
+        waiting: list[tuple[float, str]] = []
+        with os.scandir(self._folder) as found:
+            for each in found:
+                # Another process may use or remove a link at any moment.
+                with contextlib.suppress(FileNotFoundError):
+                    waiting.append((each.stat().st_mtime, each.path))
+        too_old = self._clock() - self._seconds
+        for place, (made, path) in enumerate(sorted(waiting)):
+            if made < too_old or len(waiting) - place >= MAX_LINKS:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+
+
+def address(page: str, code: str) -> str:
+    """Return the link, to the page at this URL."""
+    return f"{page.rstrip('/')}/?{urlencode({'code': code})}"
+
+
+MIN_GUESTS = 64
+"""Sockets of one guest's token, at most, where `--viewers` does not allow more."""
+
+
+class Shares(msgspec.Struct, frozen=True, kw_only=True):
+    """How many slots there are.
+
+    Attributes:
+        of_all: all of them; 0 for no limit.
+        of_guests: for all guests together.
+        of_address: for the guests of one address.
+        of_token: for one guest's token.
+    """
+
+    of_all: int
+    of_guests: int
+    of_address: int
+    of_token: int
+
+
+def socket_shares(viewers: int) -> Shares:
+    """Return the shares of sockets, for sessions with this many viewers each."""
+    of_token = max(viewers, MIN_GUESTS)
+    return Shares(of_all=0, of_guests=4 * of_token, of_address=2 * of_token, of_token=of_token)
+
+
+class Slot:
+    """Somebody's slot, until it is left."""
+
+    def __init__(self, grant: Grant, peer: str, give_up: Callable[[], None]) -> None:
+        self.grant = grant
+        self.peer = peer
+        self.give_up = give_up
+        """Ends what it is for."""
+
+
+class Slots:
+    """The slots of one kind, such as those for sockets."""
+
+    def __init__(self, shares: Shares) -> None:
+        self._shares = shares
+        self._in_use: dict[Slot, None] = {}
+        """In the order in which they were taken."""
+
+    def acquire(
+        self, grant: Grant, peer: str, give_up: Callable[[], None] = lambda: None
+    ) -> Slot | None:
+        """Return a slot; `None` if there is none for this guest.
+
+        Args:
+            grant: What the token allows.
+            peer: The address.
+            give_up: Ends what the slot is for, when another needs it.
+        """
+        if not grant.is_owners and not self._has_room(grant, peer):
+            return None
+        if self._shares.of_all and len(self._in_use) >= self._shares.of_all:
+            self._make_room()
+        slot = Slot(grant, peer, give_up)
+        self._in_use[slot] = None
+        return slot
+
+    def release(self, slot: Slot) -> None:
+        """Give a slot back."""
+        self._in_use.pop(slot, None)
+
+    def _has_room(self, grant: Grant, peer: str) -> bool:
+        guests = [slot for slot in self._in_use if not slot.grant.is_owners]
+        of_address = sum(slot.peer == peer for slot in guests)
+        of_token = sum(slot.grant == grant for slot in guests)
+        shares = self._shares
+        return (
+            len(guests) < shares.of_guests
+            and of_address < shares.of_address
+            and of_token < shares.of_token
+        )
+
+    def _make_room(self) -> None:
+        """Give up the oldest slot of the token with the most, guests' first."""
+        counts = Counter(slot.grant for slot in self._in_use)
+        most = max(counts, key=lambda grant: (not grant.is_owners, counts[grant]))
+        oldest = next(slot for slot in self._in_use if slot.grant == most)
+        del self._in_use[oldest]
+        oldest.give_up()

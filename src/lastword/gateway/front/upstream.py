@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from lastword.gateway import wire
-from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
+from lastword.gateway.viewing.reader import UNREAD_BY_FRONT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.connection import Introduction
     from lastword.gateway.holder.process import Holder
-    from lastword.gateway.viewing.event_frames import LogPlace, StreamEvent
+    from lastword.gateway.viewing.render import LogPlace, StreamEvent
 
 
 class SessionFrames(NamedTuple):

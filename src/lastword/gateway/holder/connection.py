@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,21 +17,23 @@ import msgspec
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
-from lastword.gateway.viewing import paths, refusals, rights
-from lastword.gateway.viewing.attachment import Role, Viewer
-from lastword.gateway.viewing.compact import joined
-from lastword.gateway.viewing.event_frames import stream_events
-from lastword.gateway.viewing.reader import CursorError, cursor_of
-from lastword.gateway.viewing.render import META, Form
+from lastword.gateway.api.requests import EventQuery, Scan, as_facts
+from lastword.gateway.viewing import access, refusals
+from lastword.gateway.viewing.reader import CursorError, Role, Viewer, cursor_of, joined
+from lastword.gateway.viewing.refusals import AnswerCode
+from lastword.gateway.viewing.render import META, Form, stream_events
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.settings.holder import HolderSettings
-    from lastword.gateway.viewing.attachment import Attachment
-    from lastword.gateway.viewing.event_frames import LogPlace, StreamEvent
-    from lastword.gateway.viewing.reader import Pulled, Reset
+    from lastword.gateway.viewing.reader import Attachment, Pulled, Reset
+    from lastword.gateway.viewing.render import LogPlace, StreamEvent
+
 
 MAX_PLACES = 64
 """Sessions whose next attach may begin at a place that was named before; as many as streams."""
@@ -321,11 +324,11 @@ class ViewerConnection:
         """Receive a frame that has been read by `viewer_frames`."""
         viewer, message = self.viewer, frame.message
         try:
-            frame = paths.within(frame, self._holder.settings.root)
-        except paths.OutsideRootError as error:
+            frame = access.within(frame, self._holder.settings.root)
+        except access.OutsideRootError as error:
             refused: dict[str, Any] | None = refusals.outside_root(error.member, "")
         else:
-            refused = rights.refusal(message, controls=viewer.controls, session=viewer.session)
+            refused = access.refusal(message, controls=viewer.controls, session=viewer.session)
         if refused is None:
             self._accept(frame, viewer)
         elif message.request_id is not None and message.method is not None:
@@ -549,3 +552,78 @@ async def _pump(attached: AttachedSession) -> None:
         await attached.drain()
         # A log of megabytes must not keep the others from theirs.
         await asyncio.sleep(0)
+
+
+MAX_WAIT_SECONDS = 30.0
+
+
+async def _events(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> dict[str, Any]:
+    session = sessions.get(str(facts.get("session")))
+    if session is None:
+        return {wire.UNKNOWN: True}
+    query = msgspec.convert(facts.get("query"), EventQuery)
+    wait = facts.get("wait_seconds")
+    seconds = min(float(wait), MAX_WAIT_SECONDS) if isinstance(wait, int | float) else 0.0
+    try:
+        scan = await _scanned(session, query, seconds)
+    except CursorError as error:
+        return {wire.REFUSED: str(error)}
+    return {wire.PAGE: as_facts(scan.page())}
+
+
+async def _scanned(session: HeldSession, query: EventQuery, seconds: float) -> Scan:
+    """Return a page with something on it, or after a while whatever there is."""
+    until = time.monotonic() + seconds
+    scan = Scan(session.log, session.id, query)
+    with session.watched() as grown:
+        while True:
+            grown.clear()
+            scan.go_on()
+            while not scan.step():  # noqa: ASYNC110 - it waits for nothing
+                await asyncio.sleep(0)  # the agent and the viewers have this loop, too
+            left = until - time.monotonic()
+            if scan.is_news or session.is_over or left <= 0:
+                return scan
+            try:
+                async with asyncio.timeout(left):
+                    await grown.wait()
+            except TimeoutError:
+                return scan
+
+
+async def _note(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> dict[str, Any]:
+    session = sessions.get(str(facts.get("session")))
+    event = facts.get("facts")
+    if session is None or not isinstance(event, dict):
+        return {wire.UNKNOWN: True}
+    at_ms = time.time_ns() // 1_000_000
+    effects = session.hub.note_bounded("client", at_ms, Kind.CLIENT_ERROR, **event)
+    if not effects:
+        return {wire.UNKNOWN: True}
+    seq = session.hub.head
+    session.carry_out(effects)
+    await session.committed(seq)
+    return {"seq": seq}
+
+
+async def _answer(sessions: Mapping[str, HeldSession], facts: dict[str, Any]) -> dict[str, Any]:
+    """Answer a question by a code that has been checked."""
+    code = msgspec.convert(facts.get("code"), AnswerCode)
+    session = sessions.get(code.session)
+    if session is None or session.run != code.run or session.is_over or session.failed is not None:
+        return {"outcome": wire.GONE}
+    at_ms = time.time_ns() // 1_000_000
+    outcome, effects = session.hub.answer(code.question, code.option, at_ms)
+    if effects:
+        session.carry_out(effects)
+    return {"outcome": outcome}
+
+
+ANSWERED: dict[
+    str, Callable[[Mapping[str, HeldSession], dict[str, Any]], Awaitable[dict[str, Any]]]
+] = {
+    wire.EVENTS_PAGE: _events,
+    wire.NOTE: _note,
+    wire.ANSWER: _answer,
+}
+"""What answers each word."""

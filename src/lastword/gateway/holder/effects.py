@@ -6,17 +6,26 @@ log, also where the log commits later than it is written.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from lastword.core.link.waits import StoredWait
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import WORDS
+from lastword.gateway.log.entries import About, LogEntry, LogKind
+from lastword.gateway.viewing.access import Rate, RateLimiter
+from lastword.gateway.viewing.frames import number_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from lastword.gateway.log.entries import LogEntry, Numbered
-    from lastword.gateway.log.store import Log
-    from lastword.gateway.viewing.attachment import Attachment
+    from lastword.gateway.log.entries import Numbered
+    from lastword.gateway.log.store import Log, ReadableLog
+    from lastword.gateway.viewing.reader import Attachment
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -93,3 +102,88 @@ class Effects:
     def drop(self) -> None:
         """Send nothing of what waits: another process may have the session."""
         self._waiting.clear()
+
+
+PER_HOUR = 240
+"""Entries about the viewers of one role, or of clients' own errors: as many as the record keeps of
+a session. At the size that an entry counts for, that is 11 KiB."""
+
+
+class PresenceBounds:
+    """The entries of one session."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._pace = RateLimiter(Rate(PER_HOUR / 3600, PER_HOUR), lambda: self._now)
+        self._left_out: dict[str, int] = {}
+
+    def allow(self, source: str, now_ms: int) -> int | None:
+        """Count one entry; return how many were left out since the last, `None` to leave it out.
+
+        A clock that is set back brings nobody more.
+        """
+        self._now = max(self._now, now_ms / 1000)
+        if self._pace.wait_seconds(source):
+            self._left_out[source] = self._left_out.get(source, 0) + 1
+            return None
+        return self._left_out.pop(source, 0)
+
+
+class WaitingTurn(msgspec.Struct, frozen=True):
+    """A turn that waits: its number towards the agent, its prompt as the agent had it, the wait."""
+
+    number: int
+    prompt: bytes
+    stored: StoredWait
+
+
+def begun(stored: StoredWait, now_ms: int) -> LogEntry:
+    """Return the entry of a wait that begins."""
+    until_ms = math.ceil((stored.wait.until_epoch_seconds or 0.0) * 1000)
+    facts = {
+        "type": stored.type.value,
+        "wait_seconds": max((until_ms - now_ms) / 1000, 0.0),
+        "until_epoch_ms": until_ms,
+    }
+    about = About(word=WORDS[Kind.LIMIT_WAIT], facts=facts)
+    return LogEntry(LogKind.LIFE, now_ms, msgspec.json.encode(stored), about)
+
+
+def waiting_turn(log: ReadableLog) -> WaitingTurn | None:
+    """Return the turn that waits since an earlier process, if any."""
+    open_prompts = {each.entry.about.number: each.entry for each in log.pins_of("open:")}
+    for pinned in log.pins_of("wait:"):
+        try:
+            stored = msgspec.json.decode(pinned.entry.frame, type=StoredWait)
+        except msgspec.MsgspecError:
+            return None  # of another version of lastword
+        number = number_of(stored.request_id)
+        prompt = open_prompts.get(number)
+        frame = jsonrpc.decode(prompt.frame) if prompt is not None else None
+        if isinstance(frame, jsonrpc.Frame):
+            if _has_shown_more(log, pinned.seq):
+                wait = msgspec.structs.replace(stored.wait, resends=False)
+                stored = msgspec.structs.replace(stored, wait=wait)
+            return WaitingTurn(number, jsonrpc.with_id(frame, stored.request_id), stored)
+    return None
+
+
+def _has_shown_more(log: ReadableLog, after: int) -> bool:
+    """Return whether the agent has shown, asked or begun something after this entry."""
+    while entries := log.read(after):
+        if any(_is_work(entry) for _, entry in entries):
+            return True
+        after = entries[-1].seq
+    return False
+
+
+def _is_work(entry: LogEntry) -> bool:
+    if entry.kind is LogKind.ASK:
+        return True
+    frame = jsonrpc.decode(entry.frame) if entry.kind is LogKind.OUT else None
+    if not isinstance(frame, jsonrpc.Frame):
+        return False
+    if frame.message.method != acp.UPDATE:
+        return frame.message.method not in acp.HARMLESS_METHODS
+    kind = frame.message.update.session_update if frame.message.update is not None else ""
+    return kind in acp.SHOWN_KINDS or kind not in acp.HARMLESS_KINDS

@@ -16,13 +16,13 @@ from lastword.core.link.handshake import EXTENSION
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.holder.agent_process import HandedAgent  # noqa: TC001 - read at runtime
-from lastword.gateway.holder.limit_waits import waiting_turn
+from lastword.gateway.holder.effects import waiting_turn
 from lastword.gateway.log.entries import LogEntry, LogKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lastword.gateway.holder.limit_waits import WaitingTurn
+    from lastword.gateway.holder.effects import WaitingTurn
     from lastword.gateway.holder.session import HeldSession
 
 

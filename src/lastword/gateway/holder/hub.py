@@ -24,18 +24,12 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import wire
-from lastword.gateway.holder.effects import Commit, Retell, ToAgent, ToViewer
-from lastword.gateway.holder.entries import activity_entry, end_entry, unattended_entry
-from lastword.gateway.holder.limit_waits import begun
-from lastword.gateway.holder.presence import PresenceBounds
-from lastword.gateway.log.entries import NOTHING, About, LogEntry, LogKind, Numbered
-from lastword.gateway.log.pins import MAX_ENDS
-from lastword.gateway.viewing import answer_codes, refusals
-from lastword.gateway.viewing.attachment import Attachment
-from lastword.gateway.viewing.reader import Reader, start
-from lastword.gateway.viewing.render import TIMED_OUT
-from lastword.gateway.viewing.request_ids import number_of, read_question_id, session_key
-from lastword.gateway.viewing.retry_lines import WaitLines
+from lastword.gateway.holder.effects import Commit, PresenceBounds, Retell, ToAgent, ToViewer, begun
+from lastword.gateway.log.entries import MAX_ENDS, NOTHING, About, LogEntry, LogKind, Numbered
+from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing.frames import number_of, read_question_id, session_key
+from lastword.gateway.viewing.reader import Attachment, Reader, start
+from lastword.gateway.viewing.render import TIMED_OUT, WaitLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,8 +39,8 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.log.entries import Cursor
     from lastword.gateway.log.store import PulledLog
-    from lastword.gateway.viewing.attachment import Viewer
-    from lastword.gateway.viewing.reader import Reset
+    from lastword.gateway.viewing.reader import Reset, Viewer
+
 
 MAX_OPEN = 256
 """A viewer's requests that wait for their answers; one more is refused."""
@@ -379,11 +373,11 @@ class Hub:
         question = self._questions.get(number)
         if question is None:
             return (wire.DECIDED if 0 < number <= self._last_question else wire.GONE), []
-        line = answer_codes.answer_to(question.method, question.line, place)
+        line = refusals.answer_to(question.method, question.line, place)
         frame = jsonrpc.decode(line) if line is not None else None
         if not isinstance(frame, jsonrpc.Frame):
             return wire.GONE, []
-        viewer = answer_codes.VIEWER
+        viewer = refusals.VIEWER
         return wire.ANSWERED, self._decide(number, frame, now_ms, word="viewer", viewer=viewer)
 
     def _decide(  # noqa: PLR0913 - what stands on the entry
@@ -607,3 +601,36 @@ def _is_text(message: jsonrpc.Envelope) -> bool:
 
 
 _TEXT = acp.TEXT_KINDS | acp.THOUGHT_KINDS
+
+
+def activity_entry(word: str, now_ms: int) -> LogEntry:
+    """Note whether the agent works on without a turn."""
+    about = About(word=WORDS[Kind.ACTIVITY], facts={"what": word})
+    return LogEntry(LogKind.LIFE, now_ms, b"", about)
+
+
+def unattended_entry(number: int, question: OpenQuestion, now_ms: int) -> LogEntry:
+    """Note a question for which nobody is there who may answer it."""
+    about = About(number=number, method=question.method, word=WORDS[Kind.QUESTION_HELD])
+    return LogEntry(LogKind.LIFE, now_ms, b"", about)
+
+
+def end_entry(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:
+    """Note the agent's answer to a viewer's request."""
+    about = About(
+        viewer=opened.viewer,
+        request=opened.request,
+        number=number,
+        turn=opened.turn,
+        method=opened.method,
+        failure=_payload(frame) if opened.method == acp.PROMPT else None,
+    )
+    return LogEntry(LogKind.END, now_ms, frame.line, about)
+
+
+def _payload(frame: Frame) -> dict[str, Any] | None:
+    """Return the failure in a prompt's answer, as the sidecar put it there."""
+    error = jsonrpc.loads(frame.message.error)
+    data = error.get("data") if isinstance(error, dict) else None
+    payload = data.get("agent_error") if isinstance(data, dict) else None
+    return payload if isinstance(payload, dict) else None

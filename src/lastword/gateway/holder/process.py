@@ -22,21 +22,19 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
-from lastword.gateway.holder import reserved_names
-from lastword.gateway.holder.agent_process import exit_facts
+from lastword.gateway.holder import agent_process
+from lastword.gateway.holder.agent_process import OwnRequests, RequestFailedError, exit_facts
 from lastword.gateway.holder.connection import ViewerConnection
+from lastword.gateway.holder.effects import waiting_turn
 from lastword.gateway.holder.handover import HandedHolder, OpenedBy, past_lines
-from lastword.gateway.holder.limit_waits import waiting_turn
-from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
-from lastword.gateway.holder.own_requests import OwnRequests, RequestFailedError
+from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings, bring_back
 from lastword.gateway.holder.recording import HolderRecord
-from lastword.gateway.holder.restoring import bring_back
 from lastword.gateway.holder.session import HeldSession
-from lastword.gateway.log.owner import LogOwner
+from lastword.gateway.log.files import LogOwner
 from lastword.gateway.quality import table
 from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing.frames import number_of
 from lastword.gateway.viewing.render import with_session
-from lastword.gateway.viewing.request_ids import number_of
 from lastword.outbox.own_reports import OwnReports
 from lastword.outbox.store import now_ms
 
@@ -49,9 +47,9 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.agent_process import HeldAgent, StartAgent
     from lastword.gateway.holder.connection import Introduction, ViewerOutput
     from lastword.gateway.holder.effects import HubEffect
-    from lastword.gateway.holder.notices import SessionNotices
     from lastword.gateway.holder.quality import HolderQuality
-    from lastword.gateway.log.owner import LogLock
+    from lastword.gateway.holder.recording import SessionNotices
+    from lastword.gateway.log.files import LogLock
     from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.holder import HolderSettings
 
@@ -385,7 +383,7 @@ class Holder:
         """Take in the agent's output, passing consecutive lines of a session on together."""
         run: list[Frame] = []
         owner: HeldSession | None = None
-        is_suspect = reserved_names.may_be_in(block)
+        is_suspect = agent_process.may_be_in(block)
         for read in jsonrpc.decode_lines(block):
             frame = read if isinstance(read, jsonrpc.Frame) else None
             if is_suspect and frame is not None:
@@ -408,7 +406,7 @@ class Holder:
 
     def _without_reserved_names(self, frame: Frame) -> Frame | None:
         """Return the agent's frame without the gateway's own names; `None` if it is dropped."""
-        clean = reserved_names.cleaned(frame)
+        clean = agent_process.cleaned(frame)
         if clean.used:
             self.quality.counts.add(table.RESERVED, 1, clean.used)
         request_id = frame.message.request_id

@@ -14,16 +14,15 @@ import msgspec
 from lastword.gateway import wire
 from lastword.gateway.fleet.node_link import BLOCK, FRAME, control_of
 from lastword.gateway.holder.connection import Introduction
-from lastword.gateway.viewing import viewer_frames
-from lastword.gateway.viewing.event_frames import events_facts, place_of
-from lastword.gateway.viewing.reader import CursorError
-from lastword.gateway.viewing.slow_viewers import UNREAD_BY_FRONT_BYTES
+from lastword.gateway.viewing import frames
+from lastword.gateway.viewing.reader import UNREAD_BY_FRONT_BYTES, CursorError
+from lastword.gateway.viewing.render import events_facts, place_of
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.node_link import NodeLink
     from lastword.gateway.holder.connection import ViewerConnection
     from lastword.gateway.holder.process import Holder
-    from lastword.gateway.viewing.event_frames import LogPlace, StreamEvent
+    from lastword.gateway.viewing.render import LogPlace, StreamEvent
 
 
 class RemoteOutput:
@@ -111,8 +110,8 @@ class RemoteViewer:
         if kind == FRAME:
             # As trustworthy as the role: only a node of the fleet can open a link.
             try:
-                frame = viewer_frames.read_checked(item)
-            except viewer_frames.FrameError as error:
+                frame = frames.read_checked(item)
+            except frames.FrameError as error:
                 viewer.send(error.answer)
             else:
                 viewer.receive(frame)

@@ -22,19 +22,24 @@ from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import SessionDetails, view_of
-from lastword.gateway.holder.effects import Effects, Retell, Then, ToAgent
+from lastword.gateway.holder.agent_process import RequestFailedError
+from lastword.gateway.holder.effects import (
+    Effects,
+    Retell,
+    Then,
+    ToAgent,
+    WaitingTurn,
+    waiting_turn,
+)
 from lastword.gateway.holder.hub import Hub
-from lastword.gateway.holder.limit_waits import WaitingTurn, waiting_turn
-from lastword.gateway.holder.own_requests import RequestFailedError
 from lastword.gateway.holder.quality import LogCounts
 from lastword.gateway.log import files
-from lastword.gateway.log.owner import LogLock, LogOwnedError
+from lastword.gateway.log.files import LogLock, LogOwnedError
 from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.run_folder import make_private
-from lastword.gateway.viewing import paths, refusals
-from lastword.gateway.viewing.compact import is_conversation
+from lastword.gateway.viewing import access, refusals
+from lastword.gateway.viewing.reader import LOOK_AT_LAG_SECONDS, LagMeter, is_conversation
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
-from lastword.gateway.viewing.slow_viewers import LOOK_AT_LAG_SECONDS, LagMeter
 from lastword.outbox.store import now_ms as _now_ms
 
 if TYPE_CHECKING:
@@ -43,14 +48,12 @@ if TYPE_CHECKING:
     from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.holder.attached_viewer import AttachedViewer
     from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.holder.quality import HolderQuality
-    from lastword.gateway.holder.session_holder import SessionHolder
+    from lastword.gateway.holder.session_holder import AttachedViewer, SessionHolder
     from lastword.gateway.log.entries import Cursor, Gap
     from lastword.gateway.log.store import Committed, Log
-    from lastword.gateway.viewing.attachment import Attachment, Viewer
-    from lastword.gateway.viewing.reader import Reset
+    from lastword.gateway.viewing.reader import Attachment, Reset, Viewer
 
 ONLY_READ_SECONDS = 60.0
 """How long a session whose files are on another machine is kept once nobody is there: that machine
@@ -270,8 +273,8 @@ class HeldSession:
         }
         root = self._holder.settings.root
         try:  # its folders may have been moved since, or the gateway has another root
-            resumed = paths.resolved_params(resumed, root) if root else resumed
-        except paths.OutsideRootError as error:
+            resumed = access.resolved_params(resumed, root) if root else resumed
+        except access.OutsideRootError as error:
             raise RequestFailedError(refusals.outside_root(error.member, root)) from error
         dialect = acp.dialect(initialized.get("protocolVersion"))
         capabilities = object_of(initialized.get(dialect.agent_capabilities))

@@ -12,16 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lastword.gateway.fleet.ownership import Ownership
-    from lastword.gateway.holder.agent_process import HeldAgent
+    from lastword.gateway.holder.agent_process import HeldAgent, OwnRequests
     from lastword.gateway.holder.effects import HubEffect
-    from lastword.gateway.holder.notices import SessionNotices
-    from lastword.gateway.holder.own_requests import OwnRequests
     from lastword.gateway.holder.quality import HolderQuality
-    from lastword.gateway.holder.recording import HolderRecord
+    from lastword.gateway.holder.recording import HolderRecord, SessionNotices
     from lastword.gateway.holder.session import HeldSession
-    from lastword.gateway.log.owner import LogOwner
+    from lastword.gateway.log.files import LogOwner
     from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.holder import HolderSettings
+    from lastword.gateway.viewing.reader import Attachment
 
 
 class SessionHolder(Protocol):
@@ -99,4 +98,33 @@ class SessionHolder(Protocol):
 
     def stir(self) -> None:
         """Note that something has happened, which may have begun or ended a timeout."""
+        ...
+
+
+class AttachedViewer(Protocol):
+    """What a session needs of a viewer that is attached to it."""
+
+    @property
+    def attachment(self) -> Attachment:
+        """Its position, and what it has received."""
+        ...
+
+    def send(self, *frames: bytes) -> None:
+        """Write what did not come from the log."""
+        ...
+
+    def wake(self) -> None:
+        """Note that the log may have grown."""
+        ...
+
+    def finish(self, code: int, reason: str) -> None:
+        """End once everything in the log has been sent: the session is over."""
+        ...
+
+    def shut(self, code: int, reason: str) -> None:
+        """Close the viewer's socket."""
+        ...
+
+    def stop(self, code: int, cause: str) -> None:
+        """Stop sending: the viewer has gone, or is to go elsewhere."""
         ...

@@ -6,10 +6,19 @@ makes the frames that viewers are sent.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
+
+from lastword.core.link.entries import short
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.session_events import BY_WORD, FACTS, GATEWAY, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 
 class LogKind(StrEnum):
@@ -123,3 +132,226 @@ class Gap(msgspec.Struct, frozen=True):
     first: int
     last: int
     reason: str = "trimmed"
+
+
+MAX_TOOLS = 512
+"""Open tool calls that are kept; beyond it the oldest is let go."""
+
+MAX_ENDS = 256
+"""Answers that are kept. A viewer that has not had its answer sends the request again when it is
+back: it must be known by then that the agent has had it."""
+
+
+WAIT = "wait:limit"
+"""The key of the wait for the end of a limit, in which a session has one turn at most."""
+
+_ENDS_WAIT = frozenset({acp.PROMPT, acp.CANCEL, acp.CANCEL_REQUEST})
+"""What a user sends to end it."""
+
+_WAIT_IS_OVER = frozenset({WORDS[Kind.CONTINUED], WORDS[Kind.SESSION_ENDED]})
+
+
+class Pins:
+    """The pinned entries of one log, by what they represent."""
+
+    def __init__(self, pinned: Iterable[tuple[str, Numbered]] = ()) -> None:
+        self._kinds: defaultdict[str, dict[str, Numbered]] = defaultdict(dict)
+        """The keys of each kind, which is what stands before their colon; the newest last."""
+        for key, value in pinned:
+            self._of_kind(key)[key] = value
+
+    def _of_kind(self, key: str) -> dict[str, Numbered]:
+        return self._kinds[key.partition(":")[0]]
+
+    def note_all(
+        self, first: int, entries: Sequence[LogEntry]
+    ) -> list[tuple[str, Numbered | None]]:
+        """Take in entries numbered from `first`, each as `note` does."""
+        changes: list[tuple[str, Numbered | None]] = []
+        for seq, entry in enumerate(entries, first):
+            if not entry.is_text:
+                changes += self.note(seq, entry)
+        return changes
+
+    def note(self, seq: int, entry: LogEntry) -> list[tuple[str, Numbered | None]]:
+        """Take in an entry; return what has changed, with `None` for what is no longer pinned."""
+        changes: list[tuple[str, Numbered | None]] = []
+        if entry.kind is LogKind.OUT:
+            self._note_update(seq, entry, changes)
+        elif entry.kind is LogKind.ASK:
+            self._set(f"ask:{entry.about.number}", Numbered(seq, entry), changes)
+        elif entry.kind is LogKind.TOLD:
+            self._drop(f"ask:{entry.about.number}", changes)
+        elif entry.kind is LogKind.LIFE:
+            self._note_life(seq, entry, changes)
+        elif entry.kind is LogKind.IN:
+            self._set("in", Numbered(seq, entry), changes)
+            if entry.about.method in _ENDS_WAIT:
+                self._drop(WAIT, changes)
+            if entry.about.number:
+                self._set(f"open:{entry.about.number}", Numbered(seq, entry), changes)
+        elif entry.kind is LogKind.END:
+            self._drop(f"open:{entry.about.number}", changes)
+            if entry.about.method == acp.PROMPT:
+                self._drop(WAIT, changes)
+            self._set(f"end:{entry.about.number}", Numbered(seq, entry), changes)
+            self._let_go_of("end:", MAX_ENDS, changes)
+        return changes
+
+    def _note_life(
+        self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        if entry.about.word == WORDS[Kind.LIMIT_WAIT]:
+            self._set(WAIT, Numbered(seq, entry), changes)
+        elif entry.about.word in _WAIT_IS_OVER:
+            self._drop(WAIT, changes)
+
+    def _note_update(
+        self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        if entry.is_text:
+            return
+        frame = jsonrpc.decode(entry.frame)
+        update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
+        if update is None:
+            return
+        kind, session = update.session_update, entry.about.session
+        if kind in acp.SESSION_STATE_KINDS or kind in {"plan", acp.STATE_UPDATE}:
+            self._set(f"state:{session}:{kind}", Numbered(seq, entry), changes)
+        elif kind in acp.TOOL_KINDS:
+            first = f"tool:{session}:{update.tool_call_id}"
+            later = f"{first}:update"
+            if update.status in acp.TOOL_ENDS:
+                self._drop(first, changes)
+                self._drop(later, changes)
+            elif kind == "tool_call" or first in self._of_kind(first):
+                self._set(first if kind == "tool_call" else later, Numbered(seq, entry), changes)
+                self._let_go_of("tool:", 2 * MAX_TOOLS, changes)
+
+    def _let_go_of(
+        self, prefix: str, limit: int, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        pinned = self._of_kind(prefix)
+        while len(pinned) > limit:
+            self._drop(next(iter(pinned)), changes)
+
+    def _set(self, key: str, value: Numbered, changes: list[tuple[str, Numbered | None]]) -> None:
+        pinned = self._of_kind(key)
+        pinned.pop(key, None)
+        pinned[key] = value
+        changes.append((key, value))
+
+    def _drop(self, key: str, changes: list[tuple[str, Numbered | None]]) -> None:
+        if self._of_kind(key).pop(key, None) is not None:
+            changes.append((key, None))
+
+    def items(self) -> list[tuple[str, Numbered]]:
+        """Return all pinned entries with their keys, in order."""
+        items = [item for kind in self._kinds.values() for item in kind.items()]
+        return sorted(items, key=lambda item: item[1].seq)
+
+    def between(self, after: int, last: int) -> list[Numbered]:
+        """Return the pinned entries of a range, in order, each once."""
+        by_seq = {
+            each.seq: each
+            for kind in self._kinds.values()
+            for each in kind.values()
+            if after < each.seq <= last
+        }
+        return [by_seq[seq] for seq in sorted(by_seq)]
+
+    def of(self, prefix: str) -> list[Numbered]:
+        """Return the pinned entries of one kind of key, in order."""
+        return sorted(self._of_kind(prefix).values(), key=lambda each: each.seq)
+
+
+_Reader: TypeAlias = "Callable[[About], Any]"
+
+CAUSES = {
+    "attached again": "attached_again",
+    "cut": "link_cut",
+    "deleted": "deleted",
+    "gateway_restarts": "front_restarts",
+    "gateway_stops": "front_stops",
+    "keepalive ping timeout": "no_pong",
+    "no stream is open": "no_stream",
+    "stalled": "stalled",
+    "the front is gone": "front_gone",
+}
+"""The gateway's own words for the end of an attachment. Any other text is the peer's, and is not
+written down: its code says enough."""
+
+CAUSE_OF_CODE = {
+    1000: "closed",
+    1001: "tab_closed",
+    1002: "protocol",
+    1003: "protocol",
+    1005: "closed",
+    1006: "link_cut",
+    1007: "protocol",
+    1008: "forbidden",
+    1009: "too_large",
+    1011: "front_error",
+    1012: "front_restarts",
+    1013: "too_many",
+    4400: "protocol",
+    4401: "unauthorized",
+    4403: "forbidden",
+    4404: "session_unknown",
+    4408: "no_heartbeat",
+    4409: "superseded",
+    4410: "session_ended",
+    4429: "too_many",
+}
+
+_WHAT = {acp.PERMISSION: "permission", acp.ELICITATION: "form"}
+_WHAT_BY_FAMILY = {"fs": "file", "terminal": "command"}
+_HOW = {"viewer": "answered", "lost": "lost", "withdrawn": "withdrawn"}
+
+
+def recorded(entry: LogEntry, session_id: str, at_seconds: float) -> Entry | None:
+    """Return the record's entry for a log's entry; `None` for most."""
+    about = entry.about
+    kind = (
+        Kind.QUESTION_DECIDED if entry.kind is LogKind.TOLD else BY_WORD.get(about.word, Kind.LIFE)
+    )
+    if kind not in GATEWAY:  # the link records the others
+        return None
+    own = _LEFT if kind is Kind.VIEWER_LEFT else _FACTS
+    facts = {
+        name: own[name](about) if name in own else about.facts.get(name) for name in FACTS[kind]
+    }
+    return Entry(kind=kind, at_seconds=at_seconds, session_id=session_id, facts=facts)
+
+
+def cause_of(code: int, cause: str) -> str:
+    """Return why an attachment ended, as a word of low cardinality."""
+    return CAUSES.get(cause) or CAUSE_OF_CODE.get(code, "other")
+
+
+def what_is_asked(method: str) -> str:
+    """Return what the agent's question is about, as a word of low cardinality."""
+    return _WHAT.get(method) or _WHAT_BY_FAMILY.get(method.partition("/")[0], "other")
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+_FACTS: dict[str, _Reader] = {
+    "viewer": lambda about: about.viewer,
+    "client": lambda about: short(str(about.facts.get("client", ""))),
+    "back": lambda about: about.facts.get("back") or None,
+    "open_turns": lambda about: about.facts.get("open_turns") or None,
+    "what": lambda about: what_is_asked(about.method) if about.method else None,
+    "how": lambda about: _HOW.get(about.word) or about.facts.get("why"),
+}
+"""The facts that are not simply those of the log's entry."""
+
+_LEFT: dict[str, _Reader] = _FACTS | {
+    "code": lambda about: _number(about.facts.get("code")),
+    "cause": lambda about: cause_of(
+        _number(about.facts.get("code")), str(about.facts.get("cause", ""))
+    ),
+}
+"""The same of a viewer's end, whose text may be the peer's."""

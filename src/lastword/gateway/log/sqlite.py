@@ -17,15 +17,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from lastword.gateway.log import files
-from lastword.gateway.log.batches import Batch, Tail, read_whole
-from lastword.gateway.log.entries import LogEntry, Numbered
-from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.entries import OVERHEAD_BYTES, LogEntry, Numbered, Pins
 from lastword.gateway.log.store import (
     BATCH_BYTES,
     BATCH_ENTRIES,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lastword.gateway.log.store import Observer
+
 
 FORMAT = 1
 CHECKPOINT_BYTES = 1024 * 1024
@@ -534,3 +534,96 @@ def _is_damage(error: Exception) -> bool:
         return True
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+TAIL_BYTES = 128 * 1024
+"""How much of its end is kept in memory: whoever is there reads what was just committed."""
+
+STRIDE = 128
+"""Reads end at about a multiple of this many entries, wherever they began."""
+
+
+class Batch(NamedTuple):
+    """Entries that were committed together, and their size in bytes."""
+
+    entries: list[Numbered]
+    size: int
+
+    @classmethod
+    def of(cls, first: int, entries: Sequence[LogEntry]) -> Batch:
+        """Return a batch of entries numbered from `first`."""
+        numbered = list(map(Numbered, range(first, first + len(entries)), entries))
+        return cls(numbered, _size(numbered))
+
+    def after(self, seq: int) -> Batch:
+        """Return its entries after a number."""
+        first = self.entries[0].seq
+        if first > seq:
+            return self
+        rest = self.entries[seq + 1 - first :]
+        return Batch(rest, _size(rest))
+
+
+class Tail:
+    """The newest batches of a log in memory, for readers that keep up."""
+
+    def __init__(self) -> None:
+        self._batches: deque[Batch] = deque()
+        self._bytes = 0
+
+    def add(self, batch: Batch) -> None:
+        """Add a batch, and drop the oldest ones."""
+        self._batches.append(batch)
+        self._bytes += batch.size
+        while self._bytes > TAIL_BYTES and len(self._batches) > 1:
+            self._bytes -= self._batches.popleft().size
+
+    def forget_before(self, first: int) -> None:
+        """Drop the batches that end before a number."""
+        while self._batches and self._batches[0].entries[-1].seq < first:
+            self._bytes -= self._batches.popleft().size
+
+    def after(self, after: int) -> Iterator[Batch] | None:
+        """Return the batches from the one with the next entry on; `None` if it is not here."""
+        if not self._batches or after + 1 < self._batches[0].entries[0].seq:
+            return None
+        newest_first = takewhile(lambda each: each.entries[-1].seq > after, reversed(self._batches))
+        return reversed(list(newest_first))
+
+
+def _size(entries: list[Numbered]) -> int:
+    return sum([len(entry.frame) for _, entry in entries]) + OVERHEAD_BYTES * len(entries)
+
+
+def read_whole(
+    batches: Iterable[Batch], after: int, max_entries: int, max_bytes: int
+) -> list[Numbered]:
+    """Return the next entries of these batches within bounds, in whole batches if possible.
+
+    It ends with the batch in which the next stride ends, so that viewers which lag by different
+    amounts come to read the same.
+    """
+    entries_read: list[Numbered] = []
+    size = 0
+    for batch in batches:
+        entries, more = batch.after(after)
+        size += more
+        if size <= max_bytes and len(entries_read) + len(entries) <= max_entries:
+            entries_read += entries
+            if entries_read[-1].seq // STRIDE > (entries_read[0].seq - 1) // STRIDE:
+                break
+        elif entries_read:
+            break
+        else:
+            return _part(entries, max_entries, max_bytes)
+    return entries_read
+
+
+def _part(entries: list[Numbered], max_entries: int, max_bytes: int) -> list[Numbered]:
+    """Return as much of a batch as fits, but at least one entry."""
+    size = 0
+    for count, (_, entry) in enumerate(entries[:max_entries]):
+        size += entry.size
+        if count and size > max_bytes:
+            return entries[:count]
+    return entries[:max_entries]

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import msgspec
 
 from lastword.errors import StoreError
-from lastword.gateway.log.entries import Numbered
-from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.entries import Numbered, Pins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ import msgspec
 from lastword.core.failure.option_values import CURRENCIES
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.timeline.session_events import RECORDED, WORDS
-from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES
+from lastword.gateway.log.entries import CAUSE_OF_CODE, CAUSES
 
 OTHER = "other"
 """Stands for every value that a label does not take."""

@@ -6,17 +6,26 @@ is pulled. There is no second path, so nothing has to be handed over, held back 
 
 from __future__ import annotations
 
+import asyncio
+import re
+from bisect import bisect_right
 from collections import deque
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
-from lastword.gateway.log.entries import MAX_SEQ, Cursor, Gap
+from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import Kind
+from lastword.gateway.log.entries import MAX_SEQ, Cursor, Gap, LogEntry, LogKind, Numbered
 from lastword.gateway.log.store import BATCH_BYTES
 
 if TYPE_CHECKING:
-    from lastword.gateway.log.entries import Numbered
+    from collections.abc import Iterable, Iterator
+
+    from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.log.store import PulledLog, ReadableLog
 
 
@@ -134,3 +143,352 @@ def start(log: ReadableLog, cursor: Cursor | None) -> tuple[int, Reset | None]:
     if cursor.seq > log.head:
         raise CursorError(f"the log's last entry is {log.head}, and the cursor's is {cursor.seq}")
     return cursor.seq, None
+
+
+class Role(StrEnum):
+    """What a viewer may do."""
+
+    CONTROLLER = "controller"
+    """It prompts, decides and answers."""
+    OBSERVER = "observer"
+    """It sees."""
+
+
+class Viewer(msgspec.Struct, frozen=True, kw_only=True):
+    """One viewer.
+
+    Attributes:
+        id: identifies it, over all its sockets.
+        role: what it may do.
+        session: the only session that it may use; empty for all.
+        profile: what its `initialize` said.
+        replay: it negotiated cursors, so its frames carry their sequence numbers.
+        is_new: it came without a secret, so it sent no requests over an earlier link.
+    """
+
+    id: str
+    role: Role = Role.CONTROLLER
+    session: str = ""
+    profile: ClientProfile = ClientProfile()
+    replay: bool = False
+    is_new: bool = False
+
+    @property
+    def controls(self) -> bool:
+        """Return whether it may prompt, decide and answer."""
+        return self.role is Role.CONTROLLER
+
+
+class Attachment:
+    """One socket of a viewer at one session: its position, and what it has received.
+
+    Attributes:
+        viewer: the viewer.
+        reader: its position in the log.
+        live_from: the log's head when it attached; entries up to there are the past.
+        from_cursor: it came with a cursor, so it knows what it said itself.
+        open_at_start: the numbers of the questions that were open when it attached; only those
+            of the past are asked again.
+        questions: the numbers of the questions that it has open.
+        answered: the numbers of its own requests whose answers it has received.
+        repeated: the numbers of requests that it repeated, whose answers are ahead of its position.
+        owed: its own answers that are in a gap, to be sent after the gap.
+        compact: the pieces of a past message are joined.
+        again_until: it has gone back; entries up to here are sent for a second time.
+        parts: the number of an entry of several frames, and how many of them it has received.
+    """
+
+    __slots__ = (
+        "again_until",
+        "answered",
+        "compact",
+        "from_cursor",
+        "live_from",
+        "open_at_start",
+        "owed",
+        "parts",
+        "questions",
+        "reader",
+        "repeated",
+        "viewer",
+    )
+
+    def __init__(  # noqa: PLR0913 - what it begins with
+        self,
+        viewer: Viewer,
+        reader: Reader,
+        *,
+        head: int,
+        from_cursor: bool,
+        open_at_start: frozenset[int] = frozenset(),
+        compact: bool = False,
+    ) -> None:
+        self.viewer: Viewer = viewer
+        self.reader: Reader = reader
+        self.live_from: int = head
+        self.from_cursor: bool = from_cursor
+        self.open_at_start: frozenset[int] = open_at_start
+        self.questions: set[int] = set()
+        self.answered: set[int] = set()
+        self.repeated: set[int] = set()
+        self.owed: list[Numbered] = []
+        self.compact: bool = compact
+        self.again_until: int = 0
+        self.parts: tuple[int, int] = (0, 0)
+
+    def go_back(self, after: int, parts: int = 0) -> None:
+        """Continue after an entry that it has applied, and the first frames of the next one."""
+        self.again_until = max(self.again_until, self.reader.pos)
+        self.reader.go_to(after)
+        self.owed = []
+        self.parts = (after + 1, parts)
+
+    def waits_for(self, end: Numbered) -> bool:
+        """Return whether it still needs this answer to a request of its own.
+
+        It has received the answers of the past, except those for which it repeats its request.
+        """
+        about = end.entry.about
+        number = about.number
+        if number in self.answered:
+            # A fork's came on the connection's own stream, which has no places to go back to.
+            return end.seq <= self.again_until and about.method != acp.FORK
+        is_past = end.seq <= self.live_from
+        return not is_past or number in self.repeated
+
+    def pop_owed(self) -> list[Numbered]:
+        """Remove and return the owed answers, which are sent now."""
+        owed, self.owed = self.owed, []
+        return owed
+
+
+MAX_JOINED_BYTES = 64 * 1024
+"""The largest frame that pieces are joined to."""
+
+_PIECES = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
+_MARK = b'_chunk"'
+_SPACE = rb"[ \t\r\n]*+"
+_CHARACTERS = rb'(?:[^"\\]++|\\.)*+'
+_TEXT = re.compile(
+    rb'\{S"type"S:S"text"S,S"text"S:S"(?P<text>C)"S\}'.replace(b"S", _SPACE).replace(
+        b"C", _CHARACTERS
+    )
+)
+_INSIDE = re.compile(_CHARACTERS)
+
+
+class _Mould(NamedTuple):
+    """A piece's frame without its text: what comes before and after that."""
+
+    before: bytes
+    after: bytes
+
+    def text_in(self, frame: bytes) -> bytes | None:
+        """Return the text of another piece, JSON-encoded; `None` if more than the text differs."""
+        begin, end = len(self.before), len(frame) - len(self.after)
+        if begin > end or not frame.startswith(self.before) or not frame.endswith(self.after):
+            return None
+        return frame[begin:end] if _INSIDE.fullmatch(frame, begin, end) else None
+
+
+class _Run:
+    """Consecutive pieces of one message."""
+
+    def __init__(self, first: Numbered) -> None:
+        self._mould = _mould(first.entry)
+        self._first = self._last = first
+        self._texts: list[bytes] = []
+        """Of the pieces behind the first."""
+        self._size = len(first.entry.frame)
+
+    def joins(self, numbered: Numbered) -> bool:
+        """Add the next piece; return whether it was one."""
+        if self._mould is None or numbered.entry.kind is not LogKind.OUT:
+            return False
+        text = self._mould.text_in(numbered.entry.frame)
+        if text is None or self._size + len(text) > MAX_JOINED_BYTES:
+            return False
+        self._last = numbered
+        self._texts.append(text)
+        self._size += len(text)
+        return True
+
+    def joined(self) -> Numbered:
+        """What stands for them, with the number of the last; a single one as it came."""
+        last = self._last
+        if self._mould is None or not self._texts:
+            return last
+        first = self._first.entry.frame
+        begun = first[: len(first) - len(self._mould.after)]
+        frame = b"".join([begun, *self._texts, self._mould.after])
+        return Numbered(last.seq, msgspec.structs.replace(last.entry, frame=frame))
+
+
+def joined(pulled: Pulled, until: int) -> Pulled:
+    """Return what was pulled, with the pieces of each past message joined.
+
+    Pieces are joined if nothing comes between them and their frames differ only in their text.
+    The joined text is the same, taken as UTF-16: a surrogate at the end of a piece is reunited
+    with its other half.
+
+    Args:
+        pulled: The result of a pull.
+        until: The last entry of the past. Later entries stay as they are.
+    """
+    entries = pulled.entries
+    if len(entries) < 2 or entries[0].seq >= until:  # noqa: PLR2004 - two pieces make a run
+        return pulled
+    past = entries[: until - entries[0].seq + 1]  # numbers are dense
+    told: list[Numbered] = []
+    run = _Run(past[0])
+    for numbered in past[1:]:
+        if not run.joins(numbered):
+            told.append(run.joined())
+            run = _Run(numbered)
+    told += (run.joined(), *entries[len(past) :])
+    if len(told) == len(entries):
+        return pulled
+    return msgspec.structs.replace(pulled, entries=tuple(told), is_own=True)
+
+
+def _mould(entry: LogEntry) -> _Mould | None:
+    """Return a piece's frame without its text; `None` if the entry is not a piece."""
+    if entry.kind is not LogKind.OUT or not (entry.is_text or _MARK in entry.frame):
+        return None
+    frame = jsonrpc.decode(entry.frame)
+    if not isinstance(frame, jsonrpc.Frame) or frame.message.method != acp.UPDATE or frame.shallow:
+        return None
+    update = frame.message.update
+    if update is None or update.session_update not in _PIECES or update.content is UNSET:
+        return None
+    content = bytes(update.content)
+    match = _TEXT.fullmatch(content)
+    at = entry.frame.find(content)
+    if match is None or at < 0 or entry.frame.find(content, at + 1) >= 0:
+        return None
+    return _Mould(entry.frame[: at + match.start("text")], entry.frame[at + match.end("text") :])
+
+
+_CONVERSATION = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
+
+
+def is_conversation(frame: Frame) -> bool:
+    """Return whether it is part of the conversation."""
+    update = frame.message.update
+    return update is not None and update.session_update in _CONVERSATION
+
+
+UNREAD_BY_FRONT_BYTES = 64 * 1024
+"""What a holder has written to a front that does not read; as much may be in the front's reader."""
+
+QUEUED_FRAMES = 256
+UNREAD_ANSWERS_BYTES = 1024 * 1024
+
+STALL_SECONDS = 60.0
+CLOSE_SECONDS = 2.0
+"""How long a close waits for what is to be sent before it."""
+
+ABORT_SECONDS = 5.0
+"""How long a close that was sent may take to reach the other end."""
+
+ALONE_SECONDS = 60.0
+
+COMMENT_SECONDS = 15.0
+"""A stream that has nothing to send gets a comment this often: proxies cut silent connections."""
+
+LAG_SHARE = 0.25
+"""Of the log's limit: a viewer that is this far behind may fall out of the log."""
+
+CAUGHT_UP_SHARE = 0.1
+"""Of that distance at least: a viewer that is not further behind has caught up."""
+
+LOOK_AT_LAG_SECONDS = 1.0
+"""How often lag is measured."""
+
+
+def stall_limit() -> asyncio.Timeout:
+    """Return the timeout within which a viewer has to take what it is sent."""
+    return asyncio.timeout(STALL_SECONDS)
+
+
+def has_room(queued_frames: int) -> bool:
+    """Return whether a stream with this many waiting frames takes another."""
+    return queued_frames < QUEUED_FRAMES
+
+
+def must_read_first(unread_bytes: int) -> bool:
+    """Return whether a viewer has to read its answers before it may send another request."""
+    return unread_bytes > UNREAD_ANSWERS_BYTES
+
+
+class LagNote(msgspec.Struct, frozen=True):
+    """A viewer lags, or has caught up.
+
+    Attributes:
+        viewer: the viewer's id.
+        kind: `VIEWER_LAGS` or `VIEWER_CAUGHT_UP`.
+        entries: how many entries it is behind.
+        bytes: their approximate size.
+    """
+
+    viewer: str
+    kind: Kind
+    entries: int = 0
+    bytes: int = 0
+
+
+class LagMeter:
+    """One session's viewers."""
+
+    def __init__(self, *, limit_bytes: int, first: int, head: int, written_bytes: int) -> None:
+        """Begin with a log of these entries.
+
+        Args:
+            limit_bytes: the maximum size of the log.
+            first: its oldest entry's number.
+            head: its last entry's.
+            written_bytes: the size of all of them.
+        """
+        self._most = limit_bytes * LAG_SHARE
+        self._seqs = [first - 1, head]
+        self._written = [0, written_bytes]
+        self._lagging: set[Attachment] = set()
+
+    def mark(self, first: int, head: int, written_bytes: int) -> None:
+        """Note where the log begins and ends now; called from time to time."""
+        if head > self._seqs[-1]:
+            self._seqs.append(head)
+            self._written.append(written_bytes)
+        gone = bisect_right(self._seqs, first - 1) - 1
+        if gone > 0:
+            del self._seqs[:gone]
+            del self._written[:gone]
+
+    def bytes_until(self, seq: int) -> float:
+        """Return the size of all entries up to one; between two marks, entries count as equal."""
+        after = bisect_right(self._seqs, seq)
+        if after == 0:
+            return self._written[0]
+        if after == len(self._seqs):
+            return self._written[-1]
+        begin, end = self._seqs[after - 1], self._seqs[after]
+        low, high = self._written[after - 1], self._written[after]
+        return low + (high - low) * (seq - begin) / (end - begin)
+
+    def look(
+        self, attached: Iterable[Attachment], head: int, written_bytes: int
+    ) -> Iterator[LagNote]:
+        """Return what to report about each viewer."""
+        self.mark(self._seqs[0] + 1, head, written_bytes)
+        present = set(attached)
+        self._lagging &= present
+        for each in present:
+            viewer, pos, lag = each.viewer.id, each.reader.pos, each.reader.lag
+            if each in self._lagging:
+                if written_bytes - self.bytes_until(pos) <= self._most * CAUGHT_UP_SHARE:
+                    self._lagging.discard(each)
+                    yield LagNote(viewer, Kind.VIEWER_CAUGHT_UP)
+            elif written_bytes - self.bytes_until(max(pos, each.live_from)) > self._most:
+                self._lagging.add(each)
+                behind = written_bytes - self.bytes_until(pos)
+                yield LagNote(viewer, Kind.VIEWER_LAGS, lag, int(behind))

@@ -6,6 +6,8 @@ the entry and on the attachment, so the past is shown in the same way as the pre
 
 from __future__ import annotations
 
+import math
+import re
 from collections import OrderedDict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,25 +15,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from lastword.core.failure import air, ladder
+from lastword.core.classify.evidence import Verdict
+from lastword.core.failure import air, ladder, phrases, sentences, wording
 from lastword.core.failure.ladder import SentError, outage_update, typed_payload
-from lastword.core.failure.payload import read_payload
-from lastword.core.failure.taxonomy import RetrySafety
+from lastword.core.failure.payload import read_payload, read_retry
+from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType, RetrySafety
 from lastword.core.link import waits
+from lastword.core.link.evidence import ReportedRetries, Retrying
 from lastword.core.protocol import acp, deep, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
+from lastword.gateway import wire
 from lastword.gateway.log.entries import LogKind, Numbered
-from lastword.gateway.viewing.request_ids import question_id, session_key
-from lastword.gateway.viewing.retry_lines import WAITS, retrying, sentence
-from lastword.gateway.viewing.websocket_frames import text_frames
+from lastword.gateway.viewing.frames import question_id, session_key, text_frames
+from lastword.gateway.viewing.reader import CursorError, cursor_of
+from lastword.platform.identity import local_time
 
 if TYPE_CHECKING:
-    from lastword.gateway.log.entries import Gap, LogEntry
-    from lastword.gateway.viewing.attachment import Attachment
-    from lastword.gateway.viewing.reader import Pulled
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.log.entries import Cursor, Gap, LogEntry
+    from lastword.gateway.viewing.reader import Attachment, Pulled
+
 
 GAP = "_lastword/gap"
 LIFE = "_lastword/life"
@@ -571,3 +577,155 @@ def _without_ours(error: object) -> dict[str, Any]:
         if key not in {"agent_error", "errorKind"}
     }
     return members | {"data": data}
+
+
+WAITS = WORDS[Kind.WAITS]
+"""The word of an entry that tells of a wait; its fact `text` is the line."""
+
+
+class WaitLines:
+    """The waits of one session's turn."""
+
+    def __init__(self) -> None:
+        self._reported = ReportedRetries()
+
+    def note(self, frame: Frame, now: float) -> None:
+        """Take in the agent's output."""
+        update = frame.message.update
+        if update is None:
+            return
+        kind = update.session_update
+        if kind in acp.AGENT_RETRY_KINDS:
+            word = retrying(frame.line)
+            self._reported.note(word, None, now, since=now)
+        elif kind in acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS:
+            self._reported.forget_wait()
+
+    def end(self) -> None:
+        """Note the end of the turn."""
+        self._reported = ReportedRetries()
+
+    @property
+    def due(self) -> float | None:
+        """Return when a line is due."""
+        return self._reported.due
+
+    def due_line(self, now: float) -> str:
+        """Return the line that is due; empty if none is."""
+        retry = self._reported.pop_due(now)
+        if retry is None:
+            return ""
+        return sentence(retry, passed_seconds=now - self._reported.last_at)
+
+
+def retrying(line: bytes) -> Retrying:
+    """Return the text for an `agent_retry` update."""
+    params = object_of(object_of(jsonrpc.loads(line)).get("params"))
+    retry = read_retry(object_of(params.get("update")))
+    error_type = retry.error.type if retry.error else ErrorType.UNKNOWN
+    reset = retry.error.reset_at_epoch_ms if retry.error else None
+    return Retrying(
+        verdict=Verdict(type=error_type, rule="told", retryable=True, reset_at_epoch_ms=reset),
+        attempt=retry.attempt or 2,
+        max_attempts=retry.max_attempts,
+        wait_seconds=retry.wait_seconds,
+    )
+
+
+def sentence(word: Retrying, *, passed_seconds: float = 0.0) -> str:
+    """Return what failed, and when the agent tries again."""
+    left, reset = None, word.verdict.reset_at_epoch_ms
+    if (word.wait_seconds or 0) > MAX_AUTO_WAIT_SECONDS and reset is not None:
+        # Whoever reads it later reads of a moment, not of a time that has passed since.
+        when = phrases.plain_moment(reset, local_time()) or "now"
+        return f"{sentences.what_of(word.verdict.type, None)} The turn goes on {when}."
+    if word.wait_seconds is not None:
+        left = max(math.ceil(word.wait_seconds - passed_seconds), 0) or None
+    return wording.of_retry(
+        word.verdict, wait_seconds=left, attempt=word.attempt, max_attempts=word.max_attempts
+    )
+
+
+_ID = re.compile(r"(?P<epoch>[0-9A-Za-z_-]{1,64}):(?P<seq>[0-9]{1,16})(?:\.(?P<part>[0-9]{1,6}))?")
+
+
+class StreamEvent(NamedTuple):
+    """A frame on a stream.
+
+    Attributes:
+        frame: the frame.
+        id: the viewer's position once it has applied it; empty if an earlier id still holds.
+        is_kept: it is in the log, and is sent again if the viewer goes back.
+    """
+
+    frame: bytes
+    id: str = ""
+    is_kept: bool = False
+
+    @property
+    def encoded(self) -> bytes:
+        """Return the bytes on the stream."""
+        told = f"id: {self.id}\n".encode() if self.id else b""
+        return b"%bdata: %b\n\n" % (told, wire.one_line(self.frame))
+
+
+class LogPlace(NamedTuple):
+    """A viewer's position: a cursor, and how many frames of the next entry it has had."""
+
+    cursor: Cursor
+    parts: int = 0
+
+
+def read_id(text: str) -> LogPlace:
+    """Return the position that an event's id names.
+
+    Raises:
+        CursorError: It is not the id of an event.
+    """
+    found = _ID.fullmatch(text)
+    if found is None:
+        raise CursorError("Last-Event-ID is the id of an event of this session")
+    seq, parts = int(found["seq"]), int(found["part"] or 0)
+    # Of an entry that was sent in part the one before it is the last that has been applied.
+    cursor = cursor_of({"epoch": found["epoch"], "seq": seq - 1 if parts else seq})
+    return LogPlace(cursor, parts)
+
+
+def place_facts(place: LogPlace) -> dict[str, Any]:
+    """Return a position as facts of a control line."""
+    cursor, parts = place
+    return {"epoch": cursor.epoch, "seq": cursor.seq, "parts": parts}
+
+
+def place_of(facts: dict[str, Any]) -> LogPlace:
+    """Return a position from the facts of a control line.
+
+    Raises:
+        CursorError: They do not name one.
+    """
+    parts = facts.get("parts")
+    return LogPlace(cursor_of(facts), parts if isinstance(parts, int) else 0)
+
+
+def stream_events(epoch: str, placed: list[Placed]) -> list[StreamEvent]:
+    """Return frames with their places as events."""
+    return [
+        StreamEvent(
+            frame, f"{epoch}:{seq}{f'.{part}' if part else ''}" if seq else "", is_kept=True
+        )
+        for seq, part, frame in placed
+    ]
+
+
+def events_facts(events: list[StreamEvent]) -> list[list[str]]:
+    """Return events as a fact of a control line."""
+    return [[event.frame.decode(), event.id] for event in events]
+
+
+def events_of(facts: dict[str, Any]) -> list[StreamEvent]:
+    """Return the events of such a line."""
+    events = object_of(facts).get("events")
+    return [
+        StreamEvent(str(frame).encode(), str(name), is_kept=True)
+        for frame, name in (events if isinstance(events, list) else ())
+    ]

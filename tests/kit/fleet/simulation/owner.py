@@ -30,7 +30,7 @@ from lastword.gateway.fleet.replication import (
 )
 from lastword.gateway.holder.effects import Effects, ToAgent
 from lastword.gateway.holder.hub import Hub
-from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.entries import Pins
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.render import Renderer
 from tests.kit.fleet.simulation.broker import SESSION

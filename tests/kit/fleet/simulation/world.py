@@ -15,8 +15,7 @@ from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.holder.effects import ToViewer
 from lastword.gateway.log.entries import Cursor
-from lastword.gateway.viewing.attachment import Role, Viewer
-from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.viewing.reader import CursorError, Role, Viewer
 from tests.kit.fleet.simulation.broker import SESSION, Broker, Clock
 from tests.kit.fleet.simulation.owner import Owner
 from tests.kit.fleet.simulation.referee import FleetReferee
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.replication import Effect, Fenced, Replication
     from lastword.gateway.holder.effects import Message
     from lastword.gateway.log.entries import Numbered
-    from lastword.gateway.viewing.attachment import Attachment
+    from lastword.gateway.viewing.reader import Attachment
     from tests.kit.fleet.simulation.owner import LocalFile
 
 KINDS = (*["agent_message_chunk"] * 3, "agent_thought_chunk", "plan", "usage_update", "tool_call")

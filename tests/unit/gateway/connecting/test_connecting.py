@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.connecting import core, frames
-from lastword.gateway.connecting.effects import (
+from lastword.gateway.connecting import core, positions
+from lastword.gateway.connecting.positions import (
     Dial,
     HangUp,
+    Items,
     NotGreeted,
     OwnError,
+    Position,
     Say,
     ToEditor,
     ToGateway,
 )
-from lastword.gateway.connecting.positions import Items, Position
 from lastword.gateway.viewing import refusals
 from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed, play
@@ -559,11 +560,11 @@ def test_the_end_of_the_search_says_what_to_do() -> None:
 
 def test_the_editor_is_told_a_past_as_a_stock_client_is_unless_it_says_otherwise() -> None:
     line = jsonrpc.request(b"1", "session/load", {"sessionId": SESSION, "_meta": {"mine": 1}})
-    meta = jsonrpc.loads(frames.with_compact_past(line))["params"]["_meta"]
+    meta = jsonrpc.loads(positions.with_compact_past(line))["params"]["_meta"]
     assert meta == {"mine": 1, "lastword": {"replay": "compact"}}
     ours = {"sessionId": SESSION, "_meta": {"lastword": {"replay": "full"}}}
     line = jsonrpc.request(b"1", "session/load", ours)
-    assert frames.with_compact_past(line) is line
+    assert positions.with_compact_past(line) is line
 
 
 def test_what_an_editor_loads_through_the_connector_is_joined() -> None:

@@ -15,7 +15,7 @@ from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.ownership import Ownership, Takeover
 from lastword.gateway.log import files
 from lastword.gateway.log.entries import LogEntry, LogKind
-from lastword.gateway.log.owner import LogOwnedError
+from lastword.gateway.log.files import LogOwnedError
 from lastword.gateway.settings.fleet import FleetSettings
 from lastword.gateway.settings.holder import HolderSettings
 from tests.kit.fleet.leases_in_memory import MemoryBucket, owner

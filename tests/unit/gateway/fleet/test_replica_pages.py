@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lastword.gateway.api.scan import EventQuery
+from lastword.gateway.api.requests import EventQuery
 from lastword.gateway.fleet import replica_pages
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, LogState, ReplicaBatch

@@ -9,7 +9,7 @@ import pytest
 from lastword.gateway.fleet import replicated_log
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.replicated_log import ReplicatedLog
-from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.entries import Pins
 from lastword.gateway.log.session_log import LastingLog
 from lastword.gateway.log.sqlite import SqliteLog
 from tests.kit.fleet.late_publisher import LatePublisher

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.front.doorkeeper import Doorkeeper, Refusal, Requester
-from lastword.gateway.front.links import LINK_SECONDS, NOTIFIED_SECONDS, Links
-from lastword.gateway.front.tokens import Grant, Keeper, TokenError, TokenExpiredError
-from lastword.gateway.viewing.answer_codes import AnswerCode, answer_to, choices_of, title_of
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.front.tokens import (
+    LINK_SECONDS,
+    NOTIFIED_SECONDS,
+    Grant,
+    Keeper,
+    Links,
+    TokenError,
+    TokenExpiredError,
+)
+from lastword.gateway.viewing.reader import Role
+from lastword.gateway.viewing.refusals import AnswerCode, answer_to, choices_of, title_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from lastword.gateway.front.doorkeeper import (
     is_forwarded,
 )
 from lastword.gateway.front.tokens import Grant, Keeper
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 from tests.kit.rows import every
 
 KEEPER = Keeper(b"k" * 32)

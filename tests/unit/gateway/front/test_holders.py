@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from lastword.gateway.front.holders import Holders
-from lastword.gateway.log.owner import LogLock, LogOwner
+from lastword.gateway.log.files import LogLock, LogOwner
 from lastword.gateway.settings.holder import HolderSettings
 
 if TYPE_CHECKING:

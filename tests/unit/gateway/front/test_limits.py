@@ -5,11 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.gateway.front.limits import Shares, Slot, Slots
-from lastword.gateway.front.tokens import Grant
-from lastword.gateway.holder.presence import PER_HOUR, PresenceBounds
-from lastword.gateway.viewing.attachment import Role
-from lastword.gateway.viewing.rates import MAX_KEYS, Rate, RateLimiter
+from lastword.gateway.front.tokens import Grant, Shares, Slot, Slots
+from lastword.gateway.holder.effects import PER_HOUR, PresenceBounds
+from lastword.gateway.viewing.access import MAX_KEYS, Rate, RateLimiter
+from lastword.gateway.viewing.reader import Role
 
 OWNER = Grant(Role.CONTROLLER)
 SHARES = Shares(of_all=16, of_guests=8, of_address=6, of_token=3)

@@ -9,10 +9,17 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from lastword.errors import StoreError
-from lastword.gateway.front import links as links_module
-from lastword.gateway.front.links import LINK_SECONDS, MAX_LINKS, Links, address
-from lastword.gateway.front.tokens import Grant, Keeper, TokenError
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.front import tokens as links_module
+from lastword.gateway.front.tokens import (
+    LINK_SECONDS,
+    MAX_LINKS,
+    Grant,
+    Keeper,
+    Links,
+    TokenError,
+    address,
+)
+from lastword.gateway.viewing.reader import Role
 
 if TYPE_CHECKING:
     from pathlib import Path

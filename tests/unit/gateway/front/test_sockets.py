@@ -12,7 +12,7 @@ from starlette.websockets import WebSocket, WebSocketState
 
 from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.tokens import Grant
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 
 if TYPE_CHECKING:
     from starlette.types import Message

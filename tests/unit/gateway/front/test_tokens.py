@@ -10,7 +10,7 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.gateway.front.tokens import FAILURES, MAX_PEERS, Failures, Grant, Keeper, TokenError
-from lastword.gateway.viewing.attachment import Role
+from lastword.gateway.viewing.reader import Role
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,17 +18,16 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
-from lastword.gateway.front.abortable import AbortableHttp, AbortableProtocol
-from lastword.gateway.front.framed_protocol import FramedProtocol
 from lastword.gateway.front.process import _FrontServer
+from lastword.gateway.front.protocols import AbortableHttp, AbortableProtocol, FramedProtocol
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 HTTP, WEBSOCKET = (
-    "gateway/front/abortable.py",
-    "gateway/front/framed_protocol.py and gateway/front/abortable.py",
+    "gateway/front/protocols.py",
+    "gateway/front/protocols.py and gateway/front/protocols.py",
 )
 CHANGED = "uvicorn {version} has changed {what}: see {where}, and then the bound in pyproject.toml"
 PARAMETERS: dict[tuple[type, str], tuple[str, ...]] = {

@@ -14,10 +14,9 @@ from lastword.gateway.holder.effects import Commit, Effects, Retell, ToAgent, To
 from lastword.gateway.holder.hub import MAX_OPEN, Hub
 from lastword.gateway.log.entries import Cursor, LogKind
 from lastword.gateway.log.store import MemoryLog
-from lastword.gateway.viewing.attachment import Role, Viewer
-from lastword.gateway.viewing.reader import CursorError, Reset
-from lastword.gateway.viewing.request_ids import question_id, session_key
-from lastword.gateway.viewing.retry_lines import WAITS
+from lastword.gateway.viewing.frames import question_id, session_key
+from lastword.gateway.viewing.reader import CursorError, Reset, Role, Viewer
+from lastword.gateway.viewing.render import WAITS
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.log.entries import LogEntry
-    from lastword.gateway.viewing.attachment import Attachment
+    from lastword.gateway.viewing.reader import Attachment
 
 KEY = session_key(SESSION)
 ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}

@@ -9,7 +9,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.facts import Facts
 from lastword.core.link.waits import LimitWait, StoredWait
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.holder.limit_waits import begun, waiting_turn
+from lastword.gateway.holder.effects import begun, waiting_turn
 from lastword.gateway.log import files
 from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
 from tests.kit.rows import every

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
-from lastword.gateway.viewing.attachment import Viewer
+from lastword.gateway.viewing.reader import Viewer
 
 if TYPE_CHECKING:
     from lastword.gateway.holder.connection import ViewerConnection

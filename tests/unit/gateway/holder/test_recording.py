@@ -9,10 +9,17 @@ import pytest
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import FACTS, GATEWAY, PHRASES, problems_of
-from lastword.gateway.holder import recorder_process
+from lastword.gateway.holder import recorder_process, recording
 from lastword.gateway.holder.recording import HolderRecord
-from lastword.gateway.log.entries import About, LogEntry, LogKind
-from lastword.gateway.log.recorded_entries import CAUSE_OF_CODE, CAUSES, cause_of, recorded
+from lastword.gateway.log.entries import (
+    CAUSE_OF_CODE,
+    CAUSES,
+    About,
+    LogEntry,
+    LogKind,
+    cause_of,
+    recorded,
+)
 from tests.kit.recording import Carrier
 from tests.kit.rows import every
 
@@ -46,7 +53,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HolderRecord, l
             begun.append(Carrier())
             return begun[-1]
 
-        monkeypatch.setattr(recorder_process, "started", spawned)
+        monkeypatch.setattr(recording, "started", spawned)
         return HolderRecord(folder, program="/bin/agent"), begun
 
     return start

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from lastword.gateway.log.entries import About, LogEntry, LogKind
-from lastword.gateway.log.pins import MAX_ENDS, MAX_TOOLS, Pins
+from lastword.gateway.log.entries import MAX_ENDS, MAX_TOOLS, About, LogEntry, LogKind, Pins
 from tests.kit.gateway.entries_made import ask, end, out, said, told
 
 

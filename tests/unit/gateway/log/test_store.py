@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.fleet.replicated_log import ReplicatedLog
-from lastword.gateway.log.entries import Cursor
-from lastword.gateway.log.pins import Pins
+from lastword.gateway.log.entries import Cursor, Pins
 from lastword.gateway.log.session_log import LastingLog, session_log
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.store import LogUnavailableError, MemoryLog

@@ -6,11 +6,9 @@ import pytest
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.jsonrpc import Frame
-from lastword.gateway.api.counted import attaches_of, closed_of, round_trips_of
-from lastword.gateway.api.shapes import DurationSeen
+from lastword.gateway.api.shapes import DurationSeen, attaches_of, closed_of, round_trips_of
 from lastword.gateway.quality import table
-from lastword.gateway.quality.front_counts import FrontCounts
-from lastword.gateway.quality.links import MAX_ATTACHING
+from lastword.gateway.quality.counts import MAX_ATTACHING, FrontCounts
 
 
 def frame(line: bytes) -> Frame:

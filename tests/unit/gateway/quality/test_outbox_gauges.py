@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.gateway.quality import table
-from lastword.gateway.quality.outbox import OutboxMetrics
+from lastword.gateway.quality.counts import OutboxMetrics
 from lastword.outbox.report import FailureReport
 from lastword.outbox.store import Outbox
 from lastword.outbox.target import ReportTarget

@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 
 from lastword.gateway.log.entries import LogEntry, LogKind, Numbered
 from lastword.gateway.log.store import MemoryLog
-from lastword.gateway.viewing.attachment import Attachment, Viewer
-from lastword.gateway.viewing.compact import MAX_JOINED_BYTES, joined
-from lastword.gateway.viewing.reader import Pulled, Reader
+from lastword.gateway.viewing.reader import (
+    MAX_JOINED_BYTES,
+    Attachment,
+    Pulled,
+    Reader,
+    Viewer,
+    joined,
+)
 from lastword.gateway.viewing.render import Renderer
 from tests.kit.gateway.entries_made import SESSION, end, out, said, update_line
 from tests.kit.rows import every

@@ -10,9 +10,10 @@ from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.log.entries import About, Cursor, LogEntry, LogKind
 from lastword.gateway.log.store import MemoryLog
-from lastword.gateway.viewing.attachment import Attachment, Viewer
-from lastword.gateway.viewing.event_frames import (
+from lastword.gateway.viewing.reader import Attachment, CursorError, Reader, Viewer
+from lastword.gateway.viewing.render import (
     LogPlace,
+    Renderer,
     StreamEvent,
     events_facts,
     events_of,
@@ -21,8 +22,6 @@ from lastword.gateway.viewing.event_frames import (
     read_id,
     stream_events,
 )
-from lastword.gateway.viewing.reader import CursorError, Reader
-from lastword.gateway.viewing.render import Renderer
 from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told
 from tests.kit.rows import every
 

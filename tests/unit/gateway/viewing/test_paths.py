@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.gateway.viewing.paths import OutsideRootError, resolved_params
+from lastword.gateway.viewing.access import OutsideRootError, resolved_params
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,12 +12,9 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.log.entries import About, Gap, LogEntry, LogKind, Numbered
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing import render
-from lastword.gateway.viewing.attachment import Attachment, Role, Viewer
-from lastword.gateway.viewing.reader import Pulled, Reader
-from lastword.gateway.viewing.render import Form, Renderer, with_session
-from lastword.gateway.viewing.request_ids import question_id, session_key
-from lastword.gateway.viewing.retry_lines import WAITS
-from lastword.gateway.viewing.websocket_frames import text_frames
+from lastword.gateway.viewing.frames import question_id, session_key, text_frames
+from lastword.gateway.viewing.reader import Attachment, Pulled, Reader, Role, Viewer
+from lastword.gateway.viewing.render import WAITS, Form, Renderer, with_session
 from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told, update_line
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import product
 
-from lastword.gateway.viewing import rights, viewer_frames
+from lastword.gateway.viewing import access, frames
 from tests.kit.rows import every
 
 ANSWERS_AND_OWN = ["_lastword/ping", "session/list", "$/cancel_request", ""]
@@ -29,8 +29,8 @@ def test_rights_are_decided_by_method_session_role_and_token(
 ) -> None:
     params = {} if named is None else {"sessionId": named}
     message = {"id": 1, "params": params} | ({"method": method} if method else {"result": {}})
-    frame = viewer_frames.read(json.dumps(message).encode())
-    refused = rights.refusal(frame.message, controls=controls, session=token)
+    frame = frames.read(json.dumps(message).encode())
+    refused = access.refusal(frame.message, controls=controls, session=token)
     data = {} if refused is None else refused.get("data", {})
     word = data.get("agent_error", {}).get("reason") or (refused or {}).get("code")
     if token and named == "other":

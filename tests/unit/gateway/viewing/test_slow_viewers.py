@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from lastword.core.timeline.entry import Kind
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.store import MemoryLog
-from lastword.gateway.viewing.attachment import Attachment, Viewer
-from lastword.gateway.viewing.reader import Reader
-from lastword.gateway.viewing.slow_viewers import LAG_SHARE, LagMeter, LagNote
+from lastword.gateway.viewing.reader import LAG_SHARE, Attachment, LagMeter, LagNote, Reader, Viewer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.gateway.viewing import viewer_frames
-from lastword.gateway.viewing.viewer_frames import FrameError
+from lastword.gateway.viewing import frames
+from lastword.gateway.viewing.frames import FrameError
 
 BLANKS = st.text(" \t\r\n", max_size=3)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=9)
@@ -50,7 +50,7 @@ def test_a_message_is_one_line_whose_value_is_the_same(
     data: st.DataObject, message: dict[str, Any]
 ) -> None:
     text = encoded(data.draw(BLANKS) + data.draw(spread(message)) + data.draw(BLANKS))
-    frame = viewer_frames.read(text)
+    frame = frames.read(text)
     assert b"\n" not in frame.line
     assert b"\r" not in frame.line
     assert len(frame.line.splitlines()) == 1
@@ -59,7 +59,7 @@ def test_a_message_is_one_line_whose_value_is_the_same(
         "_x",
         encoded(json.dumps(message["id"])) if "id" in message else None,
     )
-    assert viewer_frames.read(frame.line).line == frame.line
+    assert frames.read(frame.line).line == frame.line
 
 
 @given(st.data(), st.lists(MESSAGES, min_size=2, max_size=3), st.text(" \t\r\n,\0\x85\u2028!"))
@@ -68,10 +68,10 @@ def test_several_messages_are_none(
 ) -> None:
     texts = [data.draw(spread(message)) for message in messages]
     with pytest.raises(FrameError) as refused:
-        viewer_frames.read(encoded(between.join(texts)))
+        frames.read(encoded(between.join(texts)))
     assert refused.value.error["code"] == -32700
     with pytest.raises(FrameError) as refused:
-        viewer_frames.read(encoded(f"[{','.join(texts)}]"))
+        frames.read(encoded(f"[{','.join(texts)}]"))
     assert refused.value.error["code"] == -32600
 
 
@@ -85,7 +85,7 @@ def test_a_name_twice_is_refused_wherever_it_is(
     between = "" if text[at + 1 :].lstrip(" \t\r\n").startswith("}") else ","
     twice = f'{text[: at + 1]}"z":1,"\\u007a":2{between}{text[at + 1 :]}'
     with pytest.raises(FrameError, match='"z" twice'):
-        viewer_frames.read(encoded(twice))
+        frames.read(encoded(twice))
 
 
 def _is_in_string(text: str, at: int) -> bool:
@@ -114,7 +114,7 @@ def _is_in_string(text: str, at: int) -> bool:
 )
 def test_what_is_no_message_is_answered_with_a_parse_error(text: bytes) -> None:
     with pytest.raises(FrameError) as refused:
-        viewer_frames.read(text)
+        frames.read(text)
     answer = json.loads(refused.value.answer)
     assert (answer["id"], answer["error"]["code"]) == (None, -32700)
 
@@ -132,34 +132,34 @@ def test_what_is_no_message_is_answered_with_a_parse_error(text: bytes) -> None:
 )
 def test_what_readers_could_take_in_two_ways_is_refused(text: bytes, says: str) -> None:
     with pytest.raises(FrameError, match=says) as refused:
-        viewer_frames.read(text)
+        frames.read(text)
     assert refused.value.request_id == b"1"
     assert refused.value.error["code"] == -32600
 
 
 def test_members_that_only_look_alike_are_let_pass() -> None:
     text = b'{"id":1,"method":"a","params":{"_meta":{"a":1,"A":2},"Cow":1,"sessionId":null}}'
-    assert viewer_frames.read(text).line == text
+    assert frames.read(text).line == text
 
 
 def test_a_message_that_is_nested_deeper_than_parsers_go_is_read() -> None:
     for depth in (300, 900, 3000):
         nested = b"[" * depth + b"\r\n" + b"]" * depth
-        frame = viewer_frames.read(b'{"id":1,"method":"a","params":{"x":%b}}' % nested)
+        frame = frames.read(b'{"id":1,"method":"a","params":{"x":%b}}' % nested)
         assert frame.line == b'{"id":1,"method":"a","params":{"x":%b}}' % nested.replace(
             b"\r\n", b"  "
         )
         with pytest.raises(FrameError, match="twice"):
-            viewer_frames.read(b'{"id":1,"method":"a","params":{"x":%b,"x":1}}' % nested)
+            frames.read(b'{"id":1,"method":"a","params":{"x":%b,"x":1}}' % nested)
 
 
 @given(MESSAGES.flatmap(spread))
 def test_what_the_front_has_checked_is_the_same_message_for_the_holder(text: str) -> None:
-    frame = viewer_frames.read(text.encode())
-    assert viewer_frames.read_checked(frame.line) == frame
+    frame = frames.read(text.encode())
+    assert frames.read_checked(frame.line) == frame
 
 
 def test_a_line_that_is_not_one_message_is_refused_even_if_it_is_said_to_be_checked() -> None:
     for line in (b"[]", b"{", b""):
         with pytest.raises(FrameError):
-            viewer_frames.read_checked(line)
+            frames.read_checked(line)

@@ -1,17 +1,50 @@
-"""A viewer's message: one JSON-RPC message on one line, which every reader reads alike.
+"""The ids of requests: questions to viewers, and numbers to the agent.
 
-Owns the check of what comes from outside before anything is decided on it. JSON allows line ends
-between tokens, at which a later reader would split the message, and a name twice in one object, of
-which readers choose differently.
+Owns the form of a question's id, `lastword:SESSION:NUMBER`. A question has the same id for every
+viewer and on every socket, so that an answer can be sent again.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import acp, deep, jsonrpc
 from lastword.gateway import wire
+from lastword.gateway.wire import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+_ID = re.compile(rb'"lastword:([0-9a-f]{8}):([0-9]{1,15})"')
+_NUMBER = re.compile(rb"[0-9]{1,16}")
+_SESSION_CHARS = 8
+
+
+def session_key(session_id: str) -> str:
+    """Return the key that identifies a session in the ids of its questions."""
+    return name_of(session_id)[:_SESSION_CHARS]
+
+
+def question_id(key: str, number: int) -> bytes:
+    """Return a question's id, as JSON text."""
+    return f'"lastword:{key}:{number}"'.encode()
+
+
+def read_question_id(request_id: bytes | None) -> tuple[str, int]:
+    """Return the session's key and the question's number; an empty key for any other id."""
+    match = _ID.fullmatch(request_id or b"")
+    return (match[1].decode(), int(match[2])) if match else ("", 0)
+
+
+def number_of(request_id: bytes | None) -> int:
+    """Return the number of a request to the agent; 0 for any other id."""
+    found = _NUMBER.fullmatch(request_id or b"")
+    return int(found[0]) if found else 0
+
 
 NOT_JSON: dict[str, Any] = {
     "code": acp.PARSE_ERROR,
@@ -130,3 +163,36 @@ def _look_at_text(members: object, name: str) -> None:
 
 def _shown(name: str) -> str:
     return json.dumps(name[:40])
+
+
+BLOCK_BYTES = 64 * 1024
+"""Frames are put together up to this size: a viewer that lags keeps no more of them in memory."""
+
+_TEXT = b"\x81"
+_SHORT, _LONG = 125, 0xFFFF
+
+
+@lru_cache(maxsize=4096)
+def _header(size: int) -> bytes:
+    if size <= _SHORT:
+        return _TEXT + bytes((size,))
+    if size <= _LONG:
+        return _TEXT + b"\x7e" + size.to_bytes(2)
+    return _TEXT + b"\x7f" + size.to_bytes(8)
+
+
+def text_frames(messages: Sequence[bytes]) -> Iterator[bytes]:
+    """Return blocks of whole frames, one for each message, which must be valid UTF-8."""
+    block: list[bytes] = []
+    size = 0
+    for message in messages:
+        length = len(message)
+        if size and size + length > BLOCK_BYTES:
+            yield b"".join(block)
+            block.clear()
+            size = 0
+        block.append(_header(length))
+        block.append(message)
+        size += length
+    if block:
+        yield b"".join(block)

@@ -1,24 +1,60 @@
-"""Paths in a viewer's frames: resolved, and refused outside of the gateway's root.
+"""Rights: what a viewer may send, by its role and by the session that it is limited to.
 
-Owns which members of a request name a folder, and what one may be. A path is resolved once, and
-the resolved one is handed on and remembered: a symbolic link that is switched afterwards leads
-nobody elsewhere. What a prompt mentions is content, which an agent reads with its user's rights.
+Owns the decision, which the front makes before it passes a frame on, and the holder again.
 """
 
 from __future__ import annotations
 
+import math
 import os
+from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
+import msgspec
+
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.viewing import refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
-    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.core.protocol.jsonrpc import Envelope, Frame
+
+
+INITIALIZED: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "This connection has been initialized.",
+}
+LIST = "session/list"
+BEYOND_A_SESSION = acp.LOGIN | {"logout", "auth/logout", "session/new", acp.FORK}
+"""Requests that concern more than the session that their params may name."""
+
+_FOR_EVERYBODY = frozenset({None, LIST, acp.CANCEL_REQUEST, "_lastword/ping"})
+"""Answers, and requests that concern the viewer alone."""
+
+
+def refusal(message: Envelope, *, controls: bool, session: str) -> dict[str, Any] | None:
+    """Return why a viewer may not send a message; `None` if it may.
+
+    Args:
+        message: The message.
+        controls: The viewer is a controller.
+        session: The only session that it may use; empty for all.
+    """
+    method, named = message.method, message.session_id
+    if named is not None and session not in {"", named}:
+        return refusals.unknown_session(named)
+    if method == acp.INITIALIZE:
+        return INITIALIZED
+    if method not in BEYOND_A_SESSION and (named is not None or method in _FOR_EVERYBODY):
+        return None  # what an observer may send to its session, the session's hub decides
+    if not controls:
+        return refusals.observes()
+    return refusals.one_session() if session else None
+
 
 UNCHECKED = acp.BRINGS_BACK | {acp.INITIALIZE, acp.PROMPT, acp.CANCEL, "session/list"}
 """Requests whose paths reach no agent, and prompts, which are content. Who attaches to a session
@@ -156,3 +192,40 @@ _MEMBERS: dict[str, Callable[[Any, str], Any]] = {
 }
 """The members that name folders: ACP's of both versions, those of its drafts (`nes/start`), and
 what agents read from `_meta` (claude-agent-acp's `additionalRoots`)."""
+
+
+MAX_KEYS = 4096
+"""Tokens and addresses whose rate is kept; those that have been quiet for the longest go first."""
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """How often something may happen.
+
+    Attributes:
+        per_second: in the long run.
+        burst: at once, after a pause.
+    """
+
+    per_second: float
+    burst: float
+
+
+class RateLimiter:
+    """A token bucket for each key."""
+
+    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
+        """Begin with full buckets; the clock gives seconds."""
+        self._rate = rate
+        self._clock = clock
+        self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def wait_seconds(self, key: Hashable) -> int:
+        """Count one event of a key; if it comes too soon, return the seconds to wait instead."""
+        now = self._clock()
+        left, at = self._buckets.pop(key, (self._rate.burst, now))
+        left = min(self._rate.burst, left + max(now - at, 0.0) * self._rate.per_second)
+        is_too_soon = left < 1
+        self._buckets[key] = (left if is_too_soon else left - 1, now)
+        if len(self._buckets) > MAX_KEYS:
+            self._buckets.popitem(last=False)
+        return math.ceil((1 - left) / self._rate.per_second) if is_too_soon else 0

@@ -8,22 +8,25 @@ that never happens, and its memory and descriptor are never freed.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from starlette.responses import StreamingResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from lastword.gateway.viewing import slow_viewers
+from lastword.gateway.viewing import reader
 from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from starlette.types import Message, Receive, Scope, Send
-    from uvicorn._types import ASGISendEvent
+    from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
+    from websockets.frames import Frame
     from websockets.http11 import Request
+
 
 ABORT = "lastword.abort"
 """The entry of the ASGI scope's `extensions` that ends the connection at once."""
@@ -49,12 +52,12 @@ class AbortableProtocol(WebSocketsSansIOProtocol):
         """Send the application's message; after a close, end the connection within a bound."""
         await super().send(message)
         if message["type"] == "websocket.close":
-            self.loop.call_later(slow_viewers.ABORT_SECONDS, self.transport.abort)
+            self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
 
     def keepalive_timeout(self) -> None:
         """End the connection: no pong came, so there may be nobody to read the rest."""
         super().keepalive_timeout()
-        self.loop.call_later(slow_viewers.ABORT_SECONDS, self.transport.abort)
+        self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
 
 
 def abort_of(scope: Scope) -> Callable[[], None]:
@@ -137,7 +140,7 @@ class EventResponse(StreamingResponse):
         """Send the stream."""
 
         async def while_it_takes(message: Message) -> None:
-            async with slow_viewers.stall_limit():
+            async with reader.stall_limit():
                 await send(message)
 
         async with contextlib.aclosing(self._events):
@@ -147,3 +150,89 @@ class EventResponse(StreamingResponse):
                 abort_of(scope)()
             finally:
                 self._is_over()
+
+
+EXTENSION = "lastword.frames"
+
+
+CUT, NO_PONG = 1006, 1011
+NO_PONG_REASON = "keepalive ping timeout"
+
+
+class Pings(Protocol):
+    """A listener for pings."""
+
+    def pong(self, seconds: float) -> None:
+        """A ping was answered after this long."""
+
+    def ping_missed(self) -> None:
+        """A ping was not answered in time, and the socket is closed."""
+
+
+class FramedProtocol(AbortableProtocol):
+    """One socket."""
+
+    pings: Pings | None = None
+    _is_silent = False
+
+    def handle_connect(self, event: Request) -> None:
+        """Accept the upgrade, and tell the application what this server supports."""
+        super().handle_connect(event)
+        if not self.handshake_complete:
+            extensions: dict[str, object] = {EXTENSION: {"socket": self}}
+            extensions |= self.scope.get("extensions") or {}
+            cast("dict[str, object]", self.scope)["extensions"] = extensions
+
+    def handle_pong(self, event: Frame) -> None:
+        """Take a pong, and report the round trip that it ends."""
+        is_awaited = self.pending_ping_payload is not None
+        super().handle_pong(event)
+        if is_awaited and self.pending_ping_payload is None and self.pings is not None:
+            self.pings.pong(self.last_ping_rtt)
+
+    def keepalive_timeout(self) -> None:
+        """Close a socket whose ping was not answered."""
+        self._is_silent = True
+        super().keepalive_timeout()
+        if self.pings is not None:
+            self.pings.ping_missed()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Report a connection that nobody closed; uvicorn reports it as 1005, no code."""
+        if self.conn.close_rcvd is None and not self.disconnected:
+            code, reason = (NO_PONG, NO_PONG_REASON) if self._is_silent else (CUT, "cut")
+            left = {"type": "websocket.disconnect", "code": code, "reason": reason}
+            # The first one counts.
+            self.queue.put_nowait(cast("ASGIReceiveEvent", left))
+        super().connection_lost(exc)
+
+    async def send_frames(self, frames: bytes) -> None:
+        """Write whole frames, once what was written before has been taken.
+
+        Raises:
+            OSError: The socket is closed or closing.
+        """
+        await self.writable.wait()
+        if self.disconnected or self.close_sent or self.transport.is_closing():
+            raise ClientDisconnected
+        self.transport.write(frames)
+
+    @property
+    def is_compressed(self) -> bool:
+        """Return whether the client agreed to compression, which rules out encoded frames."""
+        return bool(self.conn.extensions)
+
+
+def frames_of(scope: Scope) -> Callable[[bytes], Awaitable[None]] | None:
+    """Return how to send encoded frames on an accepted socket; `None` if it cannot."""
+    server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
+    if not isinstance(server, FramedProtocol) or server.is_compressed:
+        return None
+    return server.send_frames
+
+
+def tell_of_pings(scope: Scope, pings: Pings) -> None:
+    """Report the pings of an accepted socket, if its server can."""
+    server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
+    if isinstance(server, FramedProtocol):
+        server.pings = pings
