@@ -24,8 +24,8 @@ from lastword.core.link.effects import Record
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record import intake
+from lastword.record.paths import Limits
 from lastword.record.recorder import Recorder
-from lastword.record.retention import Limits
 from lastword.record.run import Row, this_run
 from lastword.record.run_file import RunFile
 from lastword.record.sink import StoreSink

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from lastword import classify
-from lastword.core.failure.air import CATEGORIES
+from lastword.core.failure.ladder import CATEGORIES
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
 from tests.kit.places import ROOT
 from tests.kit.rows import every

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import problems_of
 from lastword.record import intake, run_file
-from lastword.record.paths import store_path
+from lastword.record.paths import Limits, store_path
 from lastword.record.recorder import Recorder
-from lastword.record.retention import Limits
 from lastword.record.run import Row, Run
 from lastword.record.run_file import RunFile
 from tests.kit.command import command

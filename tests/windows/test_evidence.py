@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.platform.listeners import listens, owner_of
-from lastword.platform.process_tree import belongs_to, read_tree
+from lastword.platform.process_tree import belongs_to, listens, owner_of, read_tree
 from tests.windows.kit import AGENT, Editor, agent, descendants, failure
 
 if TYPE_CHECKING:

@@ -24,20 +24,20 @@ from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.gateway.settings.gateway import URL_VARIABLE
-from lastword.kit.agent.rungs import EXAMPLE
+from lastword.kit.agent.plain import EXAMPLE
 from lastword.kit.doctor import Health, Observation, command, diagnosis, note, ok, problem
-from lastword.kit.doctor.conversation import converse
+from lastword.kit.doctor.diagnosis import converse
 from lastword.notify.http import target_of
-from lastword.notify.settings import settings_of
+from lastword.notify.notification import settings_of
 from lastword.observer.pipe import ObserverPipe
 from lastword.observer.requests import ModelRequests
-from lastword.platform.listeners import free_port
+from lastword.platform.process_tree import free_port
 from lastword.platform.tcp_sockets import read_tcp_sockets
 from lastword.platform.terminal import command_line
 from lastword.quirks.setup import EDITORS
 from lastword.record import paths
 from lastword.sidecar import journals
-from lastword.sidecar.agent_start import AgentStart
+from lastword.sidecar.child import AgentStart
 
 if TYPE_CHECKING:
     import argparse

@@ -24,11 +24,9 @@ from lastword.core.link.option_table import BY_KEY
 from lastword.errors import StoreError
 from lastword.notify.http import NotificationOutbox
 from lastword.notify.http import target_of as target_of_notifications
-from lastword.notify.notification import Notification, NotifiedEvent
-from lastword.notify.settings import NotifyError, settings_of
-from lastword.outbox.post import PostError
+from lastword.notify.notification import Notification, NotifiedEvent, NotifyError, settings_of
+from lastword.outbox.post import Fate, PostError, fate_of
 from lastword.outbox.report import own_report
-from lastword.outbox.schedule import Fate, fate_of
 from lastword.outbox.sender import send_due, send_once
 from lastword.outbox.store import ALL, Outbox, now_ms
 from lastword.outbox.tables import COUNTS, DROPPED, SENT, WITHDRAWN, Pace, Status
@@ -40,8 +38,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping, Sequence
 
+    from lastword.outbox.post import CollectorAnswer
     from lastword.outbox.report import FailureReport
-    from lastword.outbox.schedule import CollectorAnswer
 
 SEND_SECONDS = 60.0
 """How long `--send` keeps sending."""

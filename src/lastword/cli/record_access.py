@@ -21,7 +21,7 @@ from lastword.core.failure.option_values import seconds_of
 from lastword.core.failure.phrases import moment_of
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
-from lastword.record import listing, reader
+from lastword.record import reader
 from lastword.record.paths import named_folder, state_folder, store_path
 from lastword.record.store import set_aside_before
 
@@ -168,7 +168,7 @@ def _named(record: sqlite3.Connection, name: str) -> Part:
         if _is_number(text):
             sys.stderr.write(f"lastword: {text} is a session's id here, not a number in the list\n")
         return whole
-    numbered = listing.part_by_number(record, int(text)) if _is_number(text) else None
+    numbered = reader.part_by_number(record, int(text)) if _is_number(text) else None
     matches = reader.find_by_beginning(record, text) if text.strip() else []
     if numbered is not None:
         # The list shows numbers; an id that begins with one can be given with one more character.
@@ -187,7 +187,7 @@ def _named(record: sqlite3.Connection, name: str) -> Part:
 
 def _is_number(text: str) -> bool:
     """Return whether it is a number in the list. `019` is the beginning of an id."""
-    is_short = len(text) <= len(str(listing.MAX_NUMBER))
+    is_short = len(text) <= len(str(reader.MAX_NUMBER))
     return is_short and text.isascii() and text.isdigit() and text[0] != "0"
 
 

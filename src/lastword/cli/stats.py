@@ -20,13 +20,13 @@ from lastword.core.failure.option_values import DAY_SECONDS, seconds_of
 from lastword.core.failure.phrases import counted, duration, plain
 from lastword.core.failure.sentences import TYPES
 from lastword.core.timeline.session_events import PHRASES
-from lastword.record.costs import in_words, total
+from lastword.record.reader import in_words, total
 from lastword.record.trends import trends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from lastword.record.costs import CostTotal
+    from lastword.record.reader import CostTotal
     from lastword.record.trends import GatewayPeriod, Period, Spread
 
 _ABOUT = """\

@@ -28,11 +28,11 @@ import msgspec
 
 from lastword.cli.record_access import UnusableError, chosen_session, frame_lines
 from lastword.errors import StoreError
-from lastword.record import listing, reader
-from lastword.record.costs import total
+from lastword.record import reader
 from lastword.record.present import documents
 from lastword.record.present.documents import page_event
 from lastword.record.present.sections import ShownPart, ShownTurn
+from lastword.record.reader import total
 from lastword.web.files import SAFE, TYPES, record_files
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _listed(record: sqlite3.Connection, part: Part) -> dict[str, Any]:
     run = reader.run_of(record, part.run)
     failed = reader.last_failed(record, part)
     count = reader.count_turns(record, part)
-    costs = total(listing.costs_of(record, part).values())
+    costs = total(reader.costs_of(record, part).values())
     shown = ShownPart(part, run, turns, (), count, failures, last_failed=failed, costs=costs)
     return documents.part(shown) | {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
 

@@ -18,7 +18,7 @@ from lastword.client.reading import kind_of, object_of, read_error
 from lastword.core.classify import classify_exit, own_failure
 from lastword.core.failure.ladder import typed_payload
 from lastword.core.failure.taxonomy import AgentError, ErrorType
-from lastword.core.link.stderr import StderrRecord
+from lastword.core.link.evidence import StderrRecord
 from lastword.core.protocol import acp, jsonrpc
 
 if TYPE_CHECKING:

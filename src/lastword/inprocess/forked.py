@@ -11,8 +11,8 @@ import os
 import sys
 from typing import NoReturn
 
-from lastword.inprocess.author_log import logger
 from lastword.inprocess.request import process_ending
+from lastword.inprocess.settings import logger
 
 
 def end(error: BaseException | None = None, *, status: int = 0) -> NoReturn:

@@ -2,7 +2,7 @@
 
 Owns where an entry goes, and the logger `lastword.timeline` with the names of its records' fields.
 A turn pays only for a check of the log level and a place in a queue; the thread of `record.thread`
-does the rest. `inprocess.author_log` tells an author what to fix.
+does the rest. `inprocess.settings` tells an author what to fix.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.timeline.entry import Level
-from lastword.inprocess import author_log, settings
-from lastword.inprocess.author_log import logger, timeline
+from lastword.inprocess import settings
+from lastword.inprocess.settings import logger, timeline
 from lastword.otel import enabled
 from lastword.record.forks import gate
-from lastword.record.paths import state_folder, store_path
+from lastword.record.paths import limits_of, state_folder, store_path
 from lastword.record.recorder import Recorder
-from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 from lastword.record.thread import recorder_thread
 
@@ -89,7 +88,7 @@ class Journal:
 
     def note(self, entry: Entry) -> None:
         try:
-            author_log.note(entry)
+            settings.note(entry)
             log(entry)
             if _collectors:
                 for collector in tuple(_collectors):
@@ -146,7 +145,7 @@ def _reports(folder: str | None, run: Run) -> ReportSink | None:
     if not settings.reports():
         return None
     # As above: nobody waits for this in the thread.
-    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+    from lastword.outbox.sender import OutboxSink  # noqa: PLC0415
     from lastword.outbox.target import TargetError, target_of, target_options_in  # noqa: PLC0415
 
     try:

@@ -38,7 +38,7 @@ from lastword.core.link.agent_side import Note
 from lastword.core.link.evidence import Retrying
 from lastword.core.link.facts import Facts
 from lastword.errors import MisuseError, TurnFailedError
-from lastword.inprocess import author_log, waits
+from lastword.inprocess import settings, waits
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
 from lastword.inprocess.streams import SpentStreamError
@@ -199,7 +199,7 @@ class _Loop:
         """Return the failure of the attempt before, if this one made no request of its own."""
         if self._failure is None or not _is_reuse(error):
             return None
-        author_log.reused(error)
+        settings.reused(error)
         self._wait_seconds = None  # nor would another
         return self._failure
 

@@ -14,7 +14,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from lastword.errors import MisuseError
-from lastword.inprocess import author_log
+from lastword.inprocess import settings
 from lastword.platform.framing import READ_BYTES
 from lastword.platform.pipes import close, is_blocking, is_waitable, set_blocking
 
@@ -117,7 +117,7 @@ def polled(source: int) -> Iterator[int]:
 @contextlib.contextmanager
 def printing_to_stderr() -> Iterator[None]:
     """Redirect `sys.stdout` to stderr, and tell the author at the first output."""
-    elsewhere = None if sys.stderr is None else _Printed(sys.stderr, _Once(author_log.printed))
+    elsewhere = None if sys.stderr is None else _Printed(sys.stderr, _Once(settings.printed))
     with contextlib.redirect_stdout(elsewhere):
         yield
 

@@ -21,7 +21,7 @@ import anyio
 import anyio.to_thread
 
 from lastword.errors import MisuseError, StreamFailedError, StreamTruncatedError
-from lastword.inprocess import author_log
+from lastword.inprocess import settings
 from lastword.quirks import wire as dialects
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _say_if_unguarded(judge: _Judge, stream: object) -> None:
     if item is None or (type(stream), item) in _unguarded or len(_unguarded) >= MAX_LISTED:
         return
     _unguarded.add((type(stream), item))
-    author_log.unguarded(type(stream).__qualname__, item.__qualname__)
+    settings.unguarded(type(stream).__qualname__, item.__qualname__)
 
 
 def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:

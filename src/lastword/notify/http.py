@@ -20,8 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from lastword.core.failure.phrases import counted
-from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
-from lastword.notify.settings import NotifyError
+from lastword.notify.notification import (
+    Notification,
+    NotificationAction,
+    NotifiedEvent,
+    NotifyError,
+    Urgency,
+)
 from lastword.outbox.sender import ItemSender, send_body
 from lastword.outbox.store import ItemOutbox
 from lastword.outbox.target import (
@@ -36,8 +41,8 @@ from lastword.outbox.target import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.notify.settings import NotifySettings
-    from lastword.outbox.schedule import CollectorAnswer
+    from lastword.notify.notification import NotifySettings
+    from lastword.outbox.post import CollectorAnswer
     from lastword.outbox.tables import OutboxItem
 
 

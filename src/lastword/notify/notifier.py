@@ -25,17 +25,13 @@ import msgspec
 
 from lastword.core.timeline.entry import Kind
 from lastword.notify import http, web_push
-from lastword.notify.notification import NotifiedEvent
-from lastword.notify.settings import PER_MINUTE
-from lastword.notify.writer import NotificationWriter, Withdrawal
+from lastword.notify.notification import PER_MINUTE, NotificationWriter, NotifiedEvent, Withdrawal
 from lastword.record.recorder import NOTIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from lastword.notify.notification import Notification
-    from lastword.notify.settings import NotifySettings
-    from lastword.notify.writer import Surroundings
+    from lastword.notify.notification import Notification, NotifySettings, Surroundings
     from lastword.record.run import Row, Run
 
 

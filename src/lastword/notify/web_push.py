@@ -1,8 +1,13 @@
-"""The sender to browsers: Web Push (RFC 8030), encrypted (RFC 8291) and signed (RFC 8292).
+"""Notifications in browsers (Web Push): subscriptions, and the sender.
 
-Owns the message that the page's worker shows, and its encryption, for which `http-ece` and
-`py-vapid` are used. Sending, waiting and the bounds are those of the other notifications: each
-subscription is a target of the outbox.
+The sender to browsers: Web Push (RFC 8030), encrypted (RFC 8291) and signed (RFC 8292). Owns the
+message that the page's worker shows, and its encryption, for which `http-ece` and `py-vapid` are
+used. Sending, waiting and the bounds are those of the other notifications: each subscription is a
+target of the outbox.
+
+Subscriptions of browsers to notifications (Web Push), in a file that sessions share. Owns the file,
+its bounds, and the key by which push services know the gateway (VAPID, RFC 8292). The gateway's API
+writes both; sessions read the file before they send.
 """
 
 from __future__ import annotations
@@ -10,6 +15,8 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import importlib.util
+import os
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,16 +26,18 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.notify.http import FINISH_SECONDS, NotificationOutbox
-from lastword.notify.subscriptions import Subscriptions, is_available
-from lastword.outbox.post import post
-from lastword.outbox.schedule import CollectorAnswer
+from lastword.outbox.post import CollectorAnswer, post
 from lastword.outbox.sender import POST_SECONDS, ItemSender
 from lastword.outbox.target import ReportTarget
+from lastword.platform.files import CREATE, lock
 
 if TYPE_CHECKING:
-    from lastword.notify.notification import Notification
-    from lastword.notify.settings import NotifySettings
-    from lastword.notify.subscriptions import PushSubscription
+    from collections.abc import Callable, Iterator
+
+    from py_vapid import Vapid02
+
+    from lastword.notify.notification import Notification, NotifySettings
+
 
 FORM = "push"
 MAX_PLAIN_BYTES = 3000
@@ -215,3 +224,234 @@ def start(settings: NotifySettings, folder: str) -> WebPushSender | None:
         return WebPushSender(Subscriptions(settings.push_folder), folder)
     except RuntimeError:  # no thread is to be had
         return None
+
+
+NAME, KEY_NAME = "push.json", "push.key"
+MAX_SUBSCRIPTIONS = 32
+"""The largest number of the owner's subscriptions, and of all guests' together."""
+
+MAX_REMOVED = 1024
+"""The largest number of removed subscriptions of a fleet that are remembered, the latest."""
+
+MAX_BYTES = 1024 * 1024
+
+
+class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A browser that wants notifications.
+
+    Attributes:
+        subscription_id: a hash of the endpoint, by which it may be shown.
+        endpoint: the push service's address for this browser, which is a secret.
+        p256dh: the browser's public key (RFC 8291), in base64url.
+        auth: the browser's secret for it, in base64url.
+        session: the only session that it is about; empty for all.
+        origin: the page's origin, which tells the push service who sends.
+        expires: when it ends, in seconds since 1970 UTC; 0 for never.
+        by_guest: it was made with a token for one session.
+        changed_epoch_ms: in a fleet, when this was written, by the writer's clock; an older state
+            never replaces it. 0 elsewhere.
+    """
+
+    subscription_id: str
+    endpoint: str
+    p256dh: str
+    auth: str
+    session: str = ""
+    origin: str = ""
+    expires: int = 0
+    by_guest: bool = False
+    changed_epoch_ms: int = 0
+
+    @classmethod
+    def removed(cls, subscription_id: str) -> PushSubscription:
+        """Return what stands for a subscription that was removed, so that it does not come back."""
+        # For nodes that know no removed ones, it has ended.
+        return cls(subscription_id=subscription_id, endpoint="", p256dh="", auth="", expires=1)
+
+    @property
+    def is_removed(self) -> bool:
+        """Return whether this stands for a subscription that was removed."""
+        return not self.endpoint
+
+    @property
+    def login(self) -> tuple[bool, str, int]:
+        """Return what the tokens by which it may have been made have in common."""
+        return self.by_guest, self.session, self.expires
+
+    def covers(self, session: str, now_seconds: float) -> bool:
+        """Return whether it is about a session, and has not ended."""
+        return self.session in {"", session} and not (self.expires and self.expires <= now_seconds)
+
+
+def is_available() -> bool:
+    """Return whether the packages of the extra `gateway` that push needs are installed."""
+    return all(importlib.util.find_spec(name) for name in ("http_ece", "py_vapid"))
+
+
+def id_of(endpoint: str, session: str, *, by_guest: bool = False) -> str:
+    """Return the id of a subscription: a browser may have one for each session, and one for all.
+
+    A guest's differs from the owner's, which it could otherwise replace.
+    """
+    name = f"{endpoint}\n{session}" + ("\nguest" if by_guest else "")
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
+
+
+class Subscriptions:
+    """The subscriptions of one gateway's state folder."""
+
+    def __init__(self, folder: str) -> None:
+        """Use this folder, which exists and is its user's alone."""
+        self._folder = folder
+        self.path: str = os.path.join(folder, NAME)
+        self._key_path = os.path.join(folder, KEY_NAME)
+
+    def all(self) -> list[PushSubscription]:
+        """Return the subscriptions, the oldest first; none of a file that cannot be read."""
+        try:
+            with open(self.path, "rb") as file:
+                return msgspec.json.decode(file.read(MAX_BYTES), type=list[PushSubscription])
+        except (OSError, msgspec.MsgspecError):
+            return []
+
+    def put(self, subscription: PushSubscription, now_seconds: float) -> None:
+        """Add a subscription, or renew the one of its id; an older state of it changes nothing.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+
+        def changed(current: list[PushSubscription]) -> list[PushSubscription]:
+            rest: list[PushSubscription] = []
+            for each in current:
+                if each.subscription_id == subscription.subscription_id:
+                    if each.changed_epoch_ms > subscription.changed_epoch_ms:
+                        return current
+                elif each.is_removed or each.covers(each.session, now_seconds):
+                    rest.append(each)
+            return _bounded([*rest, subscription])
+
+        self._rewrite(changed)
+
+    def remove(self, subscription_id: str) -> None:
+        """Remove a subscription, if it is there. One that is known to be removed stays known.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        self._rewrite(
+            lambda current: [
+                each
+                for each in current
+                if each.is_removed or each.subscription_id != subscription_id
+            ]
+        )
+
+    def clear(self) -> None:
+        """Remove every subscription.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        if os.path.exists(self.path):
+            self._rewrite(lambda _: [])
+
+    def key(self) -> Vapid02:
+        """Return the gateway's key, which is made when it is first needed.
+
+        Raises:
+            StoreError: It cannot be read or made.
+        """
+        from py_vapid import Vapid02  # noqa: PLC0415 - of the extra `gateway`
+
+        try:
+            if not os.path.exists(self._key_path):
+                with self._locked():
+                    if not os.path.exists(self._key_path):
+                        fresh = Vapid02()
+                        fresh.generate_keys()
+                        _replace(self._key_path, fresh.private_pem())
+            with open(self._key_path, "rb") as file:
+                return Vapid02.from_pem(file.read())
+        except OSError as error:
+            raise _unusable(self._key_path, error) from error
+        except ValueError as error:
+            message = f"{self._key_path} does not contain a key; delete it to get a new one"
+            raise StoreError(message) from error
+
+    def use_key(self, private_pem: bytes) -> None:
+        """Use a key that other gateways have, too.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        try:
+            with self._locked():
+                _replace(self._key_path, private_pem)
+        except OSError as error:
+            raise _unusable(self._key_path, error) from error
+
+    def public_key(self) -> str:
+        """Return the public key as browsers take it, in base64url.
+
+        Raises:
+            StoreError: It cannot be read or made.
+        """
+        from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - of the extra
+            Encoding,
+            PublicFormat,
+        )
+
+        public: Any = self.key().public_key
+        point = public.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        return base64.urlsafe_b64encode(point).rstrip(b"=").decode()
+
+    def _rewrite(self, change: Callable[[list[PushSubscription]], list[PushSubscription]]) -> None:
+        try:
+            with self._locked():
+                current = self.all()
+                rest = change(current)
+                if rest != current:
+                    _replace(self.path, msgspec.json.encode(rest))
+        except OSError as error:
+            raise _unusable(self.path, error) from error
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        number = os.open(f"{self.path}.lock", os.O_RDWR | CREATE, 0o600)
+        try:
+            lock(number)
+            yield
+        finally:
+            os.close(number)
+
+
+def _bounded(subscriptions: list[PushSubscription]) -> list[PushSubscription]:
+    """Return the subscriptions without one that is too many.
+
+    The oldest of the same login gives way, or else the oldest. A guest's displaces only a guest's,
+    and the owner's only the owner's.
+    """
+    *earlier, new = subscriptions
+    kind = new.by_guest, new.is_removed
+    most = MAX_REMOVED if new.is_removed else MAX_SUBSCRIPTIONS
+    alike = [each for each in earlier if (each.by_guest, each.is_removed) == kind]
+    if len(alike) < most:
+        return subscriptions
+    gone = next((each for each in alike if each.login == new.login), alike[0])
+    return [each for each in subscriptions if each is not gone]
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Write a file as a whole, or not at all; the caller has the lock."""
+    draft = f"{path}.new"
+    number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(number, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+
+
+def _unusable(path: str, error: OSError) -> StoreError:
+    return StoreError(f"{path} cannot be used ({(error.strerror or 'failed').lower()})")

@@ -1,7 +1,12 @@
-"""The sender: a thread that sends the reports of the outbox, one by one.
+"""Sending the outbox's reports: the thread, and the outbox as a sink.
 
-Owns the thread, and the rule that one process at a time sends to a target. It sleeps until there
-is something to send. When its process ends it gets a moment, and the next run sends the rest.
+The sender: a thread that sends the reports of the outbox, one by one. Owns the thread, and the rule
+that one process at a time sends to a target. It sleeps until there is something to send. When its
+process ends it gets a moment, and the next run sends the rest.
+
+The outbox as a sink of a run's rows, beside the record and telemetry. Owns the order: a report is
+on disk before its rows go to the other sinks. Like every sink it is called in its own process or
+thread, so it may wait for the disk.
 """
 
 from __future__ import annotations
@@ -18,16 +23,18 @@ import msgspec
 from lastword._version import __version__
 from lastword.core.failure.members import MEMBERS
 from lastword.errors import StoreError
-from lastword.outbox.post import PostError, post
-from lastword.outbox.schedule import (
+from lastword.outbox.post import (
     MAX_WAIT_SECONDS,
     Fate,
+    PostError,
     fate_of,
     is_due,
+    post,
     requested_wait,
     wait_seconds,
 )
-from lastword.outbox.store import now_ms
+from lastword.outbox.report import ReportWriter
+from lastword.outbox.store import Outbox, now_ms
 from lastword.outbox.tables import Item
 from lastword.outbox.target import OTLP, WEBHOOK, headers_of
 from lastword.platform.identity import roll
@@ -35,10 +42,11 @@ from lastword.platform.identity import roll
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lastword.outbox.post import CollectorAnswer
     from lastword.outbox.report import FailureReport, Value
-    from lastword.outbox.schedule import CollectorAnswer
-    from lastword.outbox.store import ItemOutbox, Outbox
+    from lastword.outbox.store import ItemOutbox
     from lastword.outbox.target import ReportTarget
+    from lastword.record.run import Row, Run
 
 
 SEVERITY_ERROR = 17
@@ -331,3 +339,61 @@ def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
             if left() <= 0 or time.monotonic() > noted_by:
                 raise
         time.sleep(NOTE_SECONDS)
+
+
+FINISH_SECONDS = 2.0
+"""How long a recorder lives on to send what has just failed."""
+
+STORING_SECONDS = 10.0
+"""How long a recorder then waits for a disk that cannot be written."""
+
+
+class OutboxSink:
+    """Takes the rows of one run."""
+
+    def __init__(
+        self,
+        folder: str,
+        target: ReportTarget,
+        run: Run,
+        *,
+        finish_seconds: float = FINISH_SECONDS,
+        storing_seconds: float = STORING_SECONDS,
+    ) -> None:
+        """Put failure reports into the outbox of a folder, and send them to a target.
+
+        Args:
+            folder: The outbox's folder.
+            target: Where the reports go.
+            run: The run whose rows it receives.
+            finish_seconds: How long `close` may send.
+            storing_seconds: How long `close` then waits for a disk that cannot be written.
+        """
+        self._outbox = Outbox(folder)
+        self._target = target
+        self._reports = ReportWriter(run)
+        self._finish_seconds = finish_seconds
+        self._storing_seconds = storing_seconds
+        self._sender = Sender(self._outbox, target)
+        self._has_news = False
+
+    def send(self, rows: list[Row]) -> None:
+        reports = self._reports.receive(rows)
+        if reports:
+            self._outbox.add(reports, self._target)
+            self._has_news = True
+
+    @property
+    def is_stored(self) -> bool:
+        """Return whether all reports of the received rows are on disk."""
+        return self._outbox.is_stored
+
+    def wake(self) -> None:
+        """Send what was received, now that its sender knows that it is on disk."""
+        if self._has_news:
+            self._has_news = False
+            self._sender.wake()
+
+    def close(self) -> None:
+        """Send what can be sent in a moment."""
+        self._sender.finish(self._finish_seconds, storing_seconds=self._storing_seconds)

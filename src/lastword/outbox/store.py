@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from lastword.errors import StoreError
 from lastword.outbox import tables
+from lastword.outbox.post import is_due
 from lastword.outbox.report import FailureReport
-from lastword.outbox.schedule import is_due
 from lastword.outbox.tables import Item
 from lastword.platform.files import CREATE, lock, unlock
 from lastword.platform.pipes import close

@@ -17,7 +17,7 @@ import msgspec
 from lastword.core.timeline.entry import Kind
 from lastword.errors import StoreError
 from lastword.platform import files
-from lastword.record import retention, run_file, store, turns
+from lastword.record import paths, run_file, store, turns
 from lastword.record.run import Row, Run
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _bring_in(path: str, folder: str, names: Sequence[str]) -> None:
                 read = [_read_file(connection, folder, name) for name in names]
                 limits = next(filter(None, reversed(read)), None)
                 if limits is not None:
-                    retention.keep_within(connection, limits)
+                    paths.keep_within(connection, limits)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if is_last or not store.is_broken(store.as_sqlite(error)):
                 raise
@@ -88,7 +88,7 @@ def _in_memory(path: str, folder: str, names: Sequence[str]) -> sqlite3.Connecti
 
 def _read_file(
     connection: sqlite3.Connection, folder: str, name: str, *, remove: bool = True
-) -> retention.Limits | None:
+) -> paths.Limits | None:
     """Bring in what is new in a file, and remove a file that is done.
 
     Returns:
@@ -132,11 +132,11 @@ class _Beginning(NamedTuple):
     """What the first line of a file says."""
 
     run: Run
-    limits: retention.Limits
+    limits: paths.Limits
 
 
 class _Limited(msgspec.Struct):
-    limits: retention.Limits
+    limits: paths.Limits
 
 
 def _beginning(line: bytes) -> _Beginning | None:

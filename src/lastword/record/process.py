@@ -31,7 +31,7 @@ assert sys.platform != "win32"  # noqa: S101 - for type checkers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.record.retention import Limits
+    from lastword.record.paths import Limits
     from lastword.record.sink import StartReportSink, StartSink, StoreSink
 
 MAX_PENDING_BYTES = 1024 * 1024

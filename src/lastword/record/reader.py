@@ -3,6 +3,13 @@
 Owns every statement that reads, and the check whether a recorded run is still alive, which asks
 only this machine. Changes nothing in a store. `record.trends` computes totals over turns, and the
 command line decides on the display.
+
+What turns have cost, as their agents stated it: by turn, and by agent, model and day. Owns the
+sums. Amounts of different currencies are never added up or converted.
+
+Additional facts for a list of the record: counts, silences, and the facts of failures. Owns the
+numbers of sessions, from 1 for the latest in the order of `reader.latest_parts`. Changes nothing in
+a store.
 """
 
 from __future__ import annotations
@@ -10,11 +17,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+from collections import defaultdict
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from lastword.core.failure.option_values import money
+from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import GATEWAY
 from lastword.errors import StoreError
@@ -23,7 +33,7 @@ from lastword.record import intake, store
 from lastword.record.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 FOLLOWED_AT_ONCE = 1000
@@ -583,3 +593,155 @@ def _entry(row: sqlite3.Row) -> RecordedEntry:
     }
     entry = msgspec.convert(members, Entry)
     return RecordedEntry(row["id"], row["run"], row["at_epoch_ms"], row["level"], entry)
+
+
+Costs: TypeAlias = dict[str, float]
+"""Amounts by currency."""
+
+_PLACES = 9
+
+
+class CostTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """What the turns of one agent with one model have cost on one day.
+
+    Attributes:
+        agent: the agent's name.
+        model: the model's id; `None` if the agent does not say.
+        day: the local day, such as `2026-11-25`.
+        currency: the ISO 4217 code.
+        amount: the sum.
+    """
+
+    agent: str
+    model: str | None
+    day: str
+    currency: str
+    amount: float
+
+
+def add(costs: Costs, facts: Mapping[str, Any]) -> None:
+    """Add what an entry with these facts states."""
+    _add(costs, str(facts.get("currency")), number_of(facts.get("amount")))
+
+
+def total(costs: Iterable[Costs]) -> Costs:
+    sums: Costs = {}
+    for each in costs:
+        for currency, amount in each.items():
+            _add(sums, currency, amount)
+    return sums
+
+
+def totals_of(
+    entries: Iterable[RecordedEntry],
+    agent_of: Callable[[int], str],
+    day_of: Callable[[int], str],
+) -> tuple[CostTotal, ...]:
+    """Return the sums of a period's entries.
+
+    Args:
+        entries: The entries that state costs.
+        agent_of: Names the agent of a run, by its row.
+        day_of: Names the day of a moment in milliseconds since 1970.
+    """
+    sums: dict[tuple[str, str, str], Costs] = defaultdict(dict)
+    for recorded in entries:
+        model = str(recorded.entry.facts.get("model") or "")
+        key = day_of(recorded.at_epoch_ms), agent_of(recorded.run), model
+        add(sums[key], recorded.entry.facts)
+    return tuple(
+        CostTotal(agent=agent, model=model or None, day=day, currency=currency, amount=amount)
+        for (day, agent, model), costs in sorted(sums.items())
+        for currency, amount in sorted(costs.items())
+    )
+
+
+def in_words(costs: Mapping[str, float]) -> str:
+    """Return costs for a person, such as `0.42 USD, 1.00 EUR`; empty if there are none."""
+    return ", ".join(money(amount, currency) for currency, amount in sorted(costs.items()))
+
+
+def _add(costs: Costs, currency: str, amount: float) -> None:
+    costs[currency] = round(costs.get(currency, 0.0) + amount, _PLACES)
+
+
+MAX_NUMBER = 9999
+"""The highest number by which a session can be named; longer digits are the beginning of an id."""
+
+MIN_SILENT_SECONDS = 0.5
+"""A shorter turn has no recorded silence, since silences are in whole seconds."""
+
+
+def count_parts(record: sqlite3.Connection, since_epoch_ms: int = 0) -> int:
+    """Return how many sessions an unlimited list has."""
+    (sessions,) = record.execute(
+        "SELECT count(*) FROM"
+        " (SELECT DISTINCT run, session_id FROM turns WHERE started_epoch_ms >= ?)",
+        (since_epoch_ms,),
+    ).fetchone()
+    (starts,) = record.execute(
+        "SELECT count(DISTINCT e.run) FROM entries e"
+        " WHERE e.level = 'error' AND e.turn IS NULL AND e.kind = ? AND e.at_epoch_ms >= ?"
+        " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.run = e.run)",
+        (Kind.ERROR, since_epoch_ms),
+    ).fetchone()
+    return int(sessions) + int(starts)
+
+
+def part_by_number(record: sqlite3.Connection, number: int) -> Part | None:
+    """Return the session with this number in the list, if the list is that long."""
+    if not 0 < number <= MAX_NUMBER:
+        return None
+    parts, _ = latest_parts(record, number)
+    return parts[number - 1] if len(parts) >= number else None
+
+
+def silences_of(record: sqlite3.Connection, turns: Sequence[RecordedTurn]) -> dict[int, float]:
+    """Return the longest silence noticed in each of a session's turns, in seconds by turn number.
+
+    Each silence lasted at least as long. A turn without one is left out.
+    """
+    long = [turn for turn in turns if _may_be_silent(turn)]
+    if not long:
+        return {}
+    rows = record.execute(
+        "SELECT turn, facts FROM entries WHERE run = ? AND session_id = ?"
+        " AND turn BETWEEN ? AND ? AND kind = ?",
+        (long[0].run, long[0].session_id, long[0].turn, long[-1].turn, Kind.SILENCE),
+    )
+    longest: dict[int, float] = {}
+    for row in rows:
+        facts = msgspec.json.decode(row["facts"], type=dict[str, Any])
+        seconds = number_of(facts.get("silent_seconds"))
+        longest[row["turn"]] = max(seconds, longest.get(row["turn"], 0))
+    return longest
+
+
+def costs_of(record: sqlite3.Connection, part: Part) -> dict[int, Costs]:
+    """Return what a session's turns have cost in this run, by turn number."""
+    rows = record.execute(
+        "SELECT turn, facts FROM entries WHERE run = ? AND session_id = ? AND kind = ?",
+        (part.run, part.session_id, Kind.COST),
+    )
+    costs: dict[int, Costs] = {}
+    for row in rows:
+        add(costs.setdefault(row["turn"], {}), msgspec.json.decode(row["facts"]))
+    return costs
+
+
+def _may_be_silent(turn: RecordedTurn) -> bool:
+    took = turn.duration_seconds
+    return took is None or took >= MIN_SILENT_SECONDS
+
+
+def failure_of(record: sqlite3.Connection, turn: RecordedTurn) -> dict[str, Any]:
+    """Return the facts of a turn's failure, or those of its row if the entry is gone."""
+    row = record.execute(
+        "SELECT facts FROM entries WHERE run = ? AND session_id = ? AND turn = ? AND kind = ?"
+        " ORDER BY id LIMIT 1",
+        (turn.run, turn.session_id, turn.turn, Kind.ERROR),
+    ).fetchone()
+    if row is not None:
+        return msgspec.json.decode(row["facts"], type=dict[str, Any])
+    facts = {name: getattr(turn, name) for name in ("type", "reason", "phase", "incident_id")}
+    return {name: value for name, value in facts.items() if value is not None}

@@ -28,7 +28,7 @@ from lastword.record.run import storable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.record.retention import Limits
+    from lastword.record.paths import Limits
     from lastword.record.run import Row, Run
 
 FOLDER = "runs"

@@ -20,7 +20,7 @@ from lastword.record.run_file import RunFile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.record.retention import Limits
+    from lastword.record.paths import Limits
     from lastword.record.run import Row, Run
 
 

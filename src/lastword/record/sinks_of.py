@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lastword.core.redact.environment_secrets import secrets_of
 
 if TYPE_CHECKING:
-    from lastword.record.retention import Limits
+    from lastword.record.paths import Limits
     from lastword.record.run import Run
     from lastword.record.sink import StartReportSink, StartSink, StoreSink
 

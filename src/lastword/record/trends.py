@@ -18,7 +18,7 @@ from lastword.core.failure.phrases import moment_of
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import Kind
 from lastword.record import reader
-from lastword.record.costs import CostTotal, totals_of
+from lastword.record.reader import CostTotal, totals_of
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import msgspec
 
 from lastword.core.failure.taxonomy import Attribution
 from lastword.core.link.evidence import Hint, HintSource
-from lastword.platform.listeners import LOOPBACK
 from lastword.platform.pipes import POLLIN, POLLOUT, number_of
+from lastword.platform.process_tree import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from lastword.core.timeline.entry import Entry
     from lastword.observer.requests import ModelRequests
     from lastword.quirks.journals import JournalRow
-    from lastword.sidecar.agent_start import AgentStart
-    from lastword.sidecar.console import Console
+    from lastword.sidecar.child import AgentStart, Console
     from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop
@@ -462,7 +461,7 @@ class Sources:
         if count >= MAX_CONNECTIONS:
             return
         # Loaded for an agent that serves events.
-        from lastword.platform.listeners import listens  # noqa: PLC0415
+        from lastword.platform.process_tree import listens  # noqa: PLC0415
         from lastword.sidecar.event_stream import EventStream  # noqa: PLC0415
 
         own = listens(port, self._start.group)

@@ -17,7 +17,7 @@ import os
 import sys
 
 import lastword
-from lastword.inprocess import loop_watchdog
+from lastword.inprocess import link
 from lastword.record import thread
 from tests.kit.doors.work import Work
 from tests.kit.patience import FUSE_SECONDS
@@ -45,9 +45,9 @@ def main(door: str, *words: str) -> None:
         folder = named["record"]
         options = lastword.Options(record=False if folder == "off" else folder)
     if "blocked" in named:
-        loop_watchdog.BLOCKED_SECONDS = 0.3
-        loop_watchdog.LOOK_SECONDS = 0.05
-        loop_watchdog.POLL_SECONDS = 0.02
+        link.BLOCKED_SECONDS = 0.3
+        link.LOOK_SECONDS = 0.05
+        link.POLL_SECONDS = 0.02
         idle, grace = map(float, named["blocked"].split(","))
         options = lastword.Options(idle_timeout_seconds=idle, cancel_grace_seconds=grace)
     if "hurried" not in words:

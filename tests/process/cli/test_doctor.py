@@ -17,9 +17,8 @@ from lastword.cli import doctor as doctor_command
 from lastword.cli import progress
 from lastword.core.failure.ladder import Rung
 from lastword.kit.doctor import command as examining
-from lastword.kit.doctor import conversation, diagnosis
-from lastword.kit.doctor.conversation import ConversationResult
-from lastword.kit.doctor.diagnosis import diagnose
+from lastword.kit.doctor import diagnosis
+from lastword.kit.doctor.diagnosis import ConversationResult, diagnose
 from lastword.quirks.clients import RULES
 from tests.kit.client import clean_environment
 from tests.kit.command import command, in_a_process
@@ -108,7 +107,7 @@ def told_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time that an agent has for its leave passes at once."""
-    monkeypatch.setattr(conversation, "LEAVE_SECONDS", 0.1)
+    monkeypatch.setattr(diagnosis, "LEAVE_SECONDS", 0.1)
 
 
 @pytest.fixture(scope="module")

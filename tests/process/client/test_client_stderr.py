@@ -11,7 +11,7 @@ import pytest
 
 from lastword import errors
 from lastword.client import acp as typed
-from lastword.core.link.stderr import TAIL_BYTES
+from lastword.core.link.evidence import TAIL_BYTES
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.client.sdk_clients import Client
 

@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from lastword.notify.http import NotificationOutbox, target_of
-from lastword.notify.notification import Notification, NotifiedEvent
-from lastword.notify.settings import settings_of
+from lastword.notify.notification import Notification, NotifiedEvent, settings_of
 from tests.kit.collector import Collector, answer
 from tests.kit.desk import SCRIPTED
 from tests.kit.recording import lastword

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from lastword.errors import StoreError
-from lastword.outbox.sink import OutboxSink
+from lastword.outbox.sender import OutboxSink
 from lastword.outbox.store import Outbox
 from lastword.record import store
 from lastword.record.process import RecorderProcess

@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
-from lastword.notify.settings import NotifySettings
-from lastword.notify.subscriptions import PushSubscription, Subscriptions, id_of
-from lastword.notify.web_push import MAX_PLAIN_BYTES, PushOutbox, message_of, start
+from lastword.notify.notification import (
+    Notification,
+    NotificationAction,
+    NotifiedEvent,
+    NotifySettings,
+    Urgency,
+)
+from lastword.notify.web_push import (
+    MAX_PLAIN_BYTES,
+    PushOutbox,
+    PushSubscription,
+    Subscriptions,
+    id_of,
+    message_of,
+    start,
+)
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.push_service import PushBrowser, PushService
 

@@ -11,9 +11,9 @@ import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record import process, reader, recorder, run_file, threaded
+from lastword.record.paths import Limits, limits_of
 from lastword.record.process import RecorderProcess
 from lastword.record.recorder import Recorder
-from lastword.record.retention import Limits, limits_of
 from lastword.record.run import this_run
 from lastword.record.run_file import RunFile
 from lastword.record.sink import StoreSink

@@ -20,7 +20,7 @@ import pytest
 from lastword.errors import StoreError
 from lastword.outbox.store import Outbox
 from lastword.platform import files
-from lastword.record import intake, reader, retention, run_file, store
+from lastword.record import intake, paths, reader, run_file, store
 from lastword.record.run_file import RunFile
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import FOR_EVER, Book, a_book, a_run, count, stored, write
@@ -452,6 +452,6 @@ def test_entries_are_not_brought_in_twice_where_tidying_fails(
     def held(*_: object) -> None:
         raise sqlite3.OperationalError("database is locked")
 
-    monkeypatch.setattr(retention, "keep_within", held)
+    monkeypatch.setattr(paths, "keep_within", held)
     write(tmp_path, a_book(2))
     assert count(tmp_path / "record.db") == 6

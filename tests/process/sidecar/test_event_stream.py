@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.platform import listeners
+from lastword.platform import process_tree
 from lastword.sidecar import event_stream
-from lastword.sidecar.agent_start import AgentStart
+from lastword.sidecar.child import AgentStart
 from lastword.sidecar.event_stream import (
     MAX_LINE_BYTES,
     Chunks,
@@ -293,7 +293,7 @@ def test_a_line_is_bounded_and_one_behind_a_longer_one_is_heard() -> None:
 def _listens(port: int, group: int) -> bool:
     """Whether a group listens, once the system has said it."""
     deadline = time.monotonic() + FUSE_SECONDS
-    while (answer := listeners.listens(port, group)) is None:
+    while (answer := process_tree.listens(port, group)) is None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return answer
@@ -314,18 +314,18 @@ def test_a_listener_is_told_from_a_strangers() -> None:
 def test_where_the_system_tells_nothing_of_listeners_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(listeners, "_RANGE", "/nowhere")
-    monkeypatch.setattr(listeners, "_TABLE", "/nowhere")
-    monkeypatch.setattr(listeners, "_LSOF", ())
-    assert listeners._dynamic_from() == 49_152
-    assert not listeners.listens(1, os.getpgrp())
+    monkeypatch.setattr(process_tree, "_RANGE", "/nowhere")
+    monkeypatch.setattr(process_tree, "_TABLE", "/nowhere")
+    monkeypatch.setattr(process_tree, "_LSOF", ())
+    assert process_tree._dynamic_from() == 49_152
+    assert not process_tree.listens(1, os.getpgrp())
 
 
 def test_a_free_port_is_none_that_is_given_by_chance_and_where_none_is_left_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    port = listeners.free_port()
+    port = process_tree.free_port()
     assert port is not None
-    assert listeners.LOWEST_PORT <= port < 65_536
-    monkeypatch.setattr(listeners, "DYNAMIC_FROM", listeners.LOWEST_PORT)
-    assert listeners.free_port() is None
+    assert process_tree.LOWEST_PORT <= port < 65_536
+    monkeypatch.setattr(process_tree, "DYNAMIC_FROM", process_tree.LOWEST_PORT)
+    assert process_tree.free_port() is None

@@ -9,7 +9,7 @@ import pytest
 
 from lastword import client
 from lastword.core.classify import agents
-from lastword.core.failure import air
+from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from lastword.core.link.handshake import advertise, read_client
 from lastword.core.protocol.acp import V1
@@ -25,7 +25,7 @@ def failure(error_type: ErrorType, **members: Any) -> AgentError:
 
 
 def record(error: AgentError) -> dict[str, Any]:
-    meta = air.failure_meta(error, failure_id="t1", revision=1)
+    meta = ladder.failure_meta(error, failure_id="t1", revision=1)
     found: dict[str, Any] = meta["jetbrains"]["air"]["sessionFailure"]
     return found
 
@@ -40,7 +40,7 @@ def test_every_type_has_a_category_and_buttons_of_the_convention(error_type: Err
 
 @every("error_type", sorted(set(ErrorType) - {ErrorType.CANCELLED}))
 def test_a_record_alone_is_read_back_as_its_type(error_type: ErrorType) -> None:
-    meta = air.failure_meta(failure(error_type), failure_id="t1", revision=1)
+    meta = ladder.failure_meta(failure(error_type), failure_id="t1", revision=1)
     read = client.read_error({"stopReason": "end_turn", "_meta": meta})
     assert read is not None
     assert read.type is error_type
@@ -72,7 +72,7 @@ def test_details_that_say_nothing_are_left_out() -> None:
     ],
 )
 def test_a_client_takes_part_by_naming_it(told: dict[str, Any]) -> None:
-    assert air.negotiated({"_meta": {"jetbrains": {"air": told}}})
+    assert ladder.negotiated({"_meta": {"jetbrains": {"air": told}}})
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_client_takes_part_by_naming_it(told: dict[str, Any]) -> None:
     ],
 )
 def test_anything_else_is_no_part_in_it(told: object) -> None:
-    assert not air.negotiated({"_meta": {"jetbrains": {"air": told}}})
+    assert not ladder.negotiated({"_meta": {"jetbrains": {"air": told}}})
 
 
 @pytest.mark.parametrize("jetbrains", [7, {"air": []}, {"air": {"capabilities": "all"}}])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.core.link.stderr import HEAD_BYTES, MAX_SPANS, TAIL_BYTES, StderrRecord
+from lastword.core.link.evidence import HEAD_BYTES, MAX_SPANS, TAIL_BYTES, StderrRecord
 
 
 @given(st.lists(st.binary(max_size=400), max_size=30))

@@ -7,8 +7,13 @@ import json
 import pytest
 
 from lastword.notify.http import Template, ntfy_body, webhook_body
-from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
-from lastword.notify.settings import NotifyError
+from lastword.notify.notification import (
+    Notification,
+    NotificationAction,
+    NotifiedEvent,
+    NotifyError,
+    Urgency,
+)
 
 ODD = 'a "quote", a \\ backslash\nand a line'
 QUESTION = Notification(

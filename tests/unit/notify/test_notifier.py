@@ -10,10 +10,8 @@ import msgspec
 
 from lastword.core.timeline.entry import Kind
 from lastword.notify import notifier as notifier_module
-from lastword.notify.notification import Notification, NotifiedEvent
+from lastword.notify.notification import Notification, NotifiedEvent, NotifySettings, Surroundings
 from lastword.notify.notifier import Notifier
-from lastword.notify.settings import NotifySettings
-from lastword.notify.writer import Surroundings
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import Book, a_run
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.notify.subscriptions import (
+from lastword.notify.web_push import (
     MAX_REMOVED,
     MAX_SUBSCRIPTIONS,
     PushSubscription,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.notify.http import HttpTarget, target_of
-from lastword.notify.notification import USUAL, NotifiedEvent
-from lastword.notify.settings import NotifyError, settings_of
+from lastword.notify.notification import USUAL, NotifiedEvent, NotifyError, settings_of
 
 if TYPE_CHECKING:
     from pathlib import Path

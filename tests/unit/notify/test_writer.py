@@ -10,8 +10,15 @@ import pytest
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.timeline.entry import Kind
-from lastword.notify.notification import Notification, NotificationAction, NotifiedEvent, Urgency
-from lastword.notify.writer import NotificationWriter, Surroundings, Withdrawal
+from lastword.notify.notification import (
+    Notification,
+    NotificationAction,
+    NotificationWriter,
+    NotifiedEvent,
+    Surroundings,
+    Urgency,
+    Withdrawal,
+)
 from tests.kit.recording import Book, a_run
 from tests.kit.rows import every
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lastword.outbox.schedule import (
+from lastword.outbox.post import (
     MAX_REQUESTED_SECONDS,
     CollectorAnswer,
     Fate,

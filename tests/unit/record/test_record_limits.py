@@ -11,7 +11,7 @@ import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record import reader, recorder, run_file
-from lastword.record.retention import Limits
+from lastword.record.paths import Limits
 from lastword.record.run_file import RunFile
 from tests.kit.recording import (
     DAY_MS,

@@ -43,11 +43,11 @@ from lastword.core.timeline.history import waits_that_passed
 from lastword.errors import StoreError
 from lastword.platform.pipes import close
 from lastword.platform.terminal import wait_for_readers_end
-from lastword.record import listing, reader
-from lastword.record.costs import total
+from lastword.record import reader
 from lastword.record.present import documents
 from lastword.record.present.sections import ShownPart, ShownTurn
 from lastword.record.present.words import words
+from lastword.record.reader import total
 from lastword.record.store import file_of
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ def _limit(options: argparse.Namespace, usual: int) -> int:
 def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
     since = options.since or 0
     parts, more = reader.latest_parts(record, _limit(options, DEFAULT_SESSIONS), since)
-    left_out = listing.count_parts(record, since) - len(parts) if more else 0
+    left_out = reader.count_parts(record, since) - len(parts) if more else 0
     shown = [_shown(record, part, number, since) for number, part in enumerate(parts, 1)]
     if options.json:
         values = [documents.part(each) for each in shown]
@@ -373,7 +373,7 @@ def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
 def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> ShownPart:
     run = reader.run_of(record, part.run)
     turns = reader.turns_of(record, part, MARKS_IN_A_LIST, since)
-    silent, costs = listing.silences_of(record, turns), listing.costs_of(record, part)
+    silent, costs = reader.silences_of(record, turns), reader.costs_of(record, part)
     latest = tuple(
         ShownTurn(turn, _waits(record, turn), silent.get(turn.turn), costs.get(turn.turn, {}))
         for turn in turns[-TURNS_IN_A_LIST:]

@@ -15,8 +15,7 @@ from lastword.cli.page import Page, day_and_time, fitted, supports_bars, visibly
 from lastword.cli.record_access import chosen_session
 from lastword.core.failure.phrases import counted, duration, moment_of, plain
 from lastword.core.failure.sentences import TYPES
-from lastword.record import listing, reader
-from lastword.record.costs import in_words, total
+from lastword.record import reader
 from lastword.record.present import documents
 from lastword.record.present.documents import (
     ShownFailure,
@@ -29,7 +28,7 @@ from lastword.record.present.documents import (
 )
 from lastword.record.present.sections import Section, how_it_ended, standing, turn_to_summarize
 from lastword.record.present.words import words
-from lastword.record.reader import RecordedTurn, is_alive
+from lastword.record.reader import RecordedTurn, in_words, is_alive, total
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
 
 if TYPE_CHECKING:
@@ -331,7 +330,7 @@ def show_all_failures(record: sqlite3.Connection, options: argparse.Namespace, l
 
 def _facts_of(record: sqlite3.Connection, failure: RecordedTurn | RecordedEntry) -> dict[str, Any]:
     if isinstance(failure, RecordedTurn):
-        return listing.failure_of(record, failure)
+        return reader.failure_of(record, failure)
     return failure.entry.facts
 
 
@@ -385,7 +384,7 @@ def _sections(
         left -= len(shown)
         if is_shown:
             run, name = reader.run_of(record, each.run), reader.gateways_name(record, each)
-            costs = listing.costs_of(record, each)
+            costs = reader.costs_of(record, each)
             sections.append(Section(each, run, shown, count - len(shown), name, costs))
     return sections[::-1]
 

@@ -20,7 +20,7 @@ from lastword.platform.process import (
     write_message,
 )
 from lastword.platform.signals import SignalInbox
-from lastword.sidecar.agent_start import AgentStart
+from lastword.sidecar.child import AgentStart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

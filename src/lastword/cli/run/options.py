@@ -161,7 +161,7 @@ def _value(option: Option, text: str, where: str) -> float | str:
 def _check_notifications(values: Mapping[str, float | str]) -> None:
     # Loaded where notifications are asked for.
     from lastword.notify.http import target_of  # noqa: PLC0415
-    from lastword.notify.settings import NotifyError, settings_of  # noqa: PLC0415
+    from lastword.notify.notification import NotifyError, settings_of  # noqa: PLC0415
 
     try:
         target_of(settings_of(values))

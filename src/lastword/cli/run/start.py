@@ -14,9 +14,8 @@ from lastword.core.redact.environment_secrets import secrets_in, secrets_of
 from lastword.otel.enabled import is_requested, of_own
 from lastword.platform.identity import IMPLEMENTATION, local_time, roll, run_id, zone_of
 from lastword.platform.process import write_message
-from lastword.record.paths import named_folder, state_folder, store_path
+from lastword.record.paths import limits_of, named_folder, state_folder, store_path
 from lastword.record.recorder import NOTIFIED, Bounds, Recorder
-from lastword.record.retention import limits_of
 from lastword.record.run import this_run
 from lastword.record.sinks_of import sinks_of
 from lastword.sidecar.session import Settings, Sidecar
@@ -24,14 +23,14 @@ from lastword.sidecar.session import Settings, Sidecar
 if TYPE_CHECKING:
     from lastword.cli.config.rows import OwnRows
     from lastword.cli.run.options import RunOptions
-    from lastword.notify.settings import NotifySettings
+    from lastword.notify.notification import NotifySettings
     from lastword.outbox.target import ReportTarget
     from lastword.platform.process import Agent, Guardian
     from lastword.platform.signals import SignalInbox
-    from lastword.record.retention import Limits
+    from lastword.record.paths import Limits
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink, StartReportSink
-    from lastword.sidecar.agent_start import AgentStart
+    from lastword.sidecar.child import AgentStart
 
 
 def sidecar_for(
@@ -125,7 +124,7 @@ def notify_settings(options: RunOptions) -> NotifySettings | None:
     if not options.values.get("notify"):
         return None
     # Loaded where notifications are asked for; the command line has been checked.
-    from lastword.notify.settings import settings_of  # noqa: PLC0415
+    from lastword.notify.notification import settings_of  # noqa: PLC0415
 
     return settings_of(options.values)
 
@@ -139,12 +138,12 @@ def _outgoing(
 
     sinks: list[ReportSink] = []
     if target is not None:
-        from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+        from lastword.outbox.sender import OutboxSink  # noqa: PLC0415
 
         sinks.append(OutboxSink(folder, target, run))
     if notices is not None:
+        from lastword.notify.notification import Surroundings  # noqa: PLC0415
         from lastword.notify.notifier import Notifier  # noqa: PLC0415
-        from lastword.notify.writer import Surroundings  # noqa: PLC0415
 
         around = Surroundings(local_time=local_time)
         sinks.append(Notifier(notices, folder, run, surroundings=around))

@@ -18,7 +18,7 @@ from lastword.core.classify.decide import conclude, decide
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.text import as_int
 from lastword.core.classify.waits import announced_wait
-from lastword.core.failure import air
+from lastword.core.failure import ladder
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
 from lastword.core.protocol.tolerant import object_of
@@ -272,7 +272,7 @@ def _speaks_of_it(text: str, opening: str, rest: str) -> bool:
 
 
 def _air_sign(meta: dict[Any, Any]) -> Sign | None:
-    failure = object_of(air.extension_in(meta).get(air.SESSION_FAILURE))
+    failure = object_of(ladder.extension_in(meta).get(ladder.SESSION_FAILURE))
     if not failure:
         return None
     texts = {key: failure.get(key) for key in ("title", "details", "reason")}

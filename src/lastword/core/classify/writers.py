@@ -3,7 +3,7 @@
 Owns the one gate over such text: its form, the program that wrote it and the hosts that it names.
 An agent's stderr and logs also have the output of tools, of MCP servers and of update checks, and a
 `429` there says nothing about the model. Where and when a line was written is not considered here
-(`core.link.stderr`, `sidecar.own_logs`); what each level may do is in `core.failure.taxonomy`.
+(`core.link.evidence`, `sidecar.own_logs`); what each level may do is in `core.failure.taxonomy`.
 
 The patterns are below the functions, and the names in them in `data/writers.txt`. The foreign
 writers are the programs that a coding agent commonly starts, and the services beside its model; the

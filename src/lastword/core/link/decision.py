@@ -15,9 +15,15 @@ import msgspec
 from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import PLAN_WINDOW, UNDECIDED, AgentError, Attribution
 from lastword.core.link import late
-from lastword.core.link.evidence import SILENT, FailureSign, HintSource, TurnEvidence, certainty
+from lastword.core.link.evidence import (
+    SILENT,
+    FailureSign,
+    HintSource,
+    StderrRecord,
+    TurnEvidence,
+    certainty,
+)
 from lastword.core.link.facts import Facts, content_text
-from lastword.core.link.stderr import StderrRecord
 from lastword.quirks.wire import LAST_LINES
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw
 
-from lastword.core.failure import air
+from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import has_version, object_of, raw_members
@@ -83,7 +83,7 @@ def read_client(line: bytes) -> ClientProfile:
         activity=typed and extension.get("session") is True,
         notices=isinstance(object_of(capabilities.get("session")).get("notices"), dict)
         or object_of(capabilities.get("session")).get("notices") is True,
-        air=air.negotiated(capabilities),
+        air=ladder.negotiated(capabilities),
     )
 
 
@@ -132,7 +132,7 @@ def advertise(
         if implementation is not None:
             meta[EXTENSION] = Raw(msgspec.json.encode(extension))
         if with_air:
-            air.advertise(meta)
+            ladder.advertise(meta)
         capabilities["_meta"] = Raw(msgspec.json.encode(meta))
         result[dialect.agent_capabilities] = Raw(msgspec.json.encode(capabilities))
         message["result"] = Raw(msgspec.json.encode(result))

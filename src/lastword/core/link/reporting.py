@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure import air, ladder, signs
+from lastword.core.failure import ladder, signs
 from lastword.core.failure.taxonomy import EFFECTS, Action, Attribution, ErrorType, RetrySafety
 from lastword.core.link import entries, failures, late
 from lastword.core.link.evidence import (
@@ -147,7 +147,7 @@ def close_warning(link: Link, turn: Turn, title: str, *, of_agent: bool = False)
 def note_agents_record(turn: Turn, frame: Frame) -> None:
     """Note the record that AIR gets from the agent itself: the turn's end supersedes a warning."""
     update = object_of(jsonrpc.params_of(frame).get("update"))
-    record = air.extension_in(object_of(update.get("_meta"))).get(air.SESSION_FAILURE)
+    record = ladder.extension_in(object_of(update.get("_meta"))).get(ladder.SESSION_FAILURE)
     members = object_of(record)
     name, revision = members.get("id"), members.get("revision")
     if isinstance(name, str) and isinstance(revision, int) and not turn.warned_by_us:
@@ -168,7 +168,9 @@ def _notice(session: Session, title: str, meta: dict[str, Any] | None = None) ->
 def _air_warning(link: Link, turn: Turn, error_type: ErrorType | None, title: str) -> list[Effect]:
     # One id for all the records of a turn: its end supersedes the warnings before it.
     revision = turn.add_record(turn.failure_id or link.next_incident())
-    meta = air.warning_meta(error_type, title=title, failure_id=turn.failure_id, revision=revision)
+    meta = ladder.warning_meta(
+        error_type, title=title, failure_id=turn.failure_id, revision=revision
+    )
     update = {"sessionUpdate": "session_info_update", "_meta": meta}
     return failures.to_client(ladder.session_update(turn.session.session_id, update))
 

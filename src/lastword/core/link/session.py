@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from lastword.core.failure.retry_policy import FailedAttempt
     from lastword.core.failure.taxonomy import AgentError
     from lastword.core.link.choices import Models
+    from lastword.core.link.evidence import StderrRecord
     from lastword.core.link.facts import SilenceCause
     from lastword.core.link.limits import AccountLimit
-    from lastword.core.link.stderr import StderrRecord
     from lastword.core.link.waits import LimitWait, ModelSwitch, StoredWait
     from lastword.core.protocol.jsonrpc import Frame, Update
 

@@ -15,11 +15,10 @@ from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.failure.taxonomy import LIMITS, AgentError
 from lastword.core.link import late
 from lastword.core.link.effects import Kill
-from lastword.core.link.evidence import WITHHELD_SECONDS, TurnEvidence
+from lastword.core.link.evidence import WITHHELD_SECONDS, StderrRecord, TurnEvidence
 from lastword.core.link.facts import Activity
 from lastword.core.link.handshake import AgentProfile, ClientProfile
 from lastword.core.link.session import Session, Turn
-from lastword.core.link.stderr import StderrRecord
 from lastword.core.link.turn import State
 from lastword.core.protocol import jsonrpc
 

@@ -4,6 +4,9 @@ Owns their names and meanings. Both the answers and the OpenAPI document (`opena
 these types, so they cannot differ. Times are milliseconds since 1970 UTC; an event also has its
 time in ISO 8601. A member is left out if the requester may not see it, and null if it has no
 value.
+
+The gateway's own figures, as `/v1/stats` reports them. Owns the choice of metrics. Their values
+come from `quality`, so that `/metrics` agrees.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
-"""A session in the list: its state, since when, and its last failure.
+"""What the events API shows of a session: its state, and the events of its log.
 
-Owns how the state is derived from the log's pinned entries, so that a session whose process has
-died is described in the same way as a running one.
+A session in the list: its state, since when, and its last failure. Owns how the state is derived
+from the log's pinned entries, so that a session whose process has died is described in the same way
+as a running one.
+
+Events from the entries of a session's log. Owns what counts as content: only the frame, which is
+included on request. The facts are closed sets of words, numbers, ids, and the names that programs
+give themselves. An event depends on its entry alone, so it is the same whenever and however it is
+read.
 """
 
 from __future__ import annotations

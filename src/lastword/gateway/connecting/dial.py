@@ -1,6 +1,15 @@
-"""Connecting to a gateway: its address, the token, and one WebSocket.
+"""Connecting to a gateway, directly or through `ssh`.
 
-Owns what is sent with the upgrade request, and how the reconnect policy sees a failed attempt.
+Connecting to a gateway: its address, the token, and one WebSocket. Owns what is sent with the
+upgrade request, and how the reconnect policy sees a failed attempt.
+
+`ssh` to another machine: its command line, and what its errors mean for a user. Owns both. The
+user's own `ssh` and its configuration are used, so that a host that `ssh HOST` reaches without a
+question is reached here. Needs only the standard library.
+
+A tunnel: one connection to a gateway on another machine, through `ssh -W`. Owns the process. A
+tunnel belongs to one connection and ends with it, so that a lost network, a laptop that slept, or a
+new address of the machine is a new connection, and nothing else. No local port is opened.
 """
 
 from __future__ import annotations

@@ -1,7 +1,16 @@
-"""Failures of a link, in the words and frames of the contract.
+"""Failures and outages of a link, and turns that were ended because of one.
 
-Owns what an editor is sent while the connector searches for the gateway, when the search ends,
-and when something cannot be sent again. `core.failure.ladder` chooses the rung.
+Failures of a link, in the words and frames of the contract. Owns what an editor is sent while the
+connector searches for the gateway, when the search ends, and when something cannot be sent again.
+`core.failure.ladder` chooses the rung.
+
+Turns that were ended for the editor while the agent may still be working on them. Owns the list of
+these turns. The outcome of each is reported once, as a notice, since its prompt already has an
+answer. The decision to end a turn is made in `core`.
+
+An outage: how long a connector has been without a link, and what its users know about it. Owns the
+times. A short outage is not shown. A line that stays in the conversation, such as a thought, is
+sent no more often than a sidecar sends those about retries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,18 @@
-"""The connector's position in each session, and the messages that are not done yet.
+"""What the connector knows of the editor: positions, frames, questions and probes.
 
-Owns the order of the editor's messages, and which of them must be sent again over the next link.
+The connector's position in each session, and the messages that are not done yet. Owns the order of
+the editor's messages, and which of them must be sent again over the next link.
+
+The connector's frames: what it adds towards the gateway, and removes towards the editor. Owns the
+place of the gateway's facts, `_meta.lastword`. The editor sees none of them: apart from that, a
+frame reaches it as the agent wrote it.
+
+The connector's probes: the editor's position in each session, and the round-trip time. Owns which
+probe is measured. A probe without an answer is handled by the reconnect policy.
+
+The agent's questions that are open in the editor, and answers that may have to be repeated. Owns
+the rule that a question is shown once, whatever the gateway repeats over a new link. Its id is the
+gateway's, the same over every link.
 """
 
 from __future__ import annotations

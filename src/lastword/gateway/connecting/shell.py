@@ -2,6 +2,18 @@
 
 Owns driving the reconnect policy, and flow control: it reads from the gateway no faster than the
 editor does, and from the editor no faster than the gateway does.
+
+Stdin and stdout as asyncio streams, whatever they are. Owns reading and writing what event loops
+cannot wait for: files, terminals, and on Windows any pipe that was not made for it. A thread stands
+between.
+
+Reports of a connector's own errors, for the gateway's operator. Owns the content of a report (words
+and numbers) and the time: when the gateway answers again, from a thread of its own. A report that
+the gateway does not accept waits for the next time; reports still waiting when the editor ends are
+lost.
+
+The connector's status line: one line on stderr that replaces the previous one. Owns how a line is
+replaced on a terminal. Elsewhere each line stands by itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,19 @@
-"""The directory of the sessions that a front serves: where each is, and where new ones begin.
+"""The sessions that a front serves: where they are, how they are read, and its greeting.
 
-Owns the interface alone. `Holders` is the directory of one machine's sessions. A place is where
-a holder is reached, as text that only a directory reads: its name here, or where it
-listens for other nodes of a fleet.
+The directory of the sessions that a front serves: where each is, and where new ones begin. Owns the
+interface alone. `Holders` is the directory of one machine's sessions. A place is where a holder is
+reached, as text that only a directory reads: its name here, or where it listens for other nodes of
+a fleet.
+
+Greetings: the answer to `initialize` for a viewer that may open no session. Owns what the agent
+said of itself when it was last asked. An observer needs no agent of its own to be greeted: it gets
+what a running agent has said, and where none runs, the gateway's own words.
+
+The sessions known to a front: from their holders, or from the log files of those without one. Owns
+the choice between the two. A holder is asked about the sessions it holds, since it alone knows of
+entries that a full disk did not accept, and can wait for new ones. A session without a holder is
+read from its file, in a thread. Only the views of ended sessions are cached, until their files
+change.
 """
 
 from __future__ import annotations

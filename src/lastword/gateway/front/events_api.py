@@ -1,8 +1,16 @@
-"""The events API's answers: one method for each path.
+"""The events API: one method for each path, and the stream of a session's events.
 
-Owns who may ask for what. A token for one session gets the same answer for any other session as
-for one that does not exist. Waiting is done in a holder or a thread, since viewers need the event
-loop.
+The events API's answers: one method for each path. Owns who may ask for what. A token for one
+session gets the same answer for any other session as for one that does not exist. Waiting is done
+in a holder or a thread, since viewers need the event loop.
+
+A session's events as a stream: everything from a cursor on, then new events as they come. Owns the
+stream's format (`text/event-stream`) and pace. It pulls as a viewer does: the next part of the log
+is read when the client has taken the previous one, so a slow client costs the memory of one part.
+
+    event: open   the log's epoch and head, and the beginning; again when the epoch changes
+    event: gap    entries that are no longer kept; its id is the cursor after them
+    (no name)     an event; its id is its cursor
 """
 
 from __future__ import annotations

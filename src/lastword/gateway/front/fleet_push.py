@@ -23,7 +23,7 @@ from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.records import SUBSCRIPTIONS
 from lastword.gateway.run_folder import make_private
-from lastword.notify.subscriptions import PushSubscription, Subscriptions
+from lastword.notify.web_push import PushSubscription, Subscriptions
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.broker import Broker

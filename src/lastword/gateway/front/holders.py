@@ -2,6 +2,10 @@
 
 Owns where a session is, the spare that waits for the next one, and starting another holder if there
 is none.
+
+Sessions that wait for the end of a limit while they have no holder. Owns starting a holder for such
+a session when its limit ends, although nobody looks at it. While a session has a holder, that one
+waits; and what follows is the holder's: it takes up the wait from the session's log.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
 """ACP's streamable HTTP transport: posts, event streams, and the end of a connection.
 
 Owns its statuses and headers, which are those of the official transport.
+
+A viewer over plain HTTP: its posts, and the event streams that carry the answers. Owns one
+connection of ACP's streamable HTTP transport: a queue for the connection's own stream and one for
+each session's, the choice between them, and the event for each frame. What is not read is not
+pulled from the log: a full queue pauses its holder's connection.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
 """Serving: the gateway's process, from its start to its replacement by a newer one.
 
 Owns the listening socket, which survives a re-execution, the folders, and the signals.
+
+The signals that end the gateway's process or replace it. Owns that none is lost, and none ends a
+process that is about to be replaced: they are blocked from before its process id is known until it
+serves, and again from its end until its successor serves. Blocked and pending signals survive an
+exec; handlers do not, and without one each of these signals ends the process.
 """
 
 from __future__ import annotations
@@ -50,7 +55,7 @@ from lastword.gateway.run_folder import (
 )
 from lastword.gateway.settings.fleet import VARIABLE
 from lastword.gateway.viewing.reader import Role
-from lastword.notify.subscriptions import Subscriptions
+from lastword.notify.web_push import Subscriptions
 from lastword.platform.folder_watch import FolderWatch
 from lastword.platform.process import ensure_standard_streams, without_our_locale
 

@@ -1,8 +1,13 @@
-"""uvicorn connections that can be closed without waiting for a viewer that no longer reads.
+"""uvicorn's protocols, extended.
 
-Owns that addition, and the HTTP response that continues as events come. A transport that is
-closed first sends what is in its buffer. With a viewer that does not read, or behind a dead link,
-that never happens, and its memory and descriptor are never freed.
+uvicorn connections that can be closed without waiting for a viewer that no longer reads. Owns that
+addition, and the HTTP response that continues as events come. A transport that is closed first
+sends what is in its buffer. With a viewer that does not read, or behind a dead link, that never
+happens, and its memory and descriptor are never freed.
+
+uvicorn's WebSocket, extended to take encoded frames and to report its pings. Owns these additions,
+an entry in the ASGI scope's `extensions`, and the close code of a broken connection. Handshake,
+pings, close and reading are left to uvicorn and websockets.
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ from lastword.gateway.api.requests import JSON_TYPE, MAX_BODY_BYTES, ProblemErro
 from lastword.gateway.api.shapes import VERSION, PushRequest, PushRow, PushView
 from lastword.gateway.front.doorkeeper import is_loopback
 from lastword.gateway.viewing.reader import Role
-from lastword.notify.subscriptions import PushSubscription, Subscriptions, id_of, is_available
-from lastword.notify.web_push import decoded
+from lastword.notify.web_push import PushSubscription, Subscriptions, decoded, id_of, is_available
 from lastword.outbox.post import HTTPS_PORT, NotOutsideError, outside_addresses
 
 if TYPE_CHECKING:

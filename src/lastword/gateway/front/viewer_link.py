@@ -2,7 +2,11 @@
 
 Owns `initialize`, which is answered here, and the routing of each frame. There is one connection
 to a holder for each agent that the viewer uses, and nothing is read from it faster than the
-viewer reads. The transports are `socket` and `streams`.
+viewer reads. The transports are `socket` and `http`.
+
+Delivery: a viewer's frames on their way to the holders. Owns their order: the frames of one session
+are delivered one after the other, and no session waits for another's. What waits for holders is
+bounded.
 """
 
 from __future__ import annotations

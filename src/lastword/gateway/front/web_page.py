@@ -1,7 +1,13 @@
-"""The web page: its login, and its files.
+"""The web page, and the page that answers a question by a code.
 
-Owns what is served at `/` and below `/page/`. The files are the same for everybody and contain
-nothing about a session, so they need no token; the page itself needs the cookie that a link sets.
+The web page: its login, and its files. Owns what is served at `/` and below `/page/`. The files are
+the same for everybody and contain nothing about a session, so they need no token; the page itself
+needs the cookie that a link sets.
+
+Answers by a code: a button of a notification, and the page that a link in one opens. Owns what is
+served at `/answer`. Only `POST` answers, with the code as its body, so that neither a server's log
+nor a `Referer` has it; `GET` gives a page that sends it on a click, since programs that look where
+a link leads must not answer.
 """
 
 from __future__ import annotations

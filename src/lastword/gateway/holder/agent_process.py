@@ -1,8 +1,17 @@
-"""The agent's side of a holder: what a holder needs of it, and a process on three pipes.
+"""A holder's agent: its process, the holder's requests to it, and the names it may not use.
 
-Owns the process, and the reading and writing of whole lines, but not their meaning. Such a process
-is `lastword run` where the user wants lastword to stay out (`--passthrough`), or where its options
+The agent's side of a holder: what a holder needs of it, and a process on three pipes. Owns the
+process, and the reading and writing of whole lines, but not their meaning. Such a process is
+`lastword run` where the user wants lastword to stay out (`--passthrough`), or where its options
 cannot be used, which it says; else the link to the agent is in the gateway's process.
+
+The holder's own requests to its agent, which belong to no viewer's session. Owns `initialize` and
+other requests on behalf of the gateway itself, with their answers. It also numbers the requests to
+the agent, for all its sessions.
+
+The gateway's own names, which no agent's frame may have. Owns finding and removing them: methods
+below `_lastword/`, and `lastword` in a `_meta`. Viewers trust both as the gateway's own account of
+a session's log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,12 @@
-"""A viewer's connection to a holder: the sessions it is attached to, and what it is sent.
+"""A viewer's connection to a holder, and a holder's answers to the events API.
 
-Owns opening and attaching sessions. What the viewer does not take is not pulled from the log: its
-memory is bounded. The viewer is in this process, or at another node of a fleet (`remote`).
+A viewer's connection to a holder: the sessions it is attached to, and what it is sent. Owns opening
+and attaching sessions. What the viewer does not take is not pulled from the log: its memory is
+bounded. The viewer is in this process, or at another node of a fleet (`remote`).
+
+A holder's answers to a front that asks for events, or answers a question by a code. Owns the
+control words and their facts. A front asks over a connection that has no viewer, one question at a
+time; what it does not read is not read from the log either.
 """
 
 from __future__ import annotations

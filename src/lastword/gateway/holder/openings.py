@@ -1,7 +1,12 @@
-"""Openings: requests to an agent that do not belong to a session yet, and their outcome.
+"""Sessions that begin: requests that open one, and restoring one with a new agent.
 
-Owns to whom an answer goes. A viewer whose link was lost sends its `session/new` again; it gets
-the session that the first one opened, and no second one is opened.
+Openings: requests to an agent that do not belong to a session yet, and their outcome. Owns to whom
+an answer goes. A viewer whose link was lost sends its `session/new` again; it gets the session that
+the first one opened, and no second one is opened.
+
+Restoring: a session whose agent has ended, in the holder that takes it over. Owns the order: what
+was open is ended, then the agent is asked to resume the session, then a turn that was waiting for
+the end of a limit goes on.
 """
 
 from __future__ import annotations

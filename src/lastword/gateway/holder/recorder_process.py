@@ -16,8 +16,8 @@ import msgspec
 
 from lastword.otel.enabled import is_requested, of_own
 from lastword.platform.pipes import close
+from lastword.record.paths import Limits  # noqa: TC001 - a struct's type, at runtime
 from lastword.record.process import Board, RecorderProcess, live
-from lastword.record.retention import Limits  # noqa: TC001 - a struct's type, at runtime
 from lastword.record.run import Run  # noqa: TC001 - as above
 from lastword.record.sinks_of import sinks_of
 from lastword.record.threaded import ThreadedRecorder
@@ -150,7 +150,7 @@ def _anonymous_file() -> int:
 
 def _reports(outbox: str, target: dict[str, Any], run: Run) -> ReportSink:
     # Loaded only where reports are asked for.
-    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+    from lastword.outbox.sender import OutboxSink  # noqa: PLC0415
     from lastword.outbox.target import ReportTarget  # noqa: PLC0415
 
     return OutboxSink(outbox, msgspec.convert(target, ReportTarget), run)

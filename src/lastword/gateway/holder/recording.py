@@ -1,8 +1,14 @@
-"""The holder's record: events of its sessions and their viewers, without content.
+"""What is recorded of a holder's sessions, and what they are notified about.
 
-Owns when something is recorded, and how it reaches the recorder (`recorder_process`). The holder
-and the link to its agent write into one run: the link records turns, the holder viewers, on the
-same monotonic clock, and through one recorder where both have the same store.
+The holder's record: events of its sessions and their viewers, without content. Owns when something
+is recorded, and how it reaches the recorder (`recorder_process`). The holder and the link to its
+agent write into one run: the link records turns, the holder viewers, on the same monotonic clock,
+and through one recorder where both have the same store.
+
+What notifications of a gateway's sessions are made from: rows of the link, and of the logs. Owns
+the choice between the two. The link to the agent has turns and limits; questions come from a
+session's log, where they have the numbers by which they are answered, and so does the end of a
+holder or of a link, which no link can record.
 """
 
 from __future__ import annotations
@@ -24,11 +30,11 @@ from lastword.gateway.log.entries import LogEntry, LogKind, recorded, what_is_as
 from lastword.gateway.viewing.refusals import choices_of, title_of
 from lastword.otel.enabled import is_requested
 from lastword.platform.identity import run_id
-from lastword.record.paths import store_path
-from lastword.record.recorder import HourlyBounds, Recorder
-from lastword.record.retention import (
+from lastword.record.paths import (
     limits_of,
+    store_path,
 )
+from lastword.record.recorder import HourlyBounds, Recorder
 from lastword.record.run import (
     Row,
     this_run,

@@ -1,7 +1,10 @@
-"""A session's holder, as the session knows it.
+"""A session's holder and an attached viewer, as the session knows them.
 
-Owns the few members by which a session reaches the agent, the settings and the counts of its
-holder.
+A session's holder, as the session knows it. Owns the few members by which a session reaches the
+agent, the settings and the counts of its holder.
+
+An attached viewer, as its session knows it. Owns the few functions by which a session reaches the
+connections of its viewers.
 """
 
 from __future__ import annotations

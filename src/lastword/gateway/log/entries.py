@@ -1,7 +1,16 @@
-"""Entries of a session's log: messages and events, as frozen values.
+"""Entries of a session's log: their kinds, which are pinned, and what is recorded of them.
 
-Owns the kinds of entries and their members. A frame in an entry has the bytes that came; `render`
-makes the frames that viewers are sent.
+Entries of a session's log: messages and events, as frozen values. Owns the kinds of entries and
+their members. A frame in an entry has the bytes that came; `render` makes the frames that viewers
+are sent.
+
+Pinned entries: the part of a session's state that must stay when the log is trimmed. Owns which
+entry represents which piece of state, and until when. A viewer that returns after the entries it
+needs were trimmed gets the pinned ones in their place.
+
+Entries of a session's log as entries of the record, without content. Owns how the facts that
+`core.timeline.session_events` lists are read from a log's entry. A viewer's own text is never
+recorded; of the reason with which it closed its socket, only the close code is.
 """
 
 from __future__ import annotations

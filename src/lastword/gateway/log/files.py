@@ -1,6 +1,11 @@
-"""The files of a session's log: their names in one place.
+"""The files of a session's log, and the one gateway that writes them.
 
-Owns which files belong to a log, and where they are. What is in them is `sqlite`'s and `owner`'s.
+The files of a session's log: their names in one place. Owns which files belong to a log, and where
+they are. What is in them is `sqlite`'s.
+
+The owner of a session's log: the one gateway that writes it. Owns a lock file beside each log. The
+lock ends with its process, however that ends, and no child inherits it. The log itself is never
+opened here: closing it would release the locks that SQLite has on it in the same process.
 """
 
 from __future__ import annotations

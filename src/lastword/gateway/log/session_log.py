@@ -1,4 +1,13 @@
-"""The log that a session writes: a store on disk, and memory where the disk can take no more."""
+"""A session's log as its holder writes it, and as it is read without one.
+
+The log that a session writes: a store on disk, and memory where the disk can take no more.
+
+The log of a session without a holder, read from its file. Owns reading that file. Nothing is
+written, not even beside it. A file that was closed cleanly is opened as immutable, since SQLite
+would otherwise leave companion files, whose dates decide when a log is old enough to be deleted
+(`Holders.forget_old`); if it does change, it is read again. Everything here blocks, so it runs in a
+thread.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,9 @@ The journal mode is WAL with `synchronous=NORMAL`. A process that dies loses not
 committed; a machine that loses power may lose the last commits, so a log that was not closed
 cleanly gets a new epoch after a reboot. Checkpoints within a commit take 15 to 22 ms at p99.9
 (fsync), so a separate thread makes them.
+
+Batches: log entries that were committed together, kept for reading. Owns the newest batches in
+memory, and where a bounded read ends. `sqlite` stores them.
 """
 
 from __future__ import annotations
@@ -367,7 +370,7 @@ class SqliteLog:
         return self._pins.between(after, last)
 
     def pins_of(self, prefix: str) -> list[Numbered]:
-        """The pinned entries of one kind (`pins`)."""
+        """The pinned entries of one kind (`entries`)."""
         return self._pins.of(prefix)
 
     def finish(self) -> None:

@@ -75,7 +75,7 @@ class ReadableLog(Protocol):
         ...
 
     def pins_of(self, prefix: str) -> list[Numbered]:
-        """Return the pinned entries of one kind of key (`pins`), in order."""
+        """Return the pinned entries of one kind of key (`entries`), in order."""
         ...
 
 

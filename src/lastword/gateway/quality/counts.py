@@ -1,6 +1,17 @@
-"""Counts: how often something happened and how long it took, as values that can be added.
+"""Counts of sessions, viewers' links and the outbox, as values that can be added.
 
-Owns the counters and histograms of a gateway. They are only numbers, and name nobody.
+Counts: how often something happened and how long it took, as values that can be added. Owns the
+counters and histograms of a gateway. They are only numbers, and name nobody.
+
+Counts of viewers' links: connections, round trips, attaches. Owns the counts. They start again at 0
+after a restart or reload, as Prometheus expects.
+
+Viewers' links as the front measures them: how long an attach takes, and what has arrived. Owns the
+measurements of a link while it is open. They are bounded, and end with the link.
+
+The outbox of failure reports, as metrics. Owns how the outbox is read: read-only and briefly, so
+that senders are never held up. Its counters only grow, even if its file is set aside. The outbox
+itself is in `lastword.outbox`.
 """
 
 from __future__ import annotations

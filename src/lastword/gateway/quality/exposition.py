@@ -1,6 +1,12 @@
-"""The metrics in Prometheus' text format 0.0.4.
+"""The metrics for Prometheus, and as OpenTelemetry instruments.
 
-Owns the form of a line. The metrics are listed in `table`; their values are in a `Snapshot`.
+The metrics in Prometheus' text format 0.0.4. Owns the form of a line. The metrics are listed in
+`table`; their values are in a `Snapshot`.
+
+The gateway's metrics as OpenTelemetry instruments. Owns the choice of metrics: not those that the
+record's telemetry reports under the same name, which a collector would add up. Histograms of
+viewers' links are reported value by value; of those of sessions, only the sum and the count are
+known.
 """
 
 from __future__ import annotations

@@ -1,7 +1,17 @@
-"""The ids of requests: questions to viewers, and numbers to the agent.
+"""Frames of viewers: ids of requests, the check of a message, and encoded WebSocket frames.
 
-Owns the form of a question's id, `lastword:SESSION:NUMBER`. A question has the same id for every
-viewer and on every socket, so that an answer can be sent again.
+The ids of requests: questions to viewers, and numbers to the agent. Owns the form of a question's
+id, `lastword:SESSION:NUMBER`. A question has the same id for every viewer and on every socket, so
+that an answer can be sent again.
+
+A viewer's message: one JSON-RPC message on one line, which every reader reads alike. Owns the check
+of what comes from outside before anything is decided on it. JSON allows line ends between tokens,
+at which a later reader would split the message, and a name twice in one object, of which readers
+choose differently.
+
+Encoded WebSocket frames. Owns the bytes of a server's text frame (RFC 6455, 5.2): a header of two
+to ten bytes, no mask. A frame for several viewers is encoded once, and many frames are written in
+one go. The server's own way costs 5.7 µs for each frame and viewer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,35 @@
-"""A viewer's position in a log, and the one way in which entries reach it.
+"""Viewers in a log: their positions, compact replays, and slow viewers.
 
-Owns attach, replay and live sending, which are the same: whatever is committed and not yet pulled
-is pulled. There is no second path, so nothing has to be handed over, held back or deduplicated.
+A viewer's position in a log, and the one way in which entries reach it. Owns attach, replay and
+live sending, which are the same: whatever is committed and not yet pulled is pulled. There is no
+second path, so nothing has to be handed over, held back or deduplicated.
+
+Viewers: the clients of a session, what each may do, and what it understands. Owns the value for a
+viewer, and the state of each of its attachments. A viewer is a logical client: its sockets come and
+go, and the newest one wins.
+
+Compact replays: the pieces of a past message are sent as one frame. Owns which entries are pieces
+of the same message, and the frame that replaces them. Pieces are joined within one pull; nothing is
+kept between pulls, and a viewer that begins in the middle of a message gets the rest of it.
+
+Slow viewers: when a viewer counts as slow, and what happens then. Owns the whole rule and its
+numbers. In the order in which it meets a viewer that reads too little:
+
+| what is seen | limit | what happens |
+|---|---|---|
+| its holder's connection is not read | `UNREAD_BY_FRONT_BYTES` | no more is pulled from the log |
+| frames wait on one of its streams | `QUEUED_FRAMES` | its holder's connection is not read |
+| answers wait that are in no log | `UNREAD_ANSWERS_BYTES` | its next request is refused (503) |
+| entries wait that are not of its past | `LAG_SHARE` of the log's limit | "viewer lags" is logged |
+| the log drops entries it has not had | `--log-limit` | it is sent a gap |
+| its socket or stream takes no byte | `STALL_SECONDS` | it is closed (4408), or cut off |
+| no pong comes | `--pong-timeout` | it is closed |
+| it does not read that it is closed | `CLOSE_SECONDS`, `ABORT_SECONDS` | it is cut off |
+| none of its streams is open | `ALONE_SECONDS` | its connection is over |
+
+A viewer that is closed keeps its position, and goes on from there. The log itself is never slower
+for a slow viewer. The past that a viewer is being sent is not lag; only newer entries that it has
+not taken are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
-"""Refusals: answers to a viewer in the agent's place, and to the agent in a viewer's place.
+"""Refusals, and codes that answer one question.
 
-Owns the messages. Each says what to do.
+Refusals: answers to a viewer in the agent's place, and to the agent in a viewer's place. Owns the
+messages. Each says what to do.
+
+Codes that answer one question: what they stand for, and what they may answer. Owns the choices of a
+question, by their places, and the answer to the agent for one of them. The front signs and reads
+codes (`front.tokens`); the holder that asked has the question.
 """
 
 from __future__ import annotations

@@ -1,7 +1,17 @@
 """The frames that one viewer is sent for an entry of the log.
 
-Owns what each kind of viewer sees of what the others and the agent say. The frames depend only on
-the entry and on the attachment, so the past is shown in the same way as the present was.
+The frames that one viewer is sent for an entry of the log. Owns what each kind of viewer sees of
+what the others and the agent say. The frames depend only on the entry and on the attachment, so the
+past is shown in the same way as the present was.
+
+The agent's retries, for viewers that do not know `agent_retry`. Owns when a wait has lasted long
+enough for a line, by the sidecar's own rule, and the text of the line. The line is an entry of the
+log, so all such viewers see the same.
+
+Events of a session's stream over HTTP: their ids, which are positions in its log. Owns the form of
+an id, `EPOCH:SEQ`, and how a holder passes frames with their positions to a front. If an entry is
+sent as several frames, all but the last have the id `EPOCH:SEQ.PART`, so that a stream that breaks
+off between them resumes with the next frame.
 """
 
 from __future__ import annotations
@@ -16,7 +26,7 @@ import msgspec
 from msgspec import Raw
 
 from lastword.core.classify.evidence import Verdict
-from lastword.core.failure import air, ladder, phrases, sentences, wording
+from lastword.core.failure import ladder, phrases, sentences, wording
 from lastword.core.failure.ladder import SentError, outage_update, typed_payload
 from lastword.core.failure.payload import read_payload, read_retry
 from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType, RetrySafety
@@ -322,7 +332,7 @@ class Renderer:
             return [ladder.notice(self._session_id, severity="warning", title=title)]
         if not profile.air:
             return []
-        warning = air.warning_meta(None, title=title, failure_id=self._session_id, revision=1)
+        warning = ladder.warning_meta(None, title=title, failure_id=self._session_id, revision=1)
         update = {"sessionUpdate": "session_info_update", "_meta": warning}
         return [ladder.session_update(self._session_id, update)]
 

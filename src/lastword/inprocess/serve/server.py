@@ -22,8 +22,7 @@ from lastword.inprocess import settings, stdio
 from lastword.inprocess.serve import methods as handlers
 from lastword.inprocess.serve.connection import ServedConnection
 from lastword.inprocess.serve.methods import Handler  # noqa: TC001
-from lastword.inprocess.serve.transport import DescriptorTransport
-from lastword.inprocess.serve.waker import Waker
+from lastword.inprocess.serve.transport import DescriptorTransport, Waker
 
 with warnings.catch_warnings():
     # On Python 3.11 and 3.12 the library reads a file of its own in a way that is deprecated there,

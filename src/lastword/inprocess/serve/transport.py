@@ -2,13 +2,18 @@
 
 Owns reading and writing, and how much may be queued for a client that does not read. Does not look
 into messages.
+
+Waking a task from any thread. Owns one event that a handler's own thread may set, on asyncio and on
+trio alike.
 """
 
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
@@ -25,10 +30,11 @@ from lastword.platform.pipes import read
 from lastword.platform.readiness import wait_readable, wait_writable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
+    from types import TracebackType
 
-    from lastword.inprocess.serve.waker import Waker
     from lastword.inprocess.transports import Block
+
 
 ANSWERS_HIGH_WATER_BYTES = 16 * HIGH_WATER_BYTES
 """With more than this waiting, no further request is read. Handlers that send updates wait far
@@ -132,3 +138,64 @@ class DescriptorTransport:
         with self._lock:
             # A thread that still sends must not write to whatever uses this descriptor next.
             self._outlet.give_up()
+
+
+_DRAIN_BYTES = 4096
+
+
+class Waker:
+    """A signal that anything may send, for the one task that waits."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._calls: deque[Callable[[], object]] = deque()
+        self._rung = anyio.Event()
+        self._near, self._far = socket.socketpair()
+        for end in (self._near, self._far):
+            end.settimeout(0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._near.close()
+        self._far.close()
+
+    @property
+    def is_here(self) -> bool:
+        """Return whether this is the event loop's own thread."""
+        return threading.get_ident() == self._thread
+
+    def ring(self) -> None:
+        """Wake the task that waits; never blocks."""
+        if self.is_here:
+            self._rung.set()
+            return
+        # A full socket is a waker that rings already; nobody hears a closed one.
+        with contextlib.suppress(OSError):
+            self._far.send(b"!")
+
+    def call_soon(self, call: Callable[[], object]) -> None:
+        """Schedule a call in the event loop; from any thread."""
+        self._calls.append(call)
+        with contextlib.suppress(OSError):
+            self._far.send(b"!")
+
+    async def listen(self) -> None:
+        """Listen for other threads; runs until it is cancelled."""
+        while True:
+            await anyio.wait_readable(self._near)
+            with contextlib.suppress(BlockingIOError):
+                self._near.recv(_DRAIN_BYTES)
+            while self._calls:
+                self._calls.popleft()()
+            self._rung.set()
+
+    async def wait(self) -> None:
+        await self._rung.wait()
+        self._rung = anyio.Event()

@@ -24,10 +24,9 @@ from lastword.core.failure.sentences import (
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.summary import Outcome, Summary, summarise
 from lastword.record import reader
-from lastword.record.costs import total
 from lastword.record.present.moments import moment, with_moments
 from lastword.record.present.sections import ended_epoch_ms, has_recovered
-from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
+from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive, total
 
 if TYPE_CHECKING:
     import sqlite3

@@ -10,7 +10,7 @@ from lastword.gateway.api.requests import read_report
 from lastword.gateway.connecting import shell
 from lastword.gateway.connecting.dial import TokenSource
 from lastword.gateway.connecting.shell import MAX_WAITING, PER_MINUTE, ConnectReports
-from lastword.outbox.schedule import CollectorAnswer
+from lastword.outbox.post import CollectorAnswer
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
