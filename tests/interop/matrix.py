@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lastword.kit.provider.server import Provider, ProviderScenario
-from lastword.platform.tcp_sockets import read_tcp_sockets
+from lastword.platform.process_tree import read_tcp_sockets
 from tests.interop import real_agents
 from tests.interop.runs import CLIENTS, OUTCOMES, Client, Event, Run, run
 from tests.kit.gateway.serving import until

@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from lastword.outbox.report import FailureReport
+from lastword.outbox.report import FailureReport, ReportTarget, TargetOptions, target_of
 from lastword.outbox.store import now_ms
-from lastword.outbox.target import ReportTarget, TargetOptions, target_of
 
 
 def a_report(number: int | None = None, **facts: Any) -> FailureReport:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from lastword.cli import envelope
-from lastword.cli.page import Page
+from lastword.cli.page import Page, Progress
 from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
-from lastword.cli.progress import Progress
 from lastword.cli.words import refuse
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict, Finding

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.cli.page import Page, terminal_columns
+from lastword.cli.page import Page, Progress, terminal_columns
 from lastword.cli.parser import CommandParser, add_arguments
-from lastword.cli.progress import Progress
 from lastword.client.display import describe
 from lastword.core.failure.phrases import short_duration
 from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety

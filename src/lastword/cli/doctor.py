@@ -13,9 +13,8 @@ from lastword.cli import envelope
 from lastword.cli.config.discovery import ConfigError, find
 from lastword.cli.config.rows import NO_ROWS
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
-from lastword.cli.page import Page
+from lastword.cli.page import Page, Progress
 from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
-from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import here, programs
 from lastword.cli.words import nearest, refuse, shown
@@ -31,8 +30,7 @@ from lastword.notify.http import target_of
 from lastword.notify.notification import settings_of
 from lastword.observer.pipe import ObserverPipe
 from lastword.observer.requests import ModelRequests
-from lastword.platform.process_tree import free_port
-from lastword.platform.tcp_sockets import read_tcp_sockets
+from lastword.platform.process_tree import free_port, read_tcp_sockets
 from lastword.platform.terminal import command_line
 from lastword.quirks.setup import EDITORS
 from lastword.record import paths

@@ -27,9 +27,8 @@ from urllib.parse import quote
 import msgspec
 
 from lastword.cli import envelope
-from lastword.cli.page import Page
+from lastword.cli.page import Page, Progress
 from lastword.cli.parser import CommandParser, add_arguments
-from lastword.cli.progress import Progress
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,

@@ -26,11 +26,17 @@ from lastword.notify.http import NotificationOutbox
 from lastword.notify.http import target_of as target_of_notifications
 from lastword.notify.notification import Notification, NotifiedEvent, NotifyError, settings_of
 from lastword.outbox.post import Fate, PostError, fate_of
-from lastword.outbox.report import own_report
+from lastword.outbox.report import (
+    OTLP,
+    ReportTarget,
+    TargetError,
+    TargetOptions,
+    own_report,
+    target_of,
+)
 from lastword.outbox.sender import send_due, send_once
 from lastword.outbox.store import ALL, Outbox, now_ms
 from lastword.outbox.tables import COUNTS, DROPPED, SENT, WITHDRAWN, Pace, Status
-from lastword.outbox.target import OTLP, ReportTarget, TargetError, TargetOptions, target_of
 from lastword.record.run import this_run
 from lastword.record.store import set_aside_before
 

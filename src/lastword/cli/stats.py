@@ -12,9 +12,8 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
-from lastword.cli.page import Page, visibly_cut
+from lastword.cli.page import Page, Progress, visibly_cut
 from lastword.cli.parser import CommandParser, add_arguments
-from lastword.cli.progress import Progress
 from lastword.cli.record_access import add_record_option, answer, path_of
 from lastword.core.failure.option_values import DAY_SECONDS, seconds_of
 from lastword.core.failure.phrases import counted, duration, plain

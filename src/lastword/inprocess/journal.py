@@ -18,11 +18,10 @@ from lastword.core.timeline.entry import Level
 from lastword.inprocess import settings
 from lastword.inprocess.settings import logger, timeline
 from lastword.otel import enabled
-from lastword.record.forks import gate
 from lastword.record.paths import limits_of, state_folder, store_path
 from lastword.record.recorder import Recorder
 from lastword.record.run import this_run
-from lastword.record.thread import recorder_thread
+from lastword.record.thread import gate, recorder_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,8 +144,8 @@ def _reports(folder: str | None, run: Run) -> ReportSink | None:
     if not settings.reports():
         return None
     # As above: nobody waits for this in the thread.
+    from lastword.outbox.report import TargetError, target_of, target_options_in  # noqa: PLC0415
     from lastword.outbox.sender import OutboxSink  # noqa: PLC0415
-    from lastword.outbox.target import TargetError, target_of, target_options_in  # noqa: PLC0415
 
     try:
         target = target_of(target_options_in(os.environ), os.environ)

@@ -27,9 +27,7 @@ from lastword.notify.notification import (
     NotifyError,
     Urgency,
 )
-from lastword.outbox.sender import ItemSender, send_body
-from lastword.outbox.store import ItemOutbox
-from lastword.outbox.target import (
+from lastword.outbox.report import (
     WEBHOOK,
     ReportTarget,
     TargetError,
@@ -37,6 +35,8 @@ from lastword.outbox.target import (
     content_of,
     secret_of,
 )
+from lastword.outbox.sender import ItemSender, send_body
+from lastword.outbox.store import ItemOutbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,8 +27,8 @@ import msgspec
 from lastword.errors import StoreError
 from lastword.notify.http import FINISH_SECONDS, NotificationOutbox
 from lastword.outbox.post import CollectorAnswer, post
+from lastword.outbox.report import ReportTarget
 from lastword.outbox.sender import POST_SECONDS, ItemSender
-from lastword.outbox.target import ReportTarget
 from lastword.platform.files import CREATE, lock
 
 if TYPE_CHECKING:

@@ -8,9 +8,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lastword.outbox.report import own_report
+from lastword.outbox.report import (
+    TargetError,
+    TargetOptions,
+    own_report,
+    target_of,
+    target_options_in,
+)
 from lastword.outbox.store import Outbox
-from lastword.outbox.target import TargetError, TargetOptions, target_of, target_options_in
 from lastword.platform.identity import run_id
 from lastword.record.run import this_run
 

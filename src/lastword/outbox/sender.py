@@ -33,19 +33,17 @@ from lastword.outbox.post import (
     requested_wait,
     wait_seconds,
 )
-from lastword.outbox.report import ReportWriter
+from lastword.outbox.report import OTLP, WEBHOOK, ReportWriter, headers_of
 from lastword.outbox.store import Outbox, now_ms
 from lastword.outbox.tables import Item
-from lastword.outbox.target import OTLP, WEBHOOK, headers_of
 from lastword.platform.identity import roll
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.outbox.post import CollectorAnswer
-    from lastword.outbox.report import FailureReport, Value
+    from lastword.outbox.report import FailureReport, ReportTarget, Value
     from lastword.outbox.store import ItemOutbox
-    from lastword.outbox.target import ReportTarget
     from lastword.record.run import Row, Run
 
 

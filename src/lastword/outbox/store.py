@@ -24,13 +24,13 @@ from lastword.outbox.tables import Item
 from lastword.platform.files import CREATE, lock, unlock
 from lastword.platform.pipes import close
 from lastword.record import store as files
-from lastword.record.forks import gate
 from lastword.record.paths import make_folder
+from lastword.record.thread import gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lastword.outbox.target import ReportTarget
+    from lastword.outbox.report import ReportTarget
 
 NAME = "outbox.db"
 ALL = "all"

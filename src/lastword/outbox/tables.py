@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable
 
-    from lastword.outbox.target import ReportTarget
+    from lastword.outbox.report import ReportTarget
 
 MAX_REPORTS = 1000
 MAX_BYTES = 4 * 1024 * 1024

@@ -2,6 +2,12 @@
 
 Owns that thread, its queue, and its end when the process ends or forks. A turn hands an entry over
 and goes on; rows, bounds, the store and spans are handled in the thread.
+
+Forks: none happens while a thread of this process uses one of our SQLite files. Owns that rule.
+SQLite remembers a process's locks beside the file system: a child inherits that memory and not the
+locks, so its own connections would be without any (sqlite.org, "How To Corrupt An SQLite Database
+File", 2.6). A mutex, or a module's import, that a thread of the parent is at would never end in the
+child, which has no such thread.
 """
 
 from __future__ import annotations
@@ -16,12 +22,12 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record.forks import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from lastword.record.recorder import Recorder
+
 
 MAX_WAITING = 20_000
 """Entries that wait for a thread which gets no time; beyond it they are lost, and counted."""
@@ -189,3 +195,60 @@ def _forget() -> None:
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_forget)
+
+
+FORK_SECONDS = 1.0
+"""How long a fork waits for a disk. After that the child keeps no record."""
+
+
+class ForkGate:
+    """Keeps a process's uses of SQLite and its forks apart."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._uses = 0
+        self._forks = 0
+        self.is_spoiled: bool = False
+        """This process was forked in the middle of a use: SQLite must not be touched in it."""
+
+    @contextlib.contextmanager
+    def use(self) -> Iterator[None]:
+        """Put off forks; waits while there is one. It must not be nested."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._forks)
+            self._uses += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._uses -= 1
+                self._changed.notify_all()
+
+    def before_fork(self) -> None:
+        """Wait until nothing is in use, or for the time that a fork may take."""
+        with self._changed:
+            self._forks += 1
+            self._changed.wait_for(lambda: not self._uses, FORK_SECONDS)
+
+    def after_in_parent(self) -> None:
+        """Let those in that waited."""
+        with self._changed:
+            self._forks -= 1
+            self._changed.notify_all()
+
+    def after_in_child(self) -> None:
+        """Start again: the threads that were in it are the parent's."""
+        self.is_spoiled = self.is_spoiled or self._uses > 0
+        self._changed = threading.Condition()
+        self._uses = self._forks = 0
+
+
+gate: ForkGate = ForkGate()
+"""The gate of this process."""
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(
+        before=gate.before_fork,
+        after_in_parent=gate.after_in_parent,
+        after_in_child=gate.after_in_child,
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import Kind, ended_by_cancel
-from lastword.core.timeline.history import waits_that_passed
+from lastword.core.timeline.session_events import waits_that_passed
 
 if TYPE_CHECKING:
     import sqlite3

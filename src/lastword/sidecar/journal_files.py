@@ -327,7 +327,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 VALID_SECONDS = 2.0
 """How long it is valid who has a file open: a search reads the table of each process."""
 
-MAX_FILES = 64
+MAX_WRITERS = 64
 
 
 class Attributions:
@@ -363,7 +363,7 @@ class Attributions:
         if valid is not None and now - valid[0] < VALID_SECONDS:
             return valid[1]
         writers = yield from find_writers(path, self._group())
-        if len(self._writers) >= MAX_FILES:
+        if len(self._writers) >= MAX_WRITERS:
             self._writers.clear()
         self._writers[path] = now, writers
         return writers

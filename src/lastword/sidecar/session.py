@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
     from lastword.sidecar.child import AgentStart
-    from lastword.sidecar.frames import Frames
+    from lastword.sidecar.relay import Frames
     from lastword.sidecar.spend_ledger import SpendLedger
 
 DRAIN_SECONDS = 0.25

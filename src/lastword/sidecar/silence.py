@@ -18,8 +18,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.link.facts import Cause, SilenceCause
-from lastword.platform.process_tree import read_tree, sockets_of
-from lastword.platform.tcp_sockets import ESTABLISHED, SYN_SENT, TcpSocket, read_tcp_sockets
+from lastword.platform.process_tree import (
+    ESTABLISHED,
+    SYN_SENT,
+    TcpSocket,
+    read_tcp_sockets,
+    read_tree,
+    sockets_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

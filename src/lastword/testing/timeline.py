@@ -18,7 +18,7 @@ from lastword.client.retries import RetryNotice, read_retry
 from lastword.core.failure.taxonomy import AgentError  # noqa: TC001 - of a public signature
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.core.timeline.history import histories
+from lastword.core.timeline.session_events import histories
 from lastword.core.timeline.summary import Outcome, Summary, outcome_of, summarise
 from lastword.inprocess import journal
 

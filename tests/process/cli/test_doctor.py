@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.cli import doctor as doctor_command
-from lastword.cli import progress
+from lastword.cli import page
 from lastword.core.failure.ladder import Rung
 from lastword.kit.doctor import command as examining
 from lastword.kit.doctor import diagnosis
@@ -485,8 +485,8 @@ def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so(
 def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    defaults = progress.Progress.__init__.__kwdefaults__
-    assert defaults["after_seconds"] == progress.SHOWN_AFTER_SECONDS
+    defaults = page.Progress.__init__.__kwdefaults__
+    assert defaults["after_seconds"] == page.SHOWN_AFTER_SECONDS
     monkeypatch.setitem(defaults, "after_seconds", 0.1)
     status, out, err = doctor("--timeout", "0.5", "--", "sleep", "60")
     assert "Waiting for the agent's first answer ...\n" in err

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.gateway.front import protocols
-from lastword.gateway.front import socket as viewer_socket
+from lastword.gateway.front import protocols as viewer_socket
 from lastword.gateway.viewing import reader
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until

@@ -15,9 +15,9 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.outbox import sender
+from lastword.outbox.report import ReportTarget, TargetOptions, target_of
 from lastword.outbox.sender import Sender, send_due, send_once
 from lastword.outbox.store import Outbox
-from lastword.outbox.target import ReportTarget, TargetOptions, target_of
 from lastword.record import store
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.patience import FUSE_SECONDS

@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-from lastword.platform.process_tree import read_tree
-from lastword.platform.tcp_sockets import read_tcp_sockets
+from lastword.platform.process_tree import read_tcp_sockets, read_tree
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="Linux has it")
 

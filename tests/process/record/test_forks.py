@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.outbox.store import Outbox
-from lastword.record import forks
-from lastword.record.forks import ForkGate
+from lastword.record import thread
 from lastword.record.run_file import RunFile
+from lastword.record.thread import ForkGate
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
 from tests.kit.recording import FOR_EVER, a_book, a_run, count, stored
@@ -32,7 +32,7 @@ from lastword.inprocess.journal import Journal
 from lastword.record import forks, thread
 from lastword.record.thread import recorder_thread
 
-thread.EXIT_SECONDS = forks.FORK_SECONDS = 60.0
+thread.EXIT_SECONDS = thread.FORK_SECONDS = 60.0
 
 def note(journal, session, *turns):
     for turn in turns:
@@ -143,11 +143,11 @@ import logging, threading
 
 logging.basicConfig(format="%(message)s", level=logging.WARNING)
 logging.getLogger("lastword.timeline").setLevel(logging.CRITICAL)
-forks.FORK_SECONDS = 0.1
+thread.FORK_SECONDS = 0.1
 inside, over = threading.Event(), threading.Event()
 
 def hang():
-    with forks.gate.use():
+    with thread.gate.use():
         inside.set()
         over.wait()
 
@@ -199,14 +199,14 @@ def test_a_fork_waits_a_moment_for_what_is_in_use_and_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gate = ForkGate()
-    monkeypatch.setattr(forks, "FORK_SECONDS", 0.05)
+    monkeypatch.setattr(thread, "FORK_SECONDS", 0.05)
     with gate.use():
         gate.before_fork()
         gate.after_in_parent()
         gate.after_in_child()
     assert gate.is_spoiled
     gate = ForkGate()
-    monkeypatch.setattr(forks, "FORK_SECONDS", FUSE_SECONDS)
+    monkeypatch.setattr(thread, "FORK_SECONDS", FUSE_SECONDS)
     gate.before_fork()
     gate.after_in_child()
     assert not gate.is_spoiled

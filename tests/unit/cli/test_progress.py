@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.cli.progress import Progress
+from lastword.cli.page import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +117,7 @@ def test_the_line_is_away_while_something_else_is_written(terminal: Terminal) ->
 def test_work_that_takes_seconds_says_how_many(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lastword.cli.progress.COUNTS_FROM_SECONDS", 0.0)
+    monkeypatch.setattr("lastword.cli.page.COUNTS_FROM_SECONDS", 0.0)
     with Progress("Long", after_seconds=0, fd=terminal.fd):
         assert re.search(r"Long \(\d+ s\)", terminal.until(" s)"))
 

@@ -12,7 +12,7 @@ from lastword.cli.gateway.options import read
 from lastword.cli.run.options import UsageError
 from lastword.gateway.settings.fleet import servers_of
 from lastword.gateway.settings.holder import HolderSettings
-from lastword.outbox.target import TargetOptions
+from lastword.outbox.report import TargetOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

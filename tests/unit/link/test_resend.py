@@ -18,7 +18,7 @@ from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.link.handshake import read_agent
 from lastword.core.timeline.entry import Kind
-from lastword.core.timeline.history import histories
+from lastword.core.timeline.session_events import histories
 from tests.kit.rows import every
 from tests.kit.wire import (
     INITIALIZE,

@@ -13,7 +13,7 @@ import pytest
 
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import FACTS as ENTRY_FACTS
-from lastword.outbox import sender, target
+from lastword.outbox import report, sender
 from lastword.outbox.report import FACTS, FailureReport, ReportWriter, facts_of
 from lastword.record.sink import StoreSink
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
@@ -183,19 +183,19 @@ def test_a_sessions_id_cannot_be_had_back() -> None:
 
 def test_a_webhooks_signature_is_the_standards() -> None:
     # The example of the Standard Webhooks specification's own libraries.
-    secret = target.secret_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-    headers = target.headers_of(
+    secret = report.secret_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    headers = report.headers_of(
         "msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}', secret, 1614265330
     )
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 def test_a_secret_in_plain_words_signs_as_it_stands() -> None:
-    headers = target.headers_of("id", b"{}", target.secret_of(" mine \n"), 5)
+    headers = report.headers_of("id", b"{}", report.secret_of(" mine \n"), 5)
     mac = hmac.new(b"mine", b"id.5.{}", hashlib.sha256).digest()
     assert headers["webhook-signature"] == "v1," + base64.b64encode(mac).decode()
-    assert target.secret_of("whsec_no base64!") == b"whsec_no base64!"
+    assert report.secret_of("whsec_no base64!") == b"whsec_no base64!"
 
 
 def test_without_a_secret_there_is_no_signature() -> None:
-    assert target.headers_of("id", b"{}", b"", 5) == {"webhook-id": "id", "webhook-timestamp": "5"}
+    assert report.headers_of("id", b"{}", b"", 5) == {"webhook-id": "id", "webhook-timestamp": "5"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.link.option_table import BY_KEY
-from lastword.outbox.target import (
+from lastword.outbox.report import (
     TargetError,
     TargetOptions,
     target_of,

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from lastword.platform import process_tree, tcp_sockets
-from lastword.platform.process_tree import read_tree, sockets_of
-from lastword.platform.tcp_sockets import TcpSocket, read_tcp_sockets
+from lastword.platform import process_tree
+from lastword.platform.process_tree import TcpSocket, read_tcp_sockets, read_tree, sockets_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,9 +60,9 @@ DONE = message(3)
 
 def read(monkeypatch: pytest.MonkeyPatch, *replies: bytes) -> list[TcpSocket]:
     diag = Diag(*replies)
-    monkeypatch.setattr(tcp_sockets.sys, "platform", "linux")
+    monkeypatch.setattr(process_tree.sys, "platform", "linux")
     monkeypatch.setattr(socket, "AF_NETLINK", 16, raising=False)
-    monkeypatch.setattr(tcp_sockets.socket, "socket", lambda *_: diag)
+    monkeypatch.setattr(process_tree.socket, "socket", lambda *_: diag)
     return read_tcp_sockets()
 
 
@@ -107,13 +106,13 @@ def test_a_refusal_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_many_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tcp_sockets, "MAX_REPLY_BYTES", 10)
+    monkeypatch.setattr(process_tree, "MAX_REPLY_BYTES", 10)
     with pytest.raises(OSError, match="too many"):
         read(monkeypatch, row())
 
 
 def test_other_systems_have_no_such_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tcp_sockets.sys, "platform", "darwin")
+    monkeypatch.setattr(process_tree.sys, "platform", "darwin")
     with pytest.raises(OSError, match="only Linux"):
         read_tcp_sockets()
 

@@ -8,8 +8,7 @@ import pytest
 
 from lastword.core.link.evidence import SilentTurn
 from lastword.core.link.facts import Cause
-from lastword.platform.process_tree import Process
-from lastword.platform.tcp_sockets import SYN_SENT, TcpSocket
+from lastword.platform.process_tree import SYN_SENT, Process, TcpSocket
 from lastword.sidecar.silence import Judge, Look, OwnSocket
 from tests.kit.rows import every
 

@@ -6,8 +6,7 @@ import pytest
 
 from lastword.core.link.evidence import SilentTurn
 from lastword.core.link.facts import Cause
-from lastword.platform.process_tree import Process
-from lastword.platform.tcp_sockets import TcpSocket
+from lastword.platform.process_tree import Process, TcpSocket
 from lastword.sidecar import silence
 from lastword.sidecar.silence import LOOK_SECONDS, SilenceLooks
 

@@ -8,7 +8,7 @@ import pytest
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.timeline.entry import Entry, Kind, Level
-from lastword.core.timeline.history import histories
+from lastword.core.timeline.session_events import histories
 from lastword.core.timeline.summary import Confidence, Outcome, Summary, summarise
 from tests.kit.rows import every
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from lastword.gateway.settings.fleet import FleetSettings
     from lastword.gateway.settings.holder import HolderSettings
     from lastword.notify.notification import NotifySettings
-    from lastword.outbox.target import ReportTarget
+    from lastword.outbox.report import ReportTarget
     from lastword.platform.process import Agent
     from lastword.record.run import Row
     from lastword.record.sink import Sink

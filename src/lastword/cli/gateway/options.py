@@ -20,7 +20,7 @@ from lastword.gateway.front.tokens import TOKEN_SECONDS
 from lastword.gateway.settings.fleet import node_name
 from lastword.gateway.settings.gateway import OPTIONS, URL_VARIABLE, settings_of
 from lastword.gateway.viewing.reader import Role
-from lastword.outbox.target import TargetError, TargetOptions, target_of, target_options
+from lastword.outbox.report import TargetError, TargetOptions, target_of, target_options
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from lastword.cli.record_access import (
 )
 from lastword.core.failure.phrases import counted, moment_of
 from lastword.core.protocol.tolerant import number_of
-from lastword.core.timeline.history import waits_that_passed
+from lastword.core.timeline.session_events import waits_that_passed
 from lastword.errors import StoreError
 from lastword.platform.pipes import close
 from lastword.platform.terminal import wait_for_readers_end

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lastword.cli.config.rows import OwnRows
     from lastword.cli.run.options import RunOptions
     from lastword.notify.notification import NotifySettings
-    from lastword.outbox.target import ReportTarget
+    from lastword.outbox.report import ReportTarget
     from lastword.platform.process import Agent, Guardian
     from lastword.platform.signals import SignalInbox
     from lastword.record.paths import Limits
@@ -110,7 +110,7 @@ def report_target(options: RunOptions) -> ReportTarget | None:
     if not options.values["report_to"]:
         return None
     # Loaded where reports are asked for, and while the agent starts.
-    from lastword.outbox.target import TargetError, target_of, target_options  # noqa: PLC0415
+    from lastword.outbox.report import TargetError, target_of, target_options  # noqa: PLC0415
 
     try:
         return target_of(target_options(options.values), os.environ)

@@ -147,15 +147,15 @@ def is_denied_argument(before: object, value: object) -> bool:
     return looks_like_one and is_denied_name(name)
 
 
-_QUOTE = r"(?:[\"'\\]|&quot;|&#3[49];|(?<=\\)u002[27]){0,4}"
+_MARKS = r"(?:[\"'\\]|&quot;|&#3[49];|(?<=\\)u002[27]){0,4}"
 _STYLE = r"(?:(?:\x1b|\\{1,4}u001b|\\{1,4}x1b)\[[\d;]{0,12}m){0,2}"
 _ASSIGNMENT = re.compile(
     r"(?:token|secret|passw(?:or)?d|passphrase|pass|pwd|pw|key(?:[-_]?id|_base)?|credentials?|creds"
     r"|pat|auth|dsn|cookie|connection[-_]?string|code[-_]?verifier|device[-_]?code"
     r"|client[-_]?assertion)(?:_?\d{1,2})?"
-    rf"{_STYLE}{_QUOTE}(?:[ \t]{{0,24}}|\s{{0,2}})(?::=|=>|[:=]|%3d)[ \t]{{0,24}}"
+    rf"{_STYLE}{_MARKS}(?:[ \t]{{0,24}}|\s{{0,2}})(?::=|=>|[:=]|%3d)[ \t]{{0,24}}"
     rf"(?:[|>][+-]?(?:\r?\n|(?:\\{{1,4}}r)?\\{{1,4}}n)[ \t]{{0,16}}|\r?\n[ \t]?)?{_STYLE}"
-    rf"(?:some\((?=[\"'\\])|\$(?='))?{_QUOTE}{_STYLE}"
+    rf"(?:some\((?=[\"'\\])|\$(?='))?{_MARKS}{_STYLE}"
 )
 """The end of a name in small letters, and what stands between it and its value."""
 

@@ -29,8 +29,7 @@ from lastword.core.failure.sentences import (
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.protocol.tolerant import number_of
 from lastword.core.timeline.entry import By, ended_by_cancel
-from lastword.core.timeline.history import TurnHistory, histories
-from lastword.core.timeline.session_events import PHRASES
+from lastword.core.timeline.session_events import PHRASES, TurnHistory, histories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

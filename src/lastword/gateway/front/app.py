@@ -32,9 +32,8 @@ from lastword.gateway.front.doorkeeper import (
 )
 from lastword.gateway.front.events_api import EventsApi
 from lastword.gateway.front.http import HttpTransport
-from lastword.gateway.front.protocols import tell_of_pings
+from lastword.gateway.front.protocols import ViewerSocket, tell_of_pings
 from lastword.gateway.front.push_api import PushApi
-from lastword.gateway.front.socket import ViewerSocket
 from lastword.gateway.front.tokens import Slots, socket_shares
 from lastword.gateway.front.web_page import PageSettings, WebPage, refused
 from lastword.gateway.viewing.reader import Role
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.api.openapi import Operation
     from lastword.gateway.front.doorkeeper import Doorkeeper
-    from lastword.gateway.front.quality import Quality
-    from lastword.gateway.front.services import FrontServices
+    from lastword.gateway.front.services import FrontServices, Quality
     from lastword.gateway.front.tokens import Grant
     from lastword.gateway.settings.gateway import GatewaySettings
 

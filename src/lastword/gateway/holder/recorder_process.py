@@ -25,7 +25,7 @@ from lastword.record.threaded import ThreadedRecorder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.outbox.target import ReportTarget
+    from lastword.outbox.report import ReportTarget
     from lastword.record.sink import ReportSink, Sink
 
 SHARED_FD = 3
@@ -150,8 +150,8 @@ def _anonymous_file() -> int:
 
 def _reports(outbox: str, target: dict[str, Any], run: Run) -> ReportSink:
     # Loaded only where reports are asked for.
+    from lastword.outbox.report import ReportTarget  # noqa: PLC0415
     from lastword.outbox.sender import OutboxSink  # noqa: PLC0415
-    from lastword.outbox.target import ReportTarget  # noqa: PLC0415
 
     return OutboxSink(outbox, msgspec.convert(target, ReportTarget), run)
 

@@ -15,7 +15,7 @@ from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.settings.fleet import FleetSettings  # noqa: TC001 - msgspec reads annotations
 from lastword.gateway.settings.option import Setting
-from lastword.outbox.target import TargetOptions
+from lastword.outbox.report import TargetOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

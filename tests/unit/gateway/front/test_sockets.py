@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 from starlette.websockets import WebSocket, WebSocketState
 
-from lastword.gateway.front.socket import ViewerSocket
+from lastword.gateway.front.protocols import ViewerSocket
 from lastword.gateway.front.tokens import Grant
 from lastword.gateway.viewing.reader import Role
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import OutboxMetrics
-from lastword.outbox.report import FailureReport
+from lastword.outbox.report import FailureReport, ReportTarget
 from lastword.outbox.store import Outbox
-from lastword.outbox.target import ReportTarget
 
 if TYPE_CHECKING:
     from pathlib import Path
