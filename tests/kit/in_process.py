@@ -18,8 +18,8 @@ from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.link.connection import LinkOptions
 from lastword.core.link.facts import Facts
 from lastword.core.protocol import jsonrpc
+from lastword.inprocess import handling, waits
 from lastword.inprocess import link as link_module
-from lastword.inprocess import turn, waits
 from lastword.inprocess.link import HandlerLink
 from lastword.inprocess.request import CURRENT, Request
 from tests.kit.patience import FUSE_SECONDS
@@ -148,8 +148,8 @@ class Shell:
     async def _serve(self, request: Request) -> None:
         CURRENT.set(request)
         with contextlib.suppress(Exception):  # an author's log takes it
-            result = await turn.run(request, self._work, lambda _: None)
-            turn.answer(request, {"jsonrpc": "2.0", "id": PROMPT_ID, "result": result})
+            result = await handling.run(request, self._work, lambda _: None)
+            handling.answer(request, {"jsonrpc": "2.0", "id": PROMPT_ID, "result": result})
 
     async def _work(self) -> Json:
         try:

@@ -21,7 +21,7 @@ from lastword.cli.words import refuse
 from lastword.core.failure.ladder import AUTO, Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
-from lastword.kit.agent import plain as ladder
+from lastword.kit.agent import rungs as ladder
 from lastword.kit.agent.scenarios import GROUPS, SCENARIOS, unknown
 from lastword.kit.agent.script import YAML_SUFFIXES, ScriptError, load
 from lastword.platform.files import name_for_child

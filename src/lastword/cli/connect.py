@@ -16,8 +16,8 @@ from lastword.cli.config.user_file import use
 from lastword.cli.connect_parser import TOKEN_VARIABLE, parser
 from lastword.cli.words import refuse
 from lastword.errors import missing_extra
-from lastword.gateway.connecting import dial, elsewhere
-from lastword.gateway.connecting.shell import StatusLine
+from lastword.gateway.connecting import elsewhere, ssh
+from lastword.gateway.connecting.status_line import StatusLine
 
 if TYPE_CHECKING:
     import argparse
@@ -98,10 +98,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
     """Return the other machine that the agent works on, or `None` if it works on this one."""
+    from lastword.gateway.connecting import dial  # noqa: PLC0415
+
     if options.ssh and sys.platform == "win32":
-        raise dial.AddressError(dial.ON_WINDOWS)
-    if options.ssh and not dial.is_host(options.ssh):
-        raise dial.AddressError(f"--ssh cannot be {options.ssh!r}: it takes {dial.HOST_EXPECTS}")
+        raise dial.AddressError(ssh.ON_WINDOWS)
+    if options.ssh and not ssh.is_host(options.ssh):
+        raise dial.AddressError(f"--ssh cannot be {options.ssh!r}: it takes {ssh.HOST_EXPECTS}")
     if not options.ssh and not options.folder:
         return None
     folders = elsewhere.FolderMap.read(options.folder) if options.folder else elsewhere.FolderMap()

@@ -23,7 +23,7 @@ from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.gateway.settings.gateway import URL_VARIABLE
-from lastword.kit.agent.plain import EXAMPLE
+from lastword.kit.agent.rungs import EXAMPLE
 from lastword.kit.doctor import Health, Observation, command, diagnosis, note, ok, problem
 from lastword.kit.doctor.diagnosis import converse
 from lastword.notify.http import target_of
@@ -35,7 +35,7 @@ from lastword.platform.terminal import command_line
 from lastword.quirks.setup import EDITORS
 from lastword.record import paths
 from lastword.sidecar import journals
-from lastword.sidecar.child import AgentStart
+from lastword.sidecar.agent_start import AgentStart
 
 if TYPE_CHECKING:
     import argparse

@@ -2,47 +2,27 @@
 
 Owns which request each frame belongs to, and the warnings about handlers that break the rules. Does
 no I/O: its shell provides a way to send to either side, and calls it when it is due.
-
-The requests to a model provider that this process makes, and the turns to which they belong. Owns
-the hooks in HTTP libraries (those of `observer/python`), which are set for `evidence="inside"`
-alone. A request belongs to the turn in whose context it is made, so that a handler whose client
-retries in silence is understood, whatever else goes on at the same time.
-
-A watchdog for a blocked event loop: a warning says where, and its turns still end. Owns the one
-thread in an agent's process that is ours. While a turn is open, it asks the loop for a sign of
-life; a handler that blocks the loop for long is named in the log, and if a limit passes in the
-meantime, the thread does what is due in the loop's place. Its waits are also what shows that the
-whole process stood still, which a blocked loop cannot tell.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
-import traceback
 from collections import deque
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import module_from_spec
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Connection
 from lastword.core.link.effects import AGENT, CLIENT, Effect, Ends, FrameSink, Record, Side
-from lastword.core.link.evidence import SilentTurn
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.inprocess import forked, settings, waits
-from lastword.inprocess.request import CURRENT, Request, note_outside_of_turns
+from lastword.inprocess.request import Request, note_outside_of_turns
 from lastword.inprocess.settings import logger
-from lastword.observer.pipe import MODEL_PATH, PYTHON_FOLDER
-from lastword.observer.requests import ModelRequests
-from lastword.platform.standstill import LAST_BEAT_SECONDS, Standstill, beat_seconds
 
 if TYPE_CHECKING:
     import asyncio
@@ -54,8 +34,8 @@ if TYPE_CHECKING:
     from lastword.core.link.options import LinkOptions
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.core.timeline.entry import Entry
+    from lastword.inprocess.observed import TurnObserver, TurnRequests
     from lastword.inprocess.waits import SkippedTime
-
 
 OWN_CANCEL_SECONDS = 0.5
 """How long an author's own handler of `session/cancel` has to bring a prompt to an end before that
@@ -67,7 +47,7 @@ LAST_ANSWERS_SECONDS = 0.25
 LATE_SECONDS = 0.25
 """A clock that rings so late stood still with its process, or had no processor, or a blocked loop:
 what has become ready meanwhile is handled first, which gets as long once. That the process stood
-still, or that its loop stays blocked, `inprocess.link` sees."""
+still, or that its loop stays blocked, `inprocess.loop_watchdog` sees."""
 
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
@@ -120,7 +100,7 @@ class HandlerLink:
         self._observer: TurnObserver | None = None
         if options.evidence == "inside":
             # Loaded where it is asked for.
-            from lastword.inprocess.link import TurnObserver  # noqa: PLC0415
+            from lastword.inprocess.observed import TurnObserver  # noqa: PLC0415
 
             self._observer = TurnObserver(self._observe)
         self._secrets = options.secrets
@@ -501,179 +481,3 @@ def _report(error: Exception) -> None:
         type(error).__name__,
         error,
     )
-
-
-MODULE = "_lastword_observer"
-
-
-class TurnRequests:
-    """The model requests of one turn."""
-
-    __slots__ = ("_session_id", "requests")
-
-    def __init__(self, request: Request) -> None:
-        self._session_id = request.session_id
-        self.requests: ModelRequests = ModelRequests()
-
-    def note(self, report: dict[str, Any], now: float) -> list[Hint]:
-        """Take in a report; return what it says of failed requests."""
-        return self._named(self.requests.note(report, now))
-
-    def look(self, now: float) -> list[Hint]:
-        """Return the refusals whose bodies have not come in time."""
-        return self._named(self.requests.look(now))
-
-    def look_early(self) -> list[Hint]:
-        """Return those that still wait for their bodies."""
-        return self._named(self.requests.look_early())
-
-    def entries(self) -> list[Entry]:
-        """Return an entry for each request that has ended since the last call."""
-        return self.requests.entries([SilentTurn(self._session_id or "", 0.0, 0.0)])
-
-    def _named(self, hints: list[Hint]) -> list[Hint]:
-        return [msgspec.structs.replace(hint, session_id=self._session_id) for hint in hints]
-
-
-class TurnObserver:
-    """Hears of the model requests of this process, and finds the turn of each."""
-
-    def __init__(self, note: Callable[[Request, TurnRequests, dict[str, Any]], None]) -> None:
-        """Begin to observe.
-
-        Args:
-            note: Called with each report, in the thread of the request that it is about.
-        """
-        self._note = note
-        self.turns: dict[bytes, TurnRequests] = {}
-        """By the prompt's id."""
-        self.stop: Callable[[], object] = _hooks().observe(self._report, MODEL_PATH)
-        """Ends it; the hooks stay, and report nothing."""
-
-    @property
-    def due(self) -> float | None:
-        """When a refusal is reported without its body."""
-        dues = [turn.requests.due for turn in list(self.turns.values())]
-        return min((due for due in dues if due is not None), default=None)
-
-    def _report(self, report: dict[str, Any]) -> None:
-        request = CURRENT.get()
-        if request is None or request.method != acp.PROMPT or request.over:
-            return
-        turn = self.turns.get(request.request_id)
-        if turn is None:
-            turn = self.turns[request.request_id] = TurnRequests(request)
-        self._note(request, turn, report)
-
-
-def _hooks() -> Any:
-    """Return the module with the hooks, which stands outside the package."""
-    if MODULE not in sys.modules:
-        path = os.path.join(PYTHON_FOLDER, f"{MODULE}.py")
-        loader = SourceFileLoader(MODULE, path)
-        spec = ModuleSpec(MODULE, loader, origin=path)
-        spec.has_location = True
-        module = module_from_spec(spec)
-        loader.exec_module(module)
-        sys.modules[MODULE] = module
-    return sys.modules[MODULE]
-
-
-LOOK_SECONDS = 1.0
-"""How often an open turn's loop is asked."""
-
-BLOCKED_SECONDS = 5.0
-"""The silence of a loop after which its author is warned: a person notices a tenth of it."""
-
-POLL_SECONDS = 0.25
-_FRAMES_SHOWN = 4
-
-
-class LoopWatchdog:
-    """Watches the event loop of the thread that makes it."""
-
-    def __init__(
-        self, link: HandlerLink, call_soon: Callable[[Callable[[], object]], object]
-    ) -> None:
-        """Watch a loop.
-
-        Args:
-            link: The link whose turns are at stake; it is called from the watching thread.
-            call_soon: Schedules a call in the loop, from any thread; raises RuntimeError once the
-                loop is closed.
-        """
-        self._link = link
-        self._call_soon = call_soon
-        self._loop_thread = threading.get_ident()
-        self._turn_begun = threading.Event()
-        self._closed = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._standstill = Standstill()
-        self._stood_still = False
-        """Whether the process stood still in the last wait."""
-
-    def look(self) -> None:
-        """Note that a turn begins."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="lastword.watch", daemon=True)
-            self._thread.start()
-        self._turn_begun.set()
-
-    def close(self) -> None:
-        self._closed.set()
-        self._turn_begun.set()
-
-    def _run(self) -> None:
-        while not self._closed.is_set():
-            self._turn_begun.wait()
-            if not self._link.in_turn:
-                self._turn_begun.clear()
-                # A turn that began in between has set it before it was cleared.
-                if not self._link.in_turn:
-                    continue
-            alive = threading.Event()
-            try:
-                self._call_soon(alive.set)
-            except RuntimeError:
-                return
-            if self._wait(alive, BLOCKED_SECONDS):
-                self._wait(self._closed, self._beat_seconds())
-            elif not self._closed.is_set() and not self._stood_still:
-                self._stand_in(alive)
-
-    def _beat_seconds(self) -> float:
-        due = self._link.next_timeout()
-        left = LOOK_SECONDS if due is None else due - time.monotonic()
-        return min(LOOK_SECONDS, max(beat_seconds(left), LAST_BEAT_SECONDS))
-
-    def _wait(self, event: threading.Event, seconds: float) -> bool:
-        """Wait for an event; if the process stood still meanwhile, so did the link's clocks."""
-        began = time.monotonic()
-        self._standstill.begin(began)
-        happened = event.wait(seconds)
-        stood = self._standstill.seconds(time.monotonic() - began - seconds)
-        self._stood_still = stood > 0
-        if stood > 0:
-            self._link.stand_still(stood)
-        return happened
-
-    def _stand_in(self, alive: threading.Event) -> None:
-        """Do what is due until the loop runs again."""
-        since = time.monotonic() - BLOCKED_SECONDS
-        logger.error(
-            "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a limit "
-            "can reach the handler: await slow work, or run it with asyncio.to_thread.",
-            BLOCKED_SECONDS,
-            self._where(),
-        )
-        while not self._wait(alive, POLL_SECONDS) and not self._closed.is_set():
-            due = self._link.next_timeout()
-            if due is not None and due <= time.monotonic():
-                self._link.handle_timeout()
-        blocked = time.monotonic() - since
-        logger.warning("The event loop runs again after %.0f seconds.", blocked)
-
-    def _where(self) -> str:
-        frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  (its documented name)
-        stack = traceback.extract_stack(frame) if frame else []
-        return "".join(traceback.format_list(stack[-_FRAMES_SHOWN:]))

@@ -1,7 +1,7 @@
 """Notifications: the options, the value that every sender gets, and what they are made from.
 
 A notification as a value, which every sender gets alike. Owns its members and the words of the
-events. `notify.notification` makes notifications, `notify.notifier` decides when they are sent, and
+events. `notify.writer` makes notifications, `notify.notifier` decides when they are sent, and
 `notify.notifier` lists what sends them.
 
 What the options ask for, as one value that also travels to a gateway's sessions. Owns the reading

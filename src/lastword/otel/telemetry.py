@@ -1,9 +1,6 @@
 """Spans and measurements, reported through OpenTelemetry's API.
 
 Owns the calls. Whoever passes the providers decides which SDK receives them, if any.
-
-A gateway's instruments, registered with OpenTelemetry's API. Owns the calls. The gateway has the
-values (`Instruments`), and whoever passes the provider decides where they go.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ sockets, and who may write to a file. /proc shows it on Linux; macOS has none, a
 Windows a snapshot shows the tree, but neither the state of a process nor another's command line,
 sockets or files.
 
-The TCP connections of this network namespace, with their counters, as Linux reports them. Owns the
-reading of NETLINK_SOCK_DIAG, which needs no privilege and holds no content. Other systems have no
-such source; where a sandbox refuses it, `OSError` says so. It is loaded at the first silence.
-
 Listeners on loopback: a free port for an agent, and whether the agent listens on it. Owns reading
 this from /proc on Linux and from a table of the system's on Windows, and asking `lsof` on macOS. It
 is loaded for an agent that is to serve on a port of its own.
+
+The TCP connections of this network namespace, with their counters, as Linux reports them. Owns the
+reading of NETLINK_SOCK_DIAG, which needs no privilege and holds no content. Other systems have no
+such source; where a sandbox refuses it, `OSError` says so. It is loaded at the first silence.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lastword.core.timeline.entry import Entry
     from lastword.platform.process import Guardian
     from lastword.record.recorder import Recorder
-    from lastword.sidecar.child import AgentStart
+    from lastword.sidecar.agent_start import AgentStart
     from lastword.sidecar.session import Settings
 
 STOP_SECONDS = 15.0

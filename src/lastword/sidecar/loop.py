@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
     from lastword.platform.framing import StderrWriter
-    from lastword.sidecar.child import Console
+    from lastword.sidecar.console import Console
     from lastword.sidecar.sources import Sources
 
 BLOCKED_SECONDS = 1.0

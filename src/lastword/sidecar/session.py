@@ -22,7 +22,8 @@ from lastword.core.timeline.entry import TERMINAL, Entry, Kind
 from lastword.platform import pipes
 from lastword.platform.process import Exit, guardian_of
 from lastword.platform.signals import ENDING, PASSED
-from lastword.sidecar.child import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Child, Console
+from lastword.sidecar.child import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Child
+from lastword.sidecar.console import Console
 from lastword.sidecar.loop import Descriptors, PollLoop
 from lastword.sidecar.sources import Sources
 
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from lastword.platform.signals import Inbox
     from lastword.quirks.journals import JournalRow
     from lastword.record.recorder import Recorder
-    from lastword.sidecar.child import AgentStart
-    from lastword.sidecar.relay import Frames
+    from lastword.sidecar.agent_start import AgentStart
+    from lastword.sidecar.frames import Frames
     from lastword.sidecar.spend_ledger import SpendLedger
 
 DRAIN_SECONDS = 0.25

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from lastword.core.timeline.entry import Entry
     from lastword.observer.requests import ModelRequests
     from lastword.quirks.journals import JournalRow
-    from lastword.sidecar.child import AgentStart, Console
+    from lastword.sidecar.agent_start import AgentStart
+    from lastword.sidecar.console import Console
     from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop

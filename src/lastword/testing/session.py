@@ -28,7 +28,7 @@ from lastword.core.link.options import Options
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.errors import MisuseError
-from lastword.inprocess import journal, turn, waits
+from lastword.inprocess import handling, journal, waits
 from lastword.inprocess.serve.server import serve_over
 from lastword.platform.identity import run_id
 from lastword.testing.timeline import TurnResult
@@ -497,7 +497,7 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
     )
     with contextlib.ExitStack() as stack:
         stack.enter_context(journal.collected_by(collector))
-        stack.enter_context(turn.process_stays())
+        stack.enter_context(handling.process_stays())
         if not real_waits:
             stack.enter_context(waits.skipped())
         async with _running(lambda: door.run(client.receive, chosen), door.leave):

@@ -16,7 +16,7 @@ import pytest
 
 from lastword.platform import process_tree
 from lastword.sidecar import event_stream
-from lastword.sidecar.child import AgentStart
+from lastword.sidecar.agent_start import AgentStart
 from lastword.sidecar.event_stream import (
     MAX_LINE_BYTES,
     Chunks,

@@ -12,7 +12,7 @@ import pytest
 
 from lastword.cli import record_access
 from lastword.core.link.effects import AGENT, CLIENT
-from lastword.sidecar.relay import MAX_FRAME_BYTES, Frames
+from lastword.sidecar.frames import MAX_FRAME_BYTES, Frames
 from tests.kit.canaries import CANARIES
 from tests.kit.recording import lastword
 

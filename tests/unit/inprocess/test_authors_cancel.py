@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from lastword.inprocess import turn
+from lastword.inprocess import handling
 from tests.kit.in_process import CANCEL, Json, Shell
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ async def test_a_door_without_a_scope_says_that_it_closes(monkeypatch: pytest.Mo
     shell.link.handler_left()
     request = shell.request
     with pytest.raises(asyncio.CancelledError):
-        await turn.run(request, lambda: cancel_and_wait(shell), lambda _: None)
+        await handling.run(request, lambda: cancel_and_wait(shell), lambda _: None)
     assert this_task().cancelling() == 1
     this_task().uncancel()
 
@@ -137,6 +137,6 @@ async def test_a_notifications_handler_that_is_cancelled_is_its_authors_alone_to
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     shell = Shell(cancel_and_wait, TYPED, monkeypatch)
-    await turn.run_notification(shell.link, lambda: cancel_and_wait(shell))
+    await handling.run_notification(shell.link, lambda: cancel_and_wait(shell))
     assert this_task().cancelling() == 0
     assert "The handler of a notification failed." in caplog.text

@@ -15,8 +15,8 @@ from lastword import current_turn
 from lastword.core.link.connection import LinkOptions
 from lastword.core.protocol import jsonrpc
 from lastword.errors import TurnFailedError
+from lastword.inprocess import handling
 from lastword.inprocess import link as link_module
-from lastword.inprocess import turn
 from lastword.inprocess.link import HandlerLink
 from lastword.inprocess.request import CURRENT, Request
 
@@ -75,7 +75,7 @@ class Door:
     async def run(self, request: Request, handler: Callable[[], Awaitable[Any]]) -> Any:
         """Run a handler of this request."""
         CURRENT.set(request)
-        return await turn.run(
+        return await handling.run(
             request, handler, lambda error: OWN if isinstance(error, OwnError) else None
         )
 
@@ -123,10 +123,10 @@ async def test_an_exception_that_cannot_be_looked_at_ends_its_handler_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     door = Door()
-    with pytest.raises(turn.HandlerFailedError, match="raised UnreadableError"):
+    with pytest.raises(handling.HandlerFailedError, match="raised UnreadableError"):
         await door.run(door.prompt, raising(UnreadableError()))
     assert door.typed(1)["type"] == "internal"
-    await turn.run_notification(door.link, raising(UnreadableError()))
+    await handling.run_notification(door.link, raising(UnreadableError()))
     assert "The handler of a notification raised UnreadableError" in caplog.text
 
 
@@ -143,8 +143,8 @@ async def test_an_authors_log_that_fails_keeps_nobody_from_an_answer(
     door, failing = Door(), FailingHandler()
     logging.getLogger("lastword").addHandler(failing)
     try:
-        await turn.run_notification(door.link, raising(ValueError("the note's own failure")))
-        with pytest.raises(turn.HandlerFailedError):
+        await handling.run_notification(door.link, raising(ValueError("the note's own failure")))
+        with pytest.raises(handling.HandlerFailedError):
             await door.run(door.prompt, raising(OddError()))
     finally:
         logging.getLogger("lastword").removeHandler(failing)
@@ -157,7 +157,7 @@ async def test_what_is_no_exception_is_answered_and_its_author_told(
 ) -> None:
     door = Door()
     error = OddError()
-    with pytest.raises(turn.HandlerFailedError, match="session/prompt raised OddError") as odd:
+    with pytest.raises(handling.HandlerFailedError, match="session/prompt raised OddError") as odd:
         await door.run(door.prompt, raising(error))
     assert odd.value.__cause__ is error
     assert door.typed(1)["type"] == "unknown"
@@ -188,7 +188,7 @@ async def test_a_notifications_failure_is_its_authors_alone_but_for_the_end_of_t
     door = Door()
     ends = isinstance(error, SystemExit)
     try:
-        await turn.run_notification(door.link, raising(error))
+        await handling.run_notification(door.link, raising(error))
     except SystemExit:
         assert ends
     assert set(door.answers) == ({1, 2, 3} if ends else set())
@@ -298,7 +298,7 @@ def test_what_cannot_be_sent_is_a_failure_and_its_author_is_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     door = Door()
-    turn.answer(door.prompt, {"jsonrpc": "2.0", "id": 1, "result": object()})
+    handling.answer(door.prompt, {"jsonrpc": "2.0", "id": 1, "result": object()})
     assert door.typed(1)["type"] == "internal"
     assert "returned a value that cannot be sent as JSON" in caplog.text
 
@@ -314,7 +314,7 @@ async def test_a_core_out_of_order_is_stood_in_for_without_the_exceptions_text(
     door = Door(wall_clock=broken)
     with pytest.raises(ValueError, match="shard 3"):
         await door.run(door.prompt, raising(ValueError("shard 3")))
-    assert door.error(1) == turn.PLAIN_ERROR
+    assert door.error(1) == handling.PLAIN_ERROR
     with pytest.raises(OwnError):
         await door.run(door.beside, raising(OwnError()))
     assert door.error(2)["code"] == -32001

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.quirks.agents import ROWS
-from lastword.sidecar.child import ADDED_TO, AgentStart
+from lastword.sidecar.agent_start import ADDED_TO, AgentStart
 from tests.kit.rows import every
 
 

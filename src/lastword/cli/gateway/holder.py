@@ -48,7 +48,7 @@ from lastword.record.paths import limits_of, store_path
 from lastword.record.recorder import NOTIFIED, Bounds, Recorder
 from lastword.record.run import this_run
 from lastword.record.sink import Scrub
-from lastword.sidecar.child import AgentStart
+from lastword.sidecar.agent_start import AgentStart
 from lastword.sidecar.embedded import EmbeddedSidecar, RunningAgent
 
 if TYPE_CHECKING:

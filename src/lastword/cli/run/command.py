@@ -20,11 +20,11 @@ from lastword.platform.process import (
     write_message,
 )
 from lastword.platform.signals import SignalInbox
-from lastword.sidecar.child import AgentStart
+from lastword.sidecar.agent_start import AgentStart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lastword.sidecar.relay import Frames
+    from lastword.sidecar.frames import Frames
 
 NOT_FOUND_STATUS = 127
 NOT_EXECUTABLE_STATUS = 126
@@ -70,7 +70,7 @@ def _relay(options: RunOptions) -> int:
     if options.values["frames"]:
         # Loaded if somebody asks for the file.
         from lastword.core.redact.environment_secrets import secrets_in, secrets_of  # noqa: PLC0415
-        from lastword.sidecar.relay import Frames  # noqa: PLC0415
+        from lastword.sidecar.frames import Frames  # noqa: PLC0415
 
         try:
             secrets = (*secrets_of(os.environ), *secrets_in(options.command))

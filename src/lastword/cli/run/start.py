@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lastword.record.paths import Limits
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink, StartReportSink
-    from lastword.sidecar.child import AgentStart
+    from lastword.sidecar.agent_start import AgentStart
 
 
 def sidecar_for(

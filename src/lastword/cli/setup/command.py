@@ -24,7 +24,7 @@ from lastword.cli.setup.programs import config_folder, settings_paths, shown, ty
 from lastword.cli.setup.settings import SettingsError
 from lastword.cli.words import meant_words, refuse
 from lastword.core.link.option_table import BY_KEY, OPTIONS
-from lastword.gateway.connecting import dial
+from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.elsewhere import FOLDER_EXPECTS, FolderMap
 from lastword.platform.terminal import command_line
 from lastword.quirks.setup import AGENTS, BY_ALIAS, COMMANDS, EDITORS, INSTEAD, READ_ON
@@ -349,8 +349,8 @@ def _remote(options: argparse.Namespace) -> remote.Remote | None:
         if given:
             raise UsageError(f"{given[0]} goes with --host")
         return None
-    if not dial.is_host(options.host):
-        raise UsageError(f"--host cannot be {options.host!r}: it takes {dial.HOST_EXPECTS}")
+    if not ssh.is_host(options.host):
+        raise UsageError(f"--host cannot be {options.host!r}: it takes {ssh.HOST_EXPECTS}")
     if options.wrap is not None:
         raise UsageError("--wrap is for an agent of this machine: leave --host out")
     folder = options.folder or ""

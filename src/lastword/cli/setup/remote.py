@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from lastword._installation import command_for, lasting_commands
 from lastword.cli.setup.programs import home_of
-from lastword.gateway.connecting import dial
+from lastword.gateway.connecting import ssh
 from lastword.record.paths import state_folder
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def _end(remote: Remote) -> str:
 
 def _check_here() -> None:
     if sys.platform == "win32":
-        raise RemoteError(dial.ON_WINDOWS)
+        raise RemoteError(ssh.ON_WINDOWS)
     if importlib.util.find_spec("websockets") is None:
         raise RemoteError(
             "`lastword connect`, which the editor will start, needs the extra `gateway` here: "
@@ -338,13 +338,13 @@ def _run(remote: Remote, script: str, **values: str) -> dict[str, str]:
         text = text.replace(f"{{{name}}}", value)
     text = _OUTER.replace("{script}", shlex.quote(text))
     try:
-        return _answers(remote, text, dial.OWN)
-    except dial.SshError as error:
+        return _answers(remote, text, ssh.OWN)
+    except ssh.SshError as error:
         if not error.is_refused:
             raise RemoteError(str(error)) from None
     try:
-        return _answers(remote, text, dial.SHARED)
-    except dial.SshError as error:
+        return _answers(remote, text, ssh.SHARED)
+    except ssh.SshError as error:
         raise RemoteError(str(error)) from None
 
 
@@ -353,17 +353,17 @@ def _answers(remote: Remote, text: str, way: str) -> dict[str, str]:
     host = shlex.quote(remote.host)
     try:
         done = subprocess.run(  # noqa: S603 - the words are our own
-            dial.command(remote.host, way=way, script="exec sh -s"),
+            ssh.command(remote.host, way=way, script="exec sh -s"),
             input=text.encode(errors="surrogateescape"),
             capture_output=True,
             check=False,
             timeout=TIMEOUT_SECONDS,
         )
     except FileNotFoundError:
-        raise dial.SshError(dial.MISSING) from None
+        raise ssh.SshError(ssh.MISSING) from None
     except subprocess.TimeoutExpired:
         text = f"{host} did not answer within {TIMEOUT_SECONDS:g} s"
-        raise dial.SshError(text) from None
+        raise ssh.SshError(text) from None
     answers = {}
     for line in done.stdout.decode("utf-8", "replace").splitlines():
         if line.startswith(_MARK):
@@ -371,7 +371,7 @@ def _answers(remote: Remote, text: str, way: str) -> dict[str, str]:
             answers[name] = "".join(filter(str.isprintable, value))[:_LAST].strip()
     if "done" not in answers:
         output = done.stderr.decode("utf-8", "replace")
-        raise dial.error_of(remote.host, output, done.returncode)
+        raise ssh.error_of(remote.host, output, done.returncode)
     return answers
 
 

@@ -34,7 +34,7 @@ from lastword.gateway.api.shapes import (
     SessionOne,
     StatsView,
 )
-from lastword.gateway.quality.table import NotReadyTold, ReadyTold
+from lastword.gateway.quality.readiness import NotReadyTold, ReadyTold
 
 _TOKENS: list[dict[str, list[str]]] = [{"bearer": []}, {"cookie": []}]
 _REF = "#/components/schemas/{name}"

@@ -3,12 +3,12 @@
 Requests to the events API: reading and refusing them. Owns the query's parameters, the choice of
 the response's type, and the one shape of a refusal: `{error, reason}`.
 
+Errors that pages and connectors report about themselves. Owns how many reports one sender may send,
+how they are counted, and the log entry or report that each becomes.
+
 One page of a log as events: where it begins, and how much of the log one request may read. Owns the
 bounds of a page. A scan goes step by step, each of which decodes one read of the log, so that a
 holder can serve its agent and viewers between two steps: it has one event loop for all.
-
-Errors that pages and connectors report about themselves. Owns how many reports one sender may send,
-how they are counted, and the log entry or report that each becomes.
 """
 
 from __future__ import annotations

@@ -1,15 +1,6 @@
-"""Connecting to a gateway, directly or through `ssh`.
+"""Connecting to a gateway: its address, the token, and one WebSocket.
 
-Connecting to a gateway: its address, the token, and one WebSocket. Owns what is sent with the
-upgrade request, and how the reconnect policy sees a failed attempt.
-
-`ssh` to another machine: its command line, and what its errors mean for a user. Owns both. The
-user's own `ssh` and its configuration are used, so that a host that `ssh HOST` reaches without a
-question is reached here. Needs only the standard library.
-
-A tunnel: one connection to a gateway on another machine, through `ssh -W`. Owns the process. A
-tunnel belongs to one connection and ends with it, so that a lost network, a laptop that slept, or a
-new address of the machine is a new connection, and nothing else. No local port is opened.
+Owns what is sent with the upgrade request, and how the reconnect policy sees a failed attempt.
 """
 
 from __future__ import annotations
@@ -17,12 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import os
-import re
-import shlex
-import socket
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -31,11 +18,11 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 
 from lastword._version import __version__
 from lastword.client import reconnect
+from lastword.gateway.connecting import ssh
+from lastword.gateway.connecting.tunnel import Tunnel
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
     from collections.abc import Mapping
-
 
 SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 DEFAULT_PATH = "/acp"
@@ -154,11 +141,11 @@ async def dial(url: str, token: str, host: str = "") -> ClientConnection:
     if not host:
         return await _connected(url, token, None)
     try:
-        return await _through(host, url, token, OWN)
-    except SshError as error:
+        return await _through(host, url, token, ssh.OWN)
+    except ssh.SshError as error:
         if not error.is_refused:
             raise
-    return await _through(host, url, token, SHARED)
+    return await _through(host, url, token, ssh.SHARED)
 
 
 async def _through(host: str, url: str, token: str, way: str) -> ClientConnection:
@@ -216,7 +203,7 @@ def failed(error: Exception) -> reconnect.Event:
     if isinstance(error, InvalidStatus):
         wait = error.response.headers.get("Retry-After")
         return reconnect.Refused(error.response.status_code, wait)
-    if isinstance(error, SshError) and error.status:
+    if isinstance(error, ssh.SshError) and error.status:
         return reconnect.Refused(error.status)
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return reconnect.ConnectFailed(said or type(error).__name__)
@@ -229,7 +216,7 @@ def end_of(end: reconnect.GiveUp, error: Exception | None) -> reconnect.GiveUp:
         end: What the policy says of it.
         error: What the last attempt failed with, if it did.
     """
-    if not isinstance(error, SshError):
+    if not isinstance(error, ssh.SshError):
         return end
     line = "" if error.status else end.line
     return replace(end, line=line, advice=f"No connection through ssh: {error}.", cause="")
@@ -250,229 +237,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-CONNECT_SECONDS = 15
-ALIVE_SECONDS = 5
-"""Three without an answer end a connection: the next one costs nothing but a second."""
-
-BAD_REQUEST, FORBIDDEN = 400, 403
-HOST_EXPECTS = "a host, as `ssh` does"
-MISSING = "there is no `ssh` on PATH here: install OpenSSH's client"
-ON_WINDOWS = (
-    "a connection through ssh works on Linux and macOS alone; on Windows keep "
-    "`ssh -N -L 7780:127.0.0.1:7780 HOST` running, and connect to http://127.0.0.1:7780"
-)
-_OPTIONS = (
-    "BatchMode=yes",  # nobody can answer a question
-    f"ConnectTimeout={CONNECT_SECONDS}",
-    f"ServerAliveInterval={ALIVE_SECONDS}",
-    "ServerAliveCountMax=3",
-    "ForwardX11=no",
-)
-
-OWN, SHARED = "ControlPath=none", "ControlMaster=no"
-"""A connection of its own, or through one that the user has open (`ControlMaster`).
-
-Its own comes first, since a shared connection that has died would delay every attempt. The shared
-one is for hosts that ask for a password or a code, which the user has entered in a terminal.
-"""
-
-
-class _Meaning(NamedTuple):
-    """What an error of `ssh` means.
-
-    Attributes:
-        pattern: what its words contain.
-        sentence: what happened and what to do, with `{host}`.
-        status: the HTTP status of the same meaning, if the next attempt would end alike; else 0.
-        is_refused: whether the machine asks for a login.
-    """
-
-    pattern: str
-    sentence: str
-    status: int = 0
-    is_refused: bool = False
-
-
-_MEANINGS = (
-    _Meaning(
-        r"REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "the host key of {host} has changed. If its owner says so, remove the old key with "
-        "`ssh-keygen -R {host}` and accept the new one with `ssh {host}`; otherwise somebody may "
-        "be in between",
-        FORBIDDEN,
-    ),
-    _Meaning(
-        r"Host key verification failed|No \S+ host key is known",
-        "the host key of {host} is not known here: run `ssh {host}` once, and accept it",
-        FORBIDDEN,
-    ),
-    _Meaning(
-        r"Permission denied|Too many authentication failures",
-        "{host} does not let you in without a password: `ssh {host}` has to work without a "
-        "question, by a key in ssh-agent or one without a passphrase, or through a connection that "
-        "you have open (ControlMaster)",
-        FORBIDDEN,
-        is_refused=True,
-    ),
-    _Meaning(
-        r"administratively prohibited",
-        "{host} forbids connections through ssh (AllowTcpForwarding in its sshd_config)",
-        FORBIDDEN,
-    ),
-    _Meaning(
-        r"Bad configuration option|Bad owner or permissions",
-        "ssh cannot read its configuration here: `ssh {host}` says why",
-        BAD_REQUEST,
-    ),
-    _Meaning(
-        r"open failed: connect failed|stdio forwarding failed",
-        "ssh reaches {host}, but nothing listens at that address there: start the gateway",
-    ),
-    _Meaning(
-        r"Could not resolve hostname|Name or service not known|nodename nor servname",
-        "the name {host} cannot be resolved: check it, and the network",
-    ),
-    _Meaning(
-        r"Connection refused", "{host} refuses connections to ssh: check that sshd runs there"
-    ),
-    _Meaning(
-        r"timed out|No route to host|Network is unreachable|Network is down|not responding",
-        "{host} cannot be reached: check that it is on, and the network",
-    ),
-)
-
-_OWN_LINES = re.compile(
-    r"^(?:Warning: Permanently added|\*\* WARNING|\*\* This session|\*\* The s)"
-)
-
-
-class SshError(OSError):
-    """`ssh` has failed; the text says why and what to do, without a full stop.
-
-    Attributes:
-        status: the HTTP status of the same meaning, if another attempt would end alike; else 0.
-        is_refused: whether the machine asks for a login.
-    """
-
-    def __init__(self, text: str, status: int = 0, *, is_refused: bool = False) -> None:
-        super().__init__(text)
-        self.status: int = status
-        self.is_refused: bool = is_refused
-
-
-def is_host(text: str) -> bool:
-    """Return whether a text can be a host: one word that cannot be taken for an option."""
-    return bool(text) and text[0] != "-" and text.isprintable() and not re.search(r"\s", text)
-
-
-def command(host: str, *options: str, way: str = OWN, script: str = "") -> list[str]:
-    """Return the command line.
-
-    Args:
-        host: The machine, as `ssh` takes it: a name, USER@NAME, or a `Host` of its configuration.
-        way: `OWN` or `SHARED`.
-        options: More options of `ssh`.
-        script: What to run there, in the user's own shell; empty for none.
-    """
-    settings = [word for option in (*_OPTIONS, way) for word in ("-o", option)]
-    return ["ssh", "-T", *settings, *options, "--", host, *([script] if script else [])]
-
-
-def error_of(host: str, output: str, status: int | None) -> SshError:
-    """Return what `ssh` meant.
-
-    Args:
-        host: The machine.
-        output: What it wrote on stderr.
-        status: Its exit status, if it has one.
-    """
-    shown = shlex.quote(host)
-    for each in _MEANINGS:
-        if re.search(each.pattern, output):
-            sentence = each.sentence.format(host=shown)
-            return SshError(sentence, each.status, is_refused=each.is_refused)
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    own = [line for line in lines if not _OWN_LINES.match(line)]
-    how = own[-1] if own else f"it ended with status {status}" if status else "it ended"
-    return SshError(f"ssh to {shown} failed: {how}")
-
-
-_PORTS = {"ws": 80, "wss": 443}
-STDERR_BYTES = 64 * 1024
-END_SECONDS = 2.0
-
-
-class Tunnel:
-    """A tunnel that is open, or is being opened."""
-
-    def __init__(self, host: str, process: Process, end: socket.socket) -> None:
-        self._host = host
-        self._process = process
-        self._errors = bytearray()
-        self._reading = asyncio.create_task(self._read())
-        self.socket: socket.socket = end
-
-    @classmethod
-    async def open(cls, host: str, url: str, way: str = OWN) -> Tunnel:
-        """Start `ssh`; whether it gets there shows when the socket is used.
-
-        Args:
-            host: The machine to go through.
-            url: The WebSocket address, as that machine sees it.
-            way: `OWN` or `SHARED`.
-
-        Raises:
-            SshError: There is no `ssh` here.
-        """
-        parts = urlsplit(url)
-        name = parts.hostname or ""
-        target = f"[{name}]" if ":" in name else name
-        forward = f"{target}:{parts.port or _PORTS[parts.scheme]}"
-        ours, theirs = socket.socketpair()
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command(host, "-W", forward, way=way),
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=asyncio.subprocess.PIPE,
-                env=os.environ | {"LC_ALL": "C"},  # its errors are read
-                start_new_session=True,  # Ctrl-C is for `connect`, which ends it
-            )
-        except FileNotFoundError:
-            ours.close()
-            raise SshError(MISSING, BAD_REQUEST) from None
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        ours.setblocking(False)  # noqa: FBT003 - as it is called
-        return cls(host, process, ours)
-
-    async def failure(self) -> SshError | None:
-        """Return why `ssh` has ended; `None` if it is the other end that has hung up."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS):
-                await self._process.wait()
-                await self._reading
-        status = self._process.returncode
-        if not status and not self._errors.strip():
-            return None
-        return error_of(self._host, self._errors.decode("utf-8", "replace"), status)
-
-    async def close(self) -> None:
-        """End `ssh`, which would wait for a network that is gone."""
-        self.socket.close()
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        await self._process.wait()
-        self._reading.cancel()
-
-    async def _read(self) -> None:
-        """Keep the end of what `ssh` says."""
-        assert self._process.stderr is not None  # noqa: S101 - it has a pipe
-        while piece := await self._process.stderr.read(STDERR_BYTES):
-            self._errors += piece
-            del self._errors[:-STDERR_BYTES]

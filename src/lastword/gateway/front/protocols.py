@@ -1,8 +1,5 @@
 """uvicorn's protocols, extended, and a viewer's WebSocket.
 
-A viewer's WebSocket. Owns its life: the viewer must introduce itself in time and read what it is
-sent; otherwise the socket is closed.
-
 uvicorn connections that can be closed without waiting for a viewer that no longer reads. Owns that
 addition, and the HTTP response that continues as events come. A transport that is closed first
 sends what is in its buffer. With a viewer that does not read, or behind a dead link, that never
@@ -11,6 +8,9 @@ happens, and its memory and descriptor are never freed.
 uvicorn's WebSocket, extended to take encoded frames and to report its pings. Owns these additions,
 an entry in the ASGI scope's `extensions`, and the close code of a broken connection. Handshake,
 pings, close and reading are left to uvicorn and websockets.
+
+A viewer's WebSocket. Owns its life: the viewer must introduce itself in time and read what it is
+sent; otherwise the socket is closed.
 """
 
 from __future__ import annotations

@@ -5,15 +5,15 @@ key file and what is derived from it. A token is `v1.ROLE.SESSION.EXPIRES.MAC`: 
 base64url or digits, and the last is an HMAC-SHA256 over the others, so that a restarted gateway
 accepts every token of its predecessor.
 
-Links to the page, each of which works once. Owns the folder of unused links: one file each, named
-by a keyed hash of the link's code. So a link neither works twice nor is lost if a gateway ends or
-is reloaded, and it ends with the tokens' key. Using a link removes its file, which only one process
-can do.
-
 Slots: how many connections one token or one address may have at once. Owns two rules. A guest,
 whose token does not allow everything, has a share of the slots for itself and for its address, and
 all guests together have half. The owner's own tokens always get a slot: where none is left, the
 oldest of the token that has the most is given up.
+
+Links to the page, each of which works once. Owns the folder of unused links: one file each, named
+by a keyed hash of the link's code. So a link neither works twice nor is lost if a gateway ends or
+is reloaded, and it ends with the tokens' key. Using a link removes its file, which only one process
+can do.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """What a viewer may send: its rights, the folders that it may name, and how often.
 
-Rights: what a viewer may send, by its role and by the session that it is limited to. Owns the
-decision, which the front makes before it passes a frame on, and the holder again.
-
 Paths in a viewer's frames: resolved, and refused outside of the gateway's root. Owns which members
 of a request name a folder, and what one may be. A path is resolved once, and the resolved one is
 handed on and remembered: a symbolic link that is switched afterwards leads nobody elsewhere. What a
@@ -10,6 +7,9 @@ prompt mentions is content, which an agent reads with its user's rights.
 
 Rates: how often something may happen, for each token, address or kind of event. Owns the token
 bucket. Sans-IO: the clock is given.
+
+Rights: what a viewer may send, by its role and by the session that it is limited to. Owns the
+decision, which the front makes before it passes a frame on, and the holder again.
 """
 
 from __future__ import annotations

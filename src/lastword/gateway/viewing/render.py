@@ -4,14 +4,14 @@ The frames that one viewer is sent for an entry of the log. Owns what each kind 
 what the others and the agent say. The frames depend only on the entry and on the attachment, so the
 past is shown in the same way as the present was.
 
-The agent's retries, for viewers that do not know `agent_retry`. Owns when a wait has lasted long
-enough for a line, by the sidecar's own rule, and the text of the line. The line is an entry of the
-log, so all such viewers see the same.
-
 Events of a session's stream over HTTP: their ids, which are positions in its log. Owns the form of
 an id, `EPOCH:SEQ`, and how a holder passes frames with their positions to a front. If an entry is
 sent as several frames, all but the last have the id `EPOCH:SEQ.PART`, so that a stream that breaks
 off between them resumes with the next frame.
+
+The agent's retries, for viewers that do not know `agent_retry`. Owns when a wait has lasted long
+enough for a line, by the sidecar's own rule, and the text of the line. The line is an entry of the
+log, so all such viewers see the same.
 """
 
 from __future__ import annotations

@@ -29,14 +29,10 @@ from acp.stdio import stdio_streams
 from lastword.core.link.options import Options  # noqa: TC001 - of a public signature
 from lastword.core.protocol import acp as protocol
 from lastword.core.protocol import jsonrpc
-from lastword.inprocess import settings, stdio, turn
+from lastword.inprocess import handling, settings, stdio
 from lastword.inprocess.journal import Journal
-from lastword.inprocess.link import (
-    LAST_ANSWERS_SECONDS,
-    OWN_CANCEL_SECONDS,
-    HandlerLink,
-    LoopWatchdog,
-)
+from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, HandlerLink
+from lastword.inprocess.loop_watchdog import LoopWatchdog
 from lastword.inprocess.request import CURRENT, Request
 from lastword.inprocess.transports import (
     ByteTransport,
@@ -120,7 +116,7 @@ class GuardedTransport:
         if request is None:
             self.link.from_handler(jsonrpc.dumps(message), None)
         elif not request.settled:
-            turn.answer(request, message)
+            handling.answer(request, message)
         # The SDK's answer to an exception is not sent: it was answered when it was raised.
 
     async def close(self) -> None:
@@ -392,7 +388,7 @@ def _guarded_handler(handler: Any) -> Callable[..., Awaitable[Any]]:
         request = CURRENT.get()
         if request is None or request.started:
             return await handler(*args, **kwargs)
-        return await turn.run(request, lambda: handler(*args, **kwargs), _sent_error)
+        return await handling.run(request, lambda: handler(*args, **kwargs), _sent_error)
 
     # The SDK recognises its older calling convention by the function behind a bound method.
     guarded.__func__ = _function(handler)  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """One client and an author's handlers, with the core between them, until the client leaves.
 
 Owns the order in which handlers are started, the moment at which one is cancelled, and the task
-that calls the core when something is due. `inprocess.turn` decides what a handler's end means.
+that calls the core when something is due. `inprocess.handling` decides what a handler's end means.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from msgspec import Raw
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.errors import TurnFailedError
-from lastword.inprocess import turn
+from lastword.inprocess import handling
 from lastword.inprocess.journal import Journal
-from lastword.inprocess.link import (
-    LAST_ANSWERS_SECONDS,
-    OWN_CANCEL_SECONDS,
-    HandlerLink,
-    LoopWatchdog,
-)
+from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, HandlerLink
+from lastword.inprocess.loop_watchdog import LoopWatchdog
 from lastword.inprocess.request import CURRENT, Request, asyncio_task, process_ending
 from lastword.inprocess.serve.client import Client
 from lastword.inprocess.settings import logger
@@ -265,14 +261,14 @@ class ServedConnection:
         CURRENT.set(request)
         try:
             if request is None:
-                await turn.run_notification(self._link, work)
+                await handling.run_notification(self._link, work)
             else:
-                result = await turn.run(request, work, self._router.sent_error)
-                turn.answer(request, _response(request, result))
+                result = await handling.run(request, work, self._router.sent_error)
+                handling.answer(request, _response(request, result))
         except (SystemExit, KeyboardInterrupt) as ending:
             self._exit = ending
             self._tasks.cancel_scope.cancel()
-        except turn.HandlerFailedError:
+        except handling.HandlerFailedError:
             pass  # it has been logged
         except Exception as error:  # noqa: BLE001 - whatever the author's code raises
             if request is not None:

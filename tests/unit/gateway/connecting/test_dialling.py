@@ -14,7 +14,7 @@ from websockets.http11 import Response
 from lastword.cli.connect import main
 from lastword.client import reconnect
 from lastword.gateway.connecting import dial
-from lastword.gateway.connecting.shell import CLEAR, StatusLine
+from lastword.gateway.connecting.status_line import CLEAR, StatusLine
 
 if TYPE_CHECKING:
     from pathlib import Path

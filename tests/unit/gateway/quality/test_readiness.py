@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lastword.gateway.quality.table import FAILED_SECONDS, NotReady, Readiness
+from lastword.gateway.quality.readiness import FAILED_SECONDS, NotReady, Readiness
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,104 @@
+"""The requests to a model provider that this process makes, and the turns to which they belong.
+
+Owns the hooks in HTTP libraries (those of `observer/python`), which are set for `evidence="inside"`
+alone. A request belongs to the turn in whose context it is made, so that a handler whose client
+retries in silence is understood, whatever else goes on at the same time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.evidence import SilentTurn
+from lastword.core.protocol import acp
+from lastword.inprocess.request import CURRENT
+from lastword.observer.pipe import MODEL_PATH, PYTHON_FOLDER
+from lastword.observer.requests import ModelRequests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.link.evidence import Hint
+    from lastword.core.timeline.entry import Entry
+    from lastword.inprocess.request import Request
+
+MODULE = "_lastword_observer"
+
+
+class TurnRequests:
+    """The model requests of one turn."""
+
+    __slots__ = ("_session_id", "requests")
+
+    def __init__(self, request: Request) -> None:
+        self._session_id = request.session_id
+        self.requests: ModelRequests = ModelRequests()
+
+    def note(self, report: dict[str, Any], now: float) -> list[Hint]:
+        """Take in a report; return what it says of failed requests."""
+        return self._named(self.requests.note(report, now))
+
+    def look(self, now: float) -> list[Hint]:
+        """Return the refusals whose bodies have not come in time."""
+        return self._named(self.requests.look(now))
+
+    def look_early(self) -> list[Hint]:
+        """Return those that still wait for their bodies."""
+        return self._named(self.requests.look_early())
+
+    def entries(self) -> list[Entry]:
+        """Return an entry for each request that has ended since the last call."""
+        return self.requests.entries([SilentTurn(self._session_id or "", 0.0, 0.0)])
+
+    def _named(self, hints: list[Hint]) -> list[Hint]:
+        return [msgspec.structs.replace(hint, session_id=self._session_id) for hint in hints]
+
+
+class TurnObserver:
+    """Hears of the model requests of this process, and finds the turn of each."""
+
+    def __init__(self, note: Callable[[Request, TurnRequests, dict[str, Any]], None]) -> None:
+        """Begin to observe.
+
+        Args:
+            note: Called with each report, in the thread of the request that it is about.
+        """
+        self._note = note
+        self.turns: dict[bytes, TurnRequests] = {}
+        """By the prompt's id."""
+        self.stop: Callable[[], object] = _hooks().observe(self._report, MODEL_PATH)
+        """Ends it; the hooks stay, and report nothing."""
+
+    @property
+    def due(self) -> float | None:
+        """When a refusal is reported without its body."""
+        dues = [turn.requests.due for turn in list(self.turns.values())]
+        return min((due for due in dues if due is not None), default=None)
+
+    def _report(self, report: dict[str, Any]) -> None:
+        request = CURRENT.get()
+        if request is None or request.method != acp.PROMPT or request.over:
+            return
+        turn = self.turns.get(request.request_id)
+        if turn is None:
+            turn = self.turns[request.request_id] = TurnRequests(request)
+        self._note(request, turn, report)
+
+
+def _hooks() -> Any:
+    """Return the module with the hooks, which stands outside the package."""
+    if MODULE not in sys.modules:
+        path = os.path.join(PYTHON_FOLDER, f"{MODULE}.py")
+        loader = SourceFileLoader(MODULE, path)
+        spec = ModuleSpec(MODULE, loader, origin=path)
+        spec.has_location = True
+        module = module_from_spec(spec)
+        loader.exec_module(module)
+        sys.modules[MODULE] = module
+    return sys.modules[MODULE]
