@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.core.classify import classify, classify_text
 from lastword.core.classify.concepts import (
     in_other_alphabet,
     language_pairs,
@@ -79,29 +78,3 @@ def test_a_latin_text_is_in_the_language_of_its_commonest_words() -> None:
 def test_a_letter_with_an_accent_is_enough_to_look() -> None:
     assert read_latin("número máximo de tokens excedido") is not None
     assert read_latin("größe: nachricht zu groß") is not None
-
-
-def test_russian_is_written_with_and_without_a_yo() -> None:
-    for text in ("Срок действия токена истёк", "Срок действия токена истек"):
-        assert classify_text(text).type == "auth"
-
-
-def test_a_400_gives_way_to_what_no_retry_helps() -> None:
-    for text in ("메시지가 너무 깁니다", "Le message est trop long", "Слишком большой текст"):
-        body = {"error": {"type": "invalid_request_error", "message": text}}
-        assert classify({"http_status": 400, "body": body}).type == "context_overflow"
-
-
-def test_an_answer_that_cannot_be_parsed_is_one_in_spanish_too() -> None:
-    verdict = classify_text("Error de análisis del bloque de mensajes de la API del proveedor")
-    assert (verdict.type, verdict.rule.partition(":")[0]) == ("protocol_error", "concept")
-
-
-def test_a_process_that_ended_is_a_crash_in_any_language() -> None:
-    for text in ("프로세스가 종료 코드 137로 종료되었습니다", "Le processus s'est arrêté"):
-        assert classify_text(text).type == "agent_crash"
-
-
-def test_an_exception_of_a_language_stays_one_whatever_it_says() -> None:
-    record = {"exception_class": "builtins.RuntimeError", "message": "서버에 문제"}
-    assert classify(record).type == "internal"

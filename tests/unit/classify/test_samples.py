@@ -1,13 +1,15 @@
 """Labelled failures of real providers, SDKs, agents and processes, one a line in samples.jsonl.
 
 The rules may not be fitted to a row: what is asserted for the whole is the share that is right.
-A row that a change of rules breaks shows up by its name.
+A row that a change of rules breaks shows up by its name. `rules.jsonl`, beside this file, has
+evidence that was made up for a rule, under a sentence that says the rule.
 """
 
 from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lastword.core.classify import Verdict, classify, classify_rpc_error, classify_text
@@ -15,6 +17,10 @@ from tests.kit import places
 from tests.kit.rows import every
 
 SAMPLES = [json.loads(line) for line in places.SAMPLES.read_text(encoding="utf-8").splitlines()]
+RULES = [
+    json.loads(line)
+    for line in Path(__file__).with_name("rules.jsonl").read_text(encoding="utf-8").splitlines()
+]
 RECORD_KEYS = {
     "status": "http_status",
     "headers": "headers",
@@ -86,3 +92,17 @@ def test_most_failures_are_still_recognised_by_their_message_alone() -> None:
     told = [s for s in SAMPLES if s.get("message") and "process" not in s and "rpc_error" not in s]
     right = sum(classify_text(s["message"]).type == s["type"] for s in told)
     assert right / len(told) > 0.85
+
+
+@every("rule", dict.fromkeys(row["rule"] for row in RULES))
+def test_evidence_that_shows_a_rule_gets_the_verdict_of_it(rule: str) -> None:
+    for row in (row for row in RULES if row["rule"] == rule):
+        verdict = verdict_on(row)
+        shown = {
+            "type": verdict.type,
+            "retryable": verdict.retryable,
+            "reason": verdict.reason,
+            "wait_seconds": verdict.retry_after_seconds,
+            "reset_ms": verdict.reset_at_epoch_ms,
+        }
+        assert shown == {name: row.get(name) for name in shown}, (row, verdict.rule)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -10,110 +9,12 @@ import pytest
 from lastword.core.classify import (
     classify,
     classify_exit,
-    classify_rpc_error,
     classify_text,
     gather,
 )
 from lastword.core.classify.decide import decide
 from lastword.core.classify.gather import MAX_FRAMES
-from lastword.core.classify.process import exit_code_in
 from lastword.core.failure.taxonomy import ErrorType
-
-# --- a generic word beside money, or beside a decisive status
-
-
-@pytest.mark.parametrize("word", ["server_error", "ThrottlingException", "api_error", "timeout"])
-def test_a_402_is_about_money_whatever_generic_word_stands_beside_it(word: str) -> None:
-    body = {"error": {"type": word, "message": "not this time"}}
-    assert classify({"http_status": 402, "body": body}).type == "budget"
-
-
-@pytest.mark.parametrize("word", ["RESOURCE_EXHAUSTED", "Too Many Requests", "rate_limit_error"])
-def test_a_402_is_about_money_also_where_the_body_came_as_the_message(word: str) -> None:
-    body = json.dumps({"error": {"code": 402, "status": word, "message": "not this time"}})
-    assert classify_rpc_error({"code": 402, "message": body}).type == "budget"
-
-
-@pytest.mark.parametrize(
-    ("status", "kind"),
-    [(400, "invalid_request"), (401, "auth"), (403, "auth"), (404, "model_not_found")],
-)
-def test_a_word_for_something_broke_gives_way_to_a_decisive_status(status: int, kind: str) -> None:
-    for word in ("server_error", "upstream_error", "api_error"):
-        assert classify({"http_status": status, "body": {"error": {"type": word}}}).type == kind
-
-
-def test_a_used_up_account_is_money_whatever_the_server_calls_it() -> None:
-    for text in (
-        "server_error: Insufficient account funds",
-        "ThrottlingException: 9 for this month",
-    ):
-        assert classify_text(text).type == "budget"
-
-
-# --- names
-
-
-@pytest.mark.parametrize("value", ["system", "object", "net", "Request"])
-def test_the_value_of_a_field_is_no_exceptions_name(value: str) -> None:
-    text = f"it did not work {{ type: '{value}', kind: '{value}' }}"
-    assert classify_text(text).type is ErrorType.UNKNOWN
-
-
-def test_an_exception_of_that_name_still_is_one() -> None:
-    assert classify({"exception_class": "httpx.ReadError", "message": ""}).type == "network"
-
-
-def test_the_names_of_aws_are_read_without_what_stands_around_them() -> None:
-    body = {"__type": "com.amazon.x#ThrottlingException", "message": "no"}
-    assert classify(body).type == "rate_limit"
-    headers = {"x-amzn-ErrorType": "AccessDeniedException:http://internal.amazon.com/coral/"}
-    assert classify({"http_status": 400, "headers": headers}).type == "auth"
-
-
-# --- whose server
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "MCP error -32001: Request timed out",
-        "MCP server 'github' failed to start: spawn npx ENOENT",
-        "Error calling tool: MCP error -32603: 429 Too Many Requests",
-    ],
-)
-def test_a_tool_server_is_not_the_model_provider(text: str) -> None:
-    stated = classify_rpc_error({"code": -32603, "message": text})
-    for verdict, kind in ((classify_text(text), "unknown"), (stated, "internal")):
-        assert (verdict.type, verdict.reason, verdict.retryable) == (kind, "tool_server", False)
-
-
-def test_a_providers_error_that_speaks_of_such_a_server_is_the_providers() -> None:
-    body = {"error": {"message": "mcp server definitions failed validation"}}
-    assert classify({"http_status": 400, "body": body}).type == "invalid_request"
-    text = 'API Error: 529 {"error":{"type":"overloaded_error","message":"the MCP server failed"}}'
-    assert classify_text(text).type == "provider_unavailable"
-    assert classify_text("the MCP server is fine").reason is None
-
-
-# --- whose wait
-
-
-@pytest.mark.parametrize(
-    ("text", "wait"),
-    [
-        ("429 Retrying in 4 seconds\u2026 (attempt 4/10)", None),
-        ("429 Retrying in 4 seconds... (attempt 4/10)", None),
-        ("429 Trying again in 9s (attempt 2)", None),
-        ("429 retrying in 4s... please retry in 30 seconds", 30),
-        ("429 Please retry in 4 seconds", 4),
-    ],
-)
-def test_what_an_agent_says_of_its_own_retries_is_no_wait_of_the_servers(
-    text: str, wait: int | None
-) -> None:
-    assert classify_text(text).retry_after_seconds == wait
-
 
 # --- whose exception
 
@@ -212,20 +113,3 @@ def test_a_program_that_cannot_run_here_says_why(words: str, code: int, reason: 
     assert (verdict.type, verdict.reason, verdict.retryable) == ("agent_crash", reason, False)
     if code == 1:
         assert classify_text(words).reason == reason
-
-
-@pytest.mark.parametrize(
-    ("text", "reason", "retryable"),
-    [
-        ("The process exited with code 143", "terminated", True),
-        ("process exited with exit code: 137", "killed", True),
-        ("process exited with code 1", None, False),
-        ("process exited with code 130", None, False),
-    ],
-)
-def test_an_exit_code_told_in_prose_is_one(
-    text: str, reason: str | None, *, retryable: bool
-) -> None:
-    verdict = classify_text(text)
-    assert (verdict.type, verdict.reason, verdict.retryable) == ("agent_crash", reason, retryable)
-    assert exit_code_in("nothing of it") is None
