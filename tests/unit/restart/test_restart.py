@@ -151,13 +151,6 @@ def test_a_session_that_the_client_opened_itself_is_back_whatever_becomes_of_our
     assert link.asked() == [prompt(2)]
 
 
-def test_a_new_session_needs_no_old_one_to_come_back() -> None:
-    link = Link({}).die().time(10)
-    new = request(2, "session/new", cwd="/w", mcpServers=[])
-    link.client(new).greet()
-    assert link.asked() == [new]
-
-
 def test_mode_model_and_options_are_set_again_before_the_prompt() -> None:
     link = Link()
     chosen = [

@@ -111,14 +111,9 @@ def test_an_agent_that_could_never_be_started_is_not_tried_again() -> None:
     assert reasons(wire, 0) == ["spawn_failed"]  # type: ignore[arg-type]
 
 
-def test_nothing_is_started_for_a_client_that_has_left() -> None:
+def test_a_client_that_leaves_gets_its_waiting_prompt_answered_and_no_agent_started() -> None:
     link = Link().die().client(prompt(2)).eof(Side.CLIENT).time(10)
-    assert link.orders == []
-
-
-def test_a_prompt_that_waits_when_the_client_says_its_last_word_is_answered() -> None:
-    link = Link().die().client(prompt(2)).eof(Side.CLIENT)
-    assert reasons(link, 2) == ["killed"]
+    assert (reasons(link, 2), link.orders) == (["killed"], [])
 
 
 def test_a_prompt_whose_session_is_coming_back_is_answered_when_the_client_leaves() -> None:

@@ -140,15 +140,3 @@ def test_what_is_refused_for_want_of_room_starts_the_agent_all_the_same() -> Non
 def test_behind_a_turn_that_never_ends_no_more_waits_than_fits() -> None:
     link = Link().client(prompt(2), cancel()).time(11).client(large(3), large(4))
     assert (reasons(link, 4), link.answers(3)) == (["queue_full"], [])
-
-
-def test_prompts_of_other_sessions_wait_for_the_agent_that_follows_too() -> None:
-    link = two_sessions()
-    for session, number in (("s", 10), ("t", 20)):
-        link.client(prompt(number, session), cancel(session))
-    link.time(11).client(prompt(11, "s")).time(15).client(prompt(21, "t")).time(22).die()
-    assert (link.answers(11), link.answers(21)) == ([], [])
-    assert [frame.message.request_id for frame in link.core.connection.state.queue] == [
-        b"11",
-        b"21",
-    ]

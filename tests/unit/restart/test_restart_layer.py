@@ -6,7 +6,6 @@ import inspect
 import json
 from typing import TYPE_CHECKING
 
-from lastword.core.classify import classify_spawn_failure
 from lastword.core.link.agent_side import Note
 from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.effects import Drop, Effect, Kill, Restart, Send
@@ -61,14 +60,6 @@ def test_the_layer_comes_with_the_first_crash_and_stays() -> None:
     assert link.core.connection is first
 
 
-def test_the_layer_comes_where_a_stuck_agent_is_to_be_replaced() -> None:
-    link = Link().client(prompt(2), cancel()).time(11).client(prompt(3))
-    assert not layered(link)
-    link.time(22)
-    assert link.orders == [Kill()]
-    assert layered(link)
-
-
 def test_an_agent_that_is_not_started_again_has_no_layer() -> None:
     link = Wire(restart="never")
     link.carry_out(link.core.receive_eof(Side.AGENT, lambda: KILLED, 1.0))
@@ -85,13 +76,6 @@ def test_a_handler_in_this_process_has_no_layer_and_is_not_replaced() -> None:
 
 def test_an_agent_that_ends_after_its_client_has_no_layer() -> None:
     link = Link().eof(Side.CLIENT).die()
-    assert not layered(link)
-
-
-def test_an_agent_that_never_ran_has_no_layer() -> None:
-    link = Wire(restart="on-crash")
-    verdict = classify_spawn_failure(2, "nope")
-    link.carry_out(link.core.receive_eof(Side.AGENT, lambda: verdict, 1.0))
     assert not layered(link)
 
 
