@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -247,136 +248,21 @@ def test_stderr_from_before_the_turn_is_never_its_own() -> None:
     assert failure(wire)["type"] == "unknown"
 
 
-@every(
-    ("record", "level"),
-    [
-        ("openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}", STRONG),
-        ('ERROR agent: 529 {"type":"error","error":{"type":"overloaded_error"}}', STRONG),
-        ("[WARN] Attempt 1 failed with status 429: http://127.0.0.1:8080/v1/messages", STRONG),
-        ("[API Error: 503 Service Unavailable]", STRONG),
-        ("The model provider returned 502. Retrying in 4 s", STRONG),
-        ("getaddrinfo ENOTFOUND api.anthropic.com", STRONG),
-        ("429 RESOURCE_EXHAUSTED. models/gemini-3-pro: quota exceeded", STRONG),
-        ("ERROR goose::providers::anthropic: Request failed: 429 Too Many Requests", STRONG),
-        ("WARN goose::providers::retry: Request failed, retrying: Rate limit exceeded", STRONG),
-        ("ERROR 10:00:00 +12ms service=llm providerID=x error=Overloaded stream error", STRONG),
-        ("10:00:00 ERROR someagent.llm_client: 401 Unauthorized", STRONG),
-        ("10:00:00 - someagent.providers.openai_compat - ERROR - 402", STRONG),
-        ('{"level":"error","logger":"app.llm.openai","msg":"429 Too Many Requests"}', STRONG),
-        ("[provider:anthropic] 529 overloaded", STRONG),
-        ("[llm] 429 Too Many Requests", STRONG),
-        ("Error: 503\n    at stream (/opt/agent/dist/providers/anthropic/http.js:1:5)", STRONG),
-        ('Traceback\n  File "/opt/agent/llm/client.py", line 2\nDown: 503', STRONG),
-        ("INFO someagent.llm_client: the stream begins", WEAK),
-        ("ERROR app.storage.providers.disk: 503", WEAK),
-        ("ERROR app.models.user: 404 not found", WEAK),
-        ("[auth provider] 401 Unauthorized", WEAK),
-        ("terraform::providers::aws: error 403 AccessDenied", FOREIGN),
-        ("[mcp] someagent.llm_client: 401 Unauthorized", FOREIGN),
-        ("ERROR 429 Too Many Requests", WEAK),
-        ("fetch failed", WEAK),
-        ("Unauthorized", WEAK),
-        ("npm error code E429", FOREIGN),
-        ("web-1  | openai.RateLimitError: Error code: 429 - {'error': {}}", FOREIGN),
-        ("10:00:00 worker.1  | LLM request failed: 429", FOREIGN),
-        ("0|api  | LLM request failed: 429", FOREIGN),
-        ("@shop/web:dev: LLM request failed: 429", FOREIGN),
-        ("3:56:04 PM web.1 | LLM request failed: 429", FOREIGN),
-        ("2026-11-20T09:00:00Z app[web.1]: LLM request failed: 429", FOREIGN),
-        ("[web] LLM request failed: 429", FOREIGN),
-        ("[api-1] LLM request failed: 429", FOREIGN),
-        ("[0] LLM request failed: 429", FOREIGN),
-        ("[dev:api  ] LLM request failed: 429", FOREIGN),
-        ("[acp] LLM request failed: 429", STRONG),
-        ("[api_client] LLM request failed: 429", STRONG),
-        ("[2026] LLM request failed: 429", STRONG),
-        ("panic: LLM request failed: 429\n\tpanic: again", WEAK),
-        ("2026/11/20 09:00:00 http: panic serving 127.0.0.1:5: LLM call failed: 429", WEAK),
-        ("thread 'main' panicked at src/main.rs:1:5:\nLLM request failed: 429", WEAK),
-        ('Exception in thread "main" com.openai.OpenAIError: LLM request failed: 429', WEAK),
-        ('Traceback\n  File "<stdin>", line 1, in <module>\nopenai.RateLimitError: x', WEAK),
-        ('Traceback\n  File "/opt/a.py", line 1, in turn\nopenai.RateLimitError: x', STRONG),
-        ("/opt/a.js:1\n  throw e\n  ^\n\nError: LLM request failed: 429", WEAK),
-        ('Traceback\n  File "/a.py", line 1, in f\n    ^^\nopenai.RateLimitError: x', STRONG),
-        ("/repo/a.rb:3:in `main': LLM request failed: 429", WEAK),
-        ("[web:dev] LLM request failed: 429", FOREIGN),
-        ("apps/web dev: LLM request failed: 429", FOREIGN),
-        ("[orders-api] LLM request failed: 429", FOREIGN),
-        ("[llm-api] LLM request failed: 429", STRONG),
-        ("[pod/chat-1/app] LLM request failed: 429", FOREIGN),
-        ("ERROR the panic: LLM request failed: 429", STRONG),
-        ("provider failure: 529 in the fixture of the test", STRONG),
-        ("the test of the provider failure: LLM request failed: 429", FOREIGN),
-        ("payment provider error: 500 model request failed", FOREIGN),
-        ('{"stopReason":"error","errorMessage":"401 Please sign in again."}', STRONG),
-        ('{"stopReason":"end_turn","errorMessage":"401 Please sign in again."}', WEAK),
-        ("Error: ANTHROPIC_API_KEY not set", STRONG),
-        ("Missing GEMINI_API_KEY", STRONG),
-        ("Error: STRIPE_API_KEY not set", FOREIGN),
-        ("Error: ACME_API_KEY not set", WEAK),
-        ("[mcp:images] Error: OPENAI_API_KEY not set", FOREIGN),
-        ("using OPENAI_API_KEY", WEAK),
-        ("request\n  | LLM request failed: 429", STRONG),
-        ("ERROR | LLM request failed: 429", STRONG),
-        ("2026-11-28 10:00:00 | ERROR | LLM request failed: 429", STRONG),
-        ("kubectl: error: You must be logged in to the server (Unauthorized)", FOREIGN),
-        ("[mcp:weather] API Error: 401 Unauthorized", FOREIGN),
-        ('{"level":"error","name":"telemetry","msg":"API request failed: 503"}', FOREIGN),
-        ("error: failed to fetch https://packages.example.org/api/v1/crates/serde: 503", FOREIGN),
-        ("curl: (22) The requested URL returned error: 429", FOREIGN),
-        ("FAILED tests/test_api.py::test_limit - openai.RateLimitError: 429", FOREIGN),
-        ('127.0.0.1 - - "POST /v1/chat/completions HTTP/1.1" 429 -', FOREIGN),
-        ("POST /v1/messages 401 Unauthorized 3 ms - 62", FOREIGN),
-        ('{"level":"error","error":"\\"POST /v1/messages HTTP/1.1\\" 529"}', FOREIGN),
-        ('HTTP Request: POST https://api.openai.com/v1/responses "HTTP/1.1 429"', STRONG),
-        ("openai.RateLimitError: Error code: 429 - text-embedding-3-small", FOREIGN),
-        ("POST https://api.openai.com/v1/embeddings failed: 429", FOREIGN),
-        ("fetch https://status.openai.com/api/v2/status.json failed: 503", WEAK),
-        ("Traceback (most recent call last)\nstripe.error.APIConnectionError: reset", WEAK),
-        ("Traceback (most recent call last)\nopenai.APIConnectionError: reset", STRONG),
-    ],
-)
-def test_a_record_is_attributed_by_its_form_its_writer_and_its_hosts(
-    record: str, level: Attribution
-) -> None:
-    assert attribution_of(record) is level
-
-
-FRAME = "Error: {}\n    at post (file:///usr/lib/node_modules/{}/dist/{}:1:5)"
+RECORDS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("records.jsonl").read_text(encoding="utf-8").splitlines()
+]
+"""Lines of stderr and of logs, some as one agent has them by its own name, with their level."""
 
 
 @every(
     ("agent", "record", "level"),
     [
-        ("codex-acp", "2026-11-20T09:00:00Z ERROR codex_core::client: HTTP 503", STRONG),
-        ("codex-acp", "ERROR turn{id=1}: codex_core::client: Too Many Requests", STRONG),
-        ("codex-acp", "ERROR codex_core::mcp::client: HTTP 503", FOREIGN),
-        ("codex-acp", "ERROR codex_core::exec: script failed, HTTP 503", WEAK),
-        ("codex-acp", "INFO codex_core::client: 200 OK", WEAK),
-        ("codex-acp", "ERROR codexter::client: HTTP 503", WEAK),
-        ("codex-acp", "ERROR goose::agents::agent: HTTP 503", WEAK),
-        ("OpenCode", "opencode/provider: 401 Unauthorized", STRONG),
-        ("OpenHands", "ERROR:openhands.agent:503 Service Unavailable", STRONG),
-        ("crush", "E1120 09:00:00 crush/turn.go:12] 503 Service Unavailable", STRONG),
-        ("crush", "Nov 20 09:00:00 crush ERROR 503 Service Unavailable", STRONG),
-        ("crush", "the crush ERROR 503 Service Unavailable", WEAK),
-        ("@mistralai/mistral-vibe", "ERROR vibe.core.loop - 402 Payment Required", STRONG),
-        ("pi-acp", "[pi:api] 503 Service Unavailable", STRONG),
-        ("pi-acp", "pipeline: 503 Service Unavailable", WEAK),
-        ("newcomer", '{"level":"error","logger":"newcomer.api","msg":"HTTP 429"}', STRONG),
-        ("newcomer", '{"level":"error","logger":"orders.api","msg":"HTTP 429"}', WEAK),
-        ("newcomer", "newcomer: line 429 of the file", STRONG),
-        ("newcomer", "newcomer: http://127.0.0.1:3000/orders returned 500", WEAK),
-        ("newcomer", "newcomer 1.429.0 begins", WEAK),
-        ("agent", "agent: 401 Unauthorized", WEAK),
-        ("", "newcomer: 401 Unauthorized", WEAK),
-        ("@acme/coder", FRAME.format("503", "@acme/coder", "index.js"), STRONG),
-        ("@acme/coder", FRAME.format("503", "other", "index.js"), WEAK),
-        ("@acme/coder", FRAME.format("503", "@acme/coder", "mcp/client.js"), WEAK),
-        ("@acme/coder", FRAME.format("it is odd", "@acme/coder", "index.js"), WEAK),
+        (each.get("agent", ""), each["record"], Attribution[each["level"].upper()])
+        for each in RECORDS
     ],
 )
-def test_a_record_is_the_agents_by_its_own_name(
+def test_a_record_is_attributed_by_its_form_its_writer_its_hosts_and_its_agents_name(
     agent: str, record: str, level: Attribution
 ) -> None:
     assert attribution_of(record, agent) is level
