@@ -67,25 +67,6 @@ def test_the_quirks_import_nothing_but_each_other(file: Path) -> None:
         assert f"{name}.".startswith(("__future__.", "typing.", "msgspec.", "lastword.quirks."))
 
 
-@each(FILES)
-def test_nothing_imports_the_command_line_but_itself(file: Path) -> None:
-    if not file.is_relative_to(ROOT / "cli") and file.name != "__main__.py":
-        assert not any(f"{name}.".startswith("lastword.cli.") for name in imports_of(file))
-
-
-@each(sorted((ROOT / "core" / "link").glob("*.py")))
-def test_the_link_knows_one_agent_and_nothing_of_restarts(file: Path) -> None:
-    knows = {name for name in imports_of(file) if name.startswith("lastword.core.restart")}
-    # What fails open puts the layer there, and knows nothing else of it.
-    layer = "lastword.core.restart.layer"
-    assert knows <= ({layer, f"{layer}.RestartLayer"} if file.stem == "failopen" else set())
-
-
-@each(sorted((ROOT / "cli").rglob("*.py")))
-def test_the_command_line_knows_no_door_within_a_process(file: Path) -> None:
-    assert not any(f"{name}.".startswith("lastword.inprocess.") for name in imports_of(file))
-
-
 ONLY_HOMES = {
     "acp": ("lastword.inprocess.sdk", "lastword.client.acp"),
     "jsonrpcserver": ("lastword.inprocess.serve.server",),
@@ -118,15 +99,6 @@ def test_shells_do_not_know_each_other(file: Path) -> None:
     if own or inner:
         others = tuple(shell for shell in SHELLS if shell != own)
         assert not any(name.startswith(others) for name in imports_of(file))
-
-
-@each(sorted((ROOT / "record").rglob("*.py")))
-def test_the_record_knows_nothing_of_telemetry(file: Path) -> None:
-    # Whoever wants some hands a sink in: the command line, the in-process journal.
-    telemetry = ("lastword.otel", "opentelemetry")
-    assert not any(
-        f"{name}.".startswith(tuple(f"{t}." for t in telemetry)) for name in imports_of(file)
-    )
 
 
 CLIENT_MAY_IMPORT = tuple(f"lastword.{part}" for part in ("client", "core", "errors", "quirks"))

@@ -51,26 +51,32 @@ def test_as_many_requests_as_the_longest_try_made_are_reckoned_for_the_next() ->
 @given(
     asked=st.integers(0, 7200),
     most=st.floats(0, 3600),
+    first=st.floats(0, 300),
     roll=st.floats(0, 1),
     failures=st.integers(1, 4),
 )
 def test_a_wait_is_never_shorter_than_asked_and_never_begun_where_it_is_too_long(
-    asked: int, most: float, roll: float, failures: int
+    asked: int, most: float, first: float, roll: float, failures: int
 ) -> None:
-    bounds = RetryBounds(tries=9, max_wait_seconds=most)
+    bounds = RetryBounds(tries=9, max_wait_seconds=most, first_wait_seconds=first)
     waited = wait(failed(retry_after_seconds=asked), bounds, failures=failures, roll=roll)
     if asked > most:
         assert waited is None
     else:
         assert waited is not None
-        assert asked <= waited <= min(asked + 1, most)
+        assert asked <= waited <= min(asked + min(1, first), most)
 
 
-@pytest.mark.parametrize(("failures", "longest"), [(1, 1), (2, 2), (3, 4), (9, 256), (30, 300)])
+@pytest.mark.parametrize(
+    ("first", "failures", "longest"),
+    [(1, 1, 1), (1, 2, 2), (1, 3, 4), (1, 9, 256), (1, 30, 300), (8, 3, 32), (1, 5000, 300)],
+)
 def test_without_a_servers_wait_the_longest_doubles_up_to_five_minutes(
-    failures: int, longest: float
+    first: float, failures: int, longest: float
 ) -> None:
-    bounds = RetryBounds(tries=99, max_wait_seconds=math.inf, sits_out=True)
+    bounds = RetryBounds(
+        tries=9999, max_wait_seconds=math.inf, first_wait_seconds=first, sits_out=True
+    )
     assert wait(failed(), bounds, failures=failures, roll=1) == longest
     assert wait(failed(), bounds, failures=failures, roll=0) == 0
 
