@@ -36,11 +36,8 @@ from tests.kit.reconnect_data import drawn_event, drawn_schedule, event_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lastword.client.reconnect import Event, ReconnectAction
+    from lastword.client.reconnect import Event
 
-    Step = Callable[
-        [ReconnectState, Event, int, float], tuple[ReconnectState, tuple[ReconnectAction, ...]]
-    ]
 
 STEPS = 400
 
@@ -50,7 +47,6 @@ class Desk:
     """A shell on a fake clock; `answers` are the events, and when, that follow each connect."""
 
     answers: Callable[[int], Iterable[tuple[int, Event]]]
-    step: Step = reconnect.step
     now: int = 0
     random: float = 0.5
     connects: list[int] = field(default_factory=list)
@@ -64,7 +60,7 @@ class Desk:
 
     def tell(self, event: Event) -> None:
         """Pass an event, and carry out what follows from it."""
-        self.state, actions = self.step(self.state, event, self.now, self.random)
+        self.state, actions = reconnect.step(self.state, event, self.now, self.random)
         for action in actions:
             match action:
                 case Connect():
@@ -169,30 +165,6 @@ def test_tries_are_counted_anew_only_after_30_s_attached() -> None:
         assert desk.state.tries == 1
         desk.run(desk.now + lasts)
         assert desk.state.tries == tries
-
-
-def _mutant(at: LinkPhase) -> Step:
-    """The policy with the usual mistake: what it takes for success makes the tries new."""
-
-    def step(
-        state: ReconnectState, event: Event, now: int, random: float
-    ) -> tuple[ReconnectState, tuple[ReconnectAction, ...]]:
-        after, actions = reconnect.step(state, event, now, random)
-        if after.phase is at and state.phase is not at:
-            after = replace(after, tries=0, budget=reconnect.TRIES)
-        return after, actions
-
-    return step
-
-
-@pytest.mark.parametrize("at", [LinkPhase.ATTACHING, LinkPhase.ATTACHED])
-def test_a_policy_that_counts_anew_at_open_or_attach_is_found(at: LinkPhase) -> None:
-    desk = Desk(always(*LOOPS["attached"]), step=_mutant(at))
-    with pytest.raises(AssertionError, match="on and on"):
-        desk.run()
-    desk = Desk(first([(10, Closed(1011))], UP), step=_mutant(at))
-    desk.run(1_070)
-    assert desk.state.tries == 0
 
 
 # --- whatever comes ------------------------------------------------------------------------------

@@ -79,10 +79,6 @@ def test_an_agent_that_ends_after_its_client_has_no_layer() -> None:
     assert not layered(link)
 
 
-def test_a_start_that_nobody_asked_for_is_nothing_to_a_link_without_a_crash() -> None:
-    assert Link().core.agent_started(1.0) == []
-
-
 def test_a_prompt_too_many_behind_an_agent_that_is_replaced_is_told_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

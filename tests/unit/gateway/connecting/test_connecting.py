@@ -12,7 +12,6 @@ from lastword.gateway.connecting import core, positions
 from lastword.gateway.connecting.positions import (
     Dial,
     HangUp,
-    Items,
     NotGreeted,
     OwnError,
     Position,
@@ -29,41 +28,12 @@ TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 NOTICES = {"session": {"notices": {}}}
 
 
-def _fails(seeds: int = 20) -> int:
-    failed = 0
-    for seed in range(seeds):
-        try:
-            play(f"mutant {seed}")
-        except AssertionError:
-            failed += 1
-    return failed
-
-
 @pytest.mark.parametrize("block", range(5))
 def test_whatever_is_cut_nothing_is_lost_or_doubled_and_each_request_has_one_answer(
     block: int,
 ) -> None:
     for seed in range(20):
         play(f"{block}/{seed}")
-
-
-def test_the_schedules_find_a_cursor_that_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Position, "move", lambda *_: None)
-    assert _fails()
-
-
-def test_the_schedules_find_requests_that_are_not_sent_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Items, "unlink", lambda _: None)
-    assert _fails()
-
-
-def test_the_schedules_find_answers_that_are_not_sent_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(core.Connector, "_is_kept", lambda _, item: item.request is not None)
-    assert _fails()
 
 
 def test_before_the_gateway_is_there_the_editor_waits_and_then_is_answered() -> None:
