@@ -1,14 +1,12 @@
-"""The whole corpus played through the core, counted by class of row and of problem."""
+"""Rows of the corpus played through the core, and what must not come of them."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lastword.core.failure.sentences import WHAT, WHAT_BY_REASON
 from lastword.core.failure.taxonomy import ErrorType
-from tests.kit.attribution import failing, honest
 from tests.kit.attribution.player import CLIENTS, play
 from tests.kit.attribution.rows import EXIT, NEVER_FROM_BESIDE, STDERR
 
@@ -94,28 +92,16 @@ def accuses(frame: dict[str, Any], *, failed: bool = False) -> bool:
     return kind in {"agent_error", "_agent_error"} or any(what in words for what in _ACCUSING)
 
 
-PROBLEMS = ("accused", "blamed", "resent", "missed", "quoted")
-"""A failure shown where none was; a wrong cause; a prompt sent again; a cause not seen; and words
-of another program's as the agent's own."""
-
-
 class Problem(NamedTuple):
-    """What must not have come of a row."""
+    """What must not have come of a row.
+
+    Its kind: a failure shown where none was (accused); a wrong cause (blamed), or one not seen
+    (missed); a prompt sent again (resent); another program's words as the agent's own (quoted).
+    """
 
     row: Row
     kind: str
     details: str
-
-
-class Measure(NamedTuple):
-    """The rows of each group, and the problems."""
-
-    rows: Counter[str]
-    found: list[Problem]
-
-
-def all_rows() -> list[Row]:
-    return [*honest.rows(), *failing.rows()]
 
 
 RETRIES = (0, 2)
@@ -133,28 +119,12 @@ def problems_of(row: Row, client: str, retries: Sequence[int] = RETRIES) -> list
     return list(found.values())
 
 
-def measure(rows: list[Row] | None = None, *, briefly: bool = False) -> Measure:
+def measure(rows: list[Row], *, briefly: bool = False) -> list[Problem]:
     """Play every row, the kinds of clients in turn; `briefly` without and with resends in turn."""
     clients = list(CLIENTS)
-    rows = all_rows() if rows is None else rows
     found = []
     for number, row in enumerate(rows):
         turn, client = divmod(number, len(clients))
         retries = (RETRIES[turn % 2],) if briefly else RETRIES
         found += problems_of(row, clients[client], retries)
-    return Measure(Counter(row.group for row in rows), found)
-
-
-def render(measured: Measure, *, listed: bool = False) -> str:
-    """The table, and the problems where they are wanted."""
-    counts = Counter((problem.row.group, problem.kind) for problem in measured.found)
-    lines = [f"{'class':12}{'rows':>6}" + "".join(f"{kind:>9}" for kind in PROBLEMS)]
-    for group, rows in measured.rows.items():
-        cells = "".join(f"{counts[group, kind]:>9}" for kind in PROBLEMS)
-        lines.append(f"{group:12}{rows:>6}{cells}")
-    whole = Counter(problem.kind for problem in measured.found)
-    cells = "".join(f"{whole[kind]:>9}" for kind in PROBLEMS)
-    lines.append(f"{'all':12}{sum(measured.rows.values()):>6}{cells}")
-    if listed:
-        lines += [f"{p.kind}: {p.row.id}: {p.details}" for p in measured.found]
-    return "\n".join(lines) + "\n"
+    return found
