@@ -17,7 +17,7 @@ from lastword.gateway.fleet.key import REPLICAS, FleetKey
 from lastword.gateway.fleet.records import SESSIONS, Records, SessionRecord
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, LogState, ReplicaBatch
 from lastword.gateway.fleet.replicas import Replicas
-from lastword.gateway.fleet.retention import forget_old
+from lastword.gateway.fleet.services import forget_old
 from lastword.gateway.fleet.stream_messages import Subjects, batch_messages, signed
 from lastword.gateway.fleet.streams import Streams
 from lastword.gateway.wire import name_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lastword.gateway.fleet.broker import Broker
-    from lastword.gateway.fleet.replica import ReplicaStore
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
     from lastword.gateway.log.entries import LogEntry
     from tests.kit.fleet.servers import Cluster
@@ -88,7 +87,7 @@ class Owner:
 
 def test_the_rules_of_every_store_hold(cluster: Cluster) -> None:
     async def play(broker: Broker) -> None:
-        async def keep(rule: Callable[[ReplicaStore, str], Awaitable[None]]) -> None:
+        async def keep(rule: Callable[[Streams, str], Awaitable[None]]) -> None:
             await rule(Streams(broker, KEY.derived(REPLICAS)), f"rules-{secrets.token_hex(4)}")
 
         await asyncio.gather(*map(keep, RULES))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Generic
 
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
 from lastword.gateway.fleet.errors import FencedError, FleetError
-from lastword.gateway.fleet.expiring import StoredRecord
+from lastword.gateway.fleet.expiring import Bucket, StoredRecord
 from lastword.gateway.fleet.records import OwnerRecord, RecordT
 
 
-class MemoryBucket(Generic[RecordT]):
+class MemoryBucket(Bucket[RecordT]):
     """A bucket, whose records expire when the test says so."""
 
     def __init__(self) -> None:

@@ -19,6 +19,7 @@ from lastword.gateway.fleet.replica import (
     StoredBatch,
     StreamEnd,
 )
+from lastword.gateway.fleet.streams import Streams
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.replica import LogState, ReplicaBatch
@@ -97,7 +98,7 @@ class MemoryReplicas:
         del self.of(session_id).messages[-count:]
 
 
-class MemoryReplicaStore:
+class MemoryReplicaStore(Streams):
     """The store's functions over replicas in memory."""
 
     def __init__(self, replicas: MemoryReplicas | None = None) -> None:

@@ -16,7 +16,6 @@ from lastword.gateway.fleet.replica import (
     EMPTY,
     LogState,
     ReplicaBatch,
-    ReplicaStore,
 )
 from lastword.gateway.log.entries import Numbered
 from tests.kit.gateway.entries_made import out
@@ -25,6 +24,7 @@ from tests.kit.patience import FUSE_SECONDS
 LOOK_SECONDS = 0.01
 
 if TYPE_CHECKING:
+    from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.log.entries import LogEntry
 
 
@@ -33,7 +33,7 @@ def batch(first: int, count: int, state: LogState | None = None) -> ReplicaBatch
     return ReplicaBatch("e1", first, [out() for _ in range(count)], state)
 
 
-async def entries_of(store: ReplicaStore, session: str, after: int = 0) -> list[Numbered]:
+async def entries_of(store: Streams, session: str, after: int = 0) -> list[Numbered]:
     """Return all entries after a number, once the servers that are read have the last one."""
     found: list[Numbered] = []
     last = (await store.last(session)).last
@@ -49,13 +49,13 @@ async def entries_of(store: ReplicaStore, session: str, after: int = 0) -> list[
     return found
 
 
-async def has_state(store: ReplicaStore, session: str, state: LogState | None) -> None:
+async def has_state(store: Streams, session: str, state: LogState | None) -> None:
     """See a state, once the servers that are read have it."""
     while await store.state(session) != state:  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def a_stream_goes_on_after_its_last_message(store: ReplicaStore, session: str) -> None:
+async def a_stream_goes_on_after_its_last_message(store: Streams, session: str) -> None:
     assert await store.last(session) == EMPTY
     claimed = await store.claim(session, EMPTY, "a")
     assert (claimed.term, claimed.node, claimed.last) == (1, "a", 0)
@@ -67,14 +67,14 @@ async def a_stream_goes_on_after_its_last_message(store: ReplicaStore, session: 
     assert [seq for seq, _ in await entries_of(store, session, 3)] == [4, 5]
 
 
-async def entries_come_back_as_they_were(store: ReplicaStore, session: str) -> None:
+async def entries_come_back_as_they_were(store: Streams, session: str) -> None:
     entries: list[LogEntry] = [out(), out("x" * 100_000)]
     claimed = await store.claim(session, EMPTY, "a")
     await store.publish(session, ReplicaBatch("e1", 1, entries), claimed)
     assert [entry for _, entry in await entries_of(store, session)] == entries
 
 
-async def of_two_claims_one_wins(store: ReplicaStore, session: str) -> None:
+async def of_two_claims_one_wins(store: Streams, session: str) -> None:
     seen = await store.publish(session, batch(1, 1), await store.claim(session, EMPTY, "a"))
     claimed = await store.claim(session, seen, "b")
     assert (claimed.term, claimed.node, claimed.epoch, claimed.last) == (2, "b", "e1", 1)
@@ -83,7 +83,7 @@ async def of_two_claims_one_wins(store: ReplicaStore, session: str) -> None:
     assert await store.last(session) == claimed
 
 
-async def a_writer_of_an_older_term_is_refused(store: ReplicaStore, session: str) -> None:
+async def a_writer_of_an_older_term_is_refused(store: Streams, session: str) -> None:
     old = await store.publish(session, batch(1, 1), await store.claim(session, EMPTY, "a"))
     new = await store.claim(session, old, "b")
     state = LogState("e1", 1, {"id": "old"}, [])
@@ -96,9 +96,7 @@ async def a_writer_of_an_older_term_is_refused(store: ReplicaStore, session: str
     assert [seq for seq, _ in await entries_of(store, session)] == [1, 2]
 
 
-async def a_batch_is_stored_once_however_often_it_is_sent(
-    store: ReplicaStore, session: str
-) -> None:
+async def a_batch_is_stored_once_however_often_it_is_sent(store: Streams, session: str) -> None:
     claimed = await store.claim(session, EMPTY, "a")
     stored = await store.publish(session, batch(1, 2), claimed)
     with pytest.raises(FencedError):
@@ -106,7 +104,7 @@ async def a_batch_is_stored_once_however_often_it_is_sent(
     assert await store.last(session) == stored
 
 
-async def a_state_takes_the_place_of_the_one_before(store: ReplicaStore, session: str) -> None:
+async def a_state_takes_the_place_of_the_one_before(store: Streams, session: str) -> None:
     claimed = await store.claim(session, EMPTY, "a")
     one = LogState("e1", 0, {"id": "s"}, [])
     assert await store.publish(session, batch(1, 0, one), claimed) == claimed
@@ -117,7 +115,7 @@ async def a_state_takes_the_place_of_the_one_before(store: ReplicaStore, session
     await has_state(store, session, two)
 
 
-async def whole_buckets_are_dropped_and_the_end_stays(store: ReplicaStore, session: str) -> None:
+async def whole_buckets_are_dropped_and_the_end_stays(store: Streams, session: str) -> None:
     end = await store.claim(session, EMPTY, "a")
     for first in (1, BUCKET_ENTRIES, BUCKET_ENTRIES + 9):
         end = await store.publish(session, batch(first, 9), end)
@@ -129,7 +127,7 @@ async def whole_buckets_are_dropped_and_the_end_stays(store: ReplicaStore, sessi
     assert await store.publish(session, batch(BUCKET_ENTRIES + 18, 1), end)
 
 
-async def a_forgotten_session_is_as_if_it_had_never_been(store: ReplicaStore, session: str) -> None:
+async def a_forgotten_session_is_as_if_it_had_never_been(store: Streams, session: str) -> None:
     state = LogState("e1", 0, {}, [])
     await store.publish(session, batch(1, 1, state), await store.claim(session, EMPTY, "a"))
     await store.forget(session)
@@ -138,7 +136,7 @@ async def a_forgotten_session_is_as_if_it_had_never_been(store: ReplicaStore, se
     assert await entries_of(store, session) == []
 
 
-async def a_wait_ends_with_the_entry_or_with_its_time(store: ReplicaStore, session: str) -> None:
+async def a_wait_ends_with_the_entry_or_with_its_time(store: Streams, session: str) -> None:
     claimed = await store.claim(session, EMPTY, "a")
     assert not await store.wait(session, 0, 0.05)
     await store.publish(session, batch(1, 1), claimed)

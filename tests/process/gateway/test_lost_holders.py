@@ -69,7 +69,7 @@ def test_a_holder_that_cannot_start_is_a_typed_error(
 ) -> None:
     settings = HolderSettings(run_folder=str(tmp_path), log_folder=str(tmp_path), command=["agent"])
 
-    def made(given: HolderSettings, quality: HolderQuality) -> Holder:
+    def made(given: HolderSettings, quality: HolderQuality, _fleet: object) -> Holder:
         holder = holder_of(given, quality)
         holder.agent = mock.Mock(start=mock.AsyncMock(side_effect=ValueError("a bug")))
         return holder

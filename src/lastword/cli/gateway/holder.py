@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from lastword.cli.run.options import RunOptions
     from lastword.core.link.effects import PastLine
     from lastword.core.link.waits import StoredWait
-    from lastword.gateway.fleet.ownership import Ownership
     from lastword.gateway.holder.agent_process import HeldAgent, LimitWaits
+    from lastword.gateway.holder.process import OwnershipOf
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.store import OpenLog
@@ -273,24 +273,18 @@ def agent_of(  # noqa: PLR0913, PLR0917 - what an agent is made of
     return LinkedAgent(options, deliver, ended, waits, record, notices)
 
 
-def _ownership(holder: Holder) -> Ownership:
-    # Loaded in a fleet alone.
-    from lastword.gateway.fleet.ownership import Ownership  # noqa: PLC0415
-    from lastword.gateway.fleet.services import FleetServices  # noqa: PLC0415
-
-    settings = holder.settings
-    assert settings.fleet is not None  # noqa: S101 - for the type checker
-    return Ownership(FleetServices(settings.fleet, settings.name), holder)
-
-
 def holder_of(
-    settings: HolderSettings, quality: HolderQuality, open_log: OpenLog = session_log
+    settings: HolderSettings,
+    quality: HolderQuality,
+    fleet: OwnershipOf | None = None,
+    open_log: OpenLog = session_log,
 ) -> Holder:
     """Return a holder, which is still to be run.
 
     Args:
         settings: Its settings.
         quality: Counts what happens.
+        fleet: Returns the ownership of its sessions in a fleet, if it is in one.
         open_log: Opens the log of a session.
     """
     settings = msgspec.structs.replace(settings, run=settings.run or run_id())
@@ -306,7 +300,7 @@ def holder_of(
         open_log,
         quality=quality,
         notices=notices,
-        fleet=_ownership if settings.fleet is not None else None,
+        fleet=fleet,
         at_end=notifier.close if notifier is not None else None,
     )
 

@@ -131,6 +131,7 @@ class Broker:
         self._servers = sorted(settings.urls, key=lambda _: roll())
         self._connection: _Connection | None = None
         self._connected = asyncio.Event()
+        self._opening: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[bool], None]] = []
         self._violations: deque[str] = deque(maxlen=MAX_VIOLATIONS)
@@ -139,13 +140,22 @@ class Broker:
     # The connection.
 
     async def open(self, seconds: float = START_SECONDS) -> None:
-        """Connect, and stay connected until `close`; a second call does nothing.
+        """Connect, and stay connected until `close`; a later call waits for the connection.
 
         Raises:
             FleetError: No server answers in time, or none accepts this user.
         """
-        if self._keeping is not None:
-            return
+        if self._keeping is None:
+            if self._opening is None or self._opening.done():
+                self._opening = asyncio.create_task(self._open(seconds))
+            await asyncio.shield(self._opening)  # several callers wait for one try
+        try:
+            async with asyncio.timeout(seconds):
+                await self.connected()
+        except TimeoutError:
+            raise FleetError("no NATS server of the fleet answers") from None
+
+    async def _open(self, seconds: float) -> None:
         wait = RETRY_SECONDS[0]
         until = asyncio.get_running_loop().time() + seconds
         while True:
@@ -164,6 +174,8 @@ class Broker:
 
     async def close(self) -> None:
         """End the connection."""
+        if self._opening is not None:
+            self._opening.cancel()
         # Until it has ended: `wait_for`, as nats-py connects, can lose a cancellation before 3.12.
         while self._keeping is not None and not self._keeping.done():
             self._keeping.cancel()
@@ -185,8 +197,9 @@ class Broker:
         self._listeners.append(listener)
 
     def ignore(self, listener: Callable[[bool], None]) -> None:
-        """Call a function no more."""
-        self._listeners.remove(listener)
+        """Call a function no more, if it was called."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
 
     @property
     def server(self) -> str:
@@ -204,11 +217,6 @@ class Broker:
         """Return the server's version."""
         version = self._live().connected_server_version
         return version.major, version.minor, version.patch
-
-    @property
-    def max_payload(self) -> int:
-        """Return the size of the largest message, in bytes."""
-        return self._live().max_payload
 
     async def _keep(self) -> None:
         while self._connection is not None:

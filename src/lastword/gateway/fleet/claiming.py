@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from lastword.gateway.fleet.errors import FencedError, FleetError
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.replica import ReplicaStore, StreamEnd
+    from lastword.gateway.fleet.replica import StreamEnd
+    from lastword.gateway.fleet.streams import Streams
 
 PAUSE_SECONDS = 0.5
 """How long after a failure it is tried again."""
 
 
-async def claim(store: ReplicaStore, session_id: str, inherited: StreamEnd, node: str) -> StreamEnd:
+async def claim(store: Streams, session_id: str, inherited: StreamEnd, node: str) -> StreamEnd:
     """Claim a session after an end of its stream; return the stream's new end.
 
     It is tried for as long as the store cannot be reached. An earlier try that was stored without
@@ -40,7 +41,7 @@ async def claim(store: ReplicaStore, session_id: str, inherited: StreamEnd, node
         await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def stream_end(store: ReplicaStore, session_id: str) -> StreamEnd:
+async def stream_end(store: Streams, session_id: str) -> StreamEnd:
     """Return the end of a session's stream, once the store can be reached."""
     while True:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,7 +19,7 @@ from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.gateway.fleet.expiring import StoredRecord
+    from lastword.gateway.fleet.expiring import Bucket
     from lastword.gateway.fleet.records import OwnerRecord
 
 CHANGED_SECONDS = 0.2
@@ -33,38 +33,6 @@ ANSWER_SECONDS = 2.0
 
 SPARE_SECONDS = LEASE_SECONDS / 3
 """How long before a lease may end `expiring` is called."""
-
-
-class LeaseStore(Protocol):
-    """The leases of a fleet, by `wire.name_of(session)`. Any function may raise `FleetError`."""
-
-    async def read(self, name: str) -> StoredRecord[OwnerRecord] | None:
-        """Return a lease; `None` if there is none, or it has ended."""
-        ...
-
-    async def create(self, name: str, record: OwnerRecord) -> int:
-        """Store a lease that is not there; return its revision.
-
-        Raises:
-            FencedError: There is one.
-        """
-        ...
-
-    async def renew(self, name: str, record: OwnerRecord, revision: int) -> int:
-        """Replace a lease; return its new revision.
-
-        Raises:
-            FencedError: It has another revision, or has ended.
-        """
-        ...
-
-    async def delete(self, name: str, revision: int = 0) -> None:
-        """Delete a lease, if it still has this revision.
-
-        Raises:
-            FencedError: It has not.
-        """
-        ...
 
 
 class _Lease:
@@ -92,7 +60,7 @@ class Leases:
 
     def __init__(
         self,
-        store: LeaseStore,
+        store: Bucket[OwnerRecord],
         lost: Callable[[str, int], None],
         expiring: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
@@ -100,7 +68,7 @@ class Leases:
         """Have no lease yet.
 
         Args:
-            store: Where they are stored.
+            store: Where they are stored, by `wire.name_of(session)`.
             lost: Called with the name and the term of one that another node has.
             expiring: Called when some could not be renewed for so long that another node may
                 have them in `SPARE_SECONDS`.

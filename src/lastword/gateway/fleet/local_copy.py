@@ -24,7 +24,8 @@ from lastword.gateway.log.store import BATCH_ENTRIES, new_epoch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lastword.gateway.fleet.replica import LogState, ReplicaStore, StoredBatch, StreamEnd
+    from lastword.gateway.fleet.replica import LogState, StoredBatch, StreamEnd
+    from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.log.entries import LogEntry
     from lastword.gateway.log.session_log import StoredLog
     from lastword.gateway.log.store import ReadableLog
@@ -48,7 +49,7 @@ class _LocalFile(msgspec.Struct, frozen=True):
 
 
 async def make_local_copy(
-    store: ReplicaStore, session_id: str, path: str, inherited: StreamEnd, node: str
+    store: Streams, session_id: str, path: str, inherited: StreamEnd, node: str
 ) -> str:
     """Have a local file ready that continues a session's stream; return where the old one is.
 
@@ -127,7 +128,7 @@ def _continues(local: _LocalFile, inherited: StreamEnd, node: str) -> bool:
     return is_last_writers and local.epoch == inherited.epoch and local.head >= inherited.last
 
 
-async def _all_batches(store: ReplicaStore, session_id: str, last: int) -> list[StoredBatch]:
+async def _all_batches(store: Streams, session_id: str, last: int) -> list[StoredBatch]:
     """Return the batches of a stream up to an entry.
 
     Raises:

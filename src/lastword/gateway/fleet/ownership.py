@@ -28,14 +28,12 @@ from lastword.gateway.log.files import LogOwnedError, LogOwner
 from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lastword.gateway.fleet.expiring import StoredRecord
-    from lastword.gateway.fleet.leases import LeaseStore
-    from lastword.gateway.fleet.replica import ReplicaStore, StreamEnd
+    from lastword.gateway.fleet.replica import StreamEnd
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
     from lastword.gateway.fleet.replication import Fenced
     from lastword.gateway.fleet.replicator import Replicator
+    from lastword.gateway.fleet.services import FleetServices
     from lastword.gateway.log.store import Log
     from lastword.gateway.settings.holder import HolderSettings
 
@@ -124,53 +122,6 @@ class OwningHolder(Protocol):
         ...
 
 
-class SessionStore(Protocol):
-    """The records of a fleet's sessions, by `wire.name_of(session)`; they last.
-
-    Any function may raise `FleetError`.
-    """
-
-    async def read(self, name: str) -> StoredRecord[SessionRecord] | None:
-        """Return a session's record."""
-        ...
-
-    async def put(self, name: str, record: SessionRecord) -> int:
-        """Store a session's record, whatever is there; return its revision."""
-        ...
-
-
-class Services(Protocol):
-    """What the fleet is reached by."""
-
-    @property
-    def leases(self) -> LeaseStore:
-        """The leases."""
-        ...
-
-    @property
-    def sessions(self) -> SessionStore:
-        """The records of sessions."""
-        ...
-
-    @property
-    def replicas(self) -> ReplicaStore:
-        """The replicas of logs."""
-        ...
-
-    async def open(self, connection: Callable[[bool], None]) -> None:
-        """Connect to the fleet.
-
-        Args:
-            connection: Called when the connection to the fleet is lost, and when there is one
-                again.
-        """
-        ...
-
-    async def close(self) -> None:
-        """End all connections."""
-        ...
-
-
 class _Owned:
     """One session of this holder's."""
 
@@ -194,7 +145,7 @@ class _Owned:
 class Ownership:
     """The ownership of one holder's sessions."""
 
-    def __init__(self, services: Services, holder: OwningHolder) -> None:
+    def __init__(self, services: FleetServices, holder: OwningHolder) -> None:
         """Own nothing yet.
 
         Raises:
@@ -229,7 +180,8 @@ class Ownership:
             FleetError: The fleet cannot be used.
             StoreError: The session's log cannot be used here.
         """
-        await self._services.open(self._connection_changed)
+        await self._services.broker.open()
+        self._services.broker.listen(self._connection_changed)
         self._renewing = asyncio.create_task(self._leases.run())
         return await self._claim(session_id) if session_id else None
 
@@ -378,7 +330,7 @@ class Ownership:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(RECORD_SECONDS):
                     await self._leases.release_all()
-        await self._services.close()
+        self._services.broker.ignore(self._connection_changed)
 
     def _record(self, session: OwnedSession, owned: _Owned) -> OwnerRecord:
         view = session.view()

@@ -1,9 +1,9 @@
-"""A session's replica: the copy of its log that the fleet keeps, and the functions of its store.
+"""A session's replica: the copy of its log that the fleet keeps.
 
-Owns the contract of every such store. A session's stream is a sequence of messages: batches of
-entries, and claims. Each has the term and the node of its writer. A writer says which message it
+Owns what it is made of; `streams` stores it. A session's stream is a sequence of messages: batches
+of entries, and claims. Each has the term and the node of its writer. A writer says which message it
 believes to be the last one, and is refused if there is another; that fence alone decides who may
-write. A claim begins a term, and terms only rise. `streams` has the store on JetStream.
+write. A claim begins a term, and terms only rise.
 
 A batch that begins at or before the end of those before it replaces them from its first entry on:
 its writer's log is what counts. One that begins beyond their end follows entries that were dropped.
@@ -12,7 +12,6 @@ its writer's log is what counts. One that begins beyond their end follows entrie
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - msgspec reads it
-from typing import Protocol
 
 import msgspec
 
@@ -97,70 +96,3 @@ class StoredBatch(msgspec.Struct, frozen=True):
     end: StreamEnd
     first: int
     entries: list[LogEntry]
-
-
-class ReplicaStore(Protocol):
-    """The replicas of sessions.
-
-    A stream is read in its order: a batch that begins before the end of those before it replaces
-    them from its first entry on, one that begins after it stands behind entries that were dropped,
-    and one of an earlier term than those before it does not count.
-
-    Any function may raise `FleetError`: the store cannot be reached, or has refused.
-    """
-
-    async def last(self, session_id: str) -> StreamEnd:
-        """Return the end of a session's stream; `EMPTY` if it has no message.
-
-        It may be that of a moment ago, which the fence makes harmless.
-        """
-        ...
-
-    async def claim(self, session_id: str, expected: StreamEnd, node: str) -> StreamEnd:
-        """Begin the next term of a session after this end of its stream; return the new end.
-
-        Raises:
-            FencedError: The stream has another end.
-            NotStoredError: It was not stored.
-            OutcomeUnknownError: It may have been stored; `last` shows whether it was.
-        """
-        ...
-
-    async def publish(self, session_id: str, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
-        """Store a batch in the term and as the node of `after`; return the stream's new end.
-
-        A batch of a state alone leaves the end where it is. It is tried once: `last` settles what
-        remains unknown.
-
-        Raises:
-            FencedError: The stream has another end.
-            NotStoredError: It was not stored.
-            OutcomeUnknownError: It may have been stored.
-        """
-        ...
-
-    async def read(
-        self, session_id: str, after: int, *, max_bytes: int = BATCH_BYTES
-    ) -> list[StoredBatch]:
-        """Return the oldest batches with entries after a number, in order.
-
-        The first batch may begin before that, or later if entries were dropped. It is returned
-        whatever its size.
-        """
-        ...
-
-    async def state(self, session_id: str) -> LogState | None:
-        """Return the last state that was stored; `None` if there is none."""
-        ...
-
-    async def trim(self, session_id: str, before: int) -> None:
-        """Drop the entries before a number, in whole buckets; the stream's last message stays."""
-        ...
-
-    async def forget(self, session_id: str) -> None:
-        """Drop everything of a session."""
-        ...
-
-    async def wait(self, session_id: str, after: int, seconds: float) -> bool:
-        """Wait until a stream has an entry after a number; return whether it has one."""
-        ...

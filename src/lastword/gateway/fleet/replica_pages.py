@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from lastword.gateway.api.requests import EventQuery
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.api.views import SessionDetails
-    from lastword.gateway.fleet.replica import ReplicaStore, StoredBatch, StreamEnd
+    from lastword.gateway.fleet.replica import StoredBatch, StreamEnd
+    from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.log.entries import Pins
 
     _Read = TypeVar("_Read")
@@ -42,7 +43,7 @@ class ReplicaLog:
 
     def __init__(
         self,
-        store: ReplicaStore,
+        store: Streams,
         session_id: str,
         end: StreamEnd,
         loop: asyncio.AbstractEventLoop,
@@ -144,7 +145,7 @@ def _window_of(batches: Sequence[StoredBatch], after: int, head: int) -> list[Nu
     return window
 
 
-async def replica_view(store: ReplicaStore, end: StreamEnd, details: SessionDetails) -> SessionView:
+async def replica_view(store: Streams, end: StreamEnd, details: SessionDetails) -> SessionView:
     """Return a session as the API shows it, as of an end of its replica.
 
     Raises:
@@ -155,7 +156,7 @@ async def replica_view(store: ReplicaStore, end: StreamEnd, details: SessionDeta
 
 
 async def replica_page(
-    store: ReplicaStore, session_id: str, query: EventQuery, wait_seconds: float = 0.0
+    store: Streams, session_id: str, query: EventQuery, wait_seconds: float = 0.0
 ) -> dict[str, Any] | None:
     """Return a part of a session's replica, as `EventsPage` has it, once there is something.
 

@@ -16,8 +16,9 @@ from lastword.gateway.log.entries import Pins
 from lastword.gateway.log.session_log import session_log
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.replica import ReplicaStore, StreamEnd
+    from lastword.gateway.fleet.replica import StreamEnd
     from lastword.gateway.fleet.replicator import ReplicationListener
+    from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.log.session_log import DiskLog
 
 
@@ -38,7 +39,7 @@ class Replicas:
 
     def __init__(
         self,
-        store: ReplicaStore,
+        store: Streams,
         node: str,
         listener: ReplicationListener,
         *,

@@ -31,8 +31,9 @@ from lastword.gateway.fleet.replication import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from lastword.gateway.fleet.replica import ReplicaBatch, ReplicaStore, StreamEnd
+    from lastword.gateway.fleet.replica import ReplicaBatch, StreamEnd
     from lastword.gateway.fleet.replication import Effect
+    from lastword.gateway.fleet.streams import Streams
 
 
 class PublishedLog(Protocol):
@@ -80,7 +81,7 @@ class Replicator:
 
     def __init__(  # noqa: PLR0913 - what it is made of
         self,
-        store: ReplicaStore,
+        store: Streams,
         session_id: str,
         node: str,
         listener: ReplicationListener,

@@ -1,7 +1,7 @@
-"""What a holder reaches its fleet by: the broker's buckets and streams.
+"""What one node reaches its fleet by: a connection, and the buckets and streams behind it.
 
-Owns how they are put together. The front of the node has seen to it that the buckets and streams
-are there.
+Owns how they are put together, and what is dropped there of sessions that ended long ago. The front
+and all holders of a node use the same ones.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.expiring import Bucket
-from lastword.gateway.fleet.key import REPLICAS, FleetKey
+from lastword.gateway.fleet.key import REPLICAS
 from lastword.gateway.fleet.records import (
     LEASE_SECONDS,
+    NODES,
     OWNERS,
     SESSIONS,
+    NodeRecord,
     OwnerRecord,
     Records,
     SessionRecord,
@@ -22,54 +24,79 @@ from lastword.gateway.fleet.records import (
 from lastword.gateway.fleet.streams import Streams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Container, Mapping
 
+    from lastword.gateway.fleet.key import FleetKey
     from lastword.gateway.settings.fleet import FleetSettings
 
 
 class FleetServices:
-    """What one holder reaches its fleet by.
+    """What one node reaches its fleet by.
 
     Attributes:
-        leases: the leases of the fleet's sessions.
+        broker: the connection.
+        records: reads and writes records.
+        nodes: the fleet's nodes.
+        leases: the leases of its sessions.
         sessions: their records, which last.
         replicas: the replicas of their logs.
     """
 
-    def __init__(self, settings: FleetSettings, holder: str) -> None:
+    def __init__(self, settings: FleetSettings, key: FleetKey, name: str) -> None:
         """Put them together; nothing is connected yet.
 
         Args:
             settings: The fleet's.
-            holder: The name of the holder.
-
-        Raises:
-            FleetError: The fleet's key cannot be used.
+            key: The fleet's key.
+            name: What the servers call this process in their reports.
         """
-        key = FleetKey.at(settings.key_file)
-        self._broker = Broker(settings, f"lastword {settings.node} {holder}")
-        records = Records(key)
+        self.broker: Broker = Broker(settings, name)
+        self.records: Records = Records(key)
+        self.nodes: Bucket[NodeRecord] = Bucket(
+            self.broker, NODES, NodeRecord, self.records, LEASE_SECONDS, replaces_invalid=True
+        )
         self.leases: Bucket[OwnerRecord] = Bucket(
-            self._broker, OWNERS, OwnerRecord, records, LEASE_SECONDS, replaces_invalid=True
+            self.broker, OWNERS, OwnerRecord, self.records, LEASE_SECONDS, replaces_invalid=True
         )
         self.sessions: Bucket[SessionRecord] = Bucket(
-            self._broker, SESSIONS, SessionRecord, records
+            self.broker, SESSIONS, SessionRecord, self.records
         )
-        self.replicas: Streams = Streams(self._broker, key.derived(REPLICAS))
+        self.replicas: Streams = Streams(self.broker, key.derived(REPLICAS))
 
-    async def open(self, connection: Callable[[bool], None]) -> None:
-        """Connect to the fleet.
 
-        Args:
-            connection: Called when the connection to the fleet is lost, and when there is one
-                again.
+async def forget_old(
+    replicas: Streams,
+    records: Bucket[SessionRecord],
+    sessions: Mapping[str, SessionRecord],
+    owned: Container[str],
+    before: float,
+) -> int:
+    """Drop the replicas and the records of sessions without an owner that are old.
 
-        Raises:
-            FleetError: No server can be reached.
-        """
-        await self._broker.open()
-        self._broker.listen(connection)
+    A session's record goes last, so that what fails is done the next time.
 
-    async def close(self) -> None:
-        """End the connection to the fleet's servers."""
-        await self._broker.close()
+    Args:
+        replicas: The replicas.
+        records: The bucket of the sessions' records.
+        sessions: The sessions to look at, by the names of their files.
+        owned: The names of those that have an owner.
+        before: Drop what was last written before this time, in seconds since 1970 UTC.
+
+    Returns:
+        How many were dropped.
+
+    Raises:
+        FleetError: The fleet cannot be reached.
+    """
+    gone = 0
+    for name, record in [*sessions.items()]:
+        if name in owned:
+            continue
+        if record.ended is not None and record.ended.since_epoch_ms >= before * 1000:
+            continue
+        at = await replicas.changed_at(name)
+        if at is None or at < before:
+            await replicas.forget_named(name)
+            await records.delete(name)
+            gone += 1
+    return gone

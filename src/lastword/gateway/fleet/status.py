@@ -9,25 +9,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.key import FleetKey
 from lastword.gateway.fleet.mirror import Mirror
-from lastword.gateway.fleet.records import (
-    NODES,
-    OWNERS,
-    SESSIONS,
-    NodeRecord,
-    OwnerRecord,
-    Records,
-    SessionRecord,
-)
+from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.fleet.start import ALL_STREAMS
 from lastword.gateway.settings.fleet import FleetSettings
+
+if TYPE_CHECKING:
+    from lastword.gateway.fleet.broker import Broker
+    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
 
 NAME = "fleet.json"
 CONNECT_SECONDS, READ_SECONDS = 3.0, 10.0
@@ -111,12 +106,12 @@ async def report(settings: FleetSettings) -> FleetReport:
     Raises:
         FleetError: They cannot be reached, or do not answer.
     """
-    records = Records(FleetKey.at(settings.key_file))
-    broker = Broker(settings, "lastword gateway status")
+    services = FleetServices(settings, FleetKey.at(settings.key_file), "lastword gateway status")
+    broker = services.broker
     await broker.open(CONNECT_SECONDS)
-    nodes = Mirror(broker, Bucket(broker, NODES, NodeRecord, records))
-    owners = Mirror(broker, Bucket(broker, OWNERS, OwnerRecord, records))
-    sessions = Mirror(broker, Bucket(broker, SESSIONS, SessionRecord, records))
+    nodes = Mirror(broker, services.nodes)
+    owners = Mirror(broker, services.leases)
+    sessions = Mirror(broker, services.sessions)
     reading = [asyncio.create_task(each.run()) for each in (nodes, owners, sessions)]
     try:
         async with asyncio.timeout(READ_SECONDS):
@@ -141,7 +136,7 @@ async def report(settings: FleetSettings) -> FleetReport:
         ownerless=sorted((each for each in rest if each.ended is None), key=lambda e: e.session),
         ended=sum(each.ended is not None for each in rest),
         streams=list(streams),
-        invalid=records.invalid,
+        invalid=services.records.invalid,
     )
 
 

@@ -21,30 +21,20 @@ import msgspec
 
 from lastword._version import __version__
 from lastword.gateway import wire
-from lastword.gateway.fleet import records
-from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.errors import (
     FencedError,
     FleetError,
     NotStoredError,
     OutcomeUnknownError,
 )
-from lastword.gateway.fleet.expiring import Bucket
-from lastword.gateway.fleet.key import LINKS, REPLICAS, TOKENS, FleetKey
+from lastword.gateway.fleet.key import LINKS, TOKENS, FleetKey
 from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.node_link import NodeLinks
-from lastword.gateway.fleet.records import (
-    LEASE_SECONDS,
-    RENEW_SECONDS,
-    NodeRecord,
-    OwnerRecord,
-    Records,
-    SessionRecord,
-)
-from lastword.gateway.fleet.retention import forget_old
+from lastword.gateway.fleet.ownership import Ownership
+from lastword.gateway.fleet.records import RENEW_SECONDS, NodeRecord
+from lastword.gateway.fleet.services import FleetServices, forget_old
 from lastword.gateway.fleet.start import prepare
 from lastword.gateway.fleet.status import store_settings
-from lastword.gateway.fleet.streams import Streams
 from lastword.gateway.fleet.workspace import workspace_of
 from lastword.gateway.front.fleet_links import FleetLinks
 from lastword.gateway.front.fleet_openings import FleetOpenings
@@ -58,6 +48,9 @@ if TYPE_CHECKING:
 
     from lastword.gateway.fleet.expiring import StoredRecord
     from lastword.gateway.fleet.node_link import Serve
+    from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
+    from lastword.gateway.fleet.streams import Streams
+    from lastword.gateway.holder.process import Holder
     from lastword.gateway.settings.fleet import FleetSettings
     from lastword.gateway.settings.gateway import GatewaySettings
 
@@ -110,31 +103,20 @@ class FleetNode:
         self._workspace = workspace_of(fleet.workspace, settings.holder.root)
         self._limit = settings.sessions
         self._root = settings.holder.root
-        self._records = Records(key)
-        self._broker = Broker(self.settings, f"lastword front {self.name}")
+        self._services = FleetServices(self.settings, key, f"lastword {self.name}")
+        self._broker, self._records = self._services.broker, self._services.records
         self.node_links: NodeLinks = NodeLinks(self._broker, key.derived(LINKS), self.name)
-        self._node_records = Bucket(
-            self._broker,
-            records.NODES,
-            NodeRecord,
-            self._records,
-            LEASE_SECONDS,
-            replaces_invalid=True,
-        )
-        self._owner_records = Bucket(
-            self._broker, records.OWNERS, OwnerRecord, self._records, LEASE_SECONDS
-        )
-        self._session_records = Bucket(self._broker, records.SESSIONS, SessionRecord, self._records)
+        self._node_records = self._services.nodes
         folder = push_folder_of(settings.holder.state_folder, in_fleet=True)
         self.push: FleetPush = FleetPush(folder, key.derived("push"), self._broker, self._records)
-        self.replicas: Streams = Streams(self._broker, key.derived(REPLICAS))
+        self.replicas: Streams = self._services.replicas
         self.links: FleetLinks = FleetLinks(
             folder, self.keeper, self.name, self._broker, self._records
         )
         self.openings: FleetOpenings = FleetOpenings(self._broker, self._records)
         self._nodes = Mirror(self._broker, self._node_records)
-        self._owners = Mirror(self._broker, self._owner_records)
-        self._sessions = Mirror(self._broker, self._session_records)
+        self._owners = Mirror(self._broker, self._services.leases)
+        self._sessions = Mirror(self._broker, self._services.sessions)
         self._started_ms = time.time_ns() // 1_000_000
         self._tasks: list[asyncio.Task[None]] = []
         self._follows = False
@@ -153,6 +135,10 @@ class FleetNode:
     def name(self) -> str:
         """Return this node's name."""
         return self.settings.node
+
+    def ownership(self, holder: Holder) -> Ownership:
+        """Return the ownership of a holder's sessions."""
+        return Ownership(self._services, holder)
 
     def listen_to_owners(self, listener: Callable[[str, OwnerRecord | None], None]) -> None:
         """Call a function with each owner that comes or changes, and `None` for one that goes."""
@@ -392,14 +378,14 @@ class FleetNode:
         record = self.sessions.get(name)
         if record is None:
             with contextlib.suppress(FleetError):
-                stored = await self._session_records.read(name)
+                stored = await self._services.sessions.read(name)
                 record = stored.record if stored is not None else None
         return record
 
     async def owner(self, session_id: str) -> OwnerRecord | None:
         """Return a session's owner, as the servers have it now."""
         with contextlib.suppress(FleetError):
-            stored = await self._owner_records.read(wire.name_of(session_id))
+            stored = await self._services.leases.read(wire.name_of(session_id))
             return stored.record if stored is not None else None
         return None
 
@@ -425,7 +411,7 @@ class FleetNode:
         before = time.time() - age_seconds
         with contextlib.suppress(FleetError):
             await forget_old(
-                self.replicas, self._session_records, looked_after, self.owners, before
+                self.replicas, self._services.sessions, looked_after, self.owners, before
             )
 
     def gauges(self) -> dict[str, float]:

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.upstream import Upstream
     from lastword.gateway.holder.connection import Introduction
-    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.process import Holder, OwnershipOf
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.log.session_log import StoredLog
     from lastword.gateway.settings.holder import HolderSettings
 
-    MakeHolder: TypeAlias = Callable[[HolderSettings, HolderQuality], Holder]
+    MakeHolder: TypeAlias = Callable[[HolderSettings, HolderQuality, OwnershipOf | None], Holder]
     """Makes a holder, which is run later: the gateway knows no options of `lastword run`."""
 
 
@@ -101,14 +101,23 @@ class HandedHolders(msgspec.Struct, frozen=True, kw_only=True):
 class Holders:
     """The holders of one gateway."""
 
-    def __init__(self, template: HolderSettings, make: MakeHolder, *, limit: int = 32) -> None:
+    def __init__(
+        self,
+        template: HolderSettings,
+        make: MakeHolder,
+        *,
+        limit: int = 32,
+        fleet: OwnershipOf | None = None,
+    ) -> None:
         """Start holders like this one.
 
         Args:
             template: The settings of every holder, except its name, client and session.
             make: Makes one.
             limit: The maximum number of holders.
+            fleet: Returns the ownership of a holder's sessions in a fleet, if it is in one.
         """
+        self._fleet = fleet
         self._template = template
         self._make = make
         self._limit = limit
@@ -310,7 +319,7 @@ class Holders:
     async def _begin(self, settings: HolderSettings, handed: HandedHolder | None = None) -> bool:
         """Run a holder; return whether its agent has been started, or is there."""
         name = settings.name
-        holder = self._running[name] = self._make(settings, self.quality)
+        holder = self._running[name] = self._make(settings, self.quality, self._fleet)
         task = self._tasks[name] = asyncio.create_task(self._run(holder, handed))
         task.add_done_callback(lambda _: self._has_ended(name))
         begun = asyncio.create_task(holder.begun.wait())

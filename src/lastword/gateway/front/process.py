@@ -159,7 +159,8 @@ def serve(  # noqa: PLR0915 - what a gateway is made of
         notified=Links.notified(folder, time.time, keeper),
         of_fleet=None if node is None else node.links,
     )
-    holders = Holders(holder, make_holder, limit=settings.sessions)
+    ownership = None if node is None else node.ownership
+    holders = Holders(holder, make_holder, limit=settings.sessions, fleet=ownership)
     fleet = None if node is None else _fleet_front(node, holders, settings.log_age_seconds)
     services = FrontServices(holders, keeper, settings, fleet)
     front = Front(services, doorkeeper, settings)

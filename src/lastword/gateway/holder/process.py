@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.holder import HolderSettings
 
+    OwnershipOf: TypeAlias = Callable[["Holder"], Ownership]
+    """Returns the ownership of a holder's sessions in a fleet."""
+
 MAX_EARLY = 256
 """Frames of a session that is not known yet, as where its agent speaks before it has answered."""
 
@@ -77,7 +80,7 @@ class Holder:
         *,
         quality: HolderQuality,
         notices: SessionNotices | None = None,
-        fleet: Callable[[Holder], Ownership] | None = None,
+        fleet: OwnershipOf | None = None,
         at_end: Callable[[], object] | None = None,
     ) -> None:
         """Put a holder together.

@@ -11,8 +11,10 @@ import pytest
 
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
+from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.ownership import Ownership, Takeover
+from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.log import files
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.files import LogOwnedError
@@ -23,28 +25,31 @@ from tests.kit.fleet.replica_in_memory import MemoryReplicaStore
 from tests.kit.patience import fused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
-    from lastword.gateway.fleet.replica import ReplicaStore
     from lastword.gateway.log.store import Log
 
 
-class MemoryFleet:
+class NoBroker(Broker):
+    """A connection that is there."""
+
+    def __init__(self) -> None:
+        self._listeners = []
+
+    async def open(self, seconds: float = 0.0) -> None:
+        """Do nothing."""
+
+
+class MemoryFleet(FleetServices):
     """What the nodes of a fleet share."""
 
     def __init__(self) -> None:
+        self.broker = NoBroker()
         self.leases: MemoryBucket[OwnerRecord] = MemoryBucket()
         self.sessions: MemoryBucket[SessionRecord] = MemoryBucket()
-        self.replicas: ReplicaStore = MemoryReplicaStore()
-
-    async def open(self, connection: Callable[[bool], None]) -> None:
-        """Do nothing."""
-
-    async def close(self) -> None:
-        """Do nothing."""
+        self.replicas = MemoryReplicaStore()
 
 
 class OwningNode:

@@ -13,11 +13,11 @@ from tests.kit.fleet.replica_rules import RULES
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from lastword.gateway.fleet.replica import ReplicaStore
+    from lastword.gateway.fleet.streams import Streams
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_replicas_in_memory_keep(rule: Callable[[ReplicaStore, str], Awaitable[None]]) -> None:
+def test_replicas_in_memory_keep(rule: Callable[[Streams, str], Awaitable[None]]) -> None:
     async def play() -> None:
         await rule(MemoryReplicaStore(), "session")
 
