@@ -21,7 +21,8 @@ sys.path.insert(0, str(ROOT))
 from gateway import cpu_seconds, resident_bytes, say  # noqa: E402
 
 from lastword.gateway.fleet.key import REPLICAS  # noqa: E402
-from lastword.gateway.fleet.replicas import Replicas  # noqa: E402
+from lastword.gateway.fleet.replicated_log import open_new  # noqa: E402
+from lastword.gateway.fleet.replicator import Replicator  # noqa: E402
 from lastword.gateway.fleet.streams import Streams  # noqa: E402
 from lastword.gateway.log.entries import LogEntry, LogKind  # noqa: E402
 from lastword.gateway.log.session_log import session_log  # noqa: E402
@@ -48,7 +49,7 @@ class Bench:
     """A fleet's servers, and a node that uses them."""
 
     def __init__(self, servers: Cluster, broker: Broker, folder: Path) -> None:
-        self.replicas = Replicas(Streams(broker, KEY.derived(REPLICAS)), "a", Listening())
+        self._store = Streams(broker, KEY.derived(REPLICAS))
         self.cluster = servers
         self.servers = servers.servers
         self._folder = folder
@@ -68,12 +69,13 @@ class Bench:
         self._made += 1
         return str(self._folder / f"{self._made}.db")
 
-    async def replicated(self) -> tuple[ReplicatedLog, str]:
-        """Open a session's log, and return it with the session."""
+    async def replicated(self) -> tuple[ReplicatedLog, Replicator]:
+        """Open a session's log, and return it with what publishes it."""
         path = self.path()
-        log = self.replicas.open_new(path, path)
-        await self.replicas.of(path).settled()
-        return log, path
+        replicator = Replicator(self._store, path, "a", Listening())
+        log = open_new(path, replicator)
+        await replicator.settled()
+        return log, replicator
 
 
 async def written(log: Log, count: int) -> None:
@@ -94,10 +96,10 @@ async def bulk(bench: Bench, count: int, tries: int) -> None:
         await written(local, count)
         rows.append([time.perf_counter() - began, time.process_time() - spent])
         local.close()
-        log, session = await bench.replicated()
+        log, replicator = await bench.replicated()
         began, spent, others = time.perf_counter(), time.process_time(), cpu_seconds(bench.pids)
         await written(log, count)
-        await bench.replicas.of(session).settled()
+        await replicator.settled()
         rows[-1] += [time.perf_counter() - began, time.process_time() - spent]
         rows[-1].append(cpu_seconds(bench.pids) - others)
         log.close()
@@ -113,7 +115,7 @@ async def bulk(bench: Bench, count: int, tries: int) -> None:
 
 async def delays(bench: Bench, count: int) -> None:
     """Compare when an entry counts that is written alone."""
-    log, session = await bench.replicated()
+    log, replicator = await bench.replicated()
     local = session_log(bench.path())
     seconds: tuple[list[float], list[float]] = ([], [])
     shown = asyncio.Event()
@@ -130,7 +132,7 @@ async def delays(bench: Bench, count: int) -> None:
         log.append([ENTRY])
         await shown.wait()
         await asyncio.sleep(0.005)
-    await bench.replicas.of(session).settled()
+    await replicator.settled()
     for name, part in (("p50", 0.5), ("p99", 0.99)):
         here, there = (sorted(each)[int(len(each) * part)] * 1000 for each in seconds)
         say(f"  an entry counts after, {name}: {here:.2f} ms here, {there:.2f} replicated")
@@ -146,10 +148,10 @@ async def idle(bench: Bench, count: int, seconds: float) -> None:
     """
     before = bench.resident()
     for _ in range(count):
-        log, session = await bench.replicated()
+        log, replicator = await bench.replicated()
         log.remember("params", '{"cwd": "/srv/project", "mcpServers": []}')
         log.append([ENTRY] * 20)
-        await bench.replicas.of(session).settled()
+        await replicator.settled()
         log.close()
     opened = bench.resident()
     for server in bench.servers:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
-from lastword.gateway.fleet.claiming import claim
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.key import REPLICAS, FleetKey
 from lastword.gateway.fleet.records import SESSIONS, Records, SessionRecord
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, LogState, ReplicaBatch
-from lastword.gateway.fleet.replicas import Replicas
+from lastword.gateway.fleet.replicated_log import open_claimed, open_new
+from lastword.gateway.fleet.replicator import Replicator, claim
 from lastword.gateway.fleet.services import forget_old
 from lastword.gateway.fleet.stream_messages import Subjects, batch_messages, signed
 from lastword.gateway.fleet.streams import Streams
@@ -56,15 +56,15 @@ class Owner:
         self.listening = Listening()
         self.path = str(folder / f"{name}.db")
         self.name = name
-        self.replicas = Replicas(self.store, name, self.listening)
+        self.replicator = Replicator(self.store, self.session, name, self.listening)
         broker.listen(self._note)
 
     def _note(self, is_connected: bool) -> None:
-        (self.replicas.connected if is_connected else self.replicas.disconnected)()
+        (self.replicator.connected if is_connected else self.replicator.disconnected)()
 
     async def begin(self) -> ReplicatedLog:
         """Begin the session."""
-        log = self.replicas.open_new(self.session, self.path)
+        log = open_new(self.path, self.replicator)
         await self.settle()
         return log
 
@@ -72,11 +72,14 @@ class Owner:
         """Take the session over."""
         inherited = await self.store.last(self.session)
         claimed = await claim(self.store, self.session, inherited, self.name)
-        return (await self.replicas.open_claimed(self.session, self.path, inherited, claimed)).log
+        self.replicator = Replicator(
+            self.store, self.session, self.name, self.listening, claimed=(inherited, claimed)
+        )
+        return (await open_claimed(self.path, self.replicator)).log
 
     async def settle(self) -> None:
         """Wait until all is replicated."""
-        await self.replicas.of(self.session).settled()
+        await self.replicator.settled()
 
     async def texts(self) -> list[bytes]:
         """Return the frames of the replica, whose numbers are dense."""

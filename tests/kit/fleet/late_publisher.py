@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lastword.gateway.fleet.replicator import Replicator
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
 
 
-class LatePublisher:
+class LatePublisher(Replicator):
     """What a log asks of its publisher, noted; `later` is given what replicates each commit."""
 
     def __init__(self, later: Callable[[Callable[[], None]], object]) -> None:

@@ -17,11 +17,11 @@ import msgspec
 
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
-from lastword.gateway.fleet.claiming import claim
 from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.leases import Leases
 from lastword.gateway.fleet.records import OwnerRecord, SessionRecord, node_place
-from lastword.gateway.fleet.replicas import Replicas
+from lastword.gateway.fleet.replicated_log import open_claimed, open_new
+from lastword.gateway.fleet.replicator import Replicator, claim
 from lastword.gateway.fleet.workspace import workspace_of
 from lastword.gateway.log import files
 from lastword.gateway.log.files import LogOwnedError, LogOwner
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.replica import StreamEnd
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
     from lastword.gateway.fleet.replication import Fenced
-    from lastword.gateway.fleet.replicator import Replicator
     from lastword.gateway.fleet.services import FleetServices
     from lastword.gateway.log.store import Log
     from lastword.gateway.settings.holder import HolderSettings
@@ -158,8 +157,9 @@ class Ownership:
         self._node = settings.fleet.node
         self._workspace = workspace_of(settings.fleet.workspace, settings.root)
         self._leases = Leases(services.leases, self._lease_lost, self._lease_expiring)
-        is_local = settings.fleet.on_loss == "local"
-        self._replicas = Replicas(services.replicas, self._node, self, goes_on_without=is_local)
+        self._goes_on_without = settings.fleet.on_loss == "local"
+        self._replicators: dict[str, Replicator] = {}
+        """Of the sessions here, and of those that are being taken over or are ending."""
         self._owned: dict[str, _Owned] = {}
         self._renewing: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()
@@ -217,16 +217,14 @@ class Ownership:
                 await self._acquire(session_id, before, lease, inherited)
                 claimed = await claim(self._services.replicas, session_id, inherited, self._node)
                 path = files.path_in(self._holder.settings.log_folder, name)
-                claimed_log = await self._replicas.open_claimed(
-                    session_id, path, inherited, claimed
-                )
+                replicator = self._replicator(session_id, (inherited, claimed))
+                claimed_log = await open_claimed(path, replicator)
         except FencedError as error:
             await self._leases.release(name)
             raise LogOwnedError(LogOwner()) from error
         except (FleetError, TimeoutError) as error:
             await self._leases.release(name)
             raise FleetError("the session cannot be taken over now") from error
-        replicator = self._replicas.of(session_id)
         self._owned[session_id] = _Owned(claimed_log.log, replicator, home, workspace)
         return Takeover(has_files) if is_moved else None
 
@@ -257,6 +255,19 @@ class Ownership:
         revision = lease.revision if lease is not None else None
         await self._leases.acquire(wire.name_of(session_id), lambda: record, revision)
 
+    def _replicator(
+        self, session_id: str, claimed: tuple[StreamEnd, StreamEnd] | None = None
+    ) -> Replicator:
+        replicator = self._replicators[session_id] = Replicator(
+            self._services.replicas,
+            session_id,
+            self._node,
+            self,
+            claimed=claimed,
+            goes_on_without=self._goes_on_without,
+        )
+        return replicator
+
     # The holder's sessions.
 
     def open_log(self, session_id: str, path: str) -> Log:
@@ -267,9 +278,8 @@ class Ownership:
         """
         owned = self._owned.get(session_id)
         if owned is None:
-            log = self._replicas.open_new(session_id, path)
-            replicator = self._replicas.of(session_id)
-            owned = _Owned(log, replicator, self._node, self._workspace)
+            replicator = self._replicator(session_id)
+            owned = _Owned(open_new(path, replicator), replicator, self._node, self._workspace)
             self._owned[session_id] = owned
         return owned.log
 
@@ -307,6 +317,7 @@ class Ownership:
                 await owned.replicator.settled()
         record = self._session_record(session, owned, ended=session.view())
         session.finish()
+        self._replicators.pop(session.id, None)
         with contextlib.suppress(FleetError, TimeoutError):
             async with asyncio.timeout(RECORD_SECONDS):
                 await self._services.sessions.put(name, record)
@@ -361,14 +372,11 @@ class Ownership:
     # What becomes of them.
 
     def _connection_changed(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
-        if is_connected:
-            self._replicas.connected()
-        else:
-            self._replicas.disconnected()
-
-    def claimed(self, session_id: str, end: StreamEnd) -> None:  # noqa: ARG002 - as it is called
-        """Show in its lease that a new session is this node's."""
-        self._leases.changed(wire.name_of(session_id))
+        for replicator in [*self._replicators.values()]:
+            if is_connected:
+                replicator.connected()
+            else:
+                replicator.disconnected()
 
     def stalled(self, session_id: str, reason: str, times: int) -> None:
         """Inform a session's viewers that nothing of it is replicated."""
@@ -391,6 +399,7 @@ class Ownership:
 
     def _leave(self, session_id: str) -> None:
         owned = self._owned.pop(session_id, None)
+        self._replicators.pop(session_id, None)
         self._leases.forget(wire.name_of(session_id))
         if owned is not None:
             self._holder.fenced(session_id, owned.term, owned.log.waiting_entries)

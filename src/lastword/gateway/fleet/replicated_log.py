@@ -11,17 +11,20 @@ import contextlib
 import time
 from collections import deque
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.local_copy import TERM
+from lastword.gateway.fleet.errors import FencedError, FleetError
+from lastword.gateway.fleet.local_copy import TERM, make_local_copy, pins_at
 from lastword.gateway.fleet.replica import BATCH_BYTES, BATCH_ENTRIES, LogState, ReplicaBatch
+from lastword.gateway.log.entries import Pins
+from lastword.gateway.log.session_log import session_log
 from lastword.gateway.log.store import Committed, LogUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.gateway.log.entries import LogEntry, Numbered, Pins
+    from lastword.gateway.fleet.replicator import Replicator
+    from lastword.gateway.log.entries import LogEntry, Numbered
     from lastword.gateway.log.session_log import DiskLog
     from lastword.gateway.log.store import Observer
 
@@ -29,28 +32,16 @@ BEHIND_BYTES = 16 * 1024 * 1024
 """How much may be written and not replicated before reading from the agent pauses."""
 
 
-class Publisher(Protocol):
-    """What publishes a log."""
+class ClaimedLog(NamedTuple):
+    """The log of a session that this node has claimed.
 
-    def begin(self, log: ReplicatedLog, committed: int) -> None:
-        """Begin to publish it; it has entries up to a number."""
-        ...
+    Attributes:
+        log: the log; all that it has is replicated.
+        aside: where a local file was put whose end is not in the stream; empty for none.
+    """
 
-    def committed(self, last: int) -> None:
-        """Note that entries up to a number are in the local log."""
-        ...
-
-    def state_changed(self) -> None:
-        """Note that a fact has changed."""
-        ...
-
-    def trimmed(self, first: int) -> None:
-        """Note that the local log begins with this number now."""
-        ...
-
-    def stop(self) -> None:
-        """Publish nothing more."""
-        ...
+    log: ReplicatedLog
+    aside: str
 
 
 class _Written(NamedTuple):
@@ -78,7 +69,7 @@ class _Written(NamedTuple):
 class ReplicatedLog:
     """A log whose entries count once they are replicated."""
 
-    def __init__(self, local: DiskLog, publisher: Publisher, head: int, pins: Pins) -> None:
+    def __init__(self, local: DiskLog, publisher: Replicator, head: int, pins: Pins) -> None:
         """Replicate a local log.
 
         Args:
@@ -270,6 +261,45 @@ class ReplicatedLog:
         self._local.renew_epoch()
         self._epoch = self._local.epoch
         self._written = deque(each._replace(epoch=self._epoch) for each in self._written)
+
+
+def open_new(path: str, publisher: Replicator) -> ReplicatedLog:
+    """Open the log of a new session, which is claimed meanwhile.
+
+    Raises:
+        LogUnavailableError: It cannot be used.
+    """
+    local = session_log(path)
+    return ReplicatedLog(local, publisher, local.head, Pins())
+
+
+async def open_claimed(path: str, publisher: Replicator) -> ClaimedLog:
+    """Open the log of a session that this node has claimed.
+
+    Args:
+        path: Its local file, whether that is there or not. The caller has its lock.
+        publisher: Publishes it, after the claim.
+
+    Raises:
+        FencedError: Another node has claimed it since.
+        FleetError: Its stream cannot be read.
+        LogUnavailableError: Its file cannot be written.
+    """
+    assert publisher.claimed is not None  # noqa: S101 - for the type checker
+    store, session_id, (inherited, _) = publisher.store, publisher.session_id, publisher.claimed
+    aside = await make_local_copy(store, session_id, path, inherited, publisher.node)
+    local = session_log(path)
+    with contextlib.ExitStack() as undo:
+        undo.callback(local.close)
+        undo.callback(publisher.stop)
+        pins = Pins(local.pins.items())
+        if 0 < inherited.last < local.head:  # the local log is beyond the stream's end
+            pins = pins_at(local, await store.state(session_id), inherited.last)
+        log = ReplicatedLog(local, publisher, min(inherited.last, local.head), pins)
+        if not await publisher.settled():
+            raise FencedError("another node has the session")
+        undo.pop_all()
+    return ClaimedLog(log, aside)
 
 
 def _read_all(local: DiskLog, after: int) -> list[tuple[int, list[LogEntry]]]:

@@ -1,6 +1,7 @@
-"""The replicator: publishes one session's log, as `replication` decides.
+"""The replicator: claims one session and publishes its log, as `replication` decides.
 
-Owns the requests that are under way and the clock. There is no task while nothing is published.
+Owns the requests that are under way and the clock. Who may claim a session, and when, is
+`ownership`'s. There is no task while nothing is published.
 Batches are read from the local log when they are published, so that what waits is not copied.
 """
 
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from lastword.gateway.fleet.claiming import PAUSE_SECONDS, claim, stream_end
 from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError, RefusedError
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY
 from lastword.gateway.fleet.replication import (
@@ -31,33 +31,14 @@ from lastword.gateway.fleet.replication import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from lastword.gateway.fleet.replica import ReplicaBatch, StreamEnd
+    from lastword.gateway.fleet.replica import StreamEnd
+    from lastword.gateway.fleet.replicated_log import ReplicatedLog
     from lastword.gateway.fleet.replication import Effect
     from lastword.gateway.fleet.streams import Streams
 
 
-class PublishedLog(Protocol):
-    """What is needed of a log."""
-
-    def batch(self, after: int, up_to: int, *, with_state: bool) -> ReplicaBatch:
-        """Return the next batch after an entry.
-
-        Raises:
-            FleetError: The local log cannot be read.
-        """
-        ...
-
-    def replicated(self, last: int) -> None:
-        """Take in that entries up to a number are replicated."""
-        ...
-
-    def begin_term(self, term: int) -> None:
-        """Take in that the session is this node's, in this term."""
-        ...
-
-    def renew_epoch(self) -> None:
-        """Go on under another epoch."""
-        ...
+PAUSE_SECONDS = 0.5
+"""How long after a failure a claim is tried again."""
 
 
 class ReplicationListener(Protocol):
@@ -77,7 +58,15 @@ class ReplicationListener(Protocol):
 
 
 class Replicator:
-    """The publication of one session's log."""
+    """The publication of one session's log.
+
+    Attributes:
+        store: the replicas.
+        session_id: the session.
+        node: this node.
+        claimed: the stream's end before and after the claim; `None` for a new session, which is
+            still to be claimed.
+    """
 
     def __init__(  # noqa: PLR0913 - what it is made of
         self,
@@ -96,18 +85,17 @@ class Replicator:
             session_id: The session.
             node: This node.
             listener: Who learns of what becomes of it.
-            claimed: The stream's end before and after the claim; `None` for a new session, which
-                is still to be claimed.
+            claimed: As the attribute.
             goes_on_without: Entries count as replicated while nothing can be (`Replication`).
         """
-        self._store = store
-        self._session_id = session_id
-        self._node = node
+        self.store: Streams = store
+        self.session_id: str = session_id
+        self.node: str = node
         self._listener = listener
-        self._claimed = claimed
+        self.claimed: tuple[StreamEnd, StreamEnd] | None = claimed
         self._goes_on_without = goes_on_without
         self._machine: Replication | None = None
-        self._log: PublishedLog | None = None
+        self._log: ReplicatedLog | None = None
         self._committed = 0
         self._state_last = 0
         """Up to which entry the stored state is complete."""
@@ -130,23 +118,23 @@ class Replicator:
 
     # The log.
 
-    def begin(self, log: PublishedLog, committed: int) -> None:
+    def begin(self, log: ReplicatedLog, committed: int) -> None:
         """Begin to publish a log, which has entries up to a number."""
         self._log, self._committed = log, committed
-        if self._claimed is not None:
-            self._start(*self._claimed)
+        if self.claimed is not None:
+            self._start(*self.claimed)
         else:
             self._spawn(self._claim())
 
     async def _claim(self) -> None:
         while True:
             try:
-                claimed = await claim(self._store, self._session_id, EMPTY, self._node)
+                claimed = await claim(self.store, self.session_id, EMPTY, self.node)
             except FencedError:
                 self._is_over = True
                 self._settled.set()
-                end = await stream_end(self._store, self._session_id)
-                self._listener.fenced(self._session_id, Fenced(end, 0))
+                end = await stream_end(self.store, self.session_id)
+                self._listener.fenced(self.session_id, Fenced(end, 0))
                 return
             except Exception:  # noqa: BLE001 - nothing would ever be published
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -192,7 +180,7 @@ class Replicator:
 
     async def _trim(self, before: int) -> None:
         with contextlib.suppress(FleetError):  # the next time drops this too
-            await self._store.trim(self._session_id, before)
+            await self.store.trim(self.session_id, before)
 
     async def settled(self) -> bool:
         """Wait until everything is replicated; return `False` if it will not be any more."""
@@ -240,7 +228,7 @@ class Replicator:
                 case Publish():
                     self._spawn(self._write(machine, partial(self._publish, effect, log)))
                 case Claim(end=end):
-                    claim = partial(self._store.claim, self._session_id, end, self._node)
+                    claim = partial(self.store.claim, self.session_id, end, self.node)
                     self._spawn(self._write(machine, claim))
                 case ReadEnd():
                     self._spawn(self._read_end(machine))
@@ -248,7 +236,7 @@ class Replicator:
         if not self._is_over:
             self._arm(machine)
 
-    def _report(self, effects: list[Effect], log: PublishedLog) -> None:
+    def _report(self, effects: list[Effect], log: ReplicatedLog) -> None:
         for effect in effects:
             match effect:
                 case Visible(last=last):
@@ -256,13 +244,13 @@ class Replicator:
                 case NewEpoch():
                     log.renew_epoch()
                 case Stalled(reason=reason, times=times):
-                    self._listener.stalled(self._session_id, reason, times)
+                    self._listener.stalled(self.session_id, reason, times)
                 case Resumed(seconds=seconds):
-                    self._listener.resumed(self._session_id, seconds)
+                    self._listener.resumed(self.session_id, seconds)
                 case Fenced():
                     self._is_over = True
                     self._settled.set()
-                    self._listener.fenced(self._session_id, effect)
+                    self._listener.fenced(self.session_id, effect)
 
     def _arm(self, machine: Replication) -> None:
         """Have the machine called when its time has come; a call that is too early does no harm."""
@@ -280,11 +268,11 @@ class Replicator:
         if self._machine is not None:
             self._carry_out(self._machine.handle_timeout(self._now))
 
-    async def _publish(self, effect: Publish, log: PublishedLog) -> StreamEnd:
+    async def _publish(self, effect: Publish, log: ReplicatedLog) -> StreamEnd:
         batch = log.batch(effect.after, effect.up_to, with_state=effect.with_state)
         if effect.keeps_epoch:
             batch = replace(batch, epoch=effect.end.epoch)
-        end = await self._store.publish(self._session_id, batch, effect.end)
+        end = await self.store.publish(self.session_id, batch, effect.end)
         if batch.state is not None:
             self._state_last = batch.state.last
         return end
@@ -305,9 +293,41 @@ class Replicator:
 
     async def _read_end(self, machine: Replication) -> None:
         try:
-            end = await self._store.last(self._session_id)
+            end = await self.store.last(self.session_id)
         except Exception:  # noqa: BLE001 - as above
             effects = machine.read_failed(self._now)
         else:
             effects = machine.end_read(end, self._now)
         self._carry_out(effects)
+
+
+async def claim(store: Streams, session_id: str, inherited: StreamEnd, node: str) -> StreamEnd:
+    """Claim a session after an end of its stream; return the stream's new end.
+
+    It is tried for as long as the store cannot be reached. An earlier try that was stored without
+    an answer counts.
+
+    Raises:
+        FencedError: Another node has the session, or has written to it since.
+    """
+    while True:
+        try:
+            return await store.claim(session_id, inherited, node)
+        except FencedError:
+            end = await stream_end(store, session_id)
+            if (end.term, end.node, end.last) == (inherited.term + 1, node, inherited.last):
+                return end
+            if end != inherited:
+                raise
+        except FleetError:
+            pass
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def stream_end(store: Streams, session_id: str) -> StreamEnd:
+    """Return the end of a session's stream, once the store can be reached."""
+    while True:
+        try:
+            return await store.last(session_id)
+        except FleetError:
+            await asyncio.sleep(PAUSE_SECONDS)

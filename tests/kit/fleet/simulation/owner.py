@@ -8,7 +8,7 @@ until it goes on.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.fleet.replica import LogState, StoredBatch
     from lastword.gateway.fleet.replication import Effect
+    from lastword.gateway.fleet.replicator import Replicator
     from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.log.store import Committed
     from tests.kit.fleet.simulation.world import FleetWorld, Node
@@ -208,7 +209,7 @@ class Owner:
             now=self.world.clock.now,
             goes_on_without=self.world.goes_on_without,
         )
-        self.log = ReplicatedLog(file, self, head, pins)
+        self.log = ReplicatedLog(file, cast("Replicator", self), head, pins)
         self.log.observers.append(self._has_committed)
         self.do(self.replication.begin(self.world.clock.now))
         self._renew()

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
-from lastword.gateway.fleet import claiming, local_copy, replication, replicator
-from lastword.gateway.fleet.claiming import claim
+from lastword.gateway.fleet import local_copy, replication, replicator
 from lastword.gateway.fleet.errors import (
     FencedError,
     FleetError,
@@ -21,7 +20,8 @@ from lastword.gateway.fleet.errors import (
 )
 from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, ReplicaBatch, StreamEnd
 from lastword.gateway.fleet.replica_pages import ReplicaLog
-from lastword.gateway.fleet.replicas import Replicas
+from lastword.gateway.fleet.replicated_log import open_claimed, open_new
+from lastword.gateway.fleet.replicator import Replicator, claim
 from lastword.gateway.log import sqlite
 from lastword.gateway.log.session_log import session_log
 from tests.kit.fleet.faulty_store import FaultyStore, Listening
@@ -41,7 +41,6 @@ SESSION = "s1"
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses are short."""
-    monkeypatch.setattr(claiming, "PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(replicator, "PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(replication, "FIRST_PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(replication, "LONGEST_PAUSE_SECONDS", 0.002)
@@ -57,22 +56,29 @@ class Node:
         self.name = name
         self.path = str(folder / "log.db")
         self.listening = Listening()
-        self.replicas = Replicas(store, name, self.listening)
+        self.replicator = self.publishing()
+
+    def publishing(self, claimed: tuple[StreamEnd, StreamEnd] | None = None) -> Replicator:
+        """Return what publishes the session's log, after a claim if it is not new."""
+        self.replicator = Replicator(
+            self.store, SESSION, self.name, self.listening, claimed=claimed
+        )
+        return self.replicator
 
     def begin(self) -> ReplicatedLog:
         """Open a new session's log."""
-        return self.replicas.open_new(SESSION, self.path)
+        return open_new(self.path, self.replicator)
 
     async def take_over(self) -> tuple[ReplicatedLog, str]:
         """Claim the session and open its log."""
         inherited = await self.store.last(SESSION)
         claimed = await claim(self.store, SESSION, inherited, self.name)
-        return await self.replicas.open_claimed(SESSION, self.path, inherited, claimed)
+        return await open_claimed(self.path, self.publishing((inherited, claimed)))
 
     async def settle(self) -> None:
         """Wait until all is replicated."""
         async with asyncio.timeout(FUSE_SECONDS):
-            await self.replicas.of(SESSION).settled()
+            await self.replicator.settled()
 
 
 def store_of(story: Callable[[FaultyStore, Path], Awaitable[None]], folder: Path) -> FaultyStore:
@@ -106,7 +112,7 @@ async def test_a_new_session_is_claimed_and_replicated_in_batches(
     for _ in range(100):
         log.append([out(), out()])
     await node.settle()
-    assert (log.head, node.replicas.of(SESSION).term) == (200, 1)
+    assert (log.head, node.replicator.term) == (200, 1)
     assert await replica_of(store) == [out()] * 200
     state = await store.state(SESSION)
     assert state is not None
@@ -230,7 +236,7 @@ async def test_a_process_that_follows_on_the_same_node_publishes_what_the_first_
     assert (aside, after.reason, after.epoch) == ("", "", log.epoch)
     assert (after.head, after.pins_of("ask:")) == (4, [])
     assert len(await replica_of(store)) == 4
-    assert second.replicas.of(SESSION).term == 2
+    assert second.replicator.term == 2
 
 
 @played
@@ -418,7 +424,7 @@ async def test_a_stream_without_its_end_is_not_taken_over(
     node = Node(store, tmp_path, "b")
     far = StreamEnd(sequence=9, term=1, node="a", epoch="e1", last=5)
     with pytest.raises(FleetError, match="ends with 2 and not with 5"):
-        await node.replicas.open_claimed(SESSION, node.path, far, far)
+        await open_claimed(node.path, node.publishing((far, far)))
 
 
 def test_a_claim_whose_answer_is_lost_counts_and_another_nodes_does_not(tmp_path: Path) -> None:
@@ -439,13 +445,13 @@ async def test_a_connection_that_comes_back_is_looked_over(
     store: FaultyStore, tmp_path: Path
 ) -> None:
     node = Node(store, tmp_path)
-    node.replicas.connected()
+    node.replicator.connected()
     log = node.begin()
     log.append([out()])
     await node.settle()
-    node.replicas.disconnected()
+    node.replicator.disconnected()
     await store.forget(SESSION)
-    node.replicas.connected()
+    node.replicator.connected()
     assert await store.wait(SESSION, 0, FUSE_SECONDS)
     log.close()
 
@@ -477,7 +483,7 @@ async def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opene
     claimed = await claim(store, SESSION, EMPTY, "a")
     await claim(store, SESSION, claimed, "b")
     with pytest.raises(FencedError, match="another node"):
-        await node.replicas.open_claimed(SESSION, node.path, EMPTY, claimed)
+        await open_claimed(node.path, node.publishing((EMPTY, claimed)))
     assert len(node.listening.fences) == 1
 
 
@@ -489,4 +495,4 @@ async def test_a_log_that_is_closed_waits_for_nothing(store: FaultyStore, tmp_pa
     store.faults += [OutcomeUnknownError("away")] * 1000
     log.append([out()])
     log.close()
-    assert not await node.replicas.of(SESSION).settled()
+    assert not await node.replicator.settled()
