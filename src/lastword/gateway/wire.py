@@ -64,11 +64,6 @@ REFUSED = "refused"
 PAGE = "page"
 """Facts of an answer to these: the session is not here; the cursor is not in its log; the part."""
 
-
-OF_A_VIEWER = frozenset({LEAVE, RESUME, ANSWER_FIRST})
-"""What is taken over a connection that has a viewer, and over no other; the rest is taken before
-it has one."""
-
 _SPACES = bytes.maketrans(b"\r\n", b"  ")
 
 

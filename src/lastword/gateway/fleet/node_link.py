@@ -20,7 +20,7 @@ import secrets
 import struct
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import nats.errors
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nats.aio.msg import Msg
+
+    from lastword.gateway.fleet.broker import Broker
 
 NODE_SUBJECT = "lwn"
 """The subject on which a node is asked for links, with its name behind."""
@@ -75,27 +77,6 @@ FRAME, BLOCK, CONTROL = b"f", b"b", b"c"
 """The kinds of items: an ACP frame, encoded WebSocket frames, and a word with its facts."""
 
 Serve = Callable[["NodeLink"], Awaitable[None]]
-
-
-class MessageBus(Protocol):
-    """What links need of the connection to the servers (`Broker`)."""
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether there is a connection."""
-        ...
-
-    def listen(self, listener: Callable[[bool], None]) -> None:
-        """Call a function with each change: `True` for a connection, `False` for its loss."""
-        ...
-
-    async def publish(self, subject: str, payload: bytes = b"", *, reply: str = "") -> None:
-        """Send a message."""
-        ...
-
-    async def subscribe(self, subject: str, receive: Callable[[Msg], None]) -> Any:
-        """Receive a subject's messages until the connection ends."""
-        ...
 
 
 class NodeLink:
@@ -296,15 +277,15 @@ class NodeLink:
 class NodeLinks:
     """The links of one process."""
 
-    def __init__(self, bus: MessageBus, key: bytes, node: str) -> None:
+    def __init__(self, broker: Broker, key: bytes, node: str) -> None:
         """Prepare them; there are none before `start`.
 
         Args:
-            bus: The connection to the servers.
+            broker: The connection to the servers.
             key: The fleet's key for links.
             node: This node's name.
         """
-        self._bus = bus
+        self._broker = broker
         self._key = key
         self._node = node
         self._serve: Serve | None = None
@@ -330,8 +311,8 @@ class NodeLinks:
     async def start(self, serve: Serve) -> None:
         """Open links from now on, and have those that other nodes open served until they end."""
         self._serve = serve
-        self._bus.listen(self._connection_changed)
-        if self._bus.is_connected:
+        self._broker.listen(self._connection_changed)
+        if self._broker.is_connected:
             await self._begin()
 
     async def close(self) -> None:
@@ -361,10 +342,10 @@ class NodeLinks:
         inbox = f"{INBOX_SUBJECT}.{secrets.token_hex(16)}"
         lost, self._lost = self._lost, []
         try:
-            await self._bus.subscribe(f"{inbox}.*", self._receive)
-            await self._bus.subscribe(f"{NODE_SUBJECT}.{self._node}", self._requested)
+            await self._broker.subscribe(f"{inbox}.*", self._receive)
+            await self._broker.subscribe(f"{NODE_SUBJECT}.{self._node}", self._requested)
             for peer in lost:  # whose code is wrong, so that the other end ends at once, too
-                await self._bus.publish(peer, b"")
+                await self._broker.publish(peer, b"")
         except (nats.errors.Error, OSError):
             return  # the connection is lost again
         self._inbox = inbox
@@ -401,7 +382,7 @@ class NodeLinks:
                 self._ready[link] = None
                 with contextlib.suppress(nats.errors.Error, OSError):
                     # If nobody has that subject any more, the servers say so.
-                    await self._bus.publish(link.peer, message, reply=link.inbox)
+                    await self._broker.publish(link.peer, message, reply=link.inbox)
             self._wake.clear()
             await self._wake.wait()
 
@@ -499,7 +480,7 @@ class NodeLinks:
 
     async def _answer(self, peer: str, payload: bytes, inbox: str) -> None:
         with contextlib.suppress(nats.errors.Error, OSError):
-            await self._bus.publish(peer, payload, reply=inbox)
+            await self._broker.publish(peer, payload, reply=inbox)
 
     def _forget_task(self, task: asyncio.Task[None]) -> None:
         if task in self._tasks:
@@ -519,7 +500,7 @@ class NodeLinks:
         self._opening[link.inbox] = opening
         try:
             async with asyncio.timeout(OPEN_SECONDS):
-                await self._bus.publish(f"{NODE_SUBJECT}.{node}", own, reply=link.inbox)
+                await self._broker.publish(f"{NODE_SUBJECT}.{node}", own, reply=link.inbox)
                 message = await opening
         except nats.errors.Error:
             raise ConnectionRefusedError from None
