@@ -15,14 +15,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from lastword.gateway import wire
 from lastword.gateway.fleet import start
 from lastword.gateway.fleet.errors import NotStoredError
 from lastword.gateway.fleet.expiring import Bucket
-from lastword.gateway.fleet.records import FLEET, FormatRecord, Records
+from lastword.gateway.fleet.records import FLEET, NODES, FormatRecord, NodeRecord, Records
 from lastword.gateway.fleet.start import prepare
-from tests.kit.fleet.connected import KEY, KEY_BYTES, connected
+from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
 from tests.kit.fleet.servers import PASSWORD, Cluster, Server, free_port
 from tests.kit.gateway.serving import GATEWAY, until
 from tests.kit.patience import FUSE_SECONDS, patient
@@ -363,6 +365,23 @@ def test_a_stream_that_is_another_programs_is_not_taken(starts: Starts, tmp_path
 
 
 # --- the fleet itself
+
+
+def test_a_node_is_not_started_beside_one_of_a_version_that_it_cannot_talk_to(
+    starts: Starts, cluster: Cluster
+) -> None:
+    async def play() -> str:
+        async with connected(cluster.urls, replicas=3) as broker:
+            nodes = Bucket(broker, NODES, NodeRecord, Records(KEY))
+            older = msgspec.structs.replace(node("older"), version="0.3.0", wire=wire.OLDEST - 1)
+            await nodes.put("older", older)
+            said = await asyncio.to_thread(starts.refusal, cluster.option)
+            await nodes.delete("older")
+            return said
+
+    said = asyncio.run(play())
+    assert "the node older runs lastword 0.3.0" in said
+    assert "stop every gateway of the fleet before you upgrade the first" in said
 
 
 def test_a_fleet_of_another_key_or_another_format_is_left_alone(

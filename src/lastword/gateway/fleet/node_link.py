@@ -27,6 +27,8 @@ import nats.errors
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
+from lastword.gateway.viewing.reader import UNREAD_BY_FRONT_BYTES
+from lastword.gateway.viewing.render import events_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
     from lastword.gateway.fleet.broker import Broker
+    from lastword.gateway.viewing.render import StreamEvent
 
 NODE_SUBJECT = "lwn"
 """The subject on which a node is asked for links, with its name behind."""
@@ -119,6 +122,18 @@ class NodeLink:
                 self._unsent += item
             self._stirred(self)
 
+    def lines(self, frames: list[bytes]) -> None:
+        """Send ACP frames."""
+        self.write(FRAME, *frames)
+
+    def framed(self, blocks: list[bytes]) -> None:
+        """Send encoded WebSocket frames."""
+        self.write(BLOCK, *blocks)
+
+    def events(self, session_id: str, events: list[StreamEvent]) -> None:
+        """Send frames of a session with their places in its log."""
+        self.control(wire.EVENTS, session=session_id, events=events_facts(events))
+
     def control(self, word: str, **facts: Any) -> None:
         """Send a word with its facts."""
         self.write(CONTROL, jsonrpc.dumps({"word": word} | facts))
@@ -138,7 +153,7 @@ class NodeLink:
         """Whether nothing is sent or received any more."""
         return self._is_over
 
-    async def drain(self, limit: int) -> None:
+    async def drain(self, limit: int = UNREAD_BY_FRONT_BYTES) -> None:
         """Wait until no more than this many bytes are unsent.
 
         Raises:

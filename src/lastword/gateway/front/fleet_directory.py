@@ -22,6 +22,8 @@ from lastword.gateway import wire
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.node_link import read_control
 from lastword.gateway.fleet.records import parts_of, place_of
+from lastword.gateway.front.fleet_source import FleetSource
+from lastword.gateway.front.fleet_takeovers import Takeovers
 from lastword.gateway.front.fleet_upstream import RemoteUpstream
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.holder import connection
@@ -72,17 +74,24 @@ class NodeSilentError(StartError):
 
 
 class FleetDirectory:
-    """Finds the sessions of a fleet, and holders for new ones on any of its nodes."""
+    """Finds the sessions of a fleet, and holders for new ones on any of its nodes.
+
+    Attributes:
+        node: this node, by which the others are known.
+        source: reads the sessions and their logs.
+    """
 
     def __init__(self, own: Holders, node: FleetNode) -> None:
         """Find them.
 
         Args:
             own: The holders of this node.
-            node: This node, by which the others are known.
+            node: This node.
         """
         self._own = own
-        self._node = node
+        self.node: FleetNode = node
+        self.source: FleetSource = FleetSource(self, node)
+        self._takeovers = Takeovers(node, self)
         self._unreachable: set[str] = set()
         """Places at which nobody was found the last time."""
         self._owned: dict[str, str] = {}
@@ -90,6 +99,20 @@ class FleetDirectory:
         self._links: WeakKeyDictionary[NodeLink, str] = WeakKeyDictionary()
         """The links to holders of other nodes, and the place of each."""
         node.listen_to_owners(self._owner_changed)
+        node.listen_to_owners(self._takeovers.note)
+
+    async def join(self, *, waits: bool) -> None:
+        """Join the fleet, at once or as soon as that is possible.
+
+        Raises:
+            FleetError: It cannot be joined.
+        """
+        await self.node.start(self.serve, self._own.count_busy, waits=waits)
+
+    async def leave(self, *, goes_on: bool) -> None:
+        """Leave the fleet; where the program is replaced, the node's record stays for its time."""
+        self._takeovers.close()
+        await self.node.close(stays=goes_on)
 
     @property
     def reports(self) -> OwnReports:
@@ -104,8 +127,8 @@ class FleetDirectory:
 
     def _elsewhere(self, session_id: str) -> str | None:
         """Return the place of a session's holder on another node."""
-        owner = self._node.owners.get(wire.name_of(session_id))
-        if owner is None or owner.node == self._node.name:
+        owner = self.node.owners.get(wire.name_of(session_id))
+        if owner is None or owner.node == self.node.name:
             return None
         return place_of(owner)
 
@@ -113,7 +136,7 @@ class FleetDirectory:
         """Return whether this session, or its log, exists."""
         if self.live(session_id) is not None or await self._own.exists(session_id):
             return True
-        return await self._node.session(session_id) is not None
+        return await self.node.session(session_id) is not None
 
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """Return the place of a session's holder; have one started where it died.
@@ -147,14 +170,14 @@ class FleetDirectory:
         home = await self._home_of(session_id)
         if home is None:
             return await self._own.of_session(session_id, client)
-        if home.node == self._node.name:
+        if home.node == self.node.name:
             return await self._restore_here(session_id, client)
-        node = self._node.nodes.get(home.node)
-        if node is None and (place is not None or not self._node.is_settled):
+        node = self.node.nodes.get(home.node)
+        if node is None and (place is not None or not self.node.is_settled):
             raise NodeSilentError  # its lease has not ended, or it comes back
         if node is None:
             node = self._heir_of(home)
-        if node.node == self._node.name:
+        if node.node == self.node.name:
             return await self._restore_here(session_id, client)
         facts = {"session": session_id, "client": client}
         try:
@@ -166,14 +189,14 @@ class FleetDirectory:
 
     async def _home_of(self, session_id: str) -> OwnerRecord | SessionRecord | None:
         """Return the record that names the node with a session's files."""
-        owner = self._node.owners.get(wire.name_of(session_id))
-        return owner if owner is not None else await self._node.session(session_id)
+        owner = self.node.owners.get(wire.name_of(session_id))
+        return owner if owner is not None else await self.node.session(session_id)
 
     def _heir_of(self, home: OwnerRecord | SessionRecord) -> NodeRecord:
         """Return the node that goes on with a session whose node has gone: one with its files."""
-        own = self._node.record
+        own = self.node.record
         if home.workspace and home.workspace != own.workspace:
-            for node in self._node.nodes.values():
+            for node in self.node.nodes.values():
                 if node.workspace == home.workspace and node.host:
                     return node
         return own
@@ -187,8 +210,8 @@ class FleetDirectory:
         try:
             return await self._own.of_session(session_id, client, has_record=True)
         except StartError:
-            owner = await self._node.owner(session_id)
-            if owner is None or owner.node == self._node.name:
+            owner = await self.node.owner(session_id)
+            if owner is None or owner.node == self.node.name:
                 raise
             return place_of(owner)
 
@@ -204,12 +227,12 @@ class FleetDirectory:
             StartError: There is none.
         """
         failure = StartError(refusals.fleet_away())
-        if self._node.is_connected:
+        if self.node.is_connected:
             try:
                 return await self._own.spare(client)
             except StartError as error:
                 failure = error
-            for node in self._by_room(lambda node: node.node != self._node.name):
+            for node in self._by_room(lambda node: node.node != self.node.name):
                 with contextlib.suppress(StartError):
                     return await self._request_place(node, wire.SPARE, {"client": client})
         for place in self.places():
@@ -243,20 +266,20 @@ class FleetDirectory:
         opening = OpeningRequest(key, dict(client), cwd)
         if not is_new:
             try:
-                earlier = await self._node.openings.node_of(key)
+                earlier = await self.node.openings.node_of(key)
             except FleetError:
                 raise StartError(refusals.fleet_away()) from None
-            if earlier in self._node.nodes:
-                return await self._open_at(self._node.nodes[earlier], opening, is_new=False)
+            if earlier in self.node.nodes:
+                return await self._open_at(self.node.nodes[earlier], opening, is_new=False)
         for node in self._candidates(cwd)[:MAX_NODES]:
             try:
                 place = await self._open_at(node, opening, is_new=is_new)
             except StartError:
                 continue
-            first = await self._node.openings.note(key, node.node, self._node.nodes)
+            first = await self.node.openings.note(key, node.node, self.node.nodes)
             if first == node.node:
                 return place
-            return await self._open_at(self._node.nodes[first], opening, is_new=False)
+            return await self._open_at(self.node.nodes[first], opening, is_new=False)
         raise StartError(refusals.no_free_node())
 
     def _candidates(self, cwd: str) -> list[NodeRecord]:
@@ -268,19 +291,19 @@ class FleetDirectory:
         real = os.path.realpath(cwd)  # links lead elsewhere on other nodes
 
         def has_folder(node: NodeRecord) -> bool:
-            return _has_folder(node, real if node.node == self._node.name else cwd)
+            return _has_folder(node, real if node.node == self.node.name else cwd)
 
-        if not any(map(has_folder, self._node.nodes.values())):
-            if self._node.knows_nodes:
+        if not any(map(has_folder, self.node.nodes.values())):
+            if self.node.knows_nodes:
                 raise StartError(refusals.outside_root("cwd", ""))
             raise StartError(refusals.fleet_away())
         return self._by_room(has_folder)
 
     def _by_room(self, suits: Callable[[NodeRecord], bool]) -> list[NodeRecord]:
         """Return the nodes with room: of two at random the freer one, this node if equal."""
-        nodes = [each for each in self._node.nodes.values() if _room(each) > 0 and suits(each)]
+        nodes = [each for each in self.node.nodes.values() if _room(each) > 0 and suits(each)]
         random.shuffle(nodes)
-        first = sorted(nodes[:2], key=lambda each: (-_room(each), each.node != self._node.name))
+        first = sorted(nodes[:2], key=lambda each: (-_room(each), each.node != self.node.name))
         return first + nodes[2:]
 
     async def _open_at(self, node: NodeRecord, opening: OpeningRequest, *, is_new: bool) -> str:
@@ -289,7 +312,7 @@ class FleetDirectory:
         Raises:
             StartError: It has none, or does not answer.
         """
-        if node.node == self._node.name:
+        if node.node == self.node.name:
             return await self._own.opener(
                 opening.key, opening.client, cwd=opening.cwd, is_new=is_new
             )
@@ -304,7 +327,7 @@ class FleetDirectory:
         Raises:
             StartError: It refuses, or does not answer.
         """
-        answer = await self._node.request(node, word, facts, seconds)
+        answer = await self.node.node_links.request(node.node, word, facts, seconds)
         if answer is None:
             raise NodeSilentError
         if isinstance(answer.get("error"), dict):
@@ -393,16 +416,16 @@ class FleetDirectory:
         statuses = await self._own.statuses()
         for own in statuses:
             for session in own.get("sessions", []):
-                session["view"] = object_of(session.get("view")) | {"node": self._node.name}
+                session["view"] = object_of(session.get("view")) | {"node": self.node.name}
         return statuses + [
             {"sessions": [_described(owner)]}
-            for owner in self._node.owners.values()
-            if owner.node != self._node.name
+            for owner in self.node.owners.values()
+            if owner.node != self.node.name
         ]
 
     def places(self) -> list[str]:
         """Return the places of running holders: those here, or some elsewhere if there are none."""
-        places = {place_of(owner): None for owner in self._node.owners.values()}
+        places = {place_of(owner): None for owner in self.node.owners.values()}
         return self._own.places() or [*places][:MAX_PLACES]
 
     def log_path(self, session_id: str) -> str:
@@ -424,7 +447,7 @@ class FleetDirectory:
         if parts is None:
             return await self._own.open(place, introduction)
         try:
-            link = await self._node.node_links.open(parts[0])
+            link = await self.node.node_links.open(parts[0])
             self._links[link] = place
             upstream = await RemoteUpstream.open(place, parts[1], introduction, link)
         except OSError:
@@ -440,7 +463,7 @@ class FleetDirectory:
             return await self._own.request(place, word, facts)
         seconds = facts.get("wait_seconds", 0.0) + ANSWER_SECONDS
         facts = facts | {"holder": parts[1]}
-        return await self._node.node_links.request(parts[0], word, facts, seconds)
+        return await self.node.node_links.request(parts[0], word, facts, seconds)
 
     async def greeting(self, place: str) -> dict[str, Any]:
         """Return a holder's agent's answer to `initialize`; empty if it has failed or ended."""

@@ -15,7 +15,7 @@ import secrets
 import socket
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -71,6 +71,7 @@ STREAMS_EVERY_SECONDS = 15.0
 """How often the servers' streams are checked. Setting up the servers again deletes them."""
 
 COMPLAIN_EVERY_SECONDS = 60.0
+FORGET_EVERY_SECONDS = 3600.0
 
 
 class FleetNode:
@@ -117,6 +118,7 @@ class FleetNode:
         self._nodes = Mirror(self._broker, self._node_records)
         self._owners = Mirror(self._broker, self._services.leases)
         self._sessions = Mirror(self._broker, self._services.sessions)
+        self._log_age_seconds = settings.log_age_seconds
         self._started_ms = time.time_ns() // 1_000_000
         self._tasks: list[asyncio.Task[None]] = []
         self._follows = False
@@ -163,6 +165,7 @@ class FleetNode:
             self._tasks.append(asyncio.create_task(self._renew()))
         else:
             self._tasks.append(asyncio.create_task(self._join_later()))
+        self._tasks.append(asyncio.create_task(self._forget_old()))
 
     async def _join(self) -> None:
         await self._broker.open()
@@ -389,18 +392,14 @@ class FleetNode:
             return stored.record if stored is not None else None
         return None
 
-    async def request(
-        self, node: NodeRecord, word: str, facts: dict[str, Any], seconds: float
-    ) -> dict[str, Any] | None:
-        """Return the answer of another node's front; `None` if it does not answer."""
-        return await self.node_links.request(node.node, word, facts, seconds)
+    async def _forget_old(self) -> None:
+        """Drop, now and then, what the fleet keeps of sessions that ended long ago."""
+        while True:
+            await self._forget_ended_before(time.time() - self._log_age_seconds)
+            await asyncio.sleep(FORGET_EVERY_SECONDS)
 
-    async def forget_old(self, age_seconds: float) -> None:
-        """Drop what the fleet keeps of sessions of this node, or of none, that ended long ago.
-
-        Args:
-            age_seconds: How long it is kept.
-        """
+    async def _forget_ended_before(self, before: float) -> None:
+        """Drop what is kept of sessions of this node, or of none, that ended before a time."""
         nodes = self.nodes
         looked_after = {
             name: record
@@ -408,7 +407,6 @@ class FleetNode:
             if record.node == self.name or record.node not in nodes
         }
         await self.push.forget_ended()
-        before = time.time() - age_seconds
         with contextlib.suppress(FleetError):
             await forget_old(
                 self.replicas, self._services.sessions, looked_after, self.owners, before

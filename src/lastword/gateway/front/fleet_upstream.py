@@ -106,7 +106,7 @@ class RemoteUpstream(Upstream):
 
     def send(self, frame: Frame) -> None:
         """Send a frame that has been checked."""
-        self._link.write(FRAME, frame.line)
+        self._link.lines([frame.line])
 
     def answer_first(self) -> None:
         """Have the next attach answered before the past is sent."""

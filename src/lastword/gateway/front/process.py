@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
-    from lastword.gateway.front.fleet_front import FleetFront
+    from lastword.gateway.front.fleet_directory import FleetDirectory
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import MakeHolder
     from lastword.gateway.settings.gateway import GatewaySettings
@@ -161,7 +161,7 @@ def serve(  # noqa: PLR0915 - what a gateway is made of
     )
     ownership = None if node is None else node.ownership
     holders = Holders(holder, make_holder, limit=settings.sessions, fleet=ownership)
-    fleet = None if node is None else _fleet_front(node, holders, settings.log_age_seconds)
+    fleet = None if node is None else _directory_of(node, holders)
     services = FrontServices(holders, keeper, settings, fleet)
     front = Front(services, doorkeeper, settings)
     public = settings.public_url or page
@@ -190,7 +190,7 @@ def serve(  # noqa: PLR0915 - what a gateway is made of
             left = await _serve(settings, front, services, listening, pid_file, signals, begun)
         finally:
             if fleet is not None:
-                await fleet.close(goes_on=signals.is_reload)
+                await fleet.leave(goes_on=signals.is_reload)
 
     # For a full collection every session waits 0.6 ms a thousand objects; those of the start stay.
     gc.freeze()
@@ -311,21 +311,21 @@ def _node_of(settings: GatewaySettings, folder: str, run_folder: str) -> FleetNo
         raise ServingError(str(error)) from error
 
 
-def _fleet_front(node: FleetNode, holders: Holders, log_age_seconds: float) -> FleetFront:
+def _directory_of(node: FleetNode, holders: Holders) -> FleetDirectory:
     # Loaded for a fleet alone.
-    from lastword.gateway.front.fleet_front import FleetFront  # noqa: PLC0415
+    from lastword.gateway.front.fleet_directory import FleetDirectory  # noqa: PLC0415
 
-    return FleetFront(node, holders, log_age_seconds)
+    return FleetDirectory(holders, node)
 
 
-async def _join(fleet: FleetFront, *, goes_on: bool) -> None:
+async def _join(fleet: FleetDirectory, *, goes_on: bool) -> None:
     """Join the fleet; after a reload, serve without it until it can be joined.
 
     Raises:
         ServingError: It cannot be joined.
     """
     try:
-        await fleet.start(waits=not goes_on)
+        await fleet.join(waits=not goes_on)
     except LastwordError as error:
         raise ServingError(str(error)) from error
 

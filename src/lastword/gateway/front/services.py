@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.doorkeeper import Requester
-    from lastword.gateway.front.fleet_front import FleetFront
+    from lastword.gateway.front.fleet_directory import FleetDirectory
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.push_api import SharedSubscriptions
     from lastword.gateway.front.tokens import Grant, Keeper
@@ -68,12 +68,12 @@ class FrontServices:
         holders: Holders,
         keeper: Keeper,
         settings: GatewaySettings,
-        fleet: FleetFront | None = None,
+        fleet: FleetDirectory | None = None,
     ) -> None:
         """Serve the sessions of this machine's holders, or those of a fleet."""
         self.holders: Holders = holders
         self.node: str = "local" if fleet is None else fleet.node.name
-        self.directory: Directory = holders if fleet is None else fleet.directory
+        self.directory: Directory = holders if fleet is None else fleet
         self.source: SessionSource = SessionSource(holders) if fleet is None else fleet.source
         self.keeper: Keeper = keeper
         self.push_folder: str = push_folder_of(

@@ -12,53 +12,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.gateway import wire
-from lastword.gateway.fleet.node_link import BLOCK, FRAME, control_of
+from lastword.gateway.fleet.node_link import FRAME, control_of
 from lastword.gateway.holder.connection import Introduction
 from lastword.gateway.viewing import frames
-from lastword.gateway.viewing.reader import UNREAD_BY_FRONT_BYTES, CursorError
-from lastword.gateway.viewing.render import events_facts, place_of
+from lastword.gateway.viewing.reader import CursorError
+from lastword.gateway.viewing.render import place_of
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.node_link import NodeLink
     from lastword.gateway.holder.connection import ViewerConnection
     from lastword.gateway.holder.process import Holder
-    from lastword.gateway.viewing.render import LogPlace, StreamEvent
-
-
-class RemoteOutput:
-    """What is written to another node."""
-
-    def __init__(self, link: NodeLink) -> None:
-        self._link = link
-
-    def lines(self, frames: list[bytes]) -> None:
-        """Write frames."""
-        self._link.write(FRAME, *frames)
-
-    def framed(self, blocks: list[bytes]) -> None:
-        """Write encoded WebSocket frames."""
-        self._link.write(BLOCK, *blocks)
-
-    def events(self, session_id: str, events: list[StreamEvent]) -> None:
-        """Write frames of a session with their places in its log."""
-        self.control(wire.EVENTS, session=session_id, events=events_facts(events))
-
-    def control(self, word: str, **facts: Any) -> None:
-        """Write a word."""
-        self._link.control(word, **facts)
-
-    async def drain(self) -> None:
-        """Wait until the other node has taken enough."""
-        await self._link.drain(UNREAD_BY_FRONT_BYTES)
-
-    @property
-    def is_closing(self) -> bool:
-        """Whether nothing more is taken."""
-        return self._link.is_closing
-
-    def close(self) -> None:
-        """Close it once what was written has been sent."""
-        self._link.close()
+    from lastword.gateway.viewing.render import LogPlace
 
 
 class RemoteViewer:
@@ -67,7 +31,6 @@ class RemoteViewer:
     def __init__(self, holder: Holder, link: NodeLink) -> None:
         self._holder = holder
         self._link = link
-        self._out = RemoteOutput(link)
         self._code, self._cause = 1006, "the front is gone"
 
     async def run(self, facts: dict[str, Any]) -> None:
@@ -77,7 +40,7 @@ class RemoteViewer:
             ConnectionResetError: Its link was lost.
             ValueError: They do not say who it is.
         """
-        viewer = self._holder.connected(msgspec.convert(facts, Introduction), self._out)
+        viewer = self._holder.connected(msgspec.convert(facts, Introduction), self._link)
         try:
             items = await self._welcomed()
             while items:
@@ -100,7 +63,7 @@ class RemoteViewer:
             if not ready.done() and not ahead.result():
                 return []
             welcome = self._holder.welcome(await ready)
-            self._out.control(wire.WELCOME, version=wire.VERSION, pid=os.getpid(), **welcome)
+            self._link.control(wire.WELCOME, version=wire.VERSION, pid=os.getpid(), **welcome)
             return await ahead
         finally:
             ready.cancel()
