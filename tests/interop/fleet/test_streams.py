@@ -75,7 +75,7 @@ class Owner:
         self.replicator = Replicator(
             self.store, self.session, self.name, self.listening, claimed=(inherited, claimed)
         )
-        return (await open_claimed(self.path, self.replicator)).log
+        return (await open_claimed(self.path, self.replicator, {})).log
 
     async def settle(self) -> None:
         """Wait until all is replicated."""

@@ -9,10 +9,12 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from lastword.gateway import wire
+from tests.interop.fleet.playing import listed
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.fleet.servers import Cluster
+from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import Editor, connected, counting
-from tests.kit.gateway.serving import Gateway, agent
+from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.places import ROOT, SOURCE
 
@@ -193,3 +195,35 @@ def test_servers_with_an_older_copy_get_from_the_node_what_they_lack_and_new_one
         reader.find(lambda frame: "Turn 3." in str(frame))
         said = [update["content"]["text"] for update in reader.updates("agent_message_chunk")]
         assert said == ["Turn 1.", "Turn 2.", "Turn 3."]
+
+
+def test_a_log_whose_end_the_servers_have_lost_together_with_its_node_starts_again(
+    tmp_path: Path,
+) -> None:
+    older, scenario = tmp_path / "older", tmp_path / "scenario.json"
+    scenario.write_text(json.dumps(TALKS), encoding="utf-8")
+    with (
+        Cluster(tmp_path / "servers", 1) as cluster,
+        Fleet(tmp_path, cluster, agent(str(scenario))) as fleet,
+    ):
+        one, two = fleet.start("one", *SINGLE), fleet.start("two", *SINGLE)
+        with ViewerClient(one, capabilities=TYPED) as viewer:
+            session = viewer.new(one.root)
+            viewer.answer(viewer.prompt(session))
+            before = listed(one, session)
+            copy_of(cluster, older)
+            start(cluster)
+            viewer.answer(viewer.prompt(session))
+            shown = listed(one, session)
+            until("its lease shows it", lambda: listed(two, session).get("head") == shown["head"])
+        one.kill()
+        for server in cluster.servers:
+            server.kill()
+        put_back(cluster, older)
+        start(cluster)
+        known = {None, shown["epoch"]}
+        until("it is taken over", lambda: listed(two, session).get("epoch") not in known)
+        (reset,) = ApiClient(two).events(session, kinds="log_reset")
+        assert reset["facts"]["reason"] == "lost"
+        assert before["head"] < reset["seq"]
+        assert "Turn 2." not in str(ApiClient(two).events(session, kinds="update"))

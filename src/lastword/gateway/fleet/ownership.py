@@ -218,7 +218,8 @@ class Ownership:
                 claimed = await claim(self._services.replicas, session_id, inherited, self._node)
                 path = files.path_in(self._holder.settings.log_folder, name)
                 replicator = self._replicator(session_id, (inherited, claimed))
-                claimed_log = await open_claimed(path, replicator)
+                shown = self._services.shown.get(name, {})
+                claimed_log = await open_claimed(path, replicator, shown)
         except FencedError as error:
             await self._leases.release(name)
             raise LogOwnedError(LogOwner()) from error

@@ -21,7 +21,7 @@ from lastword.gateway.log.session_log import session_log
 from lastword.gateway.log.store import Committed, LogUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lastword.gateway.fleet.replicator import Replicator
     from lastword.gateway.log.entries import LogEntry, Numbered
@@ -273,12 +273,16 @@ def open_new(path: str, publisher: Replicator) -> ReplicatedLog:
     return ReplicatedLog(local, publisher, local.head, Pins())
 
 
-async def open_claimed(path: str, publisher: Replicator) -> ClaimedLog:
+async def open_claimed(path: str, publisher: Replicator, shown: Mapping[str, int]) -> ClaimedLog:
     """Open the log of a session that this node has claimed.
+
+    Where the servers have lost the end of what they had acknowledged, and this machine has not got
+    it either, the log goes on in another epoch, since its numbers mean other entries to viewers.
 
     Args:
         path: Its local file, whether that is there or not. The caller has its lock.
         publisher: Publishes it, after the claim.
+        shown: By epochs of the log, the last entry that was committed, as far as that is known.
 
     Raises:
         FencedError: Another node has claimed it since.
@@ -292,6 +296,9 @@ async def open_claimed(path: str, publisher: Replicator) -> ClaimedLog:
     with contextlib.ExitStack() as undo:
         undo.callback(local.close)
         undo.callback(publisher.stop)
+        if local.head < shown.get(local.epoch, 0):
+            local.renew_epoch()
+            local.reason = "lost"
         pins = Pins(local.pins.items())
         if 0 < inherited.last < local.head:  # the local log is beyond the stream's end
             pins = pins_at(local, await store.state(session_id), inherited.last)

@@ -40,6 +40,8 @@ class FleetServices:
         leases: the leases of its sessions.
         sessions: their records, which last.
         replicas: the replicas of their logs.
+        shown: by a session's name and an epoch of its log, the last entry that a lease has shown
+            as committed: the servers may lose it, and what every node remembers of it is left.
     """
 
     def __init__(self, settings: FleetSettings, key: FleetKey, name: str) -> None:
@@ -62,6 +64,18 @@ class FleetServices:
             self.broker, SESSIONS, SessionRecord, self.records
         )
         self.replicas: Streams = Streams(self.broker, key.derived(REPLICAS))
+        self.shown: dict[str, dict[str, int]] = {}
+
+    def note_owner(self, name: str, owner: OwnerRecord | None) -> None:
+        """Note what the lease of a session shows of its log."""
+        if owner is not None:
+            epochs = self.shown.setdefault(name, {})
+            epochs[owner.view.epoch] = max(owner.view.head, epochs.get(owner.view.epoch, 0))
+
+    def note_session(self, name: str, record: SessionRecord | None) -> None:
+        """Note that a session is known; of one that is not any more nothing is kept."""
+        if record is None:
+            self.shown.pop(name, None)
 
 
 async def forget_old(

@@ -118,6 +118,8 @@ class FleetNode:
         self._nodes = Mirror(self._broker, self._node_records)
         self._owners = Mirror(self._broker, self._services.leases)
         self._sessions = Mirror(self._broker, self._services.sessions)
+        self._owners.listen(self._services.note_owner)
+        self._sessions.listen(self._services.note_session)
         self._log_age_seconds = settings.log_age_seconds
         self._started_ms = time.time_ns() // 1_000_000
         self._tasks: list[asyncio.Task[None]] = []

@@ -81,7 +81,9 @@ class Takeovers:
             await asyncio.sleep(SHORTEST_SECONDS)
 
     async def _was_open(self, last: OwnerRecord) -> bool:
-        """Return whether a turn was open: as the lease showed it, unless the log goes on behind it.
+        """Return whether a turn was open, or what was shown of it is lost.
+
+        The turn is as the lease showed it, unless the log goes on behind that.
 
         Raises:
             FleetError: The log cannot be read now.
@@ -89,6 +91,8 @@ class Takeovers:
         """
         replicas, session_id = self._node.replicas, last.session
         end = await replicas.last(session_id)
+        if end.epoch in {"", last.view.epoch} and end.last < last.view.head:
+            return True  # whoever has seen it is informed by the next owner
         if end.last == last.view.head:
             return last.view.state in OPEN
         view = await replica_view(replicas, end, SessionDetails(id=session_id))

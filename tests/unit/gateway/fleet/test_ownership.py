@@ -21,7 +21,7 @@ from lastword.gateway.log.files import LogOwnedError
 from lastword.gateway.settings.fleet import FleetSettings
 from lastword.gateway.settings.holder import HolderSettings
 from tests.kit.fleet.leases_in_memory import MemoryBucket, owner
-from tests.kit.fleet.replica_in_memory import MemoryReplicaStore
+from tests.kit.fleet.replica_in_memory import MemoryReplicas, MemoryReplicaStore
 from tests.kit.patience import fused
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ class MemoryFleet(FleetServices):
         self.broker = NoBroker()
         self.leases: MemoryBucket[OwnerRecord] = MemoryBucket()
         self.sessions: MemoryBucket[SessionRecord] = MemoryBucket()
-        self.replicas = MemoryReplicaStore()
+        self.memory = MemoryReplicas()
+        self.replicas = MemoryReplicaStore(self.memory)
+        self.shown: dict[str, dict[str, int]] = {}
 
 
 class OwningNode:
@@ -234,6 +236,29 @@ async def test_a_node_that_is_back_goes_on_with_a_session_that_another_only_show
     one = OwningNode(fleet, tmp_path, "one")
     assert await one.ownership.start("s") == Takeover(has_files=True)
     assert one.open("s").said() == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+@fused
+async def test_an_end_that_the_servers_have_lost_is_noticed_by_the_next_owner(
+    tmp_path: Path, lost: int
+) -> None:
+    fleet = MemoryFleet()
+    session = await begun(OwningNode(fleet, tmp_path, "one"))
+    epoch = session.log.epoch
+    for seen in (0, 2, 1):
+        view = msgspec.structs.replace(session.view(), epoch=epoch, head=seen)
+        fleet.note_owner(NAME, msgspec.structs.replace(owner("one"), view=view))
+    fleet.note_owner(NAME, None)
+    fleet.leases.expire(NAME)
+    if lost:
+        fleet.memory.lose("s", lost)
+    two = OwningNode(fleet, tmp_path, "two")
+    await two.ownership.start("s")
+    after = two.open("s")
+    assert (after.log.epoch != epoch, after.log.reason) == ((True, "lost") if lost else (False, ""))
+    fleet.note_session(NAME, None)
+    assert not fleet.shown
 
 
 @fused

@@ -73,7 +73,7 @@ class Node:
         """Claim the session and open its log."""
         inherited = await self.store.last(SESSION)
         claimed = await claim(self.store, SESSION, inherited, self.name)
-        return await open_claimed(self.path, self.publishing((inherited, claimed)))
+        return await open_claimed(self.path, self.publishing((inherited, claimed)), {})
 
     async def settle(self) -> None:
         """Wait until all is replicated."""
@@ -424,7 +424,7 @@ async def test_a_stream_without_its_end_is_not_taken_over(
     node = Node(store, tmp_path, "b")
     far = StreamEnd(sequence=9, term=1, node="a", epoch="e1", last=5)
     with pytest.raises(FleetError, match="ends with 2 and not with 5"):
-        await open_claimed(node.path, node.publishing((far, far)))
+        await open_claimed(node.path, node.publishing((far, far)), {})
 
 
 def test_a_claim_whose_answer_is_lost_counts_and_another_nodes_does_not(tmp_path: Path) -> None:
@@ -483,7 +483,7 @@ async def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opene
     claimed = await claim(store, SESSION, EMPTY, "a")
     await claim(store, SESSION, claimed, "b")
     with pytest.raises(FencedError, match="another node"):
-        await open_claimed(node.path, node.publishing((EMPTY, claimed)))
+        await open_claimed(node.path, node.publishing((EMPTY, claimed)), {})
     assert len(node.listening.fences) == 1
 
 

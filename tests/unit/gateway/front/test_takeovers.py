@@ -95,6 +95,11 @@ async def test_a_log_that_cannot_be_read_at_first_is_read_again(
 
 
 @fused
+async def test_a_session_is_taken_over_if_its_log_lacks_what_its_lease_showed() -> None:
+    assert await TwoNodes().lose(SessionState.IDLE, 4, said(1), out(), end(1)) == ["s"]
+
+
+@fused
 async def test_an_open_turn_that_the_lease_shows_is_ended() -> None:
     assert await TwoNodes().lose(SessionState.RUNNING, 1, said(1)) == ["s"]
 
