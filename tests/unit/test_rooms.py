@@ -83,7 +83,7 @@ ROOMS = {
 
 STORES = {
     "lastword.gateway.log.sqlite": {
-        "lastword.gateway.fleet.local_copy",
+        "lastword.gateway.fleet.replicated_log",
         "lastword.gateway.log.session_log",
     },
     "sqlite3": {

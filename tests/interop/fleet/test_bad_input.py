@@ -20,8 +20,8 @@ import pytest
 
 from lastword.gateway import wire
 from lastword.gateway.fleet import start
+from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.errors import NotStoredError
-from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.records import FLEET, NODES, FormatRecord, NodeRecord, Records
 from lastword.gateway.fleet.start import prepare
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node

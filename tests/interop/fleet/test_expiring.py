@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.gateway.fleet.buckets import Bucket, Mirror
 from lastword.gateway.fleet.errors import FencedError, NotStoredError, OutcomeUnknownError
-from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.key import FleetKey
-from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.records import NODES, SESSIONS, NodeRecord, Records
 from tests.kit.fleet.connected import KEY, connected, node, until
 from tests.kit.patience import FUSE_SECONDS

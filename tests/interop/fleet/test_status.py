@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
-from lastword.gateway.fleet.expiring import Bucket
+from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.records import (
     NODES,
     OWNERS,

@@ -66,7 +66,7 @@ class Listening:
 
     def __init__(self) -> None:
         self.stalls: list[str] = []
-        self.resumptions: list[float] = []
+        self.resumptions: list[str] = []
         self.fences: list[Fenced] = []
         self.is_fenced = asyncio.Event()
 
@@ -75,9 +75,8 @@ class Listening:
         if times == 1:
             self.stalls.append(reason)
 
-    def resumed(self, session_id: str, seconds: float) -> None:
-        del session_id
-        self.resumptions.append(seconds)
+    def resumed(self, session_id: str) -> None:
+        self.resumptions.append(session_id)
 
     def fenced(self, session_id: str, fenced: Fenced) -> None:
         del session_id

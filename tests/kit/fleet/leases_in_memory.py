@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
+from lastword.gateway.fleet.buckets import Bucket, StoredRecord
 from lastword.gateway.fleet.errors import FencedError, FleetError
-from lastword.gateway.fleet.expiring import Bucket, StoredRecord
 from lastword.gateway.fleet.records import OwnerRecord, RecordT
 
 

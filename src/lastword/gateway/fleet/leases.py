@@ -19,7 +19,7 @@ from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.gateway.fleet.expiring import Bucket
+    from lastword.gateway.fleet.buckets import Bucket
     from lastword.gateway.fleet.records import OwnerRecord
 
 CHANGED_SECONDS = 0.2

@@ -28,7 +28,7 @@ from lastword.gateway.log.files import LogOwnedError, LogOwner
 from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.expiring import StoredRecord
+    from lastword.gateway.fleet.buckets import StoredRecord
     from lastword.gateway.fleet.replica import StreamEnd
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
     from lastword.gateway.fleet.replication import Fenced
@@ -386,7 +386,7 @@ class Ownership:
             line = NOT_STORED.format(reason) if reason else UNREACHABLE
             owned.session.show_outage(line, times)
 
-    def resumed(self, session_id: str, seconds: float) -> None:  # noqa: ARG002 - as it is called
+    def resumed(self, session_id: str) -> None:
         """Show in its lease that a session is replicated again."""
         self._leases.changed(wire.name_of(session_id))
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from lastword.gateway.api.requests import as_facts, whole_page
 from lastword.gateway.api.views import view_of
 from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.local_copy import ascending, pins_at
 from lastword.gateway.fleet.replica import EMPTY
+from lastword.gateway.fleet.replicated_log import ascending, pins_at
 from lastword.gateway.log.entries import Numbered
 from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES, LogUnavailableError
 

@@ -74,26 +74,20 @@ class Stalled(msgspec.Struct, frozen=True):
     """Nothing has been replicated since then, said again and again as long as that is so.
 
     Attributes:
-        since: since when.
         reason: why; empty if the broker gave none.
         times: how often this has been said, with this time.
     """
 
-    since: float
     reason: str = ""
     times: int = 1
 
 
 class Resumed(msgspec.Struct, frozen=True):
-    """It is replicated again, after this many seconds."""
-
-    seconds: float
+    """It is replicated again."""
 
 
 class NewEpoch(msgspec.Struct, frozen=True):
-    """Give the log another epoch: its numbers after this one may be known with other entries."""
-
-    after: int
+    """Give the log another epoch: its numbers may be known with other entries."""
 
 
 class Fenced(msgspec.Struct, frozen=True):
@@ -149,8 +143,6 @@ class Replication:
         """The last number that was made visible."""
         self.is_without: bool = False
         """Whether entries become visible as they are committed, since none can be replicated."""
-        self.lost: int = 0
-        """Entries that the broker has lost after acknowledging them, and that it has again."""
         self.stalled_since: float | None = None
         """Since when nothing has been replicated, if that has been reported."""
         self._stalls = 0
@@ -162,7 +154,6 @@ class Replication:
         self._goes_on_without = goes_on_without
         self._was_without_to = 0
         """The last number that became visible without being replicated."""
-        self._acknowledged = claimed.last
         self._is_state_due = True
         self._sends_state = False
         self._state_at = claimed.last
@@ -212,7 +203,6 @@ class Replication:
         self._step, self._failures, self._reason = _Step.IDLE, 0, ""
         if self._sends_state:
             self._is_state_due, self._state_at = False, self.end.last
-        self.lost += max(0, min(end.last, self._acknowledged) - self.end.last)
         return self._has_grown(end, now)
 
     def refused(self, now: float, reason: str = "") -> list[Effect]:
@@ -245,11 +235,10 @@ class Replication:
 
     def _has_grown(self, end: StreamEnd, now: float) -> list[Effect]:
         self.end = end
-        self._acknowledged = max(self._acknowledged, end.last)
         self._waits_since = None
         resumed: list[Effect] = []
         if self.stalled_since is not None:
-            resumed.append(Resumed(now - self.stalled_since))
+            resumed.append(Resumed())
             self.stalled_since, self._stalls, self.is_without = None, 0, False
         return [*self._show(end.last), *resumed, *self._go_on(now)]
 
@@ -265,11 +254,11 @@ class Replication:
         )
         self._step, self._sends_state = _Step.PUBLISHING, False
         self._term += 1
-        return [*([] if is_alone else [self._in_new_epoch(0)]), Claim(self.end)]
+        return [*([] if is_alone else [self._in_new_epoch()]), Claim(self.end)]
 
-    def _in_new_epoch(self, after: int) -> NewEpoch:
+    def _in_new_epoch(self) -> NewEpoch:
         self._is_state_due, self._sends_state = True, False
-        return NewEpoch(after)
+        return NewEpoch()
 
     def _doubt(self, now: float, reason: str, *, at_once: bool) -> list[Effect]:
         """Read the stream's end, after a pause unless this is the first failure."""
@@ -323,10 +312,10 @@ class Replication:
         if since is not None and stall is not None and stall <= now:
             self._stalls = max(self._stalls + 1, int((now - since) / STALL_SECONDS))
             self.stalled_since = since
-            effects.append(Stalled(since, self._reason, self._stalls))
+            effects.append(Stalled(self._reason, self._stalls))
             if self._goes_on_without:
                 self.is_without = True
-                effects += [self._in_new_epoch(self.visible), *self._show(self._committed)]
+                effects += [self._in_new_epoch(), *self._show(self._committed)]
         return effects
 
     def _read_end(self) -> list[Effect]:

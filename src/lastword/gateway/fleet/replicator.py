@@ -48,8 +48,8 @@ class ReplicationListener(Protocol):
         """Nothing has been replicated for some seconds; the reason may be empty."""
         ...
 
-    def resumed(self, session_id: str, seconds: float) -> None:
-        """It is replicated again, after this long."""
+    def resumed(self, session_id: str) -> None:
+        """It is replicated again."""
         ...
 
     def fenced(self, session_id: str, fenced: Fenced) -> None:
@@ -245,8 +245,8 @@ class Replicator:
                     log.renew_epoch()
                 case Stalled(reason=reason, times=times):
                     self._listener.stalled(self.session_id, reason, times)
-                case Resumed(seconds=seconds):
-                    self._listener.resumed(self.session_id, seconds)
+                case Resumed():
+                    self._listener.resumed(self.session_id)
                 case Fenced():
                     self._is_over = True
                     self._settled.set()

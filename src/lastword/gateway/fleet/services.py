@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.gateway.fleet.broker import Broker
-from lastword.gateway.fleet.expiring import Bucket
+from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.key import REPLICAS
 from lastword.gateway.fleet.records import (
     LEASE_SECONDS,

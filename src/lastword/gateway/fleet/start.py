@@ -14,6 +14,7 @@ import nats.errors
 
 from lastword._version import __version__
 from lastword.gateway.fleet.broker import START_SECONDS
+from lastword.gateway.fleet.buckets import MARK_SECONDS, Bucket, stream_of
 from lastword.gateway.fleet.errors import (
     FencedError,
     FleetError,
@@ -21,7 +22,6 @@ from lastword.gateway.fleet.errors import (
     OutcomeUnknownError,
     RefusedError,
 )
-from lastword.gateway.fleet.expiring import MARK_SECONDS, Bucket, stream_of
 from lastword.gateway.fleet.records import (
     FLEET,
     NODES,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.gateway.fleet.buckets import Mirror
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.key import FleetKey
-from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.fleet.start import ALL_STREAMS
 from lastword.gateway.settings.fleet import FleetSettings

@@ -18,9 +18,8 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway import wire
+from lastword.gateway.fleet.buckets import Bucket, Mirror
 from lastword.gateway.fleet.errors import FencedError, FleetError
-from lastword.gateway.fleet.expiring import Bucket
-from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.records import PAGE_LINKS
 from lastword.gateway.front.tokens import NOTIFIED_SECONDS, Grant, TokenError
 from lastword.gateway.run_folder import make_private

@@ -21,6 +21,7 @@ import msgspec
 
 from lastword._version import __version__
 from lastword.gateway import wire
+from lastword.gateway.fleet.buckets import Mirror
 from lastword.gateway.fleet.errors import (
     FencedError,
     FleetError,
@@ -28,7 +29,6 @@ from lastword.gateway.fleet.errors import (
     OutcomeUnknownError,
 )
 from lastword.gateway.fleet.key import LINKS, TOKENS, FleetKey
-from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.node_link import NodeLinks
 from lastword.gateway.fleet.ownership import Ownership
 from lastword.gateway.fleet.records import RENEW_SECONDS, NodeRecord
@@ -46,7 +46,7 @@ from lastword.gateway.quality import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lastword.gateway.fleet.expiring import StoredRecord
+    from lastword.gateway.fleet.buckets import StoredRecord
     from lastword.gateway.fleet.node_link import Serve
     from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
     from lastword.gateway.fleet.streams import Streams

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.gateway import wire
+from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.errors import FencedError, FleetError
-from lastword.gateway.fleet.expiring import Bucket
 from lastword.gateway.fleet.records import OPENINGS
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from lastword.errors import StoreError
+from lastword.gateway.fleet.buckets import Bucket, Mirror
 from lastword.gateway.fleet.errors import FleetError
-from lastword.gateway.fleet.expiring import Bucket
-from lastword.gateway.fleet.mirror import Mirror
 from lastword.gateway.fleet.records import SUBSCRIPTIONS
 from lastword.gateway.run_folder import make_private
 from lastword.notify.web_push import PushSubscription, Subscriptions

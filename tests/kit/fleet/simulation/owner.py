@@ -14,9 +14,15 @@ from msgspec.structs import replace
 
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.fleet.errors import FencedError, FleetError, NotStoredError
-from lastword.gateway.fleet.local_copy import TERM, _continues, _copy_of, _LocalFile, pins_at
 from lastword.gateway.fleet.replica import StreamEnd
-from lastword.gateway.fleet.replicated_log import ReplicatedLog
+from lastword.gateway.fleet.replicated_log import (
+    TERM,
+    ReplicatedLog,
+    _continues,
+    _copy_of,
+    _LocalFile,
+    pins_at,
+)
 from lastword.gateway.fleet.replication import (
     Claim,
     Fenced,

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from lastword.gateway.fleet.buckets import StoredRecord
 from lastword.gateway.fleet.errors import FencedError
-from lastword.gateway.fleet.expiring import StoredRecord
 from lastword.gateway.fleet.leases import CHANGED_SECONDS, SPARE_SECONDS, Leases
 from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS, OwnerRecord
 from lastword.gateway.log.store import LogUnavailableError

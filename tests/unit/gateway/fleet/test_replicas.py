@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
-from lastword.gateway.fleet import local_copy, replication, replicator
+from lastword.gateway.fleet import replicated_log, replication, replicator
 from lastword.gateway.fleet.errors import (
     FencedError,
     FleetError,
@@ -44,7 +44,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replicator, "PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(replication, "FIRST_PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(replication, "LONGEST_PAUSE_SECONDS", 0.002)
-    monkeypatch.setattr(local_copy, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(replicated_log, "LOOK_SECONDS", 0.001)
 
 
 class Node:
@@ -418,7 +418,7 @@ async def test_a_log_begins_behind_the_last_gap_of_its_stream(
 async def test_a_stream_without_its_end_is_not_taken_over(
     store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_copy, "READ_SECONDS", 0.01)
+    monkeypatch.setattr(replicated_log, "READ_SECONDS", 0.01)
     end = await store.claim(SESSION, EMPTY, "a")
     await store.publish(SESSION, batch(1, 2), end)
     node = Node(store, tmp_path, "b")

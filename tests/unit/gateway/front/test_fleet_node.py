@@ -18,7 +18,7 @@ from tests.kit.patience import fused
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.expiring import StoredRecord
+    from lastword.gateway.fleet.buckets import StoredRecord
 
 
 class Records(MemoryBucket[NodeRecord]):
