@@ -50,7 +50,7 @@ def test_a_record_lives_while_it_is_renewed_and_can_be_created_as_soon_as_it_has
         async with connected(cluster.urls, replicas=3) as broker:
             bucket = bucket_of(broker, LEASE_SECONDS)
             ends: asyncio.Queue[str] = asyncio.Queue()
-            mirror = Mirror(broker, bucket)
+            mirror = Mirror(bucket)
             mirror.listen(lambda name, record: None if record else ends.put_nowait(name))
             following = asyncio.create_task(mirror.run())
             revision = await bucket.create("leased", node("leased"))
@@ -75,7 +75,7 @@ class _Deaf(Bucket[NodeRecord]):
     """A bucket whose next answers are lost."""
 
     def lose(self, answers: int) -> None:
-        store = self._broker.store
+        store = self.broker.store
 
         async def stored(
             subject: str, payload: bytes, headers: Mapping[str, str] | None = None
@@ -87,7 +87,7 @@ class _Deaf(Bucket[NodeRecord]):
                 raise OutcomeUnknownError("lost")
             return sequence
 
-        self._broker.store = stored  # type: ignore[method-assign]
+        self.broker.store = stored  # type: ignore[method-assign]
 
 
 def test_whose_answer_was_lost_still_has_its_record(cluster: Cluster) -> None:
@@ -164,7 +164,7 @@ def test_a_mirror_has_what_there_was_and_follows_what_comes(cluster: Cluster) ->
             many = 1500
             await asyncio.gather(*(written.put(f"n{n}", node(used=n)) for n in range(many)))
             bucket = Bucket(broker, SESSIONS, NodeRecord, Records(KEY))
-            mirror = Mirror(broker, bucket)
+            mirror = Mirror(bucket)
             following = asyncio.create_task(mirror.run())
             async with asyncio.timeout(FUSE_SECONDS):
                 await mirror.complete()
@@ -199,7 +199,7 @@ FAULTS: dict[str, Callable[[Cluster, str], Server]] = {
 def test_a_mirror_misses_nothing_when(fault: str, cluster: Cluster) -> None:
     async def play() -> None:
         async with connected(cluster.urls, replicas=3) as broker:
-            mirror = Mirror(broker, bucket_of(broker, TTL_SECONDS))
+            mirror = Mirror(bucket_of(broker, TTL_SECONDS))
             seen: set[str] = set()
             mirror.listen(lambda name, _: seen.add(name))
             following = asyncio.create_task(mirror.run())
@@ -234,7 +234,7 @@ async def _put_in_time(bucket: Bucket[NodeRecord], name: str) -> None:
 def test_a_mirror_that_comes_back_drops_what_went_without_a_trace(cluster: Cluster) -> None:
     async def play() -> None:
         async with connected(cluster.urls, replicas=3) as broker, connected(cluster.urls) as other:
-            mirror = Mirror(broker, bucket_of(broker))
+            mirror = Mirror(bucket_of(broker))
             following = asyncio.create_task(mirror.run())
             await bucket_of(other).put("purged", node("purged"))
             await until("it is there", lambda: "purged" in mirror.records)

@@ -92,7 +92,7 @@ class Bucket(Generic[RecordT]):
             seconds: How long a record lives that is not renewed; 0 for ever.
             replaces_invalid: A record that no node of this fleet has written is in nobody's way.
         """
-        self._broker = broker
+        self.broker: Broker = broker
         self._form = form
         self._records = records
         self._ttl = {TTL: f"{seconds:.0f}s"} if seconds else {}
@@ -160,7 +160,7 @@ class Bucket(Generic[RecordT]):
             FleetError: It was not stored, or that is not known.
         """
         data = self._records.encode(self.name, name, record)
-        return await self._broker.store(self.subject(name), data, self._ttl)
+        return await self.broker.store(self.subject(name), data, self._ttl)
 
     async def delete(self, name: str, revision: int = 0) -> None:
         """Delete a record; with a revision, only that one.
@@ -172,7 +172,7 @@ class Bucket(Generic[RecordT]):
         self._unsettled.pop(name, None)
         expected = {EXPECTED: str(revision)} if revision else {}
         headers = {OPERATION: "DEL", TTL: f"{MARK_SECONDS}s", **expected}
-        await self._broker.store(self.subject(name), b"", headers)
+        await self.broker.store(self.subject(name), b"", headers)
 
     async def _replace(self, name: str, record: RecordT, revision: int, *, is_new: bool) -> int:
         data = self._records.encode(self.name, name, record)
@@ -182,7 +182,7 @@ class Bucket(Generic[RecordT]):
         while True:
             headers = {EXPECTED: str(revision), **self._ttl}
             try:
-                revision = await self._broker.store(self.subject(name), data, headers)
+                revision = await self.broker.store(self.subject(name), data, headers)
             except FencedError:
                 last = await self._last(name)
                 if last.is_record and last.data == data:
@@ -214,7 +214,7 @@ class Bucket(Generic[RecordT]):
     async def _last(self, name: str) -> _Last:
         request = {"last_by_subj": self.subject(name)}
         try:
-            answer = await self._broker.call(f"STREAM.MSG.GET.{self.stream}", request)
+            answer = await self.broker.call(f"STREAM.MSG.GET.{self.stream}", request)
         except RefusedError as error:
             if error.code != NO_MESSAGE:
                 raise
@@ -247,8 +247,8 @@ class Mirror(Generic[RecordT]):
         records: the records, by their names.
     """
 
-    def __init__(self, broker: Broker, bucket: Bucket[RecordT]) -> None:
-        self._broker = broker
+    def __init__(self, bucket: Bucket[RecordT]) -> None:
+        self._broker = bucket.broker
         self._bucket = bucket
         self._listeners: list[Callable[[str, RecordT | None], None]] = []
         self._complete = asyncio.Event()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from lastword.gateway.fleet.key import FleetKey
+    from lastword.gateway.fleet.records import RecordT
     from lastword.gateway.settings.fleet import FleetSettings
 
 
@@ -60,11 +61,13 @@ class FleetServices:
         self.leases: Bucket[OwnerRecord] = Bucket(
             self.broker, OWNERS, OwnerRecord, self.records, LEASE_SECONDS, replaces_invalid=True
         )
-        self.sessions: Bucket[SessionRecord] = Bucket(
-            self.broker, SESSIONS, SessionRecord, self.records
-        )
+        self.sessions: Bucket[SessionRecord] = self.bucket(SESSIONS, SessionRecord)
         self.replicas: Streams = Streams(self.broker, key.derived(REPLICAS))
         self.shown: dict[str, dict[str, int]] = {}
+
+    def bucket(self, name: str, form: type[RecordT], seconds: float = 0.0) -> Bucket[RecordT]:
+        """Return another bucket, whose records expire after this time unless it is 0."""
+        return Bucket(self.broker, name, form, self.records, seconds)
 
     def note_owner(self, name: str, owner: OwnerRecord | None) -> None:
         """Note what the lease of a session shows of its log."""

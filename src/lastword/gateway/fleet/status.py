@@ -109,9 +109,8 @@ async def report(settings: FleetSettings) -> FleetReport:
     services = FleetServices(settings, FleetKey.at(settings.key_file), "lastword gateway status")
     broker = services.broker
     await broker.open(CONNECT_SECONDS)
-    nodes = Mirror(broker, services.nodes)
-    owners = Mirror(broker, services.leases)
-    sessions = Mirror(broker, services.sessions)
+    nodes, owners = Mirror(services.nodes), Mirror(services.leases)
+    sessions = Mirror(services.sessions)
     reading = [asyncio.create_task(each.run()) for each in (nodes, owners, sessions)]
     try:
         async with asyncio.timeout(READ_SECONDS):

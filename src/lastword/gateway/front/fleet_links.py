@@ -18,15 +18,14 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.fleet.buckets import Bucket, Mirror
+from lastword.gateway.fleet.buckets import Mirror
 from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.records import PAGE_LINKS
 from lastword.gateway.front.tokens import NOTIFIED_SECONDS, Grant, TokenError
 from lastword.gateway.run_folder import make_private
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.broker import Broker
-    from lastword.gateway.fleet.records import Records
+    from lastword.gateway.fleet.services import FleetServices
     from lastword.gateway.front.tokens import Keeper
 
 
@@ -48,23 +47,20 @@ class UsedLinkRecord(msgspec.Struct, frozen=True, kw_only=True):
 class FleetLinks:
     """The links of a fleet."""
 
-    def __init__(
-        self, folder: str, keeper: Keeper, node: str, broker: Broker, records: Records
-    ) -> None:
+    def __init__(self, folder: str, keeper: Keeper, node: str, services: FleetServices) -> None:
         """Admit by the keeper's links.
 
         Args:
             folder: The folder of what this node remembers of the fleet.
             keeper: Makes and reads them.
             node: This node's name.
-            broker: The connection to the fleet's servers.
-            records: Reads and writes records.
+            services: What the fleet is reached by.
         """
         self._folder = os.path.join(folder, "used-links")
         self._keeper = keeper
         self._node = node
-        self._bucket = Bucket(broker, PAGE_LINKS, UsedLinkRecord, records, NOTIFIED_SECONDS)
-        self._mirror = Mirror(broker, self._bucket)
+        self._bucket = services.bucket(PAGE_LINKS, UsedLinkRecord, NOTIFIED_SECONDS)
+        self._mirror = Mirror(self._bucket)
         self._mirror.listen(self._note)
         self._used: asyncio.Queue[str] = asyncio.Queue()
 

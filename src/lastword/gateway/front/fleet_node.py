@@ -109,15 +109,13 @@ class FleetNode:
         self.node_links: NodeLinks = NodeLinks(self._broker, key.derived(LINKS), self.name)
         self._node_records = self._services.nodes
         folder = push_folder_of(settings.holder.state_folder, in_fleet=True)
-        self.push: FleetPush = FleetPush(folder, key.derived("push"), self._broker, self._records)
+        self.push: FleetPush = FleetPush(folder, key.derived("push"), self._services)
         self.replicas: Streams = self._services.replicas
-        self.links: FleetLinks = FleetLinks(
-            folder, self.keeper, self.name, self._broker, self._records
-        )
-        self.openings: FleetOpenings = FleetOpenings(self._broker, self._records)
-        self._nodes = Mirror(self._broker, self._node_records)
-        self._owners = Mirror(self._broker, self._services.leases)
-        self._sessions = Mirror(self._broker, self._services.sessions)
+        self.links: FleetLinks = FleetLinks(folder, self.keeper, self.name, self._services)
+        self.openings: FleetOpenings = FleetOpenings(self._services)
+        self._nodes = Mirror(self._node_records)
+        self._owners = Mirror(self._services.leases)
+        self._sessions = Mirror(self._services.sessions)
         self._owners.listen(self._services.note_owner)
         self._sessions.listen(self._services.note_session)
         self._log_age_seconds = settings.log_age_seconds

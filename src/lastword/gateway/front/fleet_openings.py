@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.gateway import wire
-from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.records import OPENINGS
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from lastword.gateway.fleet.broker import Broker
-    from lastword.gateway.fleet.records import Records
+    from lastword.gateway.fleet.services import FleetServices
 
 OPENING_SECONDS = 24 * 3600.0
 """How long it is known which node a request for a new session went to."""
@@ -41,8 +39,8 @@ class OpeningRecord(msgspec.Struct, frozen=True, kw_only=True):
 class FleetOpenings:
     """The nodes that requests for new sessions went to."""
 
-    def __init__(self, broker: Broker, records: Records) -> None:
-        self._bucket = Bucket(broker, OPENINGS, OpeningRecord, records, OPENING_SECONDS)
+    def __init__(self, services: FleetServices) -> None:
+        self._bucket = services.bucket(OPENINGS, OpeningRecord, OPENING_SECONDS)
 
     async def node_of(self, key: str) -> str:
         """Return the node that a request went to; empty if it has come for the first time.

@@ -18,15 +18,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from lastword.errors import StoreError
-from lastword.gateway.fleet.buckets import Bucket, Mirror
+from lastword.gateway.fleet.buckets import Mirror
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.records import SUBSCRIPTIONS
 from lastword.gateway.run_folder import make_private
 from lastword.notify.web_push import PushSubscription, Subscriptions
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.broker import Broker
-    from lastword.gateway.fleet.records import Records
+    from lastword.gateway.fleet.services import FleetServices
 
 REMOVED_SECONDS = 30 * 24 * 3600.0
 """How long the servers keep what has ended. A node that was away for longer drops what they do not
@@ -39,14 +38,13 @@ _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 class FleetPush:
     """The subscriptions of a fleet, and this node's file of them."""
 
-    def __init__(self, folder: str, key: bytes, broker: Broker, records: Records) -> None:
+    def __init__(self, folder: str, key: bytes, services: FleetServices) -> None:
         """Use this node's file.
 
         Args:
             folder: The folder of the file and of the key for push services.
             key: A secret that all nodes have, from which that key is made.
-            broker: The connection to the fleet's servers.
-            records: Reads and writes records.
+            services: What the fleet is reached by.
 
         Raises:
             StoreError: The folder cannot be used.
@@ -54,8 +52,8 @@ class FleetPush:
         make_private(folder)
         self._file = Subscriptions(folder)
         self._file.use_key(_pem_of(key))
-        self._bucket = Bucket(broker, SUBSCRIPTIONS, PushSubscription, records)
-        self._mirror = Mirror(broker, self._bucket)
+        self._bucket = services.bucket(SUBSCRIPTIONS, PushSubscription)
+        self._mirror = Mirror(self._bucket)
         self._mirror.listen(lambda *change: self._changes.put_nowait(change))
         self._changes: asyncio.Queue[tuple[str, PushSubscription | None]] = asyncio.Queue()
 
