@@ -50,7 +50,6 @@ def node(name: str = "box", used: int = 0) -> NodeRecord:
         instance="1f",
         roots=["/srv"],
         workspace="",
-        nonce="",
         slots=4,
         used=used,
         version="0",

@@ -66,7 +66,6 @@ class Listening:
 
     def __init__(self) -> None:
         self.stalls: list[str] = []
-        self.resumptions: list[str] = []
         self.fences: list[Fenced] = []
         self.is_fenced = asyncio.Event()
 
@@ -74,9 +73,6 @@ class Listening:
         del session_id
         if times == 1:
             self.stalls.append(reason)
-
-    def resumed(self, session_id: str) -> None:
-        self.resumptions.append(session_id)
 
     def fenced(self, session_id: str, fenced: Fenced) -> None:
         del session_id

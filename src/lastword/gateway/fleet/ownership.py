@@ -76,11 +76,6 @@ class OwnedSession(Protocol):
         ...
 
     @property
-    def agents_id(self) -> str:
-        """Its id towards the agent."""
-        ...
-
-    @property
     def log(self) -> Log:
         """Its log."""
         ...
@@ -385,10 +380,6 @@ class Ownership:
         if owned is not None and owned.session is not None:
             line = NOT_STORED.format(reason) if reason else UNREACHABLE
             owned.session.show_outage(line, times)
-
-    def resumed(self, session_id: str) -> None:
-        """Show in its lease that a session is replicated again."""
-        self._leases.changed(wire.name_of(session_id))
 
     def fenced(self, session_id: str, fenced: Fenced) -> None:  # noqa: ARG002 - as it is called
         """Leave a session that another node has."""

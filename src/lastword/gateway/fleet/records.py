@@ -46,7 +46,6 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
         host: the name of its machine; empty while it is not running.
         roots: the folders in or below which its sessions work.
         workspace: its `--workspace-id`; empty if its files are its own.
-        nonce: what the proof file in a shared root holds; empty without one.
         slots: the maximum number of its agents.
         used: how many are running.
         version: the version of lastword.
@@ -59,7 +58,6 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     roots: list[str]
     workspace: str
-    nonce: str
     slots: int
     used: int
     version: str

@@ -82,10 +82,6 @@ class Stalled(msgspec.Struct, frozen=True):
     times: int = 1
 
 
-class Resumed(msgspec.Struct, frozen=True):
-    """It is replicated again."""
-
-
 class NewEpoch(msgspec.Struct, frozen=True):
     """Give the log another epoch: its numbers may be known with other entries."""
 
@@ -103,7 +99,7 @@ class Fenced(msgspec.Struct, frozen=True):
     visible: int
 
 
-Effect: TypeAlias = Publish | Claim | ReadEnd | Visible | Stalled | Resumed | NewEpoch | Fenced
+Effect: TypeAlias = Publish | Claim | ReadEnd | Visible | Stalled | NewEpoch | Fenced
 
 
 class _Step(Enum):
@@ -143,10 +139,8 @@ class Replication:
         """The last number that was made visible."""
         self.is_without: bool = False
         """Whether entries become visible as they are committed, since none can be replicated."""
-        self.stalled_since: float | None = None
-        """Since when nothing has been replicated, if that has been reported."""
         self._stalls = 0
-        """How often it has been reported."""
+        """How often it has been reported that nothing is replicated."""
         self._inherited = inherited
         self._first_term = self._term = claimed.term
         """The terms that were claimed, of which the last may not be stored."""
@@ -236,11 +230,8 @@ class Replication:
     def _has_grown(self, end: StreamEnd, now: float) -> list[Effect]:
         self.end = end
         self._waits_since = None
-        resumed: list[Effect] = []
-        if self.stalled_since is not None:
-            resumed.append(Resumed())
-            self.stalled_since, self._stalls, self.is_without = None, 0, False
-        return [*self._show(end.last), *resumed, *self._go_on(now)]
+        self._stalls, self.is_without = 0, False
+        return [*self._show(end.last), *self._go_on(now)]
 
     def _claim_again(self, end: StreamEnd) -> list[Effect]:
         """Continue after a message of an older term: the broker has lost this owner's claim.
@@ -311,7 +302,6 @@ class Replication:
         stall = self._stall_due()
         if since is not None and stall is not None and stall <= now:
             self._stalls = max(self._stalls + 1, int((now - since) / STALL_SECONDS))
-            self.stalled_since = since
             effects.append(Stalled(self._reason, self._stalls))
             if self._goes_on_without:
                 self.is_without = True

@@ -23,7 +23,6 @@ from lastword.gateway.fleet.replication import (
     Publish,
     ReadEnd,
     Replication,
-    Resumed,
     Stalled,
     Visible,
 )
@@ -46,10 +45,6 @@ class ReplicationListener(Protocol):
 
     def stalled(self, session_id: str, reason: str, times: int) -> None:
         """Nothing has been replicated for some seconds; the reason may be empty."""
-        ...
-
-    def resumed(self, session_id: str) -> None:
-        """It is replicated again."""
         ...
 
     def fenced(self, session_id: str, fenced: Fenced) -> None:
@@ -245,8 +240,6 @@ class Replicator:
                     log.renew_epoch()
                 case Stalled(reason=reason, times=times):
                     self._listener.stalled(self.session_id, reason, times)
-                case Resumed():
-                    self._listener.resumed(self.session_id)
                 case Fenced():
                     self._is_over = True
                     self._settled.set()

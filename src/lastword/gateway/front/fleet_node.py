@@ -237,7 +237,6 @@ class FleetNode:
             host=self._host,
             roots=[self._root],
             workspace=self._workspace,
-            nonce="",
             slots=self._limit,
             used=self._used(),
             version=__version__,

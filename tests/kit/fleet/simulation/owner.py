@@ -30,7 +30,6 @@ from lastword.gateway.fleet.replication import (
     Publish,
     ReadEnd,
     Replication,
-    Resumed,
     Stalled,
     Visible,
 )
@@ -294,8 +293,8 @@ class Owner:
                 case NewEpoch():
                     self.log.renew_epoch()
                     self.world.shut_viewers(self)
-                case Stalled() | Resumed():
-                    self.world.referee.counts[type(effect).__name__.lower()] += 1
+                case Stalled():
+                    self.world.referee.counts["stalled"] += 1
                 case Fenced():
                     self._fenced(effect)
         replication = self.replication

@@ -110,9 +110,11 @@ def owner_is_cut_for_a_moment(world: FleetWorld) -> None:
     world.cut(owner.node, 9.0)
     owner.from_agent([world.update()])
     world.clock.run(15.0)
-    counts = world.referee.counts
-    if owner.is_over or not counts["stalled"] or not counts["resumed"]:
-        world.referee.broken("late", "the owner ended, or did not say what happened")
+    replication = owner.replication
+    if owner.is_over or replication is None or not replication.is_settled:
+        world.referee.broken("late", "the owner ended, or does not go on")
+    if not world.referee.counts["stalled"]:
+        world.referee.broken("late", "the owner did not say what happened")
     _end(world)
 
 

@@ -21,7 +21,6 @@ RECORD = NodeRecord(
     host="box",
     roots=["/srv"],
     workspace="",
-    nonce="",
     slots=4,
     used=1,
     version="0.2.0",

@@ -165,7 +165,7 @@ async def test_an_observer_that_fails_keeps_no_entry_back(
 
 
 @played
-async def test_a_stall_is_reported_with_its_reason_and_its_end(
+async def test_a_stall_is_reported_with_its_reason(
     store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replication, "STALL_SECONDS", 0.5)
@@ -179,7 +179,6 @@ async def test_a_stall_is_reported_with_its_reason_and_its_end(
     store.faults.clear()
     await node.settle()
     assert node.listening.stalls == ["maximum bytes exceeded"]
-    assert len(node.listening.resumptions) == 1
 
 
 @played

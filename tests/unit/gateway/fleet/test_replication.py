@@ -15,7 +15,6 @@ from lastword.gateway.fleet.replication import (
     Publish,
     ReadEnd,
     Replication,
-    Resumed,
     Stalled,
     Visible,
 )
@@ -257,7 +256,7 @@ def test_a_stall_is_reported_again_and_again_with_its_reason_and_its_end() -> No
     assert replication.next_timeout() == 11.0
     assert replication.handle_timeout(11.0) == [Stalled("the stream is full", 2)]
     assert replication.next_timeout() == 16.0
-    assert replication.end_read(end_at(12), 12.0) == [Visible(12), Resumed()]
+    assert replication.end_read(end_at(12), 12.0) == [Visible(12)]
     assert replication.next_timeout() is None
 
 
@@ -277,7 +276,7 @@ def test_a_lost_connection_is_reported_with_nothing_to_replicate() -> None:
     assert replication.next_timeout() == 1.0 + STALL_SECONDS
     assert replication.handle_timeout(6.0) == [Stalled()]
     assert replication.connected() == [ReadEnd()]
-    assert replication.end_read(CLAIMED, 8.0) == [Resumed()]
+    assert replication.end_read(CLAIMED, 8.0) == []
 
 
 def test_a_slow_stream_that_grows_is_not_stalled() -> None:
@@ -299,6 +298,6 @@ def test_without_a_broker_entries_are_visible_in_a_new_epoch_until_it_is_back() 
     effects = replication.end_read(CLAIMED, 8.0)
     assert effects == [Publish(10, 13, CLAIMED, with_state=False, keeps_epoch=True)]
     effects = replication.stored(end_at(13), 8.1)
-    assert effects == [Resumed(), Publish(13, 13, end_at(13), with_state=True)]
+    assert effects == [Publish(13, 13, end_at(13), with_state=True)]
     replication.stored(end_at(13), 8.1)
     assert replication.committed(14, 8.2) == [Publish(13, 14, end_at(13), with_state=False)]
