@@ -15,7 +15,7 @@ LATE = {
     *("lastword.core.restart", "lastword.core.restart.layer"),
     *("lastword.core.failure.payload", "lastword.client", "lastword.kit.demo", "lastword.cli.demo"),
     *("lastword.sidecar.journals", "lastword.quirks.journals"),
-    "lastword.sidecar.relay",
+    "lastword.sidecar.frames",
     *("lastword.sidecar.event_stream", "lastword.platform.process_tree", "socket"),
     *("pydantic", "anyio", "asyncio", "tenacity", "jsonrpcserver", "jsonschema", "sqlite3"),
     *("lastword.gateway", "starlette", "uvicorn", "websockets"),
