@@ -116,10 +116,10 @@ class Collector:
             self._answers = list(answers)
 
     def expect(self, count: int) -> list[Came]:
-        """What came, once it is so much."""
+        """The first of what came, once it is so much; what was refused may come again."""
         with self._news:
             assert self._news.wait_for(lambda: len(self.came) >= count, FUSE_SECONDS), self.came
-            return list(self.came)
+            return self.came[:count]
 
     def ids(self) -> Sequence[str]:
         """The reports that came, each as often as it did."""

@@ -156,14 +156,14 @@ def _text(file: BinaryIO) -> str:
 def at_a_terminal(command: Sequence[str], typed: bytes) -> subprocess.CompletedProcess[bytes]:
     """Run a program in the repository's folder, with a terminal as stdin at which this is typed."""
     ours, theirs = os.openpty()
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command, cwd=ROOT, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    try:
-        os.write(ours, typed)
-        out, err = process.communicate(timeout=FUSE_SECONDS)
-    finally:
-        process.kill()
-        os.close(ours)
-        os.close(theirs)
+    ) as process:
+        try:
+            os.write(ours, typed)
+            out, err = process.communicate(timeout=FUSE_SECONDS)
+        finally:
+            process.kill()
+            os.close(ours)
+            os.close(theirs)
     return subprocess.CompletedProcess(command, process.returncode, out, err)

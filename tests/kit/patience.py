@@ -10,6 +10,7 @@ import asyncio
 import functools
 import inspect
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,7 +24,15 @@ _CPUS = os.cpu_count() or 1
 
 def patient(seconds: float) -> float:
     """A measured limit, grown by how many wait for each processor; twice that, for their turns."""
-    return seconds * max(1.0, 2 * os.getloadavg()[0] / _CPUS)
+    return seconds * max(1.0, 2 * max(os.getloadavg()[0], _waiting()) / _CPUS)
+
+
+def _waiting() -> int:
+    """How many wait at this moment, which the load of the last minute may not show yet."""
+    try:
+        return int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[0])
+    except OSError:  # not on Linux
+        return 0
 
 
 def fused(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.timeline.entry import Entry, Kind
@@ -118,8 +118,11 @@ def a_book(turns: int = 3, *, began_ms: int | None = None, session: str = "s1") 
 
 def everything_in(folder: Path) -> str:
     """What all files below this folder have, as Latin-1."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
-    return "".join(file.read_bytes().decode("latin-1") for file in files)
+    found = []
+    for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+        with suppress(FileNotFoundError):  # a writer has taken it away meanwhile
+            found.append(file.read_bytes().decode("latin-1"))
+    return "".join(found)
 
 
 def count(path: Path, what: str = "entries") -> int:

@@ -139,7 +139,12 @@ class Gateway(Place):
             _, _, rest = stderr.read_bytes()[begins:].partition(b"serving at ")
             return rest.partition(b"\n")[0] if b"\n" in rest else b""
 
-        self.url = until("the gateway serves", url).decode()
+        try:
+            self.url = until("the gateway serves", url).decode()
+        except AssertionError:
+            self.front.kill()
+            self.front.wait(FUSE_SECONDS)
+            raise
         self.port = int(self.url.rpartition(":")[2].partition("/")[0])
         return self.front
 

@@ -16,7 +16,7 @@ import acp
 from lastword.client.acp import spawn_agent_process
 from lastword.errors import PromptFailedError
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 
 
 class Client:

@@ -76,18 +76,18 @@ def test_four_that_begin_a_store_in_the_same_moment_lose_no_turn_and_are_read_me
     for client, prompt in zip(clients, prompts, strict=True):
         assert client.answer(prompt).get("result") == END_TURN
     until_recorded(clients[0], watched, len(clients))
-    reader = subprocess.Popen(
+    turns = 1
+    with subprocess.Popen(
         [sys.executable, "-m", "lastword", "log", "--json"],
         env=watched.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
-    turns = 1
-    while reader.poll() is None or turns < 10:
-        turns += 1
-        for client in clients:
-            takes(client)
-    out, err = reader.communicate(timeout=FUSE_SECONDS)
+    ) as reader:
+        while reader.poll() is None or turns < 10:
+            turns += 1
+            for client in clients:
+                takes(client)
+        out, err = reader.communicate(timeout=FUSE_SECONDS)
     assert (reader.returncode, err) == (0, b"")
     json.loads(out)
     for command in (("stats", "--json"), ("export", "--last", "--json")):

@@ -370,15 +370,15 @@ def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path) -> None:
     fifo = tmp_path / "pid"
     os.mkfifo(fifo)
     agent = script(tmp_path, f"#!/bin/sh\nread hello\necho $$ > {fifo}\nexec sleep 60\n")
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "lastword", "doctor", "--", agent],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
-    running = os.pidfd_open(int(fifo.read_text()))
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=FUSE_SECONDS)
+    ) as process:
+        running = os.pidfd_open(int(fifo.read_text()))
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=FUSE_SECONDS)
     assert b"Traceback" not in err
     assert process.returncode == -signal.SIGTERM
     # A descriptor of a process is ready once it is gone.

@@ -20,7 +20,11 @@ def test_a_terminal_gets_colours_unless_it_asks_for_none(monkeypatch: pytest.Mon
     for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
         env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | environment
         subprocess.run(command, stdout=slave, check=True, timeout=60, env=env)
-        assert (b"\x1b[" in os.read(master, 65_536)) is coloured
+        os.write(slave, b"<end>")
+        shown = b""
+        while not shown.endswith(b"<end>"):
+            shown += os.read(master, 65_536)
+        assert (b"\x1b[" in shown) is coloured
     os.close(master)
     os.close(slave)
 

@@ -89,7 +89,7 @@ async def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_promp
     gateway = serve("", command=counting(os.devnull))
     async with connected(gateway.url, gateway.token(), hurried=True) as editor:
         session_id = await editor.begin(gateway.root, TYPED)
-        prompt = editor.prompt(session_id, "40 200")
+        prompt = editor.prompt(session_id, "4000 50")
         await editor.wait_for(lambda _: len(editor.words()) > 3)
         await asyncio.to_thread(gateway.kill)
         payload = (await editor.answer(prompt))["error"]["data"]["agent_error"]

@@ -33,10 +33,13 @@ def ids(output: bytes) -> list[int]:
 def test_stdin_and_stdout_may_be_one_socket(door: str) -> None:
     ours, theirs = socket.socketpair()
     ours.settimeout(FUSE_SECONDS)
-    with ours, theirs:
-        agent = subprocess.Popen(
+    with (
+        subprocess.Popen(
             command(door), stdin=theirs.fileno(), stdout=theirs.fileno(), env=clean_environment()
-        )
+        ) as agent,
+        ours,
+        theirs,
+    ):
         theirs.close()
         ours.sendall(LINES)
         output = b""

@@ -50,19 +50,19 @@ class Agent:
         once_started: Callable[[], None] | None = None,
     ) -> tuple[str, str]:
         """Run code to its end, and return what is on stdout and on stderr."""
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, *options, "-c", textwrap.dedent(code), *arguments],
             stdin=subprocess.DEVNULL if tool else self.stdin[0],
             stdout=subprocess.PIPE if tool else self.stdout[1],
             stderr=subprocess.PIPE,
             env=self.environment,
             text=True,
-        )
-        if once_started:
-            select.select([self.pipe.fd], [], [], FUSE_SECONDS)
-            once_started()
-            os.write(self.stdin[1], b"\n")
-        out, err = process.communicate(timeout=FUSE_SECONDS)
+        ) as process:
+            if once_started:
+                select.select([self.pipe.fd], [], [], FUSE_SECONDS)
+                once_started()
+                os.write(self.stdin[1], b"\n")
+            out, err = process.communicate(timeout=FUSE_SECONDS)
         if not tool:
             os.write(self.stdout[1], b"\0")  # so that there is something to read
             out = os.read(self.stdout[0], 1 << 16)[:-1].decode()

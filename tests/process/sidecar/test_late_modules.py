@@ -8,12 +8,18 @@ import sys
 from lastword.sidecar.late_modules import FAILURE, LateModules, load, load_here
 
 _LOADS = """
-import sys, time
+import sys, threading, time
 from lastword.sidecar.late_modules import FAILURE, LateModules, load
+class Holds:  # whoever imports waits: so the thread is not done before it is looked at
+    def find_spec(self, *_):
+        go_on.wait()
+go_on = threading.Event()
+sys.meta_path.insert(0, Holds())
 usual = sys.getswitchinterval()
 modules = LateModules(FAILURE)
 assert not modules.loaded() and LateModules.in_progress == 1
 assert sys.getswitchinterval() < usual
+go_on.set()
 while not modules.loaded():
     time.sleep(0.001)
 assert LateModules.in_progress == 0 and sys.getswitchinterval() == usual

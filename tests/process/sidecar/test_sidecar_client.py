@@ -131,7 +131,8 @@ def test_a_client_on_sockets_is_served_like_one_on_pipes(shared: bool) -> None:
         theirs_out.close()
         ours_out.settimeout(FUSE_SECONDS)
         ours_in.sendall(b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}\n')
-        assert json.loads(ours_out.recv(65536))["result"] == {"sessionId": "s1"}
+        with ours_out.makefile("rb", buffering=0) as lines:
+            assert json.loads(lines.readline())["result"] == {"sessionId": "s1"}
         ours_in.shutdown(socket.SHUT_WR)
         assert process.wait(FUSE_SECONDS) == 6
         assert ours_out.recv(1) == b""

@@ -251,16 +251,28 @@ def test_a_machine_without_descriptors_is_a_typed_answer_and_no_leak(
     crash(client)
     until_recorder_runs(client)
     pid = client.pid
-    left = len(os.listdir(f"/proc/{pid}/fd"))
+    left = until_settled(client)
     # Without the three of the dead agent: room for a pipe and a half.
     _allow_descriptors(pid, left)
     for _ in range(5):
         payload = failure_of(client.turn("hello"))
         assert (payload["type"], payload["reason"]) == ("agent_crash", "spawn_failed")
-    assert len(os.listdir(f"/proc/{pid}/fd")) <= left
+    assert until_settled(client) <= left
     _allow_descriptors(pid, 1024)
     remembers(client, 2)
     until_it_holds(client, (files + 1, children))  # with the record
+
+
+def until_settled(client: SidecarClient) -> int:
+    """How many descriptors it has open once it opens and closes none any more."""
+    counts: list[int] = []
+
+    def stays() -> bool:
+        counts.append(_holdings(client)[0])
+        return counts[-20:] == [counts[-1]] * 20
+
+    client.read_until_true(stays, "what it needs being open")
+    return counts[-1]
 
 
 def until_it_holds(client: SidecarClient, most: tuple[int, int]) -> None:

@@ -175,8 +175,11 @@ def test_with_a_terminal_the_sidecar_becomes_the_agent(terminal: str) -> None:
         )
         with process:
             fd = ours if process.stdout is None else process.stdout.fileno()
-            assert select.select([fd], [], [], FUSE_SECONDS)[0]
-            assert int(os.read(fd, 100)) == process.pid
+            said = b""
+            while not said.endswith(b"\n"):
+                assert select.select([fd], [], [], FUSE_SECONDS)[0]
+                said += os.read(fd, 100)
+            assert int(said) == process.pid
             assert process.wait(FUSE_SECONDS) == 7
     finally:
         left_behind.kill_all(mark)

@@ -49,20 +49,20 @@ def test_stdin_may_be_nothing(door: str) -> None:
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
 def test_stdin_may_be_a_terminal(door: str) -> None:
     ours, theirs = os.openpty()
-    agent = subprocess.Popen(
+    with subprocess.Popen(
         [*AGENT, door],
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=clean_environment(),
-    )
-    os.write(ours, LINES + b"\x04")
-    try:
-        output, _ = agent.communicate(timeout=FUSE_SECONDS)
-        assert ids(output) == [1, 2, 3]
-        assert agent.returncode == 0
-        assert os.get_blocking(theirs)
-    finally:
-        agent.kill()
-        os.close(ours)
-        os.close(theirs)
+    ) as agent:
+        try:
+            os.write(ours, LINES + b"\x04")
+            output, _ = agent.communicate(timeout=FUSE_SECONDS)
+            assert ids(output) == [1, 2, 3]
+            assert agent.returncode == 0
+            assert os.get_blocking(theirs)
+        finally:
+            agent.kill()
+            os.close(ours)
+            os.close(theirs)
