@@ -7,7 +7,7 @@ import dataclasses
 import json
 import shutil
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from tests.process.conformance.meddler import MODES
 from tests.process.conformance.meddling import IN, OUT, Meddler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Sequence
 
     from lastword.kit.check.probes import Played
 
@@ -44,11 +44,11 @@ BARE = Hooks(prompt="fail")
 WITH_KEY = Hooks(scenario_prompts=WORDS, provider_env=("FOO_KEY={key}",))
 WORKERS = 4
 LIMITS = WaitLimits(exit_seconds=FUSE_SECONDS)
-SOON = WaitLimits(answer_seconds=10.0, turn_seconds=10.0, exit_seconds=FUSE_SECONDS)
+SOON = WaitLimits(answer_seconds=10.0, turn_seconds=10.0, exit_seconds=3.0)
 IN_VAIN = {
     *("reads-blocks", "mixes-up-answers", "deaf-after-cancel", "deaf-after-idle-cancel"),
     *("floods-stderr", "id-null", "foreign-id", "silence-in-tool", "stops-reading"),
-    *("silent-at-initialize", "grandchild-holds-stdout"),
+    *("silent-at-initialize", "grandchild-holds-stdout", "stderr-flood"),
 }
 """Modes whose agent is waited for in vain: for a shorter time, which is long for all else."""
 
@@ -173,25 +173,6 @@ SHOULD = {"exit-status", "stderr-amount", "late-content", "failing-turn-typed", 
 """Checks of what only should be: they warn."""
 
 
-class Farm:
-    """Faults being looked for ahead of the tests that ask: most of their time is waiting."""
-
-    def __init__(self, items: list[pytest.Item]) -> None:
-        self._pool = ThreadPoolExecutor(WORKERS)
-        self._found: dict[str, Future[Finding]] = {}
-        for item in items:
-            asks = isinstance(item, pytest.Function) and "found" in item.fixturenames
-            if asks and item.path == Path(__file__):
-                self._found[item.nodeid] = self._pool.submit(_look, item.callspec.params)
-
-    def result(self, item: pytest.Item) -> Finding:
-        """What was found for a test."""
-        return self._found[item.nodeid].result()
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-
 def find(
     command: tuple[str, ...],
     check: str,
@@ -205,47 +186,37 @@ def find(
         return run.finding(row)
 
 
-def _look(case: dict[str, Any]) -> Finding:
-    if "size" in case:
-        command = (*MISBEHAVING_AGENT, "stderr-flood", case["size"])
-        return find(command, "unread-stderr", (), BARE, SOON)
-    limits = SOON if case["mode"] in IN_VAIN else LIMITS
-    if case["mode"] in STAYING:
-        limits = WaitLimits(exit_seconds=3.0)
-    if "acts" not in case:
-        agent = (*MISBEHAVING_AGENT, case["mode"])
-        return find(agent, case["check"], ("healthy",), BARE, limits)
-    hooks = WITH_KEY if case["mode"].startswith("leaks") else DRIVEN
-    base = KEEPER if case["check"] in OF_SESSIONS else HEALTHY
-    return find(meddled(case["mode"], base), case["check"], case["acts"], hooks, limits)
+def found_in(look: Callable[..., Finding], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return each row with what was found for it: most of their time is waiting."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return [*zip(rows, pool.map(lambda row: look(*row), rows), strict=True)]
 
 
-@pytest.fixture(scope="module")
-def farm(request: pytest.FixtureRequest) -> Iterator[Farm]:
-    """The faults of the selected tests."""
-    farm = Farm(request.session.items)
-    yield farm
-    farm.close()
-
-
-@pytest.fixture
-def found(farm: Farm, request: pytest.FixtureRequest) -> Finding:
-    """What was found for this test."""
-    return farm.result(request.node)
+def _limits(mode: str) -> WaitLimits:
+    if mode in STAYING:
+        return WaitLimits(exit_seconds=3.0)
+    return SOON if mode in IN_VAIN else LIMITS
 
 
 def meddled(mode: str, agent: tuple[str, ...] = HEALTHY) -> tuple[str, ...]:
     return (*MEDDLER, mode, "--", *agent)
 
 
-@pytest.mark.parametrize(
-    ("mode", "check", "acts"), [row for row in FAULTS if row not in REPLAYED], ids=str
-)
-def test_the_check_finds_the_fault(
-    found: Finding, mode: str, check: str, acts: tuple[str, ...]
-) -> None:
-    assert found.verdict is (CheckVerdict.WARN if check in SHOULD else CheckVerdict.FAIL), found
-    assert found.evidence
+def _meddled_finding(mode: str, check: str, acts: tuple[str, ...]) -> Finding:
+    hooks = WITH_KEY if mode.startswith("leaks") else DRIVEN
+    base = KEEPER if check in OF_SESSIONS else HEALTHY
+    return find(meddled(mode, base), check, acts, hooks, _limits(mode))
+
+
+def test_the_check_finds_the_fault() -> None:
+    looked_for = [row for row in FAULTS if row not in REPLAYED]
+    missed = [
+        (row, found)
+        for row, found in found_in(_meddled_finding, looked_for)
+        if found.verdict is not (CheckVerdict.WARN if row[1] in SHOULD else CheckVerdict.FAIL)
+        or not found.evidence
+    ]
+    assert not missed
 
 
 class WellPlayed:
@@ -433,18 +404,20 @@ MISBEHAVING = [
     ("grandchild-holds-stdout", "one-answer"),
     ("unordered", "open-tools"),
     ("dies-after-answer", "idle-cancel"),
+    ("stderr-flood 3000000", "unread-stderr"),
 ]
 """A misbehaving agent, and a check that tells on it."""
 
 
-@pytest.mark.parametrize(("mode", "check"), MISBEHAVING, ids=str)
-def test_a_misbehaving_agent_is_found_out(found: Finding, mode: str, check: str) -> None:
-    assert found.verdict is CheckVerdict.FAIL, found
+def _misbehaving_finding(mode: str, check: str) -> Finding:
+    agent, _, size = mode.partition(" ")
+    acts = () if size else ("healthy",)
+    return find((*MISBEHAVING_AGENT, agent, *size.split()), check, acts, BARE, _limits(agent))
 
 
-@pytest.mark.parametrize("size", ["3000000"])
-def test_an_agent_that_floods_stderr_is_found_out(found: Finding, size: str) -> None:
-    assert found.verdict is CheckVerdict.FAIL
+def test_a_misbehaving_agent_is_found_out() -> None:
+    found = found_in(_misbehaving_finding, MISBEHAVING)
+    assert [each for each in found if each[1].verdict is not CheckVerdict.FAIL] == []
 
 
 def test_nothing_of_the_agents_that_were_checked_is_left(tmp_path: Path) -> None:

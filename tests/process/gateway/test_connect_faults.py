@@ -134,7 +134,7 @@ async def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(
     gateway = serve("", command=counting(str(tmp_path / "prompts")))
     async with (
         FaultProxy(gateway.port, lambda number: plans[min(number, 1)]) as proxy,
-        connected(f"http://127.0.0.1:{proxy.port}", gateway.token()) as editor,
+        connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), hasty=True) as editor,
     ):
         session_id = await editor.begin(gateway.root)
         answer = await editor.answer(editor.prompt(session_id, "100 10"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from tests.kit.client import Client, clean_environment, update_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
 
 EXPECTED = Path(__file__).resolve().parent / "expected.json"
 AGENT = [sys.executable, "-m", "lastword", "agent"]
@@ -77,21 +79,37 @@ class AnyClient(Client):
         self.session = answer["result"]["sessionId"]
 
 
+AT_ONCE = 4
+
+
 class Stage:
-    """Plays each scenario in a session of its own, many of them in one process."""
+    """Plays each scenario in a session of its own, many of them in one process.
+
+    Those that need a process of their own are begun ahead: most of what they take is waiting.
+    """
 
     def __init__(self, version: int) -> None:
         self.version = version
         self._shared: AnyClient | None = None
+        self._pool = ThreadPoolExecutor(AT_ONCE)
+        self._begun: dict[str, Future[Played]] = {}
 
     def play(self, name: str, *, bare: bool = False) -> Played:
         """Play a scenario's first turn."""
-        if not bare and shares(name):
+        if bare:
+            return self._play_alone(name, bare=True)
+        if not self._begun:
+            alone = [each for each in SCENARIOS if not shares(each)]
+            self._begun = {each: self._pool.submit(self._play_alone, each) for each in alone}
+        if shares(name):
             if self._shared is None:
                 self._shared = AnyClient([*AGENT, "healthy"])
                 self._shared.hello(self.version, TYPED)
             self._shared.open_session()
-            return _play(self._shared, name, f"Please.\n/scenario {name}", self.version, bare)
+            return _play(self._shared, name, f"Please.\n/scenario {name}", self.version, bare=False)
+        return self._begun[name].result()
+
+    def _play_alone(self, name: str, *, bare: bool = False) -> Played:
         client = AnyClient([*AGENT, *(["--bare"] if bare else []), name])
         try:
             hello = client.hello(self.version, TYPED)
@@ -104,6 +122,7 @@ class Stage:
 
     def close(self) -> None:
         """Leave."""
+        self._pool.shutdown(cancel_futures=True)
         if self._shared is not None:
             self._shared.kill()
 
