@@ -5,12 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from lastword._installation import command_for
 from lastword.errors import EXTRAS, MissingExtraError, missing_extra
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT, SOURCE
+from tests.kit.rows import every
 
 BLOCKED = """
 import sys
@@ -36,7 +35,7 @@ def said_without(module: str, code: str) -> str:
     return done.stderr.strip()
 
 
-@pytest.mark.parametrize(
+@every(
     "code",
     [
         "import lastword; lastword.run_agent",
@@ -53,7 +52,7 @@ def test_without_the_official_sdk_the_last_line_says_which_line_to_type(code: st
     assert "No module named" not in said_without("acp", code)
 
 
-@pytest.mark.parametrize(
+@every(
     ("module", "command"),
     [
         ("uvicorn", ["gateway", "--", "true"]),

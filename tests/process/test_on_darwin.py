@@ -13,6 +13,7 @@ import pytest
 from tests.darwin.played import LINUX_ONLY, NEEDS_LSOF, OTHER_LOOP, PLAYED
 from tests.kit.installs import give_up
 from tests.kit.places import ROOT, TESTS
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +72,7 @@ def play(names: Iterable[str], tmp_path: Path) -> None:
     assert " passed" in run.stdout
 
 
-@pytest.mark.parametrize("name", LINUX_ONLY)
+@every("name", LINUX_ONLY)
 def test_what_is_not_played_exists(name: str) -> None:
     file, _, test = name.partition("::")
     text = (TESTS / "process" / file).read_text(encoding="utf-8")

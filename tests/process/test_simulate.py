@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pytest
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import agent_side, ending, failures
@@ -19,6 +18,7 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.restart import sessions
 from lastword.core.restart.state import ReturningSession
 from tests.kit.places import ROOT
+from tests.kit.rows import every
 from tests.kit.simulation.clients import initialize
 from tests.kit.simulation.frames import (
     KEY,
@@ -37,6 +37,8 @@ from tests.kit.simulation.shrink import shortest
 from tests.long import simulate
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.kit.simulation.ledger import BrokenPromiseError
 
 SIMULATE = (sys.executable, "-m", "tests.long.simulate")
@@ -365,9 +367,7 @@ CAUGHT: list[tuple[type[Altered], str, list[tuple[Any, ...]]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("core", "promise", "events"), CAUGHT, ids=lambda v: getattr(v, "__name__", "")
-)
+@every("core, promise, events", CAUGHT)
 def test_a_core_that_breaks_a_promise_is_caught(
     core: type[Altered], promise: str, events: list[tuple[Any, ...]]
 ) -> None:
@@ -377,7 +377,7 @@ def test_a_core_that_breaks_a_promise_is_caught(
     assert broken.promise == promise
 
 
-@pytest.mark.parametrize("core", [row[0] for row in CAUGHT], ids=lambda core: core.__name__)
+@every("core", [row[0] for row in CAUGHT])
 def test_the_dice_find_a_broken_core_by_themselves(core: type[Altered]) -> None:
     tally = simulate.Tally(1, core)
     while not tally.broken and tally.links < 3000:

@@ -7,12 +7,11 @@ import subprocess
 import sys
 from functools import partial
 
-import pytest
-
 from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
 from tests.kit.fleet.simulation.referee import FLEET_PROMISES
 from tests.kit.fleet.simulation.rules import RULES
 from tests.kit.places import ROOT
+from tests.kit.rows import every
 from tests.long.simulate_gateway import Schedules, play_all, play_fleet
 
 FOUND_AS = {
@@ -51,7 +50,7 @@ def test_a_seed_of_a_fleet_gives_the_same_trace_whatever_the_hashes() -> None:
     assert other.stdout.splitlines()[-1] == run.line()
 
 
-@pytest.mark.parametrize("rule", RULES)
+@every("rule", RULES)
 def test_a_fleet_endures(rule: str) -> None:
     run = Schedules(FLEET_PROMISES)
     for played in play_all(1, "", range(20), 1, partial(play_fleet, rule=rule)):
@@ -60,7 +59,7 @@ def test_a_fleet_endures(rule: str) -> None:
     assert run.counts["steps"] > 500
 
 
-@pytest.mark.parametrize("mutant", FLEET_MUTANTS)
+@every("mutant", FLEET_MUTANTS)
 def test_a_fleet_that_is_put_together_wrongly_is_seen(mutant: str) -> None:
     run = Schedules(FLEET_PROMISES)
     for played in play_all(1, mutant, range(300), 1, play_fleet):

@@ -9,10 +9,9 @@ import subprocess
 import sys
 from unittest import mock
 
-import pytest
-
 from tests.kit.gateway.mutants import MUTANTS
 from tests.kit.places import ROOT
+from tests.kit.rows import every
 from tests.long.simulate_gateway import Schedules, main, play_all
 
 CLEAN = re.compile(
@@ -70,7 +69,7 @@ def test_a_seed_gives_the_same_trace_whatever_the_hashes_and_the_processes() -> 
     assert _run("--schedules", "100", "--seed", "6") != other.stdout
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
+@every("mutant", MUTANTS)
 def test_a_gateway_that_is_put_together_wrongly_is_seen(mutant: str) -> None:
     run = Schedules()
     for played in play_all(1, mutant, range(1000), 1):

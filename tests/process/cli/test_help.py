@@ -6,11 +6,10 @@ import argparse
 import os
 import re
 
-import pytest
-
 from docs.completion.command_line import PARSERS
 from lastword.cli.commands import GROUPS, names
 from tests.kit.command import command
+from tests.kit.rows import every
 
 UNITS = {"SIZE": r"\d+MiB", "TIME": r"\d+ ?[smhd]\b|this long|this time|how long|default: 0"}
 """What the help of an option says that has such a value."""
@@ -32,7 +31,7 @@ def _help(name: str, columns: int) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["", *PARSERS])
+@every("name", ["", *PARSERS])
 def test_help_fits_eighty_columns_and_is_offered_where_it_is_misspelt(name: str) -> None:
     for columns in (80, 200):
         told = _help(name, columns)

@@ -19,6 +19,7 @@ from lastword.client.raise_for import CLASS_FOR
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
 from lastword.kit.agent.scenarios import SCENARIOS
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.rows import every
 from tests.process.client.sdk_clients import (
     LASTWORD,
     Client,
@@ -97,7 +98,7 @@ async def initialize_with(connection: Any, client: Any, **arguments: Any) -> Tur
     return Turn(client)
 
 
-@pytest.mark.parametrize("as_request", [None, "positional", "keyword"])
+@every("as_request", [None, "positional", "keyword"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_client_negotiates_and_its_authors_capabilities_stay(as_request: str | None) -> None:
     own = ClientCapabilities(
@@ -155,7 +156,7 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("rung", ENDINGS)
+@every("rung", ENDINGS)
 def test_whatever_the_rung_the_prompt_raises_the_same(rung: str) -> None:
     client = Client()
     turn, agent = with_played(ENDINGS[rung], client)
@@ -169,13 +170,13 @@ def test_whatever_the_rung_the_prompt_raises_the_same(rung: str) -> None:
     assert agent.closed
 
 
-@pytest.mark.parametrize("answer", [{"error": "Too many requests"}, {"error": [429]}])
+@every("answer", [{"error": "Too many requests"}, {"error": [429]}])
 def test_an_error_that_is_no_object_does_not_end_the_connection(answer: dict[str, Any]) -> None:
     turn, _ = with_played([answer], Client())
     assert turn.failed is not None
 
 
-@pytest.mark.parametrize("result", [None, {}, 7, {"stopReason": "weary"}, {"stopReason": [1]}])
+@every("result", [None, {}, 7, {"stopReason": "weary"}, {"stopReason": [1]}])
 def test_a_result_that_the_sdk_cannot_read_is_a_failure_too(result: object) -> None:
     turn, _ = with_played([{"result": result}], Client())
     assert turn.failed is not None

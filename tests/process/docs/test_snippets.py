@@ -15,6 +15,7 @@ from lastword.kit.agent.script import load
 from tests.kit.doc_blocks import GIVEN, Block, blocks, given, scenarios
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import PROTOCOL, ROOT
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +87,7 @@ def parsed(block: Block) -> Any:
     return json.loads(f"{{{text}}}" if text.startswith('"') else text)
 
 
-@pytest.mark.parametrize("block", blocks("json"), ids=lambda block: block.name)
+@every("block", blocks("json"))
 def test_json_is_valid_and_keeps_the_contracts_schema(block: Block) -> None:
     value = parsed(block)
     kind = value.get("sessionUpdate")
@@ -98,7 +99,7 @@ def test_json_is_valid_and_keeps_the_contracts_schema(block: Block) -> None:
         jsonschema.validate(said, shape("Advertisement"))
 
 
-@pytest.mark.parametrize("block", scenarios(), ids=lambda block: block.name)
+@every("block", scenarios())
 def test_a_scenario_file_is_one(block: Block, tmp_path: Path) -> None:
     pytest.importorskip("yaml")
     file = tmp_path / "mine.yaml"
@@ -106,13 +107,13 @@ def test_a_scenario_file_is_one(block: Block, tmp_path: Path) -> None:
     assert load(str(file)).turns
 
 
-@pytest.mark.parametrize("block", blocks("yaml"), ids=lambda block: block.name)
+@every("block", blocks("yaml"))
 def test_yaml_is_valid(block: Block) -> None:
     yaml = pytest.importorskip("yaml")
     assert isinstance(yaml.safe_load(block.text), dict)
 
 
-@pytest.mark.parametrize("block", blocks("console"), ids=lambda block: block.name)
+@every("block", blocks("console"))
 def test_what_is_shown_of_a_command_is_what_it_prints(block: Block, tmp_path: Path) -> None:
     runs = re.split(r"^\$ (.+)\n", block.text, flags=re.MULTILINE)[1:]
     for line, shown in zip(runs[::2], runs[1::2], strict=True):

@@ -68,6 +68,13 @@ TYPED_TURNS = {
 }
 
 
+@pytest.fixture(params=["sdk", "asyncio"])
+def door(request: pytest.FixtureRequest) -> str:
+    """The guard, and `serve`; on trio `tests/process/attacks/test_handlers.py` fails as much."""
+    name: str = request.param
+    return name
+
+
 def fits_every_client(error: dict[str, Any]) -> bool:
     """An int code, a message that is not empty, `data` that is an object or absent."""
     data = error.get("data", {})

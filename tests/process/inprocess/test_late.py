@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.kit.doors import DoorClient
 
 END_TURN = {"stopReason": "end_turn"}
+
+
+@pytest.fixture(params=["sdk", "trio"])
+def door(request: pytest.FixtureRequest) -> str:
+    """The guard, and `serve` on one of its event loops."""
+    name: str = request.param
+    return name
 
 
 def test_what_a_healthy_turn_sends_after_its_answer_passes_and_its_author_is_told(

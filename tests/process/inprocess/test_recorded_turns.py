@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from tests.process.inprocess.conftest import Record, Start
 
 
+@pytest.fixture(params=["sdk", "asyncio"])
+def door(request: pytest.FixtureRequest) -> str:
+    """The guard, and `serve` on one of its event loops."""
+    name: str = request.param
+    return name
+
+
 def test_turns_are_kept_with_the_door_the_script_and_how_they_ended(
     start: Start, record: Record, door: str
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.kit.client import NOTICES, texts, update_of
 from tests.kit.patience import patient
 
@@ -13,6 +15,13 @@ if TYPE_CHECKING:
     from tests.process.inprocess.conftest import Start
 
 END_TURN = {"stopReason": "end_turn"}
+
+
+@pytest.fixture(params=["sdk", "trio"])
+def door(request: pytest.FixtureRequest) -> str:
+    """The guard, and `serve` on one of its event loops."""
+    name: str = request.param
+    return name
 
 
 def test_a_healthy_turn_is_taken_and_nothing_is_said_of_it(start: Start) -> None:

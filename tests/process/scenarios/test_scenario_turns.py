@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.kit.agent.scenarios import SCENARIOS
+from tests.kit.rows import every
 from tests.process.scenarios.scenario_play import AGENT, TYPED, AnyClient
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ RUNGS = {
 DOORS = ["option", "environment", "scenario file", "lastword run"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("rung", "door"),
     [
         *((rung, "option") for rung in RUNGS),

@@ -261,7 +261,7 @@ def test_one_empty_answer_or_one_with_words_is_nothing() -> None:
     assert empty.hint({"properties": {"info": info}}, 1.0) is None
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+@every("size", [1, 2, 3, 5, 1000])
 def test_chunks_are_put_together_however_they_come(size: int) -> None:
     framed = b"5\r\nhello\r\n7;x=y\r\n, world\r\nA\r\n0123456789\r\n"
     chunks, body = Chunks(), b""
@@ -273,9 +273,7 @@ def test_chunks_are_put_together_however_they_come(size: int) -> None:
     assert chunks.feed(b"0\r\n\r\n") is None
 
 
-@pytest.mark.parametrize(
-    "framed", [b"xyz\r\n", b"\r\n", b"-5\r\n", b"fffffffff\r\n", b"1" * 20_000]
-)
+@every("framed", [b"xyz\r\n", b"\r\n", b"-5\r\n", b"fffffffff\r\n", b"1" * 20_000])
 def test_what_is_no_chunk_ends_the_stream(framed: bytes) -> None:
     assert Chunks().feed(framed) is None
 

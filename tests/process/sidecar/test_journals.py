@@ -19,6 +19,7 @@ from tests.kit import journal_samples
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.client import RETRY, is_retry
 from tests.kit.journal_samples import SESSION
+from tests.kit.rows import every
 from tests.process.sidecar.stored_files import all_stored_text
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-@pytest.mark.parametrize("sample", NAMES)
+@every("sample", NAMES)
 def test_what_an_agent_writes_down_of_an_open_turn_is_found_where_it_writes_it(
     tmp_path: Path, sample: str
 ) -> None:
@@ -114,7 +115,7 @@ def test_what_an_agent_writes_down_of_an_open_turn_is_found_where_it_writes_it(
     assert desk.look() == []
 
 
-@pytest.mark.parametrize("sample", NAMES)
+@every("sample", NAMES)
 def test_a_file_that_is_created_between_a_prompt_and_its_first_look_is_the_turns(
     tmp_path: Path, sample: str
 ) -> None:
@@ -196,14 +197,15 @@ def test_of_the_same_session_in_two_projects_the_file_counts_that_was_written_la
     assert len(desk.look()) == 1
 
 
-@pytest.mark.parametrize(
+@every(
     "session",
     [
         *("", ".", "..", "../x", "a/b", "/etc/passwd", "*", "a*", "a?", "[a]", "~", "a b", "a\0"),
         *("\n", "é", "x" * 129, "{session}", ".hidden"),
     ],
 )
-def test_an_id_that_is_no_plain_name_becomes_no_path(desk: Desk, session: str) -> None:
+def test_an_id_that_is_no_plain_name_becomes_no_path(tmp_path: Path, session: str) -> None:
+    desk = Desk(tmp_path)
     assert not is_plain(session)
     desk.fail()
     desk.turns = [SilentTurn(session, desk.now, desk.now)]
@@ -220,12 +222,9 @@ def _device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [_link, _device, os.mkfifo, os.mkdir, lambda _: None],
-    ids=["link", "device", "pipe", "folder", "nothing"],
-)
-def test_what_is_no_plain_file_is_not_read(desk: Desk, make: Any) -> None:
+@every("make", [_link, _device, os.mkfifo, os.mkdir, lambda _: None])
+def test_what_is_no_plain_file_is_not_read(tmp_path: Path, make: Any) -> None:
+    desk = Desk(tmp_path)
     desk.write("x")
     assert desk.look() == []
     desk.path.unlink()

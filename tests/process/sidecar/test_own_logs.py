@@ -19,6 +19,7 @@ from lastword.sidecar import journal_files, own_logs
 from lastword.sidecar.journal_files import Attributions
 from lastword.sidecar.own_logs import OwnLogs, folders_of, words_of
 from tests.kit import journal_samples
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,7 +186,7 @@ def test_a_short_id_is_in_a_path_by_chance(home: Home) -> None:
     assert home.look() == []
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "words"),
     [
         ("@someone/newcomer-acp", {"someone", "newcomer"}),

@@ -5,9 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.kit.doors import DoorClient
     from tests.process.inprocess.serve.conftest import Serve
+
+
+@pytest.fixture
+def door() -> str:
+    """One event loop: which params a handler is given is decided before."""
+    return "asyncio"
 
 
 def test_a_turn_is_taken_with_two_handlers_alone_and_what_nobody_knows_is_answered(
