@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_DOCTOR, _SETUP = "cli/test_doctor.py", "cli/test_setup_command.py"
+_DOCTOR = "cli/test_doctor.py"
 _GATEWAY, _RESTART = "gateway/test_commands.py", "sidecar/test_sidecar_restart.py"
 PLAYED = (
     "platform",
@@ -15,8 +15,6 @@ PLAYED = (
     "outbox/test_sending.py",
     "notify/test_runs.py",
     "client/test_client_stderr.py",
-    f"{_SETUP}::test_settings_are_written_with_a_copy_beside_them_and_taken_out_to_the_byte",
-    f"{_SETUP}::test_lastword_is_put_in_front_of_an_agent_that_is_there_and_taken_away",
     f"{_DOCTOR}::test_an_agent_that_is_well_is_told_step_by_step",
     f"{_DOCTOR}::test_a_command_that_is_not_there_is_said",
     f"{_DOCTOR}::test_a_crash_at_the_start_is_explained_with_its_last_words_but_for_secrets",

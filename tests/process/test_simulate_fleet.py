@@ -1,36 +1,13 @@
-"""The simulator's fleet: it holds for the real parts, always alike, and sees what is wrong."""
+"""The simulator's fleet as a command: always alike."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from functools import partial
 
-from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
 from tests.kit.fleet.simulation.referee import FLEET_PROMISES
-from tests.kit.fleet.simulation.rules import RULES
 from tests.kit.places import ROOT
-from tests.kit.rows import every
 from tests.long.simulate_gateway import Schedules, play_all, play_fleet
-
-FOUND_AS = {
-    "shows_before_replicated": {"unreplicated"},
-    "lease_for_fence": {"terms", "mixed"},
-    "wakes_by_the_stream": {"unreplicated"},
-    "renews_without_expiry": {"late"},
-    "resends_unsettled": {"mixed", "terms"},
-    "acknowledged_by_another": {"unreplicated", "terms"},
-    "rebuilds_too_little": {"unreplicated", "mixed"},
-}
-
-
-def test_sessions_of_a_fleet_with_accidents_of_every_kind_keep_every_promise() -> None:
-    run = Schedules(FLEET_PROMISES)
-    for played in play_all(1, "", range(300), 1, play_fleet):
-        run.add(played)
-    counts = " ".join(f"{promise}=0" for promise in FLEET_PROMISES)
-    assert re.fullmatch(rf"schedules=300 {counts} trace=[0-9a-f]{{16}}", run.line())
 
 
 def test_a_seed_of_a_fleet_gives_the_same_trace_whatever_the_hashes() -> None:
@@ -48,22 +25,3 @@ def test_a_seed_of_a_fleet_gives_the_same_trace_whatever_the_hashes() -> None:
     for played in play_all(5, "", range(20), 1, play_fleet):
         run.add(played)
     assert other.stdout.splitlines()[-1] == run.line()
-
-
-@every("rule", RULES)
-def test_a_fleet_endures(rule: str) -> None:
-    run = Schedules(FLEET_PROMISES)
-    for played in play_all(1, "", range(20), 1, partial(play_fleet, rule=rule)):
-        run.add(played)
-    assert not run.broken, run.first_failing
-    assert run.counts["steps"] > 500
-
-
-@every("mutant", FLEET_MUTANTS)
-def test_a_fleet_that_is_put_together_wrongly_is_seen(mutant: str) -> None:
-    run = Schedules(FLEET_PROMISES)
-    for played in play_all(1, mutant, range(300), 1, play_fleet):
-        run.add(played)
-        if FOUND_AS[mutant] <= run.broken.keys():
-            break
-    assert FOUND_AS[mutant] <= run.broken.keys()

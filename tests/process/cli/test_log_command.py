@@ -1,4 +1,4 @@
-"""`lastword log` as a person meets it: lists, timelines, what happens, and what goes wrong."""
+"""`lastword log` of sessions that are played: lists, timelines, and what happens meanwhile."""
 
 from __future__ import annotations
 
@@ -15,29 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.core.timeline.entry import Kind
 from lastword.record.run_file import RunFile
 from tests.kit.command import in_a_process
 from tests.kit.desk import Editor
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import (
-    DAY_MS,
     FOR_EVER,
-    HOUR_MS,
     Book,
     a_book,
     a_run,
     lastword,
-    now_ms,
     write,
 )
-from tests.kit.rows import every
+from tests.unit.cli.test_log_command import state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-INCIDENT = "01M7X4Q9WSKR12H4A9DNDD1JMH-1"
+
+__all__ = ["state"]
 
 
 @pytest.fixture(scope="module")
@@ -49,27 +46,6 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
         editor.play(scenario)
     editor.leave()
     return state
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    """Three sessions, written by the real writer."""
-    book = Book(now_ms() - 2 * DAY_MS)
-    book.created("old-session")
-    book.ok("old-session", 1)
-    write(tmp_path, book, a_run("01OLD", at_ms=book.began_ms))
-    book = Book(now_ms() - HOUR_MS)
-    book.note(Kind.CLIENT_ATTACHED, name="an-editor", version="1")
-    book.note(Kind.AGENT_READY, name="an-agent", version="2")
-    book.created("abc-1")
-    book.failed("abc-1", 1, "budget", reason="credits", incident_id=INCIDENT)
-    book.ok("abc-1", 2)
-    book.created("abd-2")
-    book.note(Kind.PROMPT, "abd-2", 3)
-    book.note(Kind.CANCEL, "abd-2", 3, by="user")
-    book.note(Kind.ANSWER, "abd-2", 3, stop_reason="cancelled", by="agent")
-    write(tmp_path, book, a_run("01NEW", at_ms=book.began_ms))
-    return tmp_path
 
 
 def test_everything_fits_into_the_terminal(real: Path) -> None:
@@ -209,126 +185,6 @@ def test_a_pager_that_is_left_open_does_not_keep_the_record_from_being_tidied(
     assert log.returncode == 0
 
 
-def test_failures_are_listed_alone_the_newest_first(state: Path) -> None:
-    book = Book()
-    book.note(Kind.ERROR, type="auth", method="session/new", reason="login_required")
-    write(state, book, a_run("01AUTH"))
-    done = lastword("log", "--errors", state=state)
-    kinds = re.findall(r"\d\d:\d\d  (\w+ \w+)", done.stdout)
-    assert kinds == ["login refused", "usage limit"]
-    assert "session/new" in done.stdout
-    assert INCIDENT in done.stdout
-    told = json.loads(lastword("log", "--errors", "--json", state=state).stdout)
-    assert [failure["of"] for failure in told["failures"]] == ["request", "turn"]
-    limited = lastword("log", "--errors", "--limit", "1", state=state)
-    assert "login refused" in limited.stdout
-    assert "Older failures are not shown; --limit 2 shows more of them" in limited.stdout
-
-
-SINCE = {
-    "2h": ["abd-2", "abc-1"],
-    "30m": [],
-    "3d": ["abd-2", "abc-1", "old-session"],
-    "2020-01-01": ["abd-2", "abc-1", "old-session"],
-    "2999-12-31T10:00": [],
-}
-
-
-def test_only_what_began_since_then_is_listed(state: Path) -> None:
-    for since, sessions in SINCE.items():
-        told = json.loads(lastword("log", "--since", since, "--json", state=state).stdout)
-        assert [session["session_id"] for session in told["sessions"]] == sessions
-        shown = lastword("log", "--since", since, state=state)
-        assert bool(sessions) != ("No turn is recorded in this time." in shown.stdout)
-
-
-def test_a_turn_of_another_day_is_shown_with_its_date(tmp_path: Path) -> None:
-    book = Book(1795122000_000)
-    book.ok("s", 1)
-    book.seconds += 24 * 3600
-    book.ok("s", 2)
-    book.seconds += 60
-    book.note(Kind.PROMPT, "s", 3)
-    book.note(Kind.ANSWER, "s", 3, stop_reason="max_turn_requests", by="agent")
-    write(tmp_path, book)
-    listed = lastword("log", state=tmp_path, TZ="UTC").stdout.splitlines()
-    assert [line.split()[:2] for line in listed[2:5]] == [
-        ["11-19", "ok"],
-        ["21:00:02", "ok"],
-        ["21:01:03", "request"],
-    ]
-    shown = lastword("log", "s", state=tmp_path, TZ="UTC").stdout
-    assert "turn 1: ok after 1.0 s, 2026-11-19 21:00:00" in shown
-
-
-REFUSED = (
-    (["nonsense"], 2, "no session begins with 'nonsense'; `lastword log` lists them"),
-    ([""], 2, "no session begins with ''"),
-    (["ab"], 2, "is ambiguous; give more of it:\n  abd-2"),
-    (["--since", "yesterday"], 2, "--since cannot be 'yesterday': it takes 30m, 2h"),
-    (["--limit", "0"], 2, "a whole number from 1 up"),
-    (["--limit", "many"], 2, "a whole number from 1 up"),
-    (["abc", "--last"], 2, "--last already names a session"),
-    (["--follow", "--since", "2h"], 2, "--follow begins now"),
-    (["--follow", "zzz"], 2, "no session begins with 'zzz'"),
-    (["--web", "nonsense"], 2, "no session begins with 'nonsense'"),
-    (["--web", "abc", "--last"], 2, "--last already names a session"),
-    (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
-)
-
-
-@every("arguments, status, words", REFUSED)
-def test_what_cannot_be_shown_is_answered_in_a_sentence(
-    state: Path, arguments: list[str], status: int, words: str
-) -> None:
-    done = lastword("log", *arguments, state=state)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert words in done.stderr
-
-
-def test_the_record_is_found_where_run_was_told_to_keep_it(state: Path, tmp_path: Path) -> None:
-    elsewhere = str(tmp_path / "elsewhere")
-    by_option = lastword("log", "--record", str(state), LASTWORD_STATE_DIR=elsewhere)
-    by_variable = lastword("log", LASTWORD_RECORD=str(state), LASTWORD_STATE_DIR=elsewhere)
-    assert "abc-1" in by_option.stdout
-    assert by_variable.stdout == by_option.stdout
-
-
-@pytest.mark.parametrize("command", ["log", "stats", "export"])
-def test_a_store_that_cannot_be_used_is_answered_in_a_sentence(state: Path, command: str) -> None:
-    path = state / "record.db"
-    arguments = [command, *(["--last"] if command == "export" else [])]
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 77")
-    newer = lastword(*arguments, state=state)
-    path.write_bytes(b"garbage" * 1000)
-    damaged = lastword(*arguments, state=state)
-    path.write_bytes(b"")
-    empty = lastword(*arguments, state=state)
-    for done, words in (
-        (newer, "a newer lastword made it (schema 77, known here is 1); update lastword"),
-        (damaged, "it is damaged; once another session is recorded, a new one takes its place"),
-        (empty, "nothing has been recorded in it yet"),
-    ):
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith(f"lastword {command}: {path} cannot be used: ")
-        assert words in done.stderr
-        assert done.stderr.count("\n") == 1
-
-
-def test_a_record_that_was_set_aside_is_told_of(state: Path) -> None:
-    path = state / "record.db"
-    path.write_bytes(b"garbage" * 1000)
-    book = Book()
-    book.ok("s", 1)
-    write(state, book, a_run("01AFTER"))
-    done = lastword("log", state=state)
-    assert done.returncode == 0
-    assert re.search(
-        rf"a damaged record was set aside as {path}\.broken-[-\d]+; delete", done.stderr
-    )
-
-
 @contextmanager
 def follower(*arguments: str, state: Path) -> Iterator[tuple[subprocess.Popen[str], Any]]:
     """`log --follow`, once it has begun; leaving waits for its end."""
@@ -418,16 +274,6 @@ def test_following_ends_with_its_reader(state: Path) -> None:
         assert process.stdout is not None
         process.stdout.close()
     assert process.returncode == 0
-
-
-def test_a_name_cannot_move_the_cursor(tmp_path: Path) -> None:
-    book = Book()
-    book.note(Kind.AGENT_READY, name="evil\x1b[2J\nagent", version="\r1")
-    book.failed("s\x1b]0;title\x07", 1, "budget", reason="\x1b[31mred")
-    write(tmp_path, book)
-    for arguments in ((), ("--last",), ("--errors",)):
-        shown = lastword("log", *arguments, state=tmp_path).stdout
-        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", shown)
 
 
 def test_without_block_characters_retries_are_shown_in_plain_ones(real: Path) -> None:

@@ -18,18 +18,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from lastword.cli.check import _rounded
 from lastword.kit.check.checks import CHECKS
-from lastword.kit.check.checks.model import JUDGES
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings
 from lastword.kit.check.stage import WaitLimits
 from tests.kit.agents import MISBEHAVING_AGENT
-from tests.kit.command import command
 from tests.kit.gateway.serving import until
 from tests.kit.places import ROOT, SOURCE
 from tests.kit.programs import run_program
-from tests.kit.rows import every
 
 HEALTHY = [sys.executable, "-m", "lastword", "agent", "healthy"]
 FAULTY = [*MISBEHAVING_AGENT, "noise"]
@@ -105,26 +101,6 @@ def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:
     assert "it exited with status 3" in " ".join(out.split())
 
 
-REFUSED = (
-    ([], "an agent is missing: lastword check -- CMD"),
-    (["--", "no-such-agent"], "no-such-agent: not found"),
-    (["--only", "AGT-999", "--", "cat"], "there is no check 'AGT-999'"),
-    (["--preset", "foo", "--", "cat"], "--preset cannot be 'foo': it takes one of opencode"),
-    (["--provider-env", "FOO", "--", "cat"], "--provider-env FOO={openai}"),
-    (["--scenario-prompts", "x", "--", "cat"], "needs {name}"),
-    (["--preset", "kimi", "--keep-home", "--", "cat"], "its own home folder"),
-    (["--timeout", "0", "--", "cat"], "--timeout"),
-    (["--junit", "/dev/null/x", "--", "cat"], "/dev/null"),
-)
-
-
-@every("arguments, words", REFUSED)
-def test_what_cannot_be_run_is_one_sentence_and_2(arguments: list[str], words: str) -> None:
-    done = command("check", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
-
-
 def test_everything_is_there_for_machines(tmp_path: Path) -> None:
     report, kept = tmp_path / "report" / "junit.xml", tmp_path / "kept"
     only = ("--only", "stdout,AGT-24,AGT-1,AGT-17")
@@ -150,22 +126,6 @@ def test_everything_is_there_for_machines(tmp_path: Path) -> None:
     assert [path.name for path in report.parent.iterdir()] == [report.name]
     lines = (kept / "healthy.jsonl").read_text().splitlines()
     assert '"method": "initialize"' in json.loads(lines[0])["line"]
-
-
-def test_the_list_is_there_for_people_and_machines() -> None:
-    done = command("check", "--list", environment=os.environ | {"COLUMNS": "80"})
-    assert done.returncode == 0
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    listed = json.loads(command("check", "--list", "--json").stdout)
-    assert {row["name"] for row in listed["checks"]} == set(CHECKS)
-
-
-def test_every_check_is_of_a_requirement_and_every_requirement_of_agents_has_one() -> None:
-    requirements = json.loads((ROOT / "protocol" / "requirements.json").read_text())
-    ids = {row["id"] for row in requirements}
-    checked = {row.requirement for row in CHECKS.values()}
-    assert checked <= ids
-    assert {name for name in ids if name.startswith("AGT-")} <= checked
 
 
 def test_failures_that_are_played_are_in_no_record_and_on_no_dashboard(tmp_path: Path) -> None:
@@ -204,10 +164,6 @@ def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path) -> None:
     assert b"Traceback" not in err
     for pid in pids.read_text().split():
         until("the agent is gone", lambda pid=pid: not Path(f"/proc/{pid}").exists())
-
-
-def test_every_function_that_judges_a_check_has_a_row_of_it() -> None:
-    assert JUDGES.keys() == CHECKS.keys()
 
 
 SILENT = (sys.executable, "-c", "import time; time.sleep(3600)")
@@ -322,8 +278,3 @@ def test_without_a_terminal_steps_that_last_are_said(tmp_path: Path) -> None:
         assert any(b"Checking, 0 of 1 checks done" in each for each in process.stderr)
         said.touch()
         process.communicate(timeout=FUSE_SECONDS)
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(0.2, "5 s"), (42, "40 s"), (61, "2 min")])
-def test_the_time_that_is_left_is_rounded(seconds: float, words: str) -> None:
-    assert _rounded(seconds) == words

@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword import Options
-from lastword.core.timeline.entry import Entry, Kind
 from lastword.errors import StoreError
-from lastword.inprocess.journal import Journal
-from lastword.record.thread import recorder_thread
 from tests.kit.doors import DoorClient
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import is_recorded
-from tests.process.inprocess.test_timeline_events import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,42 +63,6 @@ def _kinds_so_far(record: Record) -> list[str]:
 def test_before_a_prompt_nothing_is_kept(start: Start, record: Record) -> None:
     assert start().opened().end() == 0
     assert not record.path.parent.exists()
-
-
-NO, USERS = {"LASTWORD_NO_RECORD": "yes"}, {"LASTWORD_RECORD": "{}/users"}
-
-
-@pytest.mark.parametrize(
-    ("author", "user", "kept"),
-    [
-        (True, {}, "state"),
-        (True, NO, None),
-        (False, {}, None),
-        ("own", NO, None),
-        ("own", USERS, "own"),
-        (True, USERS, "users"),
-    ],
-)
-def test_it_is_kept_where_the_author_says_else_where_the_user_says_or_nowhere(
-    author: bool | str,
-    user: dict[str, str],
-    kept: str | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name, value in ({"LASTWORD_STATE_DIR": "{}/state"} | user).items():
-        monkeypatch.setenv(name, value.format(tmp_path))
-    folder = str(tmp_path / author) if isinstance(author, str) else author
-    journal = Journal(Options(record=folder), door="serve")
-    journal.note(Entry(kind=Kind.PROMPT, at_seconds=1.0, session_id="s1", turn=1))
-    journal.close()
-    wait_for(recorder_thread())
-    assert [path.parent.name for path in tmp_path.rglob("runs")] == ([kept] if kept else [])
-
-
-def test_an_option_that_is_neither_a_choice_nor_a_folder_is_refused() -> None:
-    with pytest.raises(ValueError, match="record takes True, False, or a folder's path as text"):
-        Options(record=None)  # type: ignore[arg-type]
 
 
 def test_a_forked_child_of_the_authors_leaves_the_record_alone(

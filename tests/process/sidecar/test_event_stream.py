@@ -16,18 +16,13 @@ import pytest
 
 from lastword.platform import process_tree
 from lastword.sidecar import event_stream
-from lastword.sidecar.agent_start import AgentStart
 from lastword.sidecar.event_stream import (
     MAX_LINE_BYTES,
-    Chunks,
-    EmptyAnswers,
-    EventLines,
     EventStream,
 )
 from tests.kit.canaries import CANARIES, PLAIN
 from tests.kit.client import RETRY, is_retry
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.rows import every
 from tests.process.sidecar.stored_files import all_stored_text
 
 if TYPE_CHECKING:
@@ -143,26 +138,6 @@ def test_a_stream_of_a_strangers_changes_nothing(opencode: Callable[..., Sidecar
     assert "lastword:" not in client.said
 
 
-# --- its parts ------------------------------------------------------------------------------------
-
-
-@every(
-    ("command", "evidence", "may"),
-    [
-        (["opencode", "acp"], "auto", True),
-        (["opencode", "acp", "--port", "0"], "auto", False),
-        (["opencode", "acp", "--port=0"], "auto", False),
-        (["opencode", "serve"], "auto", False),
-        (["opencode", "acp"], "wire", False),
-        (["another-agent", "acp"], "auto", False),
-    ],
-)
-def test_a_port_is_added_where_none_is_given_and_one_is_wanted(
-    command: list[str], evidence: str, may: bool
-) -> None:
-    assert AgentStart(command, evidence).may_have_port is may
-
-
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 
 
@@ -244,50 +219,6 @@ def test_a_flood_is_left(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not page.stream.is_open
 
 
-def test_one_empty_answer_or_one_with_words_is_nothing() -> None:
-    empty = EmptyAnswers()
-    info = {"id": "m1", "parentID": "p1", "finish": "unknown"}
-
-    def hint(number: int, prompt: str, output: int = 0) -> object:
-        tokens = {"output": output, "reasoning": 0}
-        more = {"id": f"m{number}", "parentID": prompt, "tokens": tokens}
-        return empty.hint({"properties": {"sessionID": "s1", "info": info | more}}, 1.0)
-
-    assert hint(1, "p1") is None
-    assert hint(1, "p1") is None
-    assert hint(2, "p1", output=9) is None
-    assert [hint(1, f"p{number}") for number in range(2, 100)] == [None] * 98
-    assert hint(2, "p99") is not None
-    assert empty.hint({"properties": {"info": info}}, 1.0) is None
-
-
-@every("size", [1, 2, 3, 5, 1000])
-def test_chunks_are_put_together_however_they_come(size: int) -> None:
-    framed = b"5\r\nhello\r\n7;x=y\r\n, world\r\nA\r\n0123456789\r\n"
-    chunks, body = Chunks(), b""
-    for start in range(0, len(framed), size):
-        taken = chunks.feed(framed[start : start + size])
-        assert taken is not None
-        body += taken
-    assert body == b"hello, world0123456789"
-    assert chunks.feed(b"0\r\n\r\n") is None
-
-
-@every("framed", [b"xyz\r\n", b"\r\n", b"-5\r\n", b"fffffffff\r\n", b"1" * 20_000])
-def test_what_is_no_chunk_ends_the_stream(framed: bytes) -> None:
-    assert Chunks().feed(framed) is None
-
-
-def test_a_line_is_bounded_and_one_behind_a_longer_one_is_heard() -> None:
-    lines, line = EventLines(), b'data: {"session.status" "retry"}'
-    for _ in range(100):
-        lines.feed(b"x" * MAX_LINE_BYTES)
-    lines.feed(line + b"\n" + line + b"\n" + b"no more than a line\n" + line)
-    assert lines.marked() == [line]
-    lines.feed(b"\n")
-    assert lines.marked() == [line]
-
-
 def _listens(port: int, group: int) -> bool:
     """Whether a group listens, once the system has said it."""
     deadline = time.monotonic() + FUSE_SECONDS
@@ -307,16 +238,6 @@ def test_a_listener_is_told_from_a_strangers() -> None:
         finally:
             other.communicate(b"\n")
     assert not _listens(port, os.getpgrp())
-
-
-def test_where_the_system_tells_nothing_of_listeners_there_is_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(process_tree, "_RANGE", "/nowhere")
-    monkeypatch.setattr(process_tree, "_TABLE", "/nowhere")
-    monkeypatch.setattr(process_tree, "_LSOF", ())
-    assert process_tree._dynamic_from() == 49_152
-    assert not process_tree.listens(1, os.getpgrp())
 
 
 def test_a_free_port_is_none_that_is_given_by_chance_and_where_none_is_left_there_is_none(

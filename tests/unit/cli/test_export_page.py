@@ -17,9 +17,8 @@ from lastword.record import reader
 from lastword.record.present.bundle import Bundle
 from lastword.record.present.scrub import Scrubber
 from tests.kit.canaries import CANARIES
-from tests.kit.desk import Editor
 from tests.kit.recording import Book, a_run, lastword, write
-from tests.process.cli.test_export_command import SECRETS, state
+from tests.unit.cli.test_export import SECRETS, state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,19 +125,6 @@ def test_no_word_of_somebody_else_becomes_markup(tmp_path: Path) -> None:
     assert "\u202e" not in page
     [error] = [event for event in data_of(page)["events"] if event["kind"] == "error"]
     assert error["facts"]["detail"]["text"].startswith("</script ><!--<script> <b>&amp; ")
-
-
-def test_a_real_session_is_told_without_what_was_said(tmp_path: Path) -> None:
-    editor = Editor(tmp_path / "state", "--record-text")
-    for scenario in ("rate_limit", "healthy_tool", "crash_after_text"):
-        editor.play(scenario)
-    editor.leave()
-    page = exported(tmp_path / "state")
-    assert "SECRET" not in page
-    plain = html.unescape(page)
-    assert "Turn 1: <strong>Rate limited</strong>." in plain
-    assert "Turn 3: <strong>The agent crashed</strong>." in plain
-    assert "Turn 2 ended after" in plain
 
 
 def test_no_canary_is_in_the_page(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""`lastword check` without an agent: its list, its rows, what cannot be run."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from lastword.cli.check import _rounded
+from lastword.kit.check.checks import CHECKS
+from lastword.kit.check.checks.model import JUDGES
+from tests.kit.command import command
+from tests.kit.places import ROOT
+from tests.kit.rows import every
+
+REFUSED = (
+    ([], "an agent is missing: lastword check -- CMD"),
+    (["--", "no-such-agent"], "no-such-agent: not found"),
+    (["--only", "AGT-999", "--", "cat"], "there is no check 'AGT-999'"),
+    (["--preset", "foo", "--", "cat"], "--preset cannot be 'foo': it takes one of opencode"),
+    (["--provider-env", "FOO", "--", "cat"], "--provider-env FOO={openai}"),
+    (["--scenario-prompts", "x", "--", "cat"], "needs {name}"),
+    (["--preset", "kimi", "--keep-home", "--", "cat"], "its own home folder"),
+    (["--timeout", "0", "--", "cat"], "--timeout"),
+    (["--junit", "/dev/null/x", "--", "cat"], "/dev/null"),
+)
+
+
+@every("arguments, words", REFUSED)
+def test_what_cannot_be_run_is_one_sentence_and_2(arguments: list[str], words: str) -> None:
+    done = command("check", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_the_list_is_there_for_people_and_machines() -> None:
+    done = command("check", "--list", environment=os.environ | {"COLUMNS": "80"})
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    listed = json.loads(command("check", "--list", "--json").stdout)
+    assert {row["name"] for row in listed["checks"]} == set(CHECKS)
+
+
+def test_every_check_is_of_a_requirement_and_every_requirement_of_agents_has_one() -> None:
+    requirements = json.loads((ROOT / "protocol" / "requirements.json").read_text())
+    ids = {row["id"] for row in requirements}
+    checked = {row.requirement for row in CHECKS.values()}
+    assert checked <= ids
+    assert {name for name in ids if name.startswith("AGT-")} <= checked
+
+
+def test_every_function_that_judges_a_check_has_a_row_of_it() -> None:
+    assert JUDGES.keys() == CHECKS.keys()
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "5 s"), (42, "40 s"), (61, "2 min")])
+def test_the_time_that_is_left_is_rounded(seconds: float, words: str) -> None:
+    assert _rounded(seconds) == words

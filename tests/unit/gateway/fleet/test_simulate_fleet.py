@@ -1,0 +1,49 @@
+"""The simulator's fleet: it holds for the real parts, and sees what is wrong."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
+from tests.kit.fleet.simulation.referee import FLEET_PROMISES
+from tests.kit.fleet.simulation.rules import RULES
+from tests.kit.rows import every
+from tests.long.simulate_gateway import Schedules, play_all, play_fleet
+
+FOUND_AS = {
+    "shows_before_replicated": {"unreplicated"},
+    "lease_for_fence": {"terms", "mixed"},
+    "wakes_by_the_stream": {"unreplicated"},
+    "renews_without_expiry": {"late"},
+    "resends_unsettled": {"mixed", "terms"},
+    "acknowledged_by_another": {"unreplicated", "terms"},
+    "rebuilds_too_little": {"unreplicated", "mixed"},
+}
+
+
+def test_sessions_of_a_fleet_with_accidents_of_every_kind_keep_every_promise() -> None:
+    run = Schedules(FLEET_PROMISES)
+    for played in play_all(1, "", range(300), 1, play_fleet):
+        run.add(played)
+    counts = " ".join(f"{promise}=0" for promise in FLEET_PROMISES)
+    assert re.fullmatch(rf"schedules=300 {counts} trace=[0-9a-f]{{16}}", run.line())
+
+
+@every("rule", RULES)
+def test_a_fleet_endures(rule: str) -> None:
+    run = Schedules(FLEET_PROMISES)
+    for played in play_all(1, "", range(20), 1, partial(play_fleet, rule=rule)):
+        run.add(played)
+    assert not run.broken, run.first_failing
+    assert run.counts["steps"] > 500
+
+
+@every("mutant", FLEET_MUTANTS)
+def test_a_fleet_that_is_put_together_wrongly_is_seen(mutant: str) -> None:
+    run = Schedules(FLEET_PROMISES)
+    for played in play_all(1, mutant, range(300), 1, play_fleet):
+        run.add(played)
+        if FOUND_AS[mutant] <= run.broken.keys():
+            break
+    assert FOUND_AS[mutant] <= run.broken.keys()
