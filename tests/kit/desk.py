@@ -17,6 +17,7 @@ from tests.kit import left_behind
 from tests.kit.client import RETRY, Client, Frame
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import lastword
+from tests.kit.sidecar import patiently
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ class Editor(Client):
             params: Further members of `session/new`.
             environment: Further variables of the sidecar.
         """
-        words = [*under, *RUN, *options, "--", *agent]
+        words = [*(under or patiently()), *RUN, *options, "--", *agent]
         more = {"LASTWORD_STATE_DIR": str(state)} | (environment or {})
         super().__init__(words, environment=os.environ | more, session="")
         self.peer.replies = True

@@ -18,7 +18,8 @@ import lastword
 from tests.kit import left_behind
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.client import Client, Turn
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,17 @@ def hurried(limits: Mapping[str, float]) -> list[str]:
     return [sys.executable, "-m", "tests.kit.hurried", *values]
 
 
+def patiently() -> list[str]:
+    """What to start a sidecar under, so that its agent has time to leave also on a busy machine.
+
+    None of it where the tests' own modules are not found: away from the repository's folder.
+    """
+    if Path.cwd() != ROOT:
+        return []
+    limits = {"CLOSED_GRACE_SECONDS": 2.0, "PIPE_GRACE_SECONDS": 0.25, "FIRST_MESSAGE_SECONDS": 2.0}
+    return hurried({f"sidecar.session.{name}": patient(value) for name, value in limits.items()})
+
+
 class SidecarClient(Client):
     """A client of one run of `lastword run -- COMMAND`."""
 
@@ -65,7 +77,8 @@ class SidecarClient(Client):
             under: What the whole is started by.
             environment: Variables beside our own.
         """
-        words = [*under, *self.sidecar, *options, "--", *command]
+        before = under or (patiently() if self.sidecar is SIDECAR else ())
+        words = [*before, *self.sidecar, *options, "--", *command]
         super().__init__(words, environment={**os.environ, **(environment or {})})
         self.cut_allowed = False
         """May the last line be cut? Only where a client does not take what it is sent."""

@@ -15,6 +15,7 @@ import pytest
 from tests.kit import left_behind
 from tests.kit.client import frame_of
 from tests.kit.command import command
+from tests.kit.sidecar import SIDECAR, patiently
 from tests.process.attacks import watched as watching
 from tests.process.attacks.client import AttackClient
 
@@ -50,9 +51,7 @@ class Attack:
 
     def run(self, *lives: Life, options: tuple[str, ...] = ()) -> AttackClient:
         """`lastword run` before an agent that lives so, with a client."""
-        return self.start(
-            sys.executable, "-m", "lastword", "run", *options, "--", *self.agent(*lives)
-        )
+        return self.start(*patiently(), *SIDECAR, *options, "--", *self.agent(*lives))
 
     def start(self, *command: str, environment: dict[str, str] | None = None) -> AttackClient:
         """A client of any command."""
