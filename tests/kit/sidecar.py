@@ -44,15 +44,23 @@ def hurried(limits: Mapping[str, float]) -> list[str]:
     return [sys.executable, "-m", "tests.kit.hurried", *values]
 
 
+ENDS = {
+    "sidecar.session.CLOSED_GRACE_SECONDS": 2.0,
+    "sidecar.session.PIPE_GRACE_SECONDS": 0.25,
+    "sidecar.session.FIRST_MESSAGE_SECONDS": 2.0,
+    "record.threaded.CLOSE_SECONDS": 1.0,
+}
+"""What an agent has to leave in, and a recorder for its last entries, as they are."""
+
+
 def patiently() -> list[str]:
-    """What to start a sidecar under, so that its agent has time to leave also on a busy machine.
+    """What to start a sidecar under, so that it and its agent have time to end on a busy machine.
 
     None of it where the tests' own modules are not found: away from the repository's folder.
     """
     if Path.cwd() != ROOT:
         return []
-    limits = {"CLOSED_GRACE_SECONDS": 2.0, "PIPE_GRACE_SECONDS": 0.25, "FIRST_MESSAGE_SECONDS": 2.0}
-    return hurried({f"sidecar.session.{name}": patient(value) for name, value in limits.items()})
+    return hurried({name: patient(seconds) for name, seconds in ENDS.items()})
 
 
 class SidecarClient(Client):

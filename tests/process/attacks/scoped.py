@@ -25,7 +25,9 @@ import anyio.lowlevel
 import anyio.to_thread
 
 import lastword
+from lastword.record import thread
 from tests.kit.doors.work import RateLimitError, Work
+from tests.kit.patience import patient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -305,7 +307,8 @@ async def generator_prompt(client: Any, session_id: str, prompt: Any) -> Any:
 
 
 def main() -> None:
-    """Be the agent."""
+    """Be the agent; its last entries have as long as the machine is busy."""
+    thread.EXIT_SECONDS = patient(thread.EXIT_SECONDS)
     # Only the door's own library is loaded.
     module = importlib.import_module(f"tests.kit.doors.{'sdk' if DOOR == 'sdk' else 'serve'}")
     work = ScopedWork(module)
