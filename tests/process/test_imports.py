@@ -24,22 +24,24 @@ LATE = {
 """What no healthy turn needs, and so may not be loaded before one has failed."""
 
 
+def printed(code: str, *arguments: str) -> str:
+    """What a program prints in a process of its own."""
+    words = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
 def test_reading_a_failure_needs_no_event_loop_no_server_and_no_retry_library() -> None:
     code = "import sys, lastword.client as c; c.read_error({'code': -32603, 'message': 'x'}); "
     code += "print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert not {"acp", "anyio", "asyncio", "jsonrpcserver", "tenacity"} & set(done.stdout.split())
+    said = printed(code)
+    assert not {"acp", "anyio", "asyncio", "jsonrpcserver", "tenacity"} & set(said.split())
 
 
 def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library() -> None:
     code = "import sys; before = set(sys.modules); from lastword.client import reconnect; "
     code += "print(*sorted(set(sys.modules) - before))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    loaded = set(done.stdout.split())
+    said = printed(code)
+    loaded = set(said.split())
     assert {name for name in loaded if name.partition(".")[0] not in sys.stdlib_module_names} == {
         *("lastword", "lastword._version", "lastword.client", "lastword.client.reconnect"),
         *(f"lastword.client.{part}" for part in ("close_codes", "reconnect_model")),
@@ -51,10 +53,8 @@ def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library() -> No
 def test_a_gateway_of_one_machine_loads_nothing_of_a_fleet() -> None:
     code = "import sys, lastword.cli.gateway.holder, lastword.gateway.front.process; "
     code += "print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    loaded = set(done.stdout.split())
+    said = printed(code)
+    loaded = set(said.split())
     assert "lastword.gateway.holder.process" in loaded
     assert {name for name in loaded if "fleet" in name} <= {"lastword.gateway.settings.fleet"}
     assert not {"nats", "nkeys", "cryptography"} & loaded
@@ -99,46 +99,36 @@ def test_a_healthy_turn_loads_nothing_that_only_a_failing_one_needs() -> None:
 
 def test_a_silent_turn_in_which_nothing_fails_loads_no_classifier() -> None:
     code = "import sys, lastword.sidecar.journals; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert not {"lastword.core.classify", "lastword.sidecar.journal_lines"} & set(
-        done.stdout.split()
-    )
+    said = printed(code)
+    assert not {"lastword.core.classify", "lastword.sidecar.journal_lines"} & set(said.split())
 
 
 def test_before_the_agent_is_spawned_almost_nothing_is_loaded() -> None:
     code = "import sys; before = set(sys.modules); import lastword.cli.run.command; "
     code += "print(*sorted(set(sys.modules) - before))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert not {"msgspec", "typing", "contextlib", "re", "json"} & set(done.stdout.split())
+    said = printed(code)
+    assert not {"msgspec", "typing", "contextlib", "re", "json"} & set(said.split())
 
 
 def test_the_plugin_that_every_pytest_run_loads_imports_nothing() -> None:
     code = "import sys; before = set(sys.modules); import lastword.conformance.pytest_plugin; "
     code += "print(*sorted(set(sys.modules) - before))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert all(name.startswith(("lastword", "__future__")) for name in done.stdout.split())
-    assert len(done.stdout.split()) < 6
+    said = printed(code)
+    assert all(name.startswith(("lastword", "__future__")) for name in said.split())
+    assert len(said.split()) < 6
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:
     code = "import sys; before = set(sys.modules); import lastword; "
     code += "print(*sorted(set(sys.modules) - before))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert set(done.stdout.split()) == {"lastword", "lastword._version"}
+    said = printed(code)
+    assert set(said.split()) == {"lastword", "lastword._version"}
 
 
 def test_the_core_does_not_load_the_models() -> None:
     code = "import sys, lastword.core.link.connection; print('pydantic' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    said = printed(code)
+    assert said.strip() == "False"
 
 
 _UNTIL_THE_FIRST_CRASH = """
@@ -156,14 +146,8 @@ print(*[name for name in sys.modules if name.startswith("lastword.core.restart")
 
 @pytest.mark.parametrize(("ends", "loads"), [(["client", "agent"], False), (["agent"], True)])
 def test_nothing_of_restarts_is_loaded_before_a_crash(ends: list[str], *, loads: bool) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _UNTIL_THE_FIRST_CRASH, *ends],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    before, after = done.stdout.splitlines()
+    said = printed(_UNTIL_THE_FIRST_CRASH, *ends)
+    before, after = said.splitlines()
     assert before == ""
     assert bool(after) is loads
 
@@ -181,10 +165,8 @@ def test_the_library_is_loaded_by_serve_alone() -> None:
     code = "import sys, lastword; "
     code += f"[getattr(lastword, name) for name in {others!r}]; "
     code += "print({'jsonrpcserver', 'lastword.inprocess.serve.server'} & set(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "set()"
+    said = printed(code)
+    assert said.strip() == "set()"
 
 
 def test_serve_can_be_imported_where_warnings_are_errors() -> None:

@@ -46,10 +46,11 @@ def said_without(module: str, code: str) -> str:
     ],
 )
 def test_without_the_official_sdk_the_last_line_says_which_line_to_type(code: str) -> None:
-    *_, last = said_without("acp", code).splitlines()
+    said = said_without("acp", code)
+    *_, last = said.splitlines()
     assert last.startswith("lastword.errors.MissingExtraError: ")
     assert last.endswith(f"the extra acp brings: {command_for('acp')}")
-    assert "No module named" not in said_without("acp", code)
+    assert "No module named" not in said
 
 
 @every(

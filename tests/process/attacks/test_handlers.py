@@ -63,8 +63,10 @@ def test_a_turn_ends_as_its_handler_left_it_and_no_other_turn_does(door: AttackC
     assert door.answer(other).get("result") == END_TURN
 
 
-@pytest.mark.parametrize("what", ["scope_over_a_yield", "keep_scope", "group_over_a_yield"])
-@pytest.mark.parametrize("name", ["asyncio", "trio"])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("asyncio", "keep_scope"), ("trio", "scope_over_a_yield"), ("trio", "group_over_a_yield")],
+)
 def test_a_scope_that_a_generator_keeps_open_ends_its_turn_and_no_other(
     watched: Attack, name: str, what: str
 ) -> None:

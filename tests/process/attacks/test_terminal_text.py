@@ -251,7 +251,7 @@ def on_a_terminal(attack: Attack, *arguments: str) -> bytes:
     return shown
 
 
-@pytest.mark.parametrize("command", [["log", "--last"], ["stats"], ["explain", "FILE"]])
+@pytest.mark.parametrize("command", [["log", "--last"], ["explain", "FILE"]])
 def test_on_a_terminal_there_is_no_more_than_our_own_colours(
     recorded: Attack, command: list[str]
 ) -> None:

@@ -47,8 +47,8 @@ LIMITS = WaitLimits(exit_seconds=FUSE_SECONDS)
 SOON = WaitLimits(answer_seconds=10.0, turn_seconds=10.0, exit_seconds=3.0)
 IN_VAIN = {
     *("reads-blocks", "mixes-up-answers", "deaf-after-cancel", "deaf-after-idle-cancel"),
-    *("floods-stderr", "id-null", "foreign-id", "silence-in-tool", "stops-reading"),
-    *("silent-at-initialize", "grandchild-holds-stdout", "stderr-flood"),
+    *("floods-stderr", "id-null", "foreign-id", "stops-reading", "grandchild-holds-stdout"),
+    "stderr-flood",
 }
 """Modes whose agent is waited for in vain: for a shorter time, which is long for all else."""
 
@@ -386,23 +386,14 @@ def test_a_line_that_is_no_message_is_told_as_what_it_is() -> None:
 
 
 MISBEHAVING = [
-    ("shows-nothing", "healthy-turn"),
     ("null-result", "healthy-turn"),
-    ("text-as-error", "error-shape"),
     ("id-null", "one-answer"),
     ("foreign-id", "ids"),
-    ("silence-in-tool", "one-answer"),
     ("stops-reading", "one-answer"),
     ("stubborn", "exit"),
-    ("invalid-utf8", "stdout"),
     ("cat", "initialize"),
-    ("dies-at-once", "initialize"),
-    ("silent-at-initialize", "initialize"),
     ("refuses-sessions", "error-shape"),
-    ("kills-itself", "one-answer"),
-    ("dies-in-answer", "one-answer"),
     ("grandchild-holds-stdout", "one-answer"),
-    ("unordered", "open-tools"),
     ("dies-after-answer", "idle-cancel"),
     ("stderr-flood 3000000", "unread-stderr"),
 ]

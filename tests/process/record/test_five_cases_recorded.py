@@ -97,29 +97,3 @@ def test_the_export_says_what_where_whose_fault_by_whom_and_what_to_do(tmp_path:
     kinds = re.findall(r'"kind":"(\w+)"', found["timeline.jsonl"])
     told = [k for k in kinds if k in {"prompt", "tool_started", "tool_ended", "error"}]
     assert told[:4] == ["prompt", "tool_started", "tool_ended", "error"]
-
-
-def test_a_cancel_that_the_agent_ignores_is_told_with_who_ended_the_turn(tmp_path: Path) -> None:
-    script = {"turns": [[SAY, SILENCE]], "on_cancel": "ignore"}
-    desk = Desk(tmp_path, script, "--cancel-grace", "0.3")
-    number = desk.prompt()
-    desk.until("agent_message_chunk")
-    desk.cancel()
-    desk.answer(number)
-    desk.leave()
-    told = (USER, "The agent did not confirm that; lastword answered for it.")
-    assert_in_order(told, text_of(desk.state))
-
-
-def test_what_failed_is_not_hidden_by_turns_that_the_user_cancelled(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, {"turns": [[LOST], *[[SAY, SILENCE]] * 12]})
-    desk.answer(desk.prompt())
-    for _ in range(12):
-        number = desk.prompt()
-        desk.until("agent_message_chunk")
-        desk.cancel()
-        desk.answer(number)
-    desk.leave()
-    text = summary_of(desk.state)
-    assert_in_order(("10 of 13 turns", "## Turn 1\n", "## Turn 5\n", "## Turn 13\n"), text)
-    assert "## Turn 4\n" not in text

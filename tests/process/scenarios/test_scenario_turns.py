@@ -93,13 +93,6 @@ def test_a_login_mends_the_next_prompt(start: Start) -> None:
     assert client.turn("go").text == "You are logged in now."
 
 
-def test_overlapping_prompts_both_end(start: Start) -> None:
-    client = start("slow")
-    first, second = client.prompt("one"), client.prompt("two")
-    assert client.answer(first)["result"] == {"stopReason": "end_turn"}
-    assert client.answer(second)["result"] == {"stopReason": "end_turn"}
-
-
 def test_a_limit_of_the_environment_comes_before_the_scenarios(start: Start) -> None:
     client = start("agent_stalled", LASTWORD_IDLE_TIMEOUT="600")
     prompt = client.prompt("go")
@@ -124,25 +117,6 @@ def test_the_agent_alone_speaks_no_word_of_lastword_and_survives_what_no_client_
     assert codes == [-32602, -32602, -32601]
     assert client.end() == 0
     assert client.said == ""
-
-
-def test_a_terminal_of_a_dead_agent_is_killed_and_released(start: Start) -> None:
-    client = start("crash_with_terminal")
-    turn = client.turn("go")
-    assert turn.error["type"] == "agent_crash"
-    asked = client.expect(lambda frame: frame.get("method") == "terminal/create")
-    client.send(id=asked["id"], result={"terminalId": "terminal-1"})
-    for method in ("terminal/kill", "terminal/release"):
-        sent = client.expect(lambda frame, method=method: frame.get("method") == method)
-        assert sent["params"]["terminalId"] == "terminal-1"
-
-
-def test_an_open_dialog_of_a_dead_agent_is_withdrawn(start: Start) -> None:
-    client = start("crash_with_dialog")
-    client.turn("go")
-    asked = client.expect(lambda frame: frame.get("method") == "session/request_permission")
-    taken_back = client.expect(lambda frame: frame.get("method") == "$/cancel_request")
-    assert taken_back["params"]["requestId"] == asked["id"]
 
 
 RUNGS = {

@@ -114,9 +114,13 @@ for line in sys.stdin:
 """An agent that exits with a status after it has answered a request."""
 
 
-@every("after", ["initialize", "session/new"])
-@every("status", [0, 1])
-@every("restart", ["never", "on-crash"])
+@every(
+    ("after", "status", "restart"),
+    [
+        *(("initialize", 0, "never"), ("initialize", 1, "on-crash")),
+        *(("session/new", 0, "on-crash"), ("session/new", 1, "never")),
+    ],
+)
 def test_an_agent_that_leaves_early_leaves_no_request_without_an_answer(
     start: Start, after: str, status: int, restart: str
 ) -> None:
