@@ -13,6 +13,7 @@ from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import PAGE
 from tests.interop.reconnect.chromium import FLAGS, require_chromium
 from tests.kit.programs import run_program
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ SOME = made(
 )
 
 
-@pytest.mark.parametrize(
+@every(
     ("facts", "expected"),
     [
         ({"end": End.ERROR, "type": "auth", "seconds": 1.0}, "right"),

@@ -70,7 +70,9 @@ def seen_in(played: list[Turns]) -> dict[str, Seen]:
 
 
 @pytest.mark.parametrize("cell", PLAYED, ids=str)
-def test_every_turn_ends_and_the_next_prompt_works(lived: Lived, cell: Cell) -> None:
+def test_every_turn_ends_as_the_right_type_and_as_the_table_has_it_and_the_next_prompt_works(
+    lived: Lived, cell: Cell
+) -> None:
     played = lived(cell)
     strict = cell.client.key in STRICT and cell.rung.key in RESULT_RUNGS
     seen = seen_in(played)
@@ -79,11 +81,7 @@ def test_every_turn_ends_and_the_next_prompt_works(lived: Lived, cell: Cell) -> 
     assert [kind for kind, one in seen.items() if one.is_bad and kind not in lost] == []
     assert [kind for kind, one in seen.items() if not one.next_works] == []
     assert [turns.report.leftovers for turns in played if turns.report.leftovers] == []
-
-
-@pytest.mark.parametrize("cell", PLAYED, ids=str)
-def test_the_right_type_arrives_wherever_the_client_can_take_it(lived: Lived, cell: Cell) -> None:
-    seen = seen_in(lived(cell))
+    # The right type arrives wherever the client can take it.
     assert {kind: one.wrong for kind, one in seen.items() if one.wrong} == {}
     failing = {kind: one for kind, one in seen.items() if kind != CRASH_BETWEEN}
     if cell.client.key not in PLAIN and not (
@@ -95,12 +93,8 @@ def test_the_right_type_arrives_wherever_the_client_can_take_it(lived: Lived, ce
         dropped = {kind for kind, one in failing.items() if update not in one.arrived}
         drops = cell.client.key in DROPS_UPDATE and cell.rung.protocol == 1
         assert dropped == (set(failing) if drops else set())
-
-
-@pytest.mark.parametrize("cell", PLAYED, ids=str)
-def test_the_table_has_what_was_measured(lived: Lived, cell: Cell) -> None:
     committed = [without_versions(row) for row in TABLE[cell.rung.key].rows]
-    made = [without_versions(row) for row in rows(cell, seen_in(lived(cell)))]
+    made = [without_versions(row) for row in rows(cell, seen)]
     assert [row for row in made if row not in committed] == []
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.kit.installs import require_packages
 from tests.kit.places import ROOT, SOURCE, TESTS
 from tests.kit.programs import run_program
+from tests.kit.rows import every
 
 EXAMPLES = ROOT / "examples"
 CLIENT = "typed_client.py"
@@ -60,6 +61,6 @@ def test_an_example_runs_and_says_what_it_promises(name: str) -> None:
         assert words in done.stdout
 
 
-@pytest.mark.parametrize("name", SAYS)
+@every("name", SAYS)
 def test_an_example_is_under_sixty_lines(name: str) -> None:
     assert len((EXAMPLES / name).read_text().splitlines()) < 60

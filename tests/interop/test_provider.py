@@ -14,6 +14,7 @@ import pytest
 from lastword.kit.provider.dialects import TEXT, TOOL_COMMAND, ProviderDialect
 from lastword.kit.provider.server import Provider, ProviderScenario
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.rows import every
 
 HERE = Path(__file__).resolve().parent
 PATHS = {
@@ -71,7 +72,7 @@ def call(
         connection.close()
 
 
-@pytest.mark.parametrize("stream", [True, False])
+@every("stream", [True, False])
 def test_a_healthy_answer_holds_the_text(dialect: ProviderDialect, stream: bool) -> None:
     with Provider() as provider:
         status, body, _ = call(provider, dialect, stream=stream)
@@ -80,7 +81,7 @@ def test_a_healthy_answer_holds_the_text(dialect: ProviderDialect, stream: bool)
     assert TEXT[-1].encode() in body
 
 
-@pytest.mark.parametrize("scenario", STATUS)
+@every("scenario", STATUS)
 def test_a_refusal_has_the_status_and_shape_of_its_provider(
     dialect: ProviderDialect, scenario: str
 ) -> None:
@@ -98,7 +99,7 @@ def test_a_refusal_has_the_status_and_shape_of_its_provider(
     assert KEY.encode() not in body
 
 
-@pytest.mark.parametrize("stream", [True, False])
+@every("stream", [True, False])
 def test_a_cut_answer_ends_in_a_reset(dialect: ProviderDialect, stream: bool) -> None:
     with Provider(ProviderScenario.CUT) as provider, pytest.raises(ConnectionResetError):
         call(provider, dialect, stream=stream)
@@ -200,7 +201,7 @@ def _ignore_failure(provider: Provider) -> None:
         return
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     [
         *("package-lock.json", "agents/package-lock.json"),
