@@ -21,6 +21,7 @@ INSTALL_TIMEOUT_SECONDS = 300.0
 AGENT = AGENTS / "obliging.py"
 
 
+@pytest.mark.matrix
 def test_its_step_checks_an_agent_and_leaves_the_results_where_it_says(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml")
     action: dict[str, Any] = yaml.safe_load((ACTION / "action.yml").read_text())
