@@ -27,7 +27,7 @@ WORDS = json.loads(EXPECTED.read_text())
 
 @pytest.fixture(scope="module", params=[1, 2])
 def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    made = Stage(request.param, all_names=request.config.getoption("--matrix"))
+    made = Stage(request.param, all_names=bool(request.config.getoption("--matrix")))
     yield made
     made.close()
 
