@@ -29,7 +29,7 @@ import multiprocessing, os, sys, time
 from lastword import Options
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess.journal import Journal
-from lastword.record import forks, thread
+from lastword.record import thread
 from lastword.record.thread import recorder_thread
 
 thread.EXIT_SECONDS = thread.FORK_SECONDS = 60.0
