@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +16,7 @@ from lastword.core.classify import (
     classify_rpc_error,
     classify_text,
 )
-from lastword.core.failure.signs import is_retry_report
+from lastword.core.failure.signs import is_retry_report, stated_reset
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
 from tests.kit.honest_answers import honest_answers
 from tests.kit.places import PROTOCOL
@@ -35,6 +36,7 @@ FILES: dict[str, dict[str, Any]] = {
     if path.name != "schema.json"
 }
 WORDED = {"words", "messages", "transport", "process", "endings"}
+RESETS = ("wait_seconds", "reset_at_epoch_ms", "reset_text")
 
 
 class Row(NamedTuple):
@@ -52,6 +54,11 @@ class Row(NamedTuple):
             return self.own["example"]
         return filled(self.group.get("example"), self.own["match"])
 
+    def reset(self) -> dict[str, Any]:
+        """What a row of resets says of its example."""
+        said = {name: self.fact(name) for name in RESETS if self.fact(name) is not None}
+        return said or {"wait_seconds": math.ceil(self.own["seconds"])}
+
 
 def rows() -> Iterator[Row]:
     for kind, file in FILES.items():
@@ -67,7 +74,7 @@ def filled(template: Any, row: Any) -> Any:
     if isinstance(template, str):
         return template.replace("{row}", str(row).replace(" .. ", " xyz "))
     if isinstance(template, dict):
-        return {name: filled(value, row) for name, value in template.items()}
+        return {filled(name, str(row)): filled(value, row) for name, value in template.items()}
     return [filled(value, row) for value in template] if isinstance(template, list) else template
 
 
@@ -97,8 +104,10 @@ def verdict_on(example: Any, agent: str | None) -> Verdict:
     if "exception" in example:
         record = {"exception_class": example["exception"], "message": example.get("message")}
         return classify(record)
-    if "exit_code" in example:
-        return classify_exit(exit_code=example["exit_code"], stderr_tail=example.get("stderr", ""))
+    if example.keys() & {"exit_code", "exit_signal"}:
+        stderr = example.get("stderr", "")
+        code, signal = example.get("exit_code"), example.get("exit_signal")
+        return classify_exit(exit_code=code, exit_signal=signal, stderr_tail=stderr)
     names = {"http_status": "status", "headers": "headers", "body": "body"}
     return classify({name: example.get(member) for name, member in names.items()}, agent=agent)
 
@@ -117,7 +126,7 @@ def test_the_example_of_each_row_gets_what_the_row_says() -> None:
     for row in rows():
         kind = row.fact("type")
         if kind is None:
-            assert "example" not in row.group, row
+            assert "example" not in row.group or row.kind == "resets", row
             continue
         retryable = row.fact("retryable")
         expected = (
@@ -132,11 +141,43 @@ def test_the_example_of_each_row_gets_what_the_row_says() -> None:
     assert not wrong
 
 
+def test_the_example_of_each_reset_has_the_wait_or_the_moment_that_its_row_says() -> None:
+    wrong = []
+    for row in rows():
+        if row.kind == "resets":
+            example, expected = row.example(), row.reset()
+            verdict = verdict_on(example, None)
+            stated = {
+                "wait_seconds": verdict.retry_after_seconds,
+                "reset_at_epoch_ms": verdict.reset_at_epoch_ms,
+                "reset_text": stated_reset(example) if isinstance(example, str) else None,
+            }
+            if any(stated[name] != value for name, value in expected.items()):
+                wrong.append((row.own, expected, stated))
+    assert not wrong
+
+
+UNPORTABLE = re.compile(r"\(\?(?![:!])|[*+?}]\+|\\[AZ]")
+"""What JavaScript has not, or has had only since a short time."""
+
+
+def test_a_pattern_is_linear_and_reads_the_same_in_javascript() -> None:
+    patterns = [row.own["pattern"] for row in rows() if "pattern" in row.own]
+    assert patterns
+    for pattern in patterns:
+        assert not UNPORTABLE.search(pattern), pattern
+        plain = re.sub(r"\[[^]]+\]", "x", re.sub(r"\\.", "x", pattern))
+        assert not re.search(r"[*+]|\{\d+,\}", plain), "Each repeat has a limit."
+        assert re.compile(pattern).groups == 1, "The group is what is stated."
+
+
 def test_the_example_of_a_row_has_what_the_row_matches_in_it() -> None:
     for row in rows():
-        if "example" in row.own and isinstance(row.own["match"], str) and row.kind in WORDED:
+        match = row.own.get("match")
+        is_worded = isinstance(match, str) and match != "other" and row.kind in WORDED
+        if "example" in row.own and is_worded:
             text = json.dumps(row.own["example"], ensure_ascii=False).lower()
-            parts = row.own["match"].lower().strip().split(" .. ")
+            parts = match.lower().strip().split(" .. ")
             squeezed = re.sub(r"[^a-z0-9]", "", text)
             # A word is compared without punctuation.
             assert all(
@@ -162,6 +203,11 @@ def test_no_row_takes_an_honest_answer() -> None:
                 assert passes(answer, question, agent), (agent, answer)
 
 
+def matched(row: Any) -> Any:
+    """What a row matches."""
+    return row.get("match", row.get("pattern")) if isinstance(row, dict) else row
+
+
 def test_one_thing_is_matched_once_in_a_tier() -> None:
     for kind, file in FILES.items():
         seen: set[tuple[Any, ...]] = set()
@@ -172,6 +218,6 @@ def test_one_thing_is_matched_once_in_a_tier() -> None:
                 *((group["type"], group["reason"]) if group["tier"] == "reason" else ()),
             )
             for row in group["rows"]:
-                key = (*tier, names, json.dumps(row["match"] if isinstance(row, dict) else row))
+                key = (*tier, names, json.dumps(matched(row)))
                 assert key not in seen, key
                 seen.add(key)

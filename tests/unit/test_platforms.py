@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from lastword.core.failure.sentences import WINDOWS_STATUSES
+from lastword.quirks import failure_groups
 from tests.kit.places import ROOT as CHECKOUT
 from tests.kit.sources import FILES, ROOT, module_of, nodes_of, tree_of
 
@@ -96,5 +96,6 @@ PAGE = (CHECKOUT / "docs" / "platforms.md").read_text()
 
 def test_the_page_has_every_exit_status_that_is_known_by_name() -> None:
     rows = re.findall(r"^\| (0x[0-9A-F]{8}) \| (.+) \| `(.+)` \|$", PAGE, re.MULTILINE)
-    table = {int(code, 16): [name, reason] for code, name, reason in rows}
-    assert table == WINDOWS_STATUSES
+    table = {int(code, 16): (name, reason) for code, name, reason in rows}
+    [known] = [group for group in failure_groups("process") if group.tier == "windows_status"]
+    assert table == {row["match"]: (row["name"], row["reason"]) for row in known.rows}

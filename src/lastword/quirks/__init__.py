@@ -56,6 +56,20 @@ class FailureGroup(msgspec.Struct, frozen=True):
         """Return what each row matches."""
         return tuple(row["match"] if isinstance(row, dict) else row for row in self.rows)
 
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Return each row as an object, with what it does not say itself from the group."""
+        of_group = {"type": self.type, "reason": self.reason, "retryable": self.retryable}
+        rows = (row if isinstance(row, dict) else {"match": row} for row in self.rows)
+        return [of_group | row for row in rows]
+
+    @property
+    def alternatives(self) -> str:
+        """Return a pattern for any of the rows: theirs in order, or the longest of words first."""
+        patterns = [row["pattern"] for row in self.entries if "pattern" in row]
+        words = patterns or sorted(self.matches, key=len, reverse=True)
+        return f"(?:{'|'.join(words)})"
+
 
 class _FailureFile(msgspec.Struct, frozen=True):
     groups: list[FailureGroup]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lastword.core.classify.evidence import Evidence, ProcessEvidence
 from lastword.core.classify.process import SIGNALS
-from lastword.core.classify.text import MAX_TOKEN_CHARS, as_int, as_text, fold, normalise
+from lastword.core.classify.text import MAX_TOKEN_CHARS, as_int, as_text, fold, normalise, plain_key
 from lastword.core.classify.tokens import PROVIDER_PACKAGES
 from lastword.core.classify.waits import parse_wait
 from lastword.core.redact.truncate import clip
@@ -333,12 +333,6 @@ _MEANINGFUL_NULLS = frozenset({"errorstatus"})
 HEADER_KEYS = frozenset({"headers", "responseheaders", "httpheaders"})
 
 _decoder = json.JSONDecoder()
-
-
-def plain_key(key: object) -> str:
-    """Return a key regardless of spelling, without the class-name suffixes `normalise` drops."""
-    text = as_text(key)[:MAX_TOKEN_CHARS].lower()
-    return text if text.isalnum() else "".join(filter(str.isalnum, text))
 
 
 class Collector:

@@ -2,39 +2,38 @@
 
 Shells report a death by signal N as 128+N, Python as -N, Windows as an NTSTATUS; all three are
 read. Only signals, exhausted memory and an exit with 0 during a turn are worth a retry; what the
-program itself raised, or could not start, would only happen again. The words by which that is known
-are in `protocol/failures/process.json`.
+program itself raised, or could not start, would only happen again. What each signal, code and word
+means is in `protocol/failures/process.json`.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
+
+import msgspec
 
 from lastword.core.classify.evidence import ProcessEnding
 from lastword.core.classify.text import phrase_in
-from lastword.core.failure.sentences import CTRL_C, WINDOWS_STATUSES, WOULD_HAPPEN_AGAIN
+from lastword.core.failure.taxonomy import ErrorType
 from lastword.quirks import failure_groups
-
-SIGNALS = {
-    1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
-    8: "SIGFPE", 9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE",
-    14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
-}  # fmt: skip
-"""Signal numbers as Linux has them, by name; the core may not ask the platform."""
-
-_SIGNAL_REASONS = {
-    "SIGKILL": "killed",
-    "SIGTERM": "terminated",
-    "SIGHUP": "terminated",
-    "SIGQUIT": "terminated",
-    "SIGABRT": "aborted",
-    "SIGXCPU": "cpu_limit",
-    "SIGPIPE": "broken_pipe",
-}
 
 _NOT_FOUND = 127
 
 _GROUPS = failure_groups("process")
+
+
+def _rows(tier: str) -> dict[Any, dict[str, Any]]:
+    """Return the rows of one tier by the number that each matches; `other` is for all others."""
+    return {row["match"]: row for group in _GROUPS if group.tier == tier for row in group.entries}
+
+
+_SIGNALS = _rows("signal")
+_WINDOWS_STATUSES = _rows("windows_status")
+_EXIT_CODES = _rows("exit_code")
+_OTHER_SIGNAL, _OTHER_CODE = _SIGNALS.pop("other"), _EXIT_CODES.pop("other")
+SIGNALS: dict[int, str] = {number: row["name"] for number, row in _SIGNALS.items()}
+"""Signal numbers as Linux has them, by name; the core may not ask the platform."""
 
 
 def _signs(tier: str) -> tuple[tuple[str, str], ...]:
@@ -87,29 +86,31 @@ def read_ending(
     number, code = _signal_of(exit_code, exit_signal)
     if number is not None:
         return _by_signal(number, code, words)
-    if code in WINDOWS_STATUSES:
-        reason = WINDOWS_STATUSES[code][1]
-        retryable = reason not in WOULD_HAPPEN_AGAIN
-        return ProcessEnding(reason, retryable, exit_code=code, cancelled=code == CTRL_C)
+    if code in _WINDOWS_STATUSES:
+        return _ending_of(_WINDOWS_STATUSES[code], code)
     if any(sign in words for sign in _MEMORY_SIGNS):
         return ProcessEnding("oom", retryable=True, exit_code=code)
     unable = read_start_failure(words) if code != 0 else None
     if unable is not None and (code != _NOT_FOUND or unable == "missing_library"):
         return ProcessEnding(unable, retryable=False, exit_code=code)
-    if code in {126, _NOT_FOUND}:
-        return ProcessEnding("spawn_failed", retryable=False, exit_code=code)
+    if code in _EXIT_CODES and code != 0:
+        return _ending_of(_EXIT_CODES[code], code)
     if any(sign in words for sign in _NATIVE_SIGNS):
         return ProcessEnding("native_crash", retryable=True, exit_code=code)
     for sign, reason in _EXCEPTION_SIGNS:
         if sign in words:
             return ProcessEnding(reason, retryable=False, exit_code=code)
-    if code == 0:
-        return ProcessEnding(
-            "premature_exit" if in_turn else "exited", retryable=True, exit_code=code
-        )
     if code is None:
         return ProcessEnding("connection_closed", retryable=True)
-    return ProcessEnding("exit_status", retryable=False, exit_code=code)
+    if code == 0 and not in_turn:
+        return ProcessEnding("exited", retryable=True, exit_code=code)
+    return _ending_of(_EXIT_CODES.get(code, _OTHER_CODE), code)
+
+
+def _ending_of(row: dict[str, Any], code: int | None, signal: str | None = None) -> ProcessEnding:
+    """Return what the row of a signal or of an exit code says."""
+    cancelled = row["type"] == ErrorType.CANCELLED
+    return ProcessEnding(row["reason"], row["retryable"], code, signal, cancelled=cancelled)
 
 
 _EXIT_CODE = (
@@ -133,21 +134,22 @@ def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | 
         return -code, None
     if code - 128 in SIGNALS:
         return code - 128, code
-    if code < 0 and code & 0xFFFFFFFF in WINDOWS_STATUSES:
+    if code < 0 and code & 0xFFFFFFFF in _WINDOWS_STATUSES:
         return None, code & 0xFFFFFFFF
     return None, code
 
 
 def _by_signal(number: int, code: int | None, words: str) -> ProcessEnding:
-    name = SIGNALS.get(number, f"signal {number}" if number < 65 else "signal")  # noqa: PLR2004
-    if name == "SIGINT":
-        return ProcessEnding("interrupted", False, code, name, cancelled=True)  # noqa: FBT003
-    reason = _SIGNAL_REASONS.get(name, "native_crash")
+    other = f"signal {number}" if number < 65 else "signal"  # noqa: PLR2004
+    row = _SIGNALS.get(number, _OTHER_SIGNAL)
+    ending = _ending_of(row, code, SIGNALS.get(number, other))
+    if ending.cancelled:
+        return ending
     if any(sign in words for sign in _MEMORY_SIGNS):
-        reason = "oom"
-    elif "overflowed its stack" in words:
-        reason = "native_crash"
-    return ProcessEnding(reason, True, code, name)  # noqa: FBT003
+        return msgspec.structs.replace(ending, reason="oom")
+    if "overflowed its stack" in words:
+        return msgspec.structs.replace(ending, reason="native_crash")
+    return ending
 
 
 def is_spawn_text(folded: str) -> bool:

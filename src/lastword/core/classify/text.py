@@ -127,6 +127,12 @@ def as_text(value: object) -> str:
     return ""
 
 
+def plain_key(key: object) -> str:
+    """Return a key regardless of spelling, without the class-name suffixes `normalise` drops."""
+    text = as_text(key)[:MAX_TOKEN_CHARS].lower()
+    return text if text.isalnum() else "".join(filter(str.isalnum, text))
+
+
 def as_int(value: object) -> int | None:
     """Return an int, an integral float or a short digit string as an int, else None."""
     if isinstance(value, bool):

@@ -4,7 +4,8 @@ A server's value is a minimum. The order is fixed: headers come before the body,
 exception, and prose comes last. A value that makes no sense is skipped, not replaced: one that is
 negative, infinite, not a number, without a zone, or absurd (over ten years). Reads no clock: a
 moment becomes a wait only relative to the server's own `Date`, and a time of day in prose is read
-by the time that the caller gives.
+by the time that the caller gives. The names and the words that state a wait or a reset are in
+`protocol/failures/resets.json`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.classify.text import plain_key
 from lastword.core.failure.signs import stated_reset
+from lastword.quirks import failure_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import tzinfo
 
     from lastword.core.classify.evidence import Evidence
@@ -33,20 +36,13 @@ MIN_EPOCH_SECONDS = 100_000_000  # 1973: anything smaller is a wait, not a momen
 _EPOCH_MS_FROM = 1_000_000_000_000  # numbers from here on count milliseconds
 _MAX_TEXT = 64
 
-_UNIT_SECONDS = {
-    "ms": 0.001, "msec": 0.001, "msecs": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
-    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
-    "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
-    "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600,
-    "d": 86_400, "day": 86_400, "days": 86_400,
-    "w": 604_800, "week": 604_800, "weeks": 604_800,
-}  # fmt: skip
+_GROUPS = failure_groups("resets")
+_BY_TIER = {group.tier: group for group in _GROUPS}
 
-UNIT = r"(?:milliseconds?|msecs?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|[smhdw])"
-"""A pattern for one unit of time, lower case."""
-
-_WHOLE = re.compile(rf"(?:\d{{1,12}}(?:\.\d{{1,12}})?\s?{UNIT} ?){{1,6}}", re.ASCII)
-_PIECE = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,12}})?)\s?({UNIT})", re.ASCII)
+_UNIT_SECONDS: dict[str, float] = {row["match"]: row["seconds"] for row in _BY_TIER["unit"].entries}
+_UNIT = _BY_TIER["unit"].alternatives
+_WHOLE = re.compile(rf"(?:\d{{1,12}}(?:\.\d{{1,12}})?\s?{_UNIT} ?){{1,6}}", re.ASCII)
+_PIECE = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,12}})?)\s?({_UNIT})", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d{1,4})[.:])?(\d{1,3}):(\d\d):(\d\d)(?:\.\d{1,9})?", re.ASCII)
 _NUMBER = re.compile(r"\+?\d{1,15}(?:\.\d{1,15})?(?:e[+-]?\d{1,2})?", re.ASCII)
 
@@ -130,48 +126,22 @@ def _http_date(text: str) -> datetime | None:
 
 # --- the wait and the reset in a failure -------------------------------------------------------
 
-_BODY_WAIT_KEYS = (
-    "retrydelay",
-    "resetsinseconds",
-    "resetinseconds",
-    "retryafter",
-    "retryafterseconds",
-    "resetseconds",
-    "resetafterseconds",
-    "retryafterms",
-    "quotaresetdelay",
-)
-_BODY_MOMENT_KEYS = (
-    "resetsat",
-    "resetat",
-    "quotaresettimestamp",
-    "resetatepochms",
-    "xllmerrorresetat",
-)
-_CODEX_WINDOWS = ("primary", "secondary")
-_PER_CENT = 100
-_PIPED_MOMENT = re.compile(r"limit reached\|(\d{10})\b")
-_ANTHROPIC_RESET = r"anthropic-(?:priority-)?ratelimit-([a-z-]{1,32})-reset"
-
-_REQUEST = r"""
-    \b(?:try(?:ing)?\ again | retry(?:ing)?(?:\ again)? | resets? | wait(?:ing)?
-       | available\ again | replenished | renews? | refills? | cooldown) (?:\ your\ request)?
-"""
+_WAIT_HEADERS = _BY_TIER["wait_header"].entries
+_WAIT_KEYS = {plain_key(row["match"]): row for row in _BY_TIER["wait_key"].entries}
+_WAIT_BUCKETS = [group.entries for group in _GROUPS if group.tier == "wait_bucket"]
+_MOMENT_KEYS = tuple(map(plain_key, _BY_TIER["moment_key"].matches))
+_MOMENT_HEADERS = _BY_TIER["moment_header"].entries
+_MOMENT_BUCKETS = _BY_TIER["moment_bucket"].entries
+_MOMENT_TEXT = re.compile(_BY_TIER["moment_text"].alternatives, re.ASCII)
 _TEXT_WAIT = re.compile(
-    rf"""
-    {_REQUEST} (?:\ (?:in|after|for))? (?:\ (?:about|approximately|at\ least))? [ :~]{{1,2}}
-    ((?:\d{{1,9}}(?:\.\d{{1,12}})?\ ?{UNIT}(?:,?\ and\ |,\ |\ )?){{1,5}}) (?![a-z0-9])
-    |
-    {_REQUEST} \ (?:in|after)\ ((?:\d{{1,4}}\.)?\d{{1,3}}:\d\d:\d\d)
-    |
-    {_REQUEST} \ (?:in|after)\ (\d{{1,9}}(?:\.\d{{1,12}})?)
-    (?![\w:/-] | \.\d | \ (?:am|pm|times?|more|attempts?|retries)\b)
-    """,
-    re.VERBOSE | re.ASCII,
+    rf"\b{_BY_TIER['wait_word'].alternatives}{_BY_TIER['wait_amount'].alternatives}".replace(
+        "<unit>", _UNIT
+    ),
+    re.ASCII,
 )
 """A wait in prose: an amount with units after a word that asks for it, or bare seconds."""
 
-
+_PER_CENT = 100
 _REQUESTS = ("please", "before", "after", "until", "try")
 _REQUEST_CHARS = 16
 """How close before `retrying in 4 s` a word stands that makes it a request, no announcement."""
@@ -222,69 +192,53 @@ def read_seconds(evidence: Evidence) -> float | None:
 
 def _stated_wait(evidence: Evidence) -> Wait | None:
     headers = evidence.headers
-    milliseconds = parse_wait(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return Wait(milliseconds / 1000, "header retry-after-ms")
-    from_header = _retry_after_header(headers)
-    if from_header is not None:
-        return Wait(from_header, "header retry-after")
-    from_body = _body_wait(evidence)
-    if from_body is not None:
-        return from_body
+    for row in _WAIT_HEADERS:
+        seconds = _in_seconds(headers.get(row["match"]), row)
+        if seconds is not None:
+            return Wait(seconds, f"header {row['match']}")
+    dated = _until_retry_after_date(headers)
+    if dated is not None:
+        return Wait(dated, "header retry-after")
+    for key, row in _WAIT_KEYS.items():
+        seconds = _in_seconds(evidence.fields.get(key), row)
+        if seconds is not None:
+            return Wait(seconds, f"field {key}")
     if evidence.wait_seconds is not None:
         return Wait(evidence.wait_seconds, "exception's retry_after")
-    return _codex_wait(headers) or _empty_bucket_wait(headers) or _text_wait(evidence.folded)
+    for rows in _WAIT_BUCKETS:
+        stated = [(parse_wait(value) or 0, name) for name, value in _used_up(rows, headers)]
+        seconds, name = max(stated, default=(0, ""))
+        if seconds:
+            return Wait(seconds, f"header {name}")
+    return _text_wait(evidence.folded)
 
 
-def _retry_after_header(headers: dict[str, str]) -> float | None:
-    seconds = parse_wait(headers.get("retry-after"))
-    if seconds is not None:
-        return seconds
+def _in_seconds(value: object, row: dict[str, Any]) -> float | None:
+    seconds = parse_wait(value)
+    return None if seconds is None else seconds * row.get("seconds", 1)
+
+
+def _until_retry_after_date(headers: dict[str, str]) -> float | None:
     moment, now = _retry_after_date(headers), parse_moment(headers.get("date"))
     return (moment - now) / 1000 if moment is not None and now is not None else None
 
 
-def _body_wait(evidence: Evidence) -> Wait | None:
-    for key in _BODY_WAIT_KEYS:
-        seconds = parse_wait(evidence.fields.get(key))
-        if seconds is not None:
-            return Wait(seconds / 1000 if key.endswith("ms") else seconds, f"field {key}")
-    return None
+def _used_up(rows: list[dict[str, Any]], headers: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the headers of these rows whose limits are used up; `*` is a limit's name."""
+    for row in rows:
+        head, star, tail = row["match"].partition("*")
+        for name in [name for name in headers if name.startswith(head)] if star else [head]:
+            limit = name[len(head) : len(name) - len(tail)]
+            if name in headers and name.endswith(tail) and _is_used_up(row, limit, headers):
+                yield name, headers[name]
 
 
-def _codex_wait(headers: dict[str, str]) -> Wait | None:
-    """Return the wait for the used-up window that reopens last."""
-    waits = {
-        name: parse_wait(headers.get(name)) or None
-        for name in (f"x-codex-{w}-reset-after-seconds" for w in _used_up_windows(headers))
-    }
-    return _longest(waits)
-
-
-def _longest(waits: dict[str, float | None]) -> Wait | None:
-    stated = {name: seconds for name, seconds in waits.items() if seconds is not None}
-    if not stated:
-        return None
-    name = max(stated, key=stated.__getitem__)
-    return Wait(stated[name], f"header {name}")
-
-
-def _used_up_windows(headers: dict[str, str]) -> list[str]:
-    return [
-        window
-        for window in _CODEX_WINDOWS
-        if (parse_wait(headers.get(f"x-codex-{window}-used-percent", "100")) or 0) >= _PER_CENT
-    ]
-
-
-def _empty_bucket_wait(headers: dict[str, str]) -> Wait | None:
-    waits = {}
-    for name, value in headers.items():
-        if name.startswith("x-ratelimit-reset-"):
-            bucket = name.removeprefix("x-ratelimit-reset-")
-            if parse_wait(headers.get(f"x-ratelimit-remaining-{bucket}")) == 0:
-                waits[name] = parse_wait(value)
-    return _longest(waits)
+def _is_used_up(row: dict[str, Any], limit: str, headers: dict[str, str]) -> bool:
+    shown = row.get("used_up", "").replace("*", limit)
+    if shown not in headers:
+        return "*" not in row["match"]
+    left = parse_wait(headers[shown])
+    return left is not None and (left >= _PER_CENT if shown.endswith("percent") else left == 0)
 
 
 def _text_wait(folded: str) -> Wait | None:
@@ -323,24 +277,27 @@ def _is_own_retry(folded: str, match: re.Match[str]) -> bool:
 
 def _stated_moment(evidence: Evidence) -> Moment | None:
     headers = evidence.headers
-    for key in _BODY_MOMENT_KEYS:
+    for key in _MOMENT_KEYS:
         moment = parse_moment(evidence.fields.get(key))
         if moment is not None:
             return Moment(moment, f"field {key}")
-    names = ["x-llm-error-reset-at", "anthropic-ratelimit-unified-reset"]
-    names += [f"x-codex-{window}-reset-at" for window in reversed(_used_up_windows(headers))]
-    for name in names:
-        moment = parse_moment(headers.get(name))
+    for name, value in _used_up(_MOMENT_HEADERS, headers):
+        moment = parse_moment(value)
         if moment is not None:
             return Moment(moment, f"header {name}")
-    for moment, carrier in (
-        (_retry_after_date(headers), "header retry-after"),
-        (_empty_bucket_moment(headers), "header ratelimit-reset"),
-    ):
-        if moment is not None:
-            return Moment(moment, carrier)
-    piped = _PIPED_MOMENT.search(evidence.folded)
-    moment = parse_moment(piped.group(1)) if piped else None
+    dated = _retry_after_date(headers)
+    if dated is not None:
+        return Moment(dated, "header retry-after")
+    refills = [
+        (moment, name)
+        for name, value in _used_up(_MOMENT_BUCKETS, headers)
+        if (moment := parse_moment(value)) is not None
+    ]
+    if refills:
+        latest, name = max(refills)
+        return Moment(latest, f"header {name}")
+    match = _MOMENT_TEXT.search(evidence.folded)
+    moment = parse_moment(match[1]) if match else None
     return None if moment is None else Moment(moment, "text")
 
 
@@ -350,18 +307,6 @@ def _retry_after_date(headers: dict[str, str]) -> int | None:
     moment = parse_moment(stated) if not stated.replace(".", "").isdigit() else None
     now = parse_moment(headers.get("date"))
     return None if moment is None or (now is not None and moment < now) else moment
-
-
-def _empty_bucket_moment(headers: dict[str, str]) -> int | None:
-    moments = [
-        parse_moment(value)
-        for name, value in headers.items()
-        if re.fullmatch(_ANTHROPIC_RESET, name)
-        and headers.get(f"{name.removesuffix('reset')}remaining") == "0"
-    ]
-    if headers.get("x-ratelimit-remaining", "0") == "0":
-        moments.append(parse_moment(headers.get("x-ratelimit-reset")))
-    return max((moment for moment in moments if moment is not None), default=None)
 
 
 # --- clock times in prose, which need a clock: `12:28am (UTC)`, `Nov 26th, 2026 12:28 AM` ---------

@@ -6,6 +6,7 @@ own. Needs no redactor: `wording` composes what quotes somebody else.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lastword.core.failure import data
@@ -18,6 +19,7 @@ from lastword.core.failure.taxonomy import (
     Phase,
     RetrySafety,
 )
+from lastword.quirks import failure_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -162,27 +164,22 @@ def retry_words(facts: Mapping[str, Any]) -> str:
 
 # --- exit statuses --------------------------------------------------------------------------------
 
-WOULD_HAPPEN_AGAIN = frozenset(
-    {"spawn_failed", "missing_library", "interrupted", "uncaught_exception"}
-)
-"""Reasons that another try would meet again."""
-
-WINDOWS_STATUSES: dict[int, list[str]] = {
-    int(code, 16): row.split(" | ") for code, row in _TABLES["windows statuses"].items()
-}
-"""The name of each status, and the reason of the failure that it is."""
-
-CTRL_C = 0xC000013A
 _MASK = 0xFFFFFFFF
 _LARGE = 0x10000
 
 
+@cache
+def _windows_statuses() -> dict[int, str]:
+    """Return the names of Windows' statuses."""
+    [group] = [one for one in failure_groups("process") if one.tier == "windows_status"]
+    return {row["match"]: row["name"] for row in group.rows}
+
+
 def exit_status_words(code: int) -> str:
     """Return an exit status as a person says it: `exit status 0xC0000005 (access violation)`."""
-    if code < 0 and code & _MASK in WINDOWS_STATUSES:
-        code &= _MASK
-    if code in WINDOWS_STATUSES:
-        return f"exit status 0x{code:08X} ({WINDOWS_STATUSES[code][0]})"
+    status = code & _MASK
+    if status >= _LARGE and (name := _windows_statuses().get(status)):
+        return f"exit status 0x{status:08X} ({name})"
     return f"exit status 0x{code:08X}" if code >= _LARGE else f"exit status {code}"
 
 

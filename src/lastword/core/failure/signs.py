@@ -11,9 +11,10 @@ verdict, and a reset time if the text states one. Does not redact, and does not 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
-from lastword.quirks import wire
+from lastword.quirks import failure_groups, wire
 from lastword.quirks.agents import agent_key
 
 MAX_PROSE_CHARS = 4096
@@ -247,20 +248,6 @@ _RETRY_ADVICE = (
     r"(?:re-?try|try(?:\s\w{1,12}){0,3}\sagain|try\sagain)\b[^.!?]{0,200}[.!?]?"
 )
 
-_CLOCK = r"\d{1,2}(?::\d\d)?\s?[ap]m(?:\s\([\w+-]{2,20}(?:/[\w+-]{2,20}){0,2}\))?"
-_DAY = (
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s\d{1,2}"
-    r"(?:st|nd|rd|th)?(?:,?\s\d{4})?"
-)
-_RESET = (
-    r"(?ia)\b(?:resets?|renews?|refills?|(?:try|available)\sagain|retry)\s(?:(?:at|on|after)\s)?"
-    rf"({_DAY}(?:,?\s(?:at\s)?{_CLOCK})?|{_CLOCK}"
-    r"|\d{4}-\d\d-\d\d(?:[T\s]\d\d:\d\d(?::\d\d)?)?(?:Z|\sUTC)?|\d\d:\d\d(?:\sUTC)?)(?!\w)"
-    r"|(\d{4}-\d\d-\d\d[T\s]\d\d:\d\d(?::\d\d)?)\s?[\u540e\u5f8c\u306b\uc5d0]?\s?"
-    r"(?:\u91cd\u7f6e|\u91cd\u8a2d|\u6062[\u590d\u5fa9]|\u5237\u65b0|\u30ea\u30bb\u30c3\u30c8|\uc7ac\uc124\uc815|\ucd08\uae30\ud654)"
-)
-"""In Chinese, Japanese and Korean the verb follows its time."""
-
 
 def innermost(text: str) -> str:
     """Return the message inside nested JSON and Python reprs; other text is returned unchanged."""
@@ -286,10 +273,18 @@ def without_retry_advice(text: str) -> str:
     return re.sub(_RETRY_ADVICE, " ", text).strip(" ,;:-\u2014")
 
 
+@cache
+def _resets() -> re.Pattern[str]:
+    """Return the pattern of a reset's time, from the rows of `protocol/failures/resets.json`."""
+    rows = {group.tier: group.alternatives for group in failure_groups("resets")}
+    clock = rf"\b{rows['clock_word']}{rows['clock_time']}|{rows['clock_first']}"
+    return re.compile(clock, re.IGNORECASE | re.ASCII)
+
+
 def stated_reset(text: str) -> str:
     """Return the reset time as the text gives it (`10:30pm (Europe/Berlin)`), or nothing."""
-    match = re.search(_RESET, " ".join(text[:MAX_CHARS].split()))
-    return match[1] or match[2] if match else ""
+    match = _resets().search(" ".join(text[:MAX_CHARS].split()))
+    return match[match.lastindex or 0] if match else ""
 
 
 def without_empty_lead(text: str) -> str:
