@@ -256,6 +256,9 @@ _DISCUSSION = re.compile(
     r"\s*+(?:[?,]|codes\b|[:.]?\s*+(?:\d{3}\s++)?"
     r"(?:is|are|was|were|means?|that|which|what|how|why|when|happens|occurs|comes)\b)"
 )
+_EFFECT = re.compile(r", which (?:may|might|can|could|will)\b")
+"""How a provider that speaks as "we" goes on about its trouble, which no answer does."""
+
 _ANSWERS = re.compile(r"\b(?:i|i've|i'll|let me|here is|here's|your code)\b")
 _NEW_PARAGRAPH = re.compile(r"\n\s*\n\s*(?!please\b)[a-z]", re.IGNORECASE)
 
@@ -266,7 +269,8 @@ def _speaks_of_it(text: str, opening: str, rest: str) -> bool:
         closed, _, rest = rest.rpartition("]")
         if not closed:
             return True
-    if _DISCUSSION.match(rest):
+    is_own = opening.startswith("we") and _EFFECT.match(rest)
+    if _DISCUSSION.match(rest) and not is_own:
         return True
     return bool(_ANSWERS.search(rest) or _NEW_PARAGRAPH.search(text))
 
