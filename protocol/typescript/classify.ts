@@ -2,15 +2,10 @@
 //
 // Owns: reading the error classes of model SDKs and of the runtime, the sentence of a failure, and
 // taking secrets out of texts. Its tables, in tables.ts, are those of the guard in Python.
-import type {
-  Action,
-  AgentErrorPayload,
-  ErrorType,
-  Origin,
-  Phase,
-  RetrySafety,
-} from "./agent_error.js";
+import type { AgentErrorPayload, ErrorType, Phase, RetrySafety } from "./agent_error.js";
+import type { Action, Origin } from "./agent_error.js";
 import * as tables from "./tables.js";
+import { resetOf, waitOf, type Stated } from "./waits.js";
 
 /** A failure before it is known how far its turn had come. */
 export interface Failure {
@@ -47,28 +42,25 @@ const MAX_TEXT = 8192;
 const MAX_NODES = 32;
 const REDACTED = "(redacted)";
 const JSONRPC_CODES = [-32700, -32600, -32601, -32602, -32603];
-const TOO_WIDE = [
-  "api",
-  "client",
-  "internal",
-  "key",
-  "network",
-  "range",
-  "reference",
-  "request",
-  "response",
-  "server",
-  "socket",
-  "syntax",
-  "system",
-  "type",
-  "url",
-  "value",
-  "protocol",
-];
+
+// Members of an error that may hold a word; what it wraps, the most specific first, since a body
+// says more than the sentence that an SDK makes of it; and lists of more.
+const names = (text: string): string[] => text.split(" ");
+const WORDS = names("code type status errorKind reason quotaId param error codexErrorInfo kind");
+const WRAPPED = names(
+  "cause lastError error data response responseBody body details detail message metadata",
+);
+const LISTS = names("errors details violations");
 
 type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null;
+
+/** The object without the members that are not given. */
+export const given = <T extends object>(members: { [name in keyof T]: T[name] | undefined }): T =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
+
+/** A name in lower case, without punctuation. */
+const bareName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
 // --- secrets ---
 
@@ -89,7 +81,7 @@ export function redactJson(value: unknown, left = { values: 2000 }, depth = 0): 
   if (Array.isArray(value)) return value.map((each) => redactJson(each, left, depth + 1));
   const entries = Object.entries(value).map(([key, member]) => {
     const name = key === "value" && typeof value["name"] === "string" ? value["name"] : key;
-    const bare = name.replace(/[^a-zA-Z0-9]/g, "").toLowerCase();
+    const bare = bareName(name);
     const isSecret =
       member != null &&
       typeof member !== "boolean" &&
@@ -102,29 +94,25 @@ export function redactJson(value: unknown, left = { values: 2000 }, depth = 0): 
 
 // --- evidence ---
 
-interface Evidence {
-  classes: string[];
-  tokens: Set<string>;
-  words: Set<string>;
-  texts: string[];
-  headers: Map<string, string>;
+class Evidence implements Stated {
+  readonly classes: string[] = [];
+  readonly tokens = new Set<string>();
+  readonly words = new Set<string>();
+  readonly texts: string[] = [];
+  readonly headers = new Map<string, string>();
+  readonly fields = new Map<string, unknown>();
   status: number | undefined;
   code: string | undefined;
   rpcCode: number | undefined;
-  retryDelay: number | undefined;
   /** It is an exception of the language's own, without a cause: its text may name anything. */
-  isBug: boolean;
+  isBug = false;
 }
 
 /** `RateLimitError`, `rate_limit_error` and `RATE-LIMIT` are all `ratelimit`. */
 function normalise(name: string): string {
-  const bare = name
-    .slice(0, 96)
-    .replace(/^AI_/, "")
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, "");
+  const bare = bareName(name.slice(0, 96).replace(/^AI_/, ""));
   const stem = bare.replace(/(?:exception|error|err|fault)$/, "");
-  return stem && !TOO_WIDE.includes(stem) ? stem : bare;
+  return stem && !tables.TOO_WIDE.includes(stem) ? stem : bare;
 }
 
 /** A member of a foreign object, whose getter may raise. */
@@ -137,18 +125,7 @@ function member(of: Json, name: string): unknown {
 }
 
 function gather(thrown: unknown): Evidence {
-  const found: Evidence = {
-    classes: [],
-    tokens: new Set(),
-    words: new Set(),
-    texts: [],
-    headers: new Map(),
-    status: undefined,
-    code: undefined,
-    rpcCode: undefined,
-    retryDelay: undefined,
-    isBug: false,
-  };
+  const found = new Evidence();
   const waiting: unknown[] = [thrown];
   const seen = new Set<unknown>();
   while (waiting.length && seen.size < MAX_NODES) {
@@ -181,18 +158,7 @@ function readObject(it: Json, found: Evidence, waiting: unknown[]): void {
         found.classes.push(normalise(name));
     }
   }
-  for (const key of [
-    "code",
-    "type",
-    "status",
-    "errorKind",
-    "reason",
-    "quotaId",
-    "param",
-    "error",
-    "codexErrorInfo",
-    "kind",
-  ]) {
+  for (const key of WORDS) {
     const value = member(it, key);
     if (typeof value === "string" && value.length < 96 && !/\s/.test(value)) {
       if (normalise(value) !== "" && value !== "error") found.tokens.add(normalise(value));
@@ -206,26 +172,14 @@ function readObject(it: Json, found: Evidence, waiting: unknown[]): void {
   const code = member(it, "code");
   if (typeof code === "number" && code < 0) found.rpcCode ??= code;
   else if (typeof code === "number" && code >= 100) found.code ??= String(code);
-  const delay = /^([\d.]+)s$/.exec(String(member(it, "retryDelay") ?? ""));
-  if (delay) found.retryDelay ??= Number(delay[1]);
   for (const key of ["headers", "responseHeaders"]) readHeaders(member(it, key), found);
-  // The most specific first: a body says more than the sentence that an SDK makes of it.
-  for (const key of [
-    "cause",
-    "lastError",
-    "error",
-    "data",
-    "response",
-    "responseBody",
-    "body",
-    "details",
-    "detail",
-    "message",
-  ]) {
+  for (const key of Object.keys(it).slice(0, 64)) {
     const value = member(it, key);
-    if (value !== it) waiting.push(value);
+    const name = bareName(key);
+    if (!isObject(value) && !found.fields.has(name)) found.fields.set(name, value);
   }
-  for (const key of ["errors", "details", "violations"]) {
+  for (const key of WRAPPED) waiting.push(member(it, key));
+  for (const key of LISTS) {
     const list = member(it, key);
     if (Array.isArray(list)) waiting.push(...list.slice(-8).reverse());
   }
@@ -297,50 +251,33 @@ type Finding = Pick<Failure, "type"> & Partial<Failure>;
 function conclude(it: Evidence, nowMs: number): Failure {
   const said = it.texts.filter((each) => !/^(?:json-rpc )?internal error[ .:]*$/i.test(each));
   const text = [...new Set(said.length ? said : it.texts)].join("\n");
-  const finding = decide(it, text.toLowerCase().replace(/\s+/g, " "));
-  const code =
-    it.code ??
-    (it.rpcCode !== undefined && !JSONRPC_CODES.includes(it.rpcCode)
-      ? String(it.rpcCode)
-      : undefined);
-  const ids = ["request-id", "x-request-id", "x-amzn-requestid"].map((name) =>
-    it.headers.get(name),
-  );
-  let { retryable = tables.TYPES[finding.type].retryable, type } = finding;
-  const reset = Number(it.headers.get("anthropic-ratelimit-unified-reset")) * 1000;
+  const folded = text.toLowerCase().replace(/\s+/g, " ");
+  const reset = resetOf(it, folded) ?? 0;
   const wait =
-    waitOf(it, text, nowMs) ?? (reset > nowMs ? Math.ceil((reset - nowMs) / 1000) : undefined);
-  if (
-    type === "budget" &&
-    finding.reason === "usage_window" &&
-    wait !== undefined &&
-    wait < DAY_SECONDS
-  ) {
+    waitOf(it, folded, nowMs) ?? (reset > nowMs ? Math.ceil((reset - nowMs) / 1000) : undefined);
+  const finding = decide(it, folded, wait);
+  let { retryable = tables.TYPES[finding.type].retryable, type } = finding;
+  if (type === "budget" && finding.reason === "usage_window" && (wait ?? Infinity) < DAY_SECONDS)
     [type, retryable] = ["rate_limit", true];
-  }
   if (it.headers.get("x-should-retry") === "false" || (wait ?? 0) > MAX_AUTO_WAIT_SECONDS)
     retryable = false;
-  const failure: Record<keyof Failure, unknown> = {
-    ...finding,
+  const isOwnCode = it.rpcCode !== undefined && !JSONRPC_CODES.includes(it.rpcCode);
+  const ids = ["request-id", "x-request-id", "x-amzn-requestid"];
+  return given<Failure>({
     type,
-    retryable,
-    message: undefined,
-    action: finding.action,
     reason: finding.reason,
+    retryable,
     origin: finding.origin,
     detail: text || undefined,
     retryAfterSeconds: wait,
     resetAtEpochMs: reset > nowMs ? reset : undefined,
     httpStatus: it.status,
-    providerCode: code,
-    requestId: ids.find(Boolean),
-  };
-  return Object.fromEntries(
-    Object.entries(failure).filter(([, value]) => value !== undefined),
-  ) as unknown as Failure;
+    providerCode: it.code ?? (isOwnCode ? String(it.rpcCode) : undefined),
+    requestId: ids.map((name) => it.headers.get(name)).find(Boolean),
+  });
 }
 
-function decide(it: Evidence, folded: string): Finding {
+function decide(it: Evidence, folded: string, wait = Infinity): Finding {
   const { classes, tokens, words, status } = it;
   if (classes[0] && tables.CANCELLED.includes(classes[0]) && !/time(?:d )?out/.test(folded)) {
     return { type: "unknown", reason: "agent_cancelled", retryable: false };
@@ -368,7 +305,6 @@ function decide(it: Evidence, folded: string): Finding {
   const stated = [...tokens, ...classes.filter((name) => !tables.GENERIC.includes(name))].filter(
     (word) => !outranked.includes(word),
   );
-  const wait = waitOf(it, folded, 0) ?? Infinity;
   const isShort =
     !saysOneOf(folded, tables.PER_DAY) &&
     (saysOneOf(folded, tables.PER_MINUTE) ||
@@ -432,28 +368,6 @@ function saysOneOf(
   });
 }
 
-const UNITS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3600, d: DAY_SECONDS };
-
-/** The server's wait in whole seconds: from its headers, its body, or its sentence. */
-function waitOf(it: Evidence, text: string, nowMs: number): number | undefined {
-  const header = it.headers.get("retry-after");
-  const sentence =
-    /(?:try again|retry|retrying|reset)\w*(?: \w+)? (?:in|after) ([\d.]+) ?(ms|s|m|h|d)/i.exec(
-      text,
-    );
-  const seconds = [
-    Number(it.headers.get("retry-after-ms") ?? NaN) / 1000,
-    header === undefined
-      ? NaN
-      : Number.isNaN(Number(header))
-        ? (Date.parse(header) - nowMs) / 1000
-        : Number(header),
-    it.retryDelay ?? NaN,
-    sentence ? Number(sentence[1]) * (UNITS[String(sentence[2]).toLowerCase()] ?? NaN) : NaN,
-  ].find((one) => one >= 0 && one < 3660 * DAY_SECONDS);
-  return seconds === undefined ? undefined : Math.ceil(seconds);
-}
-
 // --- words for the user ---
 
 /** The payload of a failure, complete and without secrets. */
@@ -464,16 +378,15 @@ export function payloadOf(
 ): AgentErrorPayload {
   const detail = failure.detail ? reword(redact(failure.detail)) : undefined;
   const action = failure.action ?? actionOf(failure, safety);
-  const wait =
-    failure.retryAfterSeconds === undefined ? undefined : Math.ceil(failure.retryAfterSeconds);
-  const payload: Json = {
+  const wait = failure.retryAfterSeconds;
+  return given<AgentErrorPayload>({
     type: failure.type,
     message: failure.message
       ? oneLine(redact(failure.message)).slice(0, 500)
       : sentenceOf(failure, action, detail),
     detail: detail ? { text: cut(detail, 4000) } : undefined,
     retryable: failure.retryable,
-    retry_after_seconds: wait,
+    retry_after_seconds: wait === undefined ? wait : Math.ceil(wait),
     reset_at_epoch_ms: failure.resetAtEpochMs,
     reason: failure.reason,
     origin: failure.origin ?? tables.TYPES[failure.type].origin,
@@ -483,10 +396,7 @@ export function payloadOf(
     http_status: failure.httpStatus,
     provider_code: failure.providerCode && redact(failure.providerCode).slice(0, 128),
     request_id: failure.requestId && redact(failure.requestId).slice(0, 128),
-  };
-  return Object.fromEntries(
-    Object.entries(payload).filter(([, value]) => value !== undefined),
-  ) as AgentErrorPayload;
+  });
 }
 
 function actionOf(
@@ -550,8 +460,8 @@ function reword(text: string): string {
 /** The text cut to a number of bytes of UTF-8. */
 export function cut(text: string, bytes: number): string {
   if (new TextEncoder().encode(text).length <= bytes) return text;
-  const kept = new TextEncoder().encode(text).slice(0, bytes - 3);
-  return `${new TextDecoder().decode(kept).replace(/\uFFFD+$/, "")}...`;
+  const start = new TextEncoder().encode(text).slice(0, bytes - 3);
+  return `${new TextDecoder().decode(start, { stream: true })}...`;
 }
 
 function plainDuration(seconds: number): string {

@@ -19,14 +19,19 @@ HERE = Path(__file__).resolve().parent
 TARGET = HERE / "tables.ts"
 sys.path.insert(0, str(HERE.parents[1] / "src"))
 
-from lastword.core.classify import messages, rules, tokens  # noqa: E402
+from lastword.core.classify import messages, rules, text, tokens  # noqa: E402
 from lastword.core.failure import sentences  # noqa: E402
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType  # noqa: E402
 from lastword.core.redact import shapes  # noqa: E402
 from lastword.core.redact.named_values import DENIED_ENDINGS, DENIED_NAMES  # noqa: E402
-from lastword.quirks import clients  # noqa: E402
+from lastword.quirks import clients, failure_groups  # noqa: E402
 
 HEAD = "// Generated from the tables of src/lastword by protocol/typescript/generate_tables.py.\n"
+IMPORTS = """import type { Action, ErrorType, Origin } from "./agent_error.js";
+
+/** Headers with a wait or a moment, each with the one that says whether its limit is used up. */
+export type Buckets = readonly (readonly [header: string, usedUp: string])[];
+"""
 IN_PROSE = (
     *(ErrorType.CONTEXT_OVERFLOW, ErrorType.CONTENT_FILTER),
     *(ErrorType.BUDGET, ErrorType.RATE_LIMIT),
@@ -66,6 +71,16 @@ TYPES = {
     "CANCELLED": "readonly string[]",
     "BUILTINS": "readonly string[]",
     "BUGS": "readonly string[]",
+    "TOO_WIDE": "readonly string[]",
+    "UNITS": "Record<string, number>",
+    "WAIT_HEADERS": "Record<string, number>",
+    "WAIT_KEYS": "Record<string, number>",
+    "WAIT_BUCKETS": "readonly Buckets[]",
+    "WAIT_TEXT": "RegExp",
+    "MOMENT_KEYS": "readonly string[]",
+    "MOMENT_HEADERS": "Buckets",
+    "MOMENT_BUCKETS": "Buckets",
+    "MOMENT_TEXT": "RegExp",
     "SECRET_NAMES": "readonly string[]",
     "SECRET_ENDINGS": "readonly string[]",
     "SHAPES": "readonly (readonly [RegExp, string])[]",
@@ -73,7 +88,7 @@ TYPES = {
 
 
 def tables() -> dict[str, Any]:
-    """Return every table by its name; `SHAPES` as source text."""
+    """Return every table by its name."""
     return {
         "TYPES": {
             kind: {
@@ -122,10 +137,44 @@ def tables() -> dict[str, Any]:
         "CANCELLED": sorted(tokens.CANCELLED),
         "BUILTINS": sorted(tokens.BUILTINS),
         "BUGS": sorted(tokens.BUGS),
+        "TOO_WIDE": sorted(text.TOO_WIDE_ALONE),
+        **_resets(),
         "SECRET_NAMES": sorted(DENIED_NAMES),
         "SECRET_ENDINGS": sorted(DENIED_ENDINGS),
         "SHAPES": _shapes(),
     }
+
+
+class Source(str):
+    """What stands in the file as it is."""
+
+    __slots__ = ()
+
+
+def _resets() -> dict[str, Any]:
+    """Return how a wait or the moment of a reset is stated; `*` in a header is a limit's name."""
+    groups = failure_groups("resets")
+    rows = {group.tier: group.entries for group in groups}
+    either = {group.tier: group.alternatives for group in groups}
+    wait = f"\\b{either['wait_word']}{either['wait_amount']}".replace("<unit>", either["unit"])
+    return {
+        "UNITS": {row["match"]: row["seconds"] for row in rows["unit"]},
+        "WAIT_HEADERS": {row["match"]: row.get("seconds", 1) for row in rows["wait_header"]},
+        "WAIT_KEYS": {
+            text.plain_key(row["match"]): row.get("seconds", 1) for row in rows["wait_key"]
+        },
+        "WAIT_BUCKETS": [_buckets(one.entries) for one in groups if one.tier == "wait_bucket"],
+        "WAIT_TEXT": Source(f"/{wait}/g"),
+        "MOMENT_KEYS": [text.plain_key(row["match"]) for row in rows["moment_key"]],
+        "MOMENT_HEADERS": _buckets(rows["moment_header"]),
+        "MOMENT_BUCKETS": _buckets(rows["moment_bucket"]),
+        "MOMENT_TEXT": Source(f"/{either['moment_text']}/"),
+    }
+
+
+def _buckets(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """Return each header, and the one that says whether the limit is used up."""
+    return [[row["match"], row.get("used_up", "")] for row in rows]
 
 
 def _prose(kind: ErrorType) -> list[str]:
@@ -151,7 +200,7 @@ def _reasons(kind: ErrorType) -> dict[str, dict[str, str]]:
     return {reason: {k: v for k, v in row.items() if v} for reason, row in rows.items()}
 
 
-def _shapes() -> str:
+def _shapes() -> Source:
     """Return the shapes that JavaScript's patterns can express, in their order."""
     name = rf"(\b{shapes.CREDENTIAL_NAME}{shapes.SEPARATOR}){shapes.NEW}(?!\$|process\.env)"
     variable = rf"(\b{shapes.VARIABLE}[\"']?\s?=\s?[\"']?){shapes.NEW}"
@@ -169,7 +218,7 @@ def _shapes() -> str:
     for source, replacement, flags in (*given, *named):
         pattern = f"/{_slashed(source)}/{'gi' if flags & re.IGNORECASE else 'g'}"
         rows += f"  [{pattern}, {json.dumps(replacement.replace(BACKSLASH, '$'))}],\n"
-    return f"[\n{rows}]"
+    return Source(f"[\n{rows}]")
 
 
 def _slashed(source: str) -> str:
@@ -202,11 +251,11 @@ def _rows(value: Any) -> str:
 
 def made() -> str:
     """Return the whole file."""
-    text = HEAD + 'import type { Action, ErrorType, Origin } from "./agent_error.js";\n'
+    made = HEAD + IMPORTS
     for name, value in tables().items():
-        shown = value if isinstance(value, str) else _rows(value)
-        text += f"\nexport const {name}: {TYPES[name]} = {shown};\n"
-    return text
+        shown = value if isinstance(value, Source) else _rows(value)
+        made += f"\nexport const {name}: {TYPES[name]} = {shown};\n"
+    return made
 
 
 if __name__ == "__main__":

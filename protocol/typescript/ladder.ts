@@ -3,7 +3,7 @@
 // Owns: the error object of protocol/README.md, and how the guard's handlers hand a failure to it.
 import type { AgentErrorPayload } from "./agent_error.js";
 import { readError } from "./agent_error.js";
-import { classify, cut, payloadOf, redact, redactJson, type Failure } from "./classify.js";
+import { classify, cut, given, payloadOf, redact, redactJson, type Failure } from "./classify.js";
 
 const MAX_FRAME_BYTES = 60 * 1024;
 const KEPT_CODES = [-32000, -32001, -32002, -32601, -32602];
@@ -115,35 +115,20 @@ export function ofError(error: Sent): { failure: Failure; sent?: Sent; own?: Age
 /** A payload as the failure that it tells of. */
 export function failureOf(payload: AgentErrorPayload | null): Failure {
   if (!payload) return { type: "unknown", retryable: false };
-  const {
-    type,
-    retryable,
-    reason,
-    origin,
-    action,
-    http_status,
-    provider_code,
-    request_id,
-    retry_after_seconds,
-    reset_at_epoch_ms,
-  } = payload;
   const text = object(payload.detail)["text"];
-  const all = {
-    type,
-    retryable,
-    reason,
-    origin,
-    action,
-    httpStatus: http_status,
-    providerCode: provider_code,
-    requestId: request_id,
-    retryAfterSeconds: retry_after_seconds,
-    resetAtEpochMs: reset_at_epoch_ms,
+  return given<Failure>({
+    type: payload.type,
+    reason: payload.reason,
+    retryable: payload.retryable,
+    origin: payload.origin,
+    action: payload.action,
+    httpStatus: payload.http_status,
+    providerCode: payload.provider_code,
+    requestId: payload.request_id,
+    retryAfterSeconds: payload.retry_after_seconds,
+    resetAtEpochMs: payload.reset_at_epoch_ms,
     detail: typeof text === "string" ? text : undefined,
-  };
-  return Object.fromEntries(
-    Object.entries(all).filter(([, value]) => value !== undefined),
-  ) as unknown as Failure;
+  });
 }
 
 /** An answer to a request other than a prompt, as the client gets it: a failure is typed, too. */

@@ -1,6 +1,9 @@
 // Generated from the tables of src/lastword by protocol/typescript/generate_tables.py.
 import type { Action, ErrorType, Origin } from "./agent_error.js";
 
+/** Headers with a wait or a moment, each with the one that says whether its limit is used up. */
+export type Buckets = readonly (readonly [header: string, usedUp: string])[];
+
 export const TYPES: Record<ErrorType, { retryable: boolean; origin: Origin; action: Action; sentence: string }> = {
   "rate_limit": {"retryable": true, "origin": "provider", "action": "wait", "sentence": "The model provider is limiting requests."},
   "budget": {"retryable": false, "origin": "provider", "action": "top_up", "sentence": "The account's credits or its usage limit are used up."},
@@ -213,6 +216,78 @@ export const CANCELLED: readonly string[] = ["abort", "apiuserabort", "canceled"
 export const BUILTINS: readonly string[] = ["arithmetic", "assertion", "attribute", "blockingio", "buffer", "childprocess", "classcast", "eof", "eval", "fileexists", "filenotfound", "floatingpoint", "illegalargument", "illegalstate", "importerror", "indentation", "indexerror", "indexoutofbounds", "interrupted", "isadirectory", "keyerror", "lookuperror", "memoryerror", "modulenotfound", "nameerror", "notadirectory", "notimplemented", "nullpointer", "oserror", "overflow", "permission", "queueempty", "queuefull", "rangeerror", "recursion", "referenceerror", "runtimeerror", "stopasynciteration", "stopiteration", "syntaxerror", "systemerror", "tab", "typeerror", "unboundlocal", "unicode", "unicodeencode", "unicodetranslate", "uri", "valueerror", "zerodivision"];
 
 export const BUGS: readonly string[] = ["attribute", "classcast", "importerror", "indentation", "indexerror", "indexoutofbounds", "keyerror", "modulenotfound", "nameerror", "notimplemented", "nullpointer", "recursion", "syntaxerror", "typeerror", "unboundlocal", "zerodivision"];
+
+export const TOO_WIDE: readonly string[] = ["api", "auth", "client", "close", "closed", "import", "index", "internal", "key", "lookup", "memory", "name", "net", "object", "os", "parameter", "protocol", "proxy", "range", "read", "reference", "request", "response", "runtime", "server", "socket", "syntax", "system", "transport", "type", "url", "value", "write"];
+
+export const UNITS: Record<string, number> = {
+  "ms": 0.001,
+  "msec": 0.001,
+  "msecs": 0.001,
+  "millisecond": 0.001,
+  "milliseconds": 0.001,
+  "s": 1,
+  "sec": 1,
+  "secs": 1,
+  "second": 1,
+  "seconds": 1,
+  "m": 60,
+  "min": 60,
+  "mins": 60,
+  "minute": 60,
+  "minutes": 60,
+  "h": 3600,
+  "hr": 3600,
+  "hrs": 3600,
+  "hour": 3600,
+  "hours": 3600,
+  "d": 86400,
+  "day": 86400,
+  "days": 86400,
+  "w": 604800,
+  "week": 604800,
+  "weeks": 604800,
+};
+
+export const WAIT_HEADERS: Record<string, number> = {
+  "retry-after-ms": 0.001,
+  "retry-after": 1,
+};
+
+export const WAIT_KEYS: Record<string, number> = {
+  "retrydelay": 1,
+  "resetsinseconds": 1,
+  "resetinseconds": 1,
+  "retryafter": 1,
+  "retryafterseconds": 1,
+  "resetseconds": 1,
+  "resetafterseconds": 1,
+  "retryafterms": 0.001,
+  "quotaresetdelay": 1,
+};
+
+export const WAIT_BUCKETS: readonly Buckets[] = [
+  [["x-codex-primary-reset-after-seconds", "x-codex-primary-used-percent"], ["x-codex-secondary-reset-after-seconds", "x-codex-secondary-used-percent"]],
+  [["x-ratelimit-reset-*", "x-ratelimit-remaining-*"]],
+];
+
+export const WAIT_TEXT: RegExp = /\b(?:available again|retrying again|trying again|retry again|replenished|try again|retrying|cooldown|waiting|refills|resets|renews|refill|retry|reset|renew|wait)(?:(?: your request)?(?: (?:in|after|for))?(?: (?:about|approximately|at least))?[ :~]{1,2}((?:\d{1,9}(?:\.\d{1,12})? ?(?:milliseconds|millisecond|seconds|minutes|second|minute|msecs|hours|weeks|msec|secs|mins|hour|days|week|sec|min|hrs|day|ms|hr|s|m|h|d|w)(?:,? and |, | )?){1,5})(?![a-z0-9])|(?: your request)? (?:in|after) ((?:\d{1,4}\.)?\d{1,3}:\d\d:\d\d)|(?: your request)? (?:in|after) (\d{1,9}(?:\.\d{1,12})?)(?![\w:/-]|\.\d| (?:am|pm|times?|more|attempts?|retries)\b))/g;
+
+export const MOMENT_KEYS: readonly string[] = ["resetsat", "resetat", "quotaresettimestamp", "resetatepochms", "xllmerrorresetat"];
+
+export const MOMENT_HEADERS: Buckets = [
+  ["x-llm-error-reset-at", ""],
+  ["anthropic-ratelimit-unified-reset", ""],
+  ["x-codex-secondary-reset-at", "x-codex-secondary-used-percent"],
+  ["x-codex-primary-reset-at", "x-codex-primary-used-percent"],
+];
+
+export const MOMENT_BUCKETS: Buckets = [
+  ["anthropic-ratelimit-*-reset", "anthropic-ratelimit-*-remaining"],
+  ["anthropic-priority-ratelimit-*-reset", "anthropic-priority-ratelimit-*-remaining"],
+  ["x-ratelimit-reset", "x-ratelimit-remaining"],
+];
+
+export const MOMENT_TEXT: RegExp = /(?:limit reached\|(\d{10})\b)/;
 
 export const SECRET_NAMES: readonly string[] = ["accesskey", "accesskeyid", "accesstoken", "anthropicorganizationid", "apikey", "apisecret", "authorization", "authtoken", "awssecretaccesskey", "awssessiontoken", "bearertoken", "clientassertion", "clientsecret", "codeverifier", "connectionstring", "cookie", "cookies", "credential", "credentials", "csrftoken", "devicecode", "dsn", "email", "githubtoken", "idtoken", "ocpapimsubscriptionkey", "openaiorganization", "passphrase", "passwd", "password", "privatekey", "proxyauthorization", "pwd", "refreshtoken", "secret", "secretaccesskey", "secretkey", "secrets", "sessioncookie", "sessiontoken", "setcookie", "sig", "signature", "subscriptionkey", "token", "webhooksecret", "xamzsecuritytoken", "xapikey", "xauthtoken", "xcsrftoken", "xgoogapikey", "xopenaiorganization"];
 

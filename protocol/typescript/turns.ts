@@ -30,6 +30,8 @@ export interface GuardOptions {
   toolTimeoutSeconds?: number;
   /** A turn's maximum duration (0). */
   turnTimeoutSeconds?: number;
+  /** Silence after which a client that shows notices gets one, once for each (45). */
+  warnAfterSeconds?: number;
   /** Time for a handler to answer a cancel (10). */
   cancelGraceSeconds?: number;
   /** Whether `end_turn` with nothing shown is a failure (`error`). */
@@ -43,6 +45,7 @@ const DEFAULTS: Required<GuardOptions> = {
   idleTimeoutSeconds: 900,
   toolTimeoutSeconds: 7200,
   turnTimeoutSeconds: 0,
+  warnAfterSeconds: 45,
   cancelGraceSeconds: 10,
   silentSuccess: "error",
   fallback: "auto",
@@ -54,68 +57,19 @@ const MAX_WAITING = 32;
 const SAFE_KINDS = ["read", "search", "think", "fetch"];
 const STOP_REASONS = ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"];
 const QUESTIONS = ["session/request_permission", "elicitation/create"];
-const HARMLESS = [
-  "fs/read_text_file",
-  "terminal/output",
-  "terminal/wait_for_exit",
-  "session/update",
-  "elicitation/complete",
-  "$/cancel_request",
-  ...QUESTIONS,
-];
-const ABOUT_SESSION = [
-  "available_commands_update",
-  "current_mode_update",
-  "config_option_update",
-  "session_info_update",
-  "usage_update",
-];
+const FILES_AND_TERMINALS = ["fs/read_text_file", "terminal/output", "terminal/wait_for_exit"];
+const NOTIFICATIONS = ["session/update", "elicitation/complete", "$/cancel_request"];
+const HARMLESS = [...FILES_AND_TERMINALS, ...NOTIFICATIONS, ...QUESTIONS];
+const ABOUT_SESSION =
+  /^(?:available_commands|current_mode|config_option|session_info|usage)_update$/;
 
 /** Stands for the idle update of version 2 that a session still owes. */
 const IDLE = "lastword:idle";
-
-interface Turn {
-  ids: Id[];
-  accepted: boolean;
-  began: number;
-  active: number;
-  shown: boolean;
-  text: boolean;
-  thought: boolean;
-  tool: boolean;
-  ran: boolean;
-  unsafe: boolean;
-  asked: boolean;
-  left: boolean;
-  lenient: boolean;
-  cancelled: boolean;
-  stopping?: Failure | undefined;
-  ends?: number | undefined;
-  held?: { message: Message; until: number } | undefined;
-  announced?: AgentErrorPayload | undefined;
-  hint?: Failure | undefined;
-}
-
-function newTurn(ids: Id[], now: number): Turn {
-  return {
-    ids,
-    accepted: false,
-    began: now,
-    active: now,
-    shown: false,
-    text: false,
-    thought: false,
-    tool: false,
-    ran: false,
-    unsafe: false,
-    asked: false,
-    left: false,
-    lenient: false,
-    cancelled: false,
-  };
-}
+const UNKNOWN: Failure = { type: "unknown", retryable: false };
+const STALLED: Failure = { type: "agent_stalled", retryable: true };
 
 class Session {
+  readonly name: string;
   turns: Turn[] = [];
   readonly tools = new Map<string, { safe: boolean; running: boolean; status: unknown }>();
   readonly questions = new Set<Id>();
@@ -123,6 +77,45 @@ class Session {
   readonly old = new Set<Id>();
   waiting: { message: Message; until: number }[] = [];
   action = false;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  isRunningTool(): boolean {
+    return [...this.tools.values()].some((tool) => tool.running);
+  }
+}
+
+class Turn {
+  readonly session: Session;
+  ids: Id[];
+  readonly began: number;
+  active: number;
+  accepted = false;
+  shown = false;
+  text = false;
+  thought = false;
+  tool = false;
+  ran = false;
+  unsafe = false;
+  asked = false;
+  left = false;
+  lenient = false;
+  cancelled = false;
+  /** What `active` was when the client got a notice of the silence since. */
+  warned: number | undefined;
+  stopping: Failure | undefined;
+  ends: number | undefined;
+  held: { message: Message; until: number } | undefined;
+  announced: AgentErrorPayload | undefined;
+  hint: Failure | undefined;
+
+  constructor(session: Session, id: Id, now: number) {
+    this.session = session;
+    this.ids = [id];
+    this.began = this.active = now;
+  }
 }
 
 /** The guard between one client and its agent, without I/O; `now` is in milliseconds. */
@@ -158,13 +151,13 @@ export class GuardCore {
       this.#readClient(object(params));
     } else if (method === "session/prompt" && this.#begin(message, now)) return;
     else if (session && (method === "session/cancel" || method === "session/close")) {
-      for (const turn of session.turns) this.#cancel(session, turn, now);
+      for (const turn of session.turns) this.#cancel(turn, now);
       for (const { message: waiting } of session.waiting.splice(0))
         this.#answerCancelled([waiting["id"] as Id]);
     } else if (method === "$/cancel_request") {
       const wanted = object(params)["requestId"] as Id;
       for (const one of this.#sessions.values()) {
-        for (const turn of one.turns) if (turn.ids.includes(wanted)) this.#cancel(one, turn, now);
+        for (const turn of one.turns) if (turn.ids.includes(wanted)) this.#cancel(turn, now);
         const at = one.waiting.findIndex((each) => each.message["id"] === wanted);
         if (at >= 0) {
           one.waiting.splice(at, 1);
@@ -194,17 +187,12 @@ export class GuardCore {
     const params = object(message["params"]);
     const id = message["id"] as Id;
     const name = String(params["sessionId"]);
-    const session = this.#sessions.get(name) ?? new Session();
+    const session = this.#sessions.get(name) ?? new Session(name);
     this.#sessions.set(name, session);
     if (session.old.size) {
       if (session.waiting.length < MAX_WAITING) {
         session.waiting.push({ message, until: now + this.#options.cancelGraceSeconds * 1000 });
-      } else
-        this.#fail(name, session, newTurn([id], now), {
-          type: "agent_stalled",
-          reason: "queue_full",
-          retryable: true,
-        });
+      } else this.#fail(new Turn(session, id, now), { ...STALLED, reason: "queue_full" });
       return true;
     }
     const [joined] = session.turns;
@@ -212,7 +200,7 @@ export class GuardCore {
       joined.ids.push(id);
       return false;
     }
-    const turn = newTurn([id], now);
+    const turn = new Turn(session, id, now);
     const blocks = Array.isArray(params["prompt"]) ? params["prompt"] : [];
     turn.lenient = blocks.some((block) => String(object(block)["text"] ?? "").startsWith("/"));
     session.turns.push(turn);
@@ -220,11 +208,12 @@ export class GuardCore {
     return false;
   }
 
-  #cancel(session: Session, turn: Turn, now: number): void {
+  #cancel(turn: Turn, now: number): void {
+    const { session } = turn;
     turn.cancelled = true;
     turn.left ||= session.questions.size > 0 || session.action;
     turn.ends ??= now + this.#options.cancelGraceSeconds * 1000;
-    if (turn.held) this.#release(session, turn);
+    if (turn.held) this.#release(turn);
   }
 
   /** The client's answer to a question of the agent's. */
@@ -264,9 +253,9 @@ export class GuardCore {
     }
     if (quarantined && update?.["state"] === "idle" && session.old.delete(IDLE))
       return this.#resume(session, now);
-    if (quarantined && !ABOUT_SESSION.includes(String(update?.["sessionUpdate"]))) return;
+    if (quarantined && !ABOUT_SESSION.test(String(update?.["sessionUpdate"]))) return;
     const concerned = session ? [session] : [...this.#sessions.values()];
-    if (session && update && this.#special(name, session, update, message, now)) return;
+    if (session && update && this.#special(session, update, message, now)) return;
     for (const one of concerned) {
       if (update) this.#note(one, update, session !== undefined, now);
       for (const turn of one.turns) {
@@ -283,8 +272,8 @@ export class GuardCore {
     this.#toClient(message);
   }
 
-  /** Handles updates that are about a failure, a retry or the end of a turn; true if that is all. */
-  #special(name: string, session: Session, update: Json, message: Message, now: number): boolean {
+  /** Handles an update about a failure, a retry or the end of a turn; true if that is all. */
+  #special(session: Session, update: Json, message: Message, now: number): boolean {
     const kind = String(update["sessionUpdate"]).replace(/^_/, "");
     const turn = session.turns.at(-1);
     const isOnlyError =
@@ -296,44 +285,35 @@ export class GuardCore {
       return true;
     }
     if (kind === "agent_retry") {
-      this.#retry(name, session, update, now);
+      this.#retry(session, update, now);
       return true;
     }
     if (this.#version !== 2 || kind !== "state_update" || !turn) return false;
     session.action = update["state"] === "requires_action";
     if (update["state"] !== "idle" || !(turn.accepted || turn.ids.length === 0)) return false;
-    return this.#idle(name, session, turn, update, message, now);
+    return this.#idle(turn, update, message, now);
   }
 
-  #idle(
-    name: string,
-    session: Session,
-    turn: Turn,
-    update: Json,
-    message: Message,
-    now: number,
-  ): boolean {
+  #idle(turn: Turn, update: Json, message: Message, now: number): boolean {
     const reason = update["stopReason"];
-    if (turn.stopping && !turn.cancelled) this.#fail(name, session, turn, turn.stopping);
+    if (turn.stopping && !turn.cancelled) this.#fail(turn, turn.stopping);
     else if (turn.cancelled && (reason === "error" || (turn.left && reason !== "cancelled"))) {
-      if (turn.left) this.#closeTools(name, session);
-      this.#toClient(
-        updateOf(name, { sessionUpdate: "state_update", state: "idle", stopReason: "cancelled" }),
-      );
-      this.#over(session, turn);
+      if (turn.left) this.#closeTools(turn.session);
+      this.#idleAs(turn.session, { stopReason: "cancelled" });
+      this.#over(turn);
     } else if (reason === "error") {
       const { sessionUpdate: _, state: __, stopReason: ___, error, ...rest } = update;
-      this.#failAs(name, session, turn, object(error), rest);
+      this.#failAs(turn, object(error), rest);
     } else if (reason === "end_turn" && !turn.cancelled && this.#isSilent(turn)) {
       turn.held = { message, until: now + HOLD_MS };
     } else {
-      this.#over(session, turn);
+      this.#over(turn);
       return false;
     }
     return true;
   }
 
-  #retry(name: string, session: Session, update: Json, now: number): void {
+  #retry(session: Session, update: Json, now: number): void {
     const failure = failureOf(readError({ sessionUpdate: "agent_error", error: update["error"] }));
     const wait = Math.min(Number(update["wait_seconds"] ?? 0) * 1000 || 0, MAX_RETRY_WAIT_MS);
     for (const turn of session.turns) {
@@ -341,13 +321,24 @@ export class GuardCore {
       turn.hint = failure;
     }
     const kind = this.#version === 2 ? "_agent_retry" : "agent_retry";
-    if (this.#client.retry)
-      return this.#toClient(updateOf(name, { ...update, sessionUpdate: kind }));
+    if (this.#client.retry) return this.#update(session, { ...update, sessionUpdate: kind });
     const attempt =
       update["attempt"] === undefined ? "" : ` (attempt ${String(update["attempt"])})`;
-    const title = `${payloadOf(failure).message.split(". ")[0]}. The agent tries again${wait ? ` in ${wait / 1000} s` : ""}${attempt}.`;
+    const when = wait ? ` in ${wait / 1000} s` : "";
+    this.#notice(session, `${whatOf(failure)} The agent tries again${when}${attempt}.`);
+  }
+
+  #update(session: Session, update: Json): void {
+    this.#toClient(updateOf(session.name, update));
+  }
+
+  #idleAs(session: Session, end: Json): void {
+    this.#update(session, { ...end, sessionUpdate: "state_update", state: "idle" });
+  }
+
+  #notice(session: Session, title: string): void {
     if (this.#client.notices)
-      this.#toClient(updateOf(name, { sessionUpdate: "notice", severity: "warning", title }));
+      this.#update(session, { sessionUpdate: "notice", severity: "warning", title });
   }
 
   /** Counts what the turn has shown and begun. */
@@ -365,7 +356,7 @@ export class GuardCore {
       if (kind.startsWith("tool_call")) shown = turn.tool = true;
       turn.shown ||= shown;
       if (shown) turn.hint = undefined;
-      if (shown && turn.held) this.#release(session, turn);
+      if (shown && turn.held) this.#release(turn);
     }
     if (!kind.startsWith("tool_call") || !isOwn) return;
     const id = String(update["toolCallId"]);
@@ -388,10 +379,10 @@ export class GuardCore {
   #response(message: Message, id: Id, now: number): void {
     if (id === this.#initialize && "result" in message)
       return this.#toClient(this.#advertised(message));
-    for (const [name, session] of this.#sessions) {
+    for (const session of this.#sessions.values()) {
       if (session.old.delete(id)) return this.#resume(session, now);
       const turn = session.turns.find((one) => one.ids.includes(id));
-      if (turn) return this.#ended(name, session, turn, id, message, now);
+      if (turn) return this.#ended(turn, id, message, now);
     }
     this.#toClient(finished(message));
   }
@@ -419,7 +410,7 @@ export class GuardCore {
     return { ...message, result: { ...result, [key]: { ...capabilities, _meta: meta } } };
   }
 
-  #ended(name: string, session: Session, turn: Turn, id: Id, message: Message, now: number): void {
+  #ended(turn: Turn, id: Id, message: Message, now: number): void {
     const result = object(message["result"]);
     if (this.#version === 2 && "result" in message) {
       turn.accepted = true;
@@ -430,44 +421,36 @@ export class GuardCore {
       // A rejected prompt that joined running work does not end it.
       turn.ids = turn.ids.filter((one) => one !== id);
       const { failure, sent } = ofError(object(message["error"]));
-      const error = errorObject(
-        payloadOf(failure, ...progressOf(session, turn, failure)),
-        turn.text || turn.tool,
-        this.#canLogin,
-        sent,
-      );
+      const payload = payloadOf(failure, ...progressOf(turn, failure));
+      const error = errorObject(payload, turn.text || turn.tool, this.#canLogin, sent);
       return this.#toClient({ jsonrpc: "2.0", id, error });
     }
     const reason = result["stopReason"];
-    if (turn.stopping && !turn.cancelled) return this.#fail(name, session, turn, turn.stopping);
+    if (turn.stopping && !turn.cancelled) return this.#fail(turn, turn.stopping);
     if ("error" in message) {
-      if (!turn.cancelled) return this.#failAs(name, session, turn, object(message["error"]));
-      return this.#endCancelled(name, session, turn);
+      if (!turn.cancelled) return this.#failAs(turn, object(message["error"]));
+      return this.#endCancelled(turn);
     }
     if (turn.cancelled && turn.left && reason !== "cancelled") {
-      this.#closeTools(name, session);
-      this.#over(session, turn);
+      this.#closeTools(turn.session);
+      this.#over(turn);
       return this.#toClient({ ...message, result: { ...result, stopReason: "cancelled" } });
     }
     const own = turn.announced ?? readError(result);
     if (own && (reason === "error" || turn.announced))
-      return this.#fail(name, session, turn, failureOf(own), undefined, own);
+      return this.#fail(turn, failureOf(own), undefined, own);
     if (!STOP_REASONS.includes(String(reason))) {
       const type = reason === "error" ? "unknown" : "protocol_error";
-      return this.#fail(name, session, turn, turn.hint ?? { type, retryable: false });
+      return this.#fail(turn, turn.hint ?? { type, retryable: false });
     }
     if (reason === "cancelled" && !turn.cancelled && !turn.asked && !turn.lenient) {
-      return this.#fail(name, session, turn, {
-        type: "unknown",
-        reason: "agent_cancelled",
-        retryable: false,
-      });
+      return this.#fail(turn, { ...UNKNOWN, reason: "agent_cancelled" });
     }
     if (reason === "end_turn" && !turn.cancelled && this.#isSilent(turn)) {
       turn.held = { message, until: now + HOLD_MS };
       return;
     }
-    this.#over(session, turn);
+    this.#over(turn);
     this.#toClient(message);
   }
 
@@ -475,201 +458,165 @@ export class GuardCore {
     return this.#options.silentSuccess === "error" && !turn.shown && !turn.lenient;
   }
 
-  #release(session: Session, turn: Turn): void {
+  #release(turn: Turn): void {
     const { message } = turn.held ?? {};
     turn.held = undefined;
-    this.#over(session, turn);
+    this.#over(turn);
     if (message) this.#toClient(message);
   }
 
   // --- the end of a turn ---
 
-  #over(session: Session, turn: Turn): void {
+  #over(turn: Turn): void {
+    const { session } = turn;
     session.turns = session.turns.filter((one) => one !== turn);
     if (!session.turns.length) session.action = false;
   }
 
   #answerCancelled(ids: readonly Id[]): void {
     const cancelled = { error: { code: -32800, message: "The prompt was cancelled." } };
-    for (const id of ids) {
-      this.#toClient({
-        jsonrpc: "2.0",
-        id,
-        ...(this.#version === 2 ? cancelled : { result: { stopReason: "cancelled" } }),
-      });
-    }
+    const answer = this.#version === 2 ? cancelled : { result: { stopReason: "cancelled" } };
+    for (const id of ids) this.#toClient({ jsonrpc: "2.0", id, ...answer });
   }
 
-  #endCancelled(name: string, session: Session, turn: Turn): void {
-    this.#over(session, turn);
-    if (!session.turns.length) this.#closeTools(name, session);
+  #endCancelled(turn: Turn): void {
+    this.#close(turn);
     this.#answerCancelled(turn.ids);
-    if (this.#version === 2)
-      this.#toClient(
-        updateOf(name, { sessionUpdate: "state_update", state: "idle", stopReason: "cancelled" }),
-      );
+    if (this.#version === 2) this.#idleAs(turn.session, { stopReason: "cancelled" });
   }
 
-  #closeTools(name: string, session: Session): void {
-    for (const toolCallId of session.tools.keys()) {
-      this.#toClient(
-        updateOf(name, { sessionUpdate: "tool_call_update", toolCallId, status: "failed" }),
-      );
-    }
+  /** Ends a turn; the last of a session's also ends its tool calls. */
+  #close(turn: Turn): void {
+    this.#over(turn);
+    if (!turn.session.turns.length) this.#closeTools(turn.session);
+  }
+
+  #closeTools(session: Session): void {
+    for (const toolCallId of session.tools.keys())
+      this.#update(session, { sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
     session.tools.clear();
   }
 
-  #failAs(name: string, session: Session, turn: Turn, error: Json, state: Json = {}): void {
+  #failAs(turn: Turn, error: Json, state: Json = {}): void {
     const { failure, sent, own } = ofError(error);
     const said = turn.announced ?? own;
-    this.#fail(name, session, turn, said ? failureOf(said) : failure, sent, said, state);
+    this.#fail(turn, said ? failureOf(said) : failure, sent, said, state);
   }
 
-  /** Ends a turn as failed: what it left open is closed, then the rung's update and its last frame. */
-  #fail(
-    name: string,
-    session: Session,
-    turn: Turn,
-    failure: Failure,
-    sent?: Sent,
-    own?: AgentErrorPayload,
-    state: Json = {},
-  ): void {
-    const [phase, safety] = progressOf(session, turn, failure);
+  /** Ends a turn as failed: closes what it left open, then sends the rung's update and answer. */
+  #fail(turn: Turn, failure: Failure, sent?: Sent, own?: AgentErrorPayload, state?: Json): void {
+    const { session, ids } = turn;
+    const [phase, safety] = progressOf(turn, failure);
     const payload = own ? withSafety(own, safety) : payloadOf(failure, phase, safety);
-    this.#over(session, turn);
-    if (!session.turns.length) this.#closeTools(name, session);
-    const meta = { agent_error: { ...payload, stopReason: "error" } };
-    const { typed, stopReason } = this.#client;
-    const quirk = CLIENTS[this.#client.name];
+    this.#close(turn);
+    const { typed, stopReason, name } = this.#client;
     const is2 = this.#version === 2;
-    const rung =
-      typed || is2
-        ? "typed"
-        : this.#options.fallback === "auto"
-          ? (quirk?.rung ?? "error_with_meta")
-          : this.#options.fallback;
-    const typedUpdate = {
-      sessionUpdate: is2 ? "_agent_error" : "agent_error",
-      stopReason: "error",
-      error: payload,
-    };
-    if (typed) this.#toClient(updateOf(name, typedUpdate));
-    else if (!is2 && (rung === "error_with_meta" || rung === "result")) {
-      this.#toClient(updateOf(name, { sessionUpdate: "session_info_update", _meta: meta }));
-    } else if (rung === "text") {
-      const content = { type: "text", text: payload.message };
-      this.#toClient(updateOf(name, { sessionUpdate: "agent_message_chunk", content }));
-    }
-    const error = errorObject(
-      payload,
-      turn.text || turn.tool,
-      this.#canLogin,
-      sent,
-      typed || is2 ? undefined : quirk?.details,
-    );
-    const answer =
-      is2 || !(stopReason || rung === "result" || rung === "text")
-        ? { error }
-        : { result: { stopReason: rung === "text" ? "end_turn" : "error", _meta: meta } };
-    for (const id of turn.ids) this.#toClient({ jsonrpc: "2.0", id, ...answer });
-    if (is2)
-      this.#toClient(
-        updateOf(name, {
-          ...state,
-          sessionUpdate: "state_update",
-          state: "idle",
-          stopReason: "error",
-          error,
-        }),
-      );
+    const quirk = typed || is2 ? undefined : CLIENTS[name];
+    const { fallback } = this.#options;
+    const untyped = fallback === "auto" ? (quirk?.rung ?? "error_with_meta") : fallback;
+    const rung = typed || is2 ? "typed" : untyped;
+    const _meta = { agent_error: { ...payload, stopReason: "error" } };
+    const kind = is2 ? "_agent_error" : "agent_error";
+    const content = { type: "text", text: payload.message };
+    if (typed)
+      this.#update(session, { sessionUpdate: kind, stopReason: "error", error: payload });
+    else if (rung === "error_with_meta" || rung === "result")
+      this.#update(session, { sessionUpdate: "session_info_update", _meta });
+    else if (rung === "text")
+      this.#update(session, { sessionUpdate: "agent_message_chunk", content });
+    const hadOutput = turn.text || turn.tool;
+    const error = errorObject(payload, hadOutput, this.#canLogin, sent, quirk?.details);
+    const isResult = !is2 && (stopReason || rung === "result" || rung === "text");
+    const result = { stopReason: rung === "text" ? "end_turn" : "error", _meta };
+    const answer = isResult ? { result } : { error };
+    for (const id of ids) this.#toClient({ jsonrpc: "2.0", id, ...answer });
+    if (is2) this.#idleAs(session, { ...state, stopReason: "error", error });
   }
 
   // --- time ---
 
   /** When `handleTimeout` is due, in milliseconds; `undefined` if nothing waits. */
   nextTimeout(): number | undefined {
-    const due = [...this.#sessions.values()].flatMap((session) => [
-      ...session.turns.map(
-        (turn) => turn.held?.until ?? turn.ends ?? this.#silentAt(session, turn),
-      ),
-      ...session.waiting.map((one) => one.until),
+    const due = [...this.#sessions.values()].flatMap(({ turns, waiting }) => [
+      ...turns.map((turn) => turn.held?.until ?? turn.ends ?? this.#silentAt(turn)),
+      ...turns.map((turn) => this.#warningAt(turn)),
+      ...waiting.map((one) => one.until),
     ]);
     const earliest = Math.min(...due);
     return earliest < Infinity ? earliest : undefined;
   }
 
-  #silentAt(session: Session, turn: Turn): number {
+  #silentAt(turn: Turn): number {
+    const { session, active, began } = turn;
     if (session.questions.size || session.action) return Infinity;
     const {
-      firstUpdateTimeoutSeconds,
-      idleTimeoutSeconds,
-      toolTimeoutSeconds,
-      turnTimeoutSeconds,
+      firstUpdateTimeoutSeconds: first,
+      idleTimeoutSeconds: idle,
+      toolTimeoutSeconds: tool,
+      turnTimeoutSeconds: most,
     } = this.#options;
-    const isRunning = [...session.tools.values()].some((tool) => tool.running);
-    const isFirst = turn.active <= turn.began;
-    const limit = isRunning
-      ? toolTimeoutSeconds
-      : isFirst
-        ? firstUpdateTimeoutSeconds
-        : idleTimeoutSeconds;
-    const whole = turnTimeoutSeconds ? turn.began + turnTimeoutSeconds * 1000 : Infinity;
-    return Math.min(limit ? turn.active + limit * 1000 : Infinity, whole);
+    const limit = session.isRunningTool() ? tool : active <= began ? first : idle;
+    const whole = most ? began + most * 1000 : Infinity;
+    return Math.min(limit ? active + limit * 1000 : Infinity, whole);
+  }
+
+  /** When the client gets a notice of a silence, one for each. */
+  #warningAt({ session, active, warned, held, ends }: Turn): number {
+    const isExempt = session.questions.size > 0 || session.action || session.isRunningTool();
+    const after = this.#options.warnAfterSeconds;
+    const isDue = after && this.#client.notices && warned !== active && !isExempt && !held && !ends;
+    return isDue ? active + after * 1000 : Infinity;
   }
 
   handleTimeout(now: number): void {
-    for (const [name, session] of this.#sessions) {
-      for (const turn of [...session.turns]) this.#due(name, session, turn, now);
+    for (const session of this.#sessions.values()) {
+      for (const turn of [...session.turns]) this.#due(turn, now);
       for (const one of session.waiting.filter((each) => each.until <= now)) {
         session.waiting = session.waiting.filter((each) => each !== one);
-        this.#fail(name, session, newTurn([one.message["id"] as Id], now), {
-          type: "agent_stalled",
-          retryable: true,
-        });
+        this.#fail(new Turn(session, one.message["id"] as Id, now), STALLED);
       }
     }
   }
 
-  #due(name: string, session: Session, turn: Turn, now: number): void {
+  #due(turn: Turn, now: number): void {
+    const { session, hint } = turn;
     if (turn.held) {
       if (turn.held.until > now) return;
       turn.held = undefined;
-      const silent: Failure = { type: "unknown", reason: "silent_success", retryable: false };
-      return this.#fail(name, session, turn, turn.hint ?? silent);
+      return this.#fail(turn, hint ?? { ...UNKNOWN, reason: "silent_success" });
+    }
+    if (this.#warningAt(turn) <= now) {
+      turn.warned = turn.active;
+      const seconds = Math.round((now - turn.active) / 1000);
+      const silence = `The agent has been silent for ${seconds} seconds.`;
+      const guess = `${silence} It may be waiting for the model.`;
+      this.#notice(session, hint ? `${whatOf(hint)} ${silence}` : guess);
     }
     if (turn.ends === undefined) {
-      if (this.#silentAt(session, turn) > now) return;
+      if (this.#silentAt(turn) > now) return;
       // Stopped like by its user, but it fails, whatever the handler answers.
-      turn.stopping = turn.hint
-        ? { ...turn.hint, reason: "retries_pending" }
-        : { type: "agent_stalled", retryable: true };
+      turn.stopping = hint ? { ...hint, reason: "retries_pending" } : STALLED;
       turn.ends = now + this.#options.cancelGraceSeconds * 1000;
       if (session.turns.some((one) => one !== turn && one.stopping)) return;
-      return this.#toAgent({
-        jsonrpc: "2.0",
-        method: "session/cancel",
-        params: { sessionId: name },
-      });
+      const params = { sessionId: session.name };
+      return this.#toAgent({ jsonrpc: "2.0", method: "session/cancel", params });
     }
     if (turn.ends > now) return;
     for (const id of turn.accepted ? [IDLE] : turn.ids) session.old.add(id);
-    if (turn.cancelled || !turn.stopping) this.#endCancelled(name, session, turn);
-    else this.#fail(name, session, turn, turn.stopping);
+    if (turn.cancelled || !turn.stopping) this.#endCancelled(turn);
+    else this.#fail(turn, turn.stopping);
   }
 }
 
+/** What happened, as a sentence without advice. */
+const whatOf = (failure: Failure): string => `${payloadOf(failure).message.split(". ")[0]}.`;
+
 /** How far the turn has come, and whether sending its prompt again would do harm. */
-function progressOf(session: Session, turn: Turn, { retryable }: Failure): [Phase, RetrySafety] {
-  const isRunning = [...session.tools.values()].some((tool) => tool.running);
+function progressOf(turn: Turn, { retryable }: Failure): [Phase, RetrySafety] {
+  const isRunning = turn.session.isRunningTool();
   const ran = turn.ran || turn.unsafe;
-  const phase = isRunning
-    ? "tool_running"
-    : ran
-      ? "after_tool"
-      : turn.text || turn.tool
-        ? "mid_output"
-        : "before_output";
+  const shown = turn.text || turn.tool ? "mid_output" : "before_output";
+  const phase = isRunning ? "tool_running" : ran ? "after_tool" : shown;
   const harmless = turn.text || turn.thought || turn.tool ? "offer_continue" : "auto";
   return [phase, retryable ? (ran || isRunning ? "ask" : harmless) : "never"];
 }

@@ -14,6 +14,7 @@ const [ai, openai, anthropic, google, undici] = await Promise.all(
   ["ai", "openai", "@anthropic-ai/sdk", "@google/genai", "undici"].map(load),
 );
 
+const NOW = 1_790_000_000_000;
 const KEY = "sk-test-0123456789abcdefghijABCDEFGHIJ0123456789";
 const call = (statusCode, body, responseHeaders = {}) =>
   new ai.APICallError({
@@ -122,7 +123,7 @@ const errors = {
   ),
   "anthropic window": ofAnthropic(429, "rate_limit_error", "Limit reached", {
     "anthropic-ratelimit-unified-status": "rejected",
-    "anthropic-ratelimit-unified-reset": String(Math.floor(Date.now() / 1000) + 7200),
+    "anthropic-ratelimit-unified-reset": String(NOW / 1000 + 7200),
   }),
   "anthropic request": ofAnthropic(
     400,
@@ -184,6 +185,6 @@ const errors = {
 };
 const payloads = Object.entries(errors).map(([name, error]) => [
   name,
-  payloadOf(classify(error), "before_output", "ask"),
+  payloadOf(classify(error, NOW), "before_output", "ask"),
 ]);
 process.stdout.write(JSON.stringify(Object.fromEntries(payloads)));

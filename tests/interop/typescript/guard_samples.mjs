@@ -1,5 +1,5 @@
 // Reads each sample on stdin as the guard in the folder that the first argument names reads an
-// error of its form, and prints the types.
+// error of its form in 1970, and prints what each is.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
@@ -10,4 +10,4 @@ const made = ({ message = "", class: name, status, body, headers }) => {
   return Object.assign(error, { status, headers, responseBody: body && JSON.stringify(body) });
 };
 const samples = JSON.parse(readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(samples.map((sample) => classify(made(sample)).type)));
+process.stdout.write(JSON.stringify(samples.map((sample) => classify(made(sample), 0))));

@@ -19,7 +19,7 @@ _MAX_INT = 1 << 63
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _WORD_BORDER = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z][a-z])")
 _CLASS_SUFFIXES = ("exception", "error", "err", "fault")
-_TOO_WIDE_ALONE = frozenset({
+TOO_WIDE_ALONE = frozenset({
     *("api", "auth", "client", "close", "closed", "import", "index", "internal", "key", "lookup"),
     *("memory", "name", "net", "object", "os", "parameter", "protocol", "proxy", "range", "read"),
     *("reference", "request", "response", "runtime", "server", "socket", "syntax", "system"),
@@ -110,7 +110,7 @@ def normalise(name: str) -> str:
     for suffix in _CLASS_SUFFIXES:
         stem = bare.removesuffix(suffix)
         if stem and stem != bare:
-            return bare if stem in _TOO_WIDE_ALONE else stem
+            return bare if stem in TOO_WIDE_ALONE else stem
     return bare
 
 
