@@ -19,6 +19,7 @@ from lastword.cli.parser import add_arguments
 from lastword.cli.words import refuse
 from lastword.core.failure.option_values import seconds_of
 from lastword.core.failure.phrases import moment_of
+from lastword.core.protocol.traces import read_trace_line
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
 from lastword.record import reader
@@ -209,7 +210,7 @@ MAX_BYTES = 32 * 1024 * 1024
 
 
 def has_frames(path: str) -> bool:
-    """Return whether a file may be one of `--frames`.
+    """Return whether a file may be one of `--frames`, or another trace that is read.
 
     Raises:
         OSError: It cannot be read.
@@ -220,13 +221,13 @@ def has_frames(path: str) -> bool:
         value = msgspec.json.decode(first or b'{"at": 0}')
     except (msgspec.DecodeError, RecursionError):
         return False
-    return isinstance(value, dict) and "at" in value
+    return read_trace_line(value) is not None
 
 
 def frame_lines(path: str, after: int | None) -> dict[str, Any]:
     """Return whole lines that begin at or after a place in the file, and the place that follows.
 
-    A line that is not a JSON object is counted in `unreadable`. Where the file has been begun anew
+    A line that is none of a trace is counted in `unreadable`. Where the file has been begun anew
     since, its lines are returned from the start, and `anew` says so.
 
     Raises:
@@ -246,8 +247,9 @@ def frame_lines(path: str, after: int | None) -> dict[str, Any]:
             value = msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError):
             value = None
-        if isinstance(value, dict):
-            lines.append(value)
+        row = read_trace_line(value)
+        if row is not None:
+            lines.append(row)
         else:
             unreadable += 1
     following = start + len(whole)

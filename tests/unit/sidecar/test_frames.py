@@ -98,3 +98,13 @@ def test_the_page_gets_whole_lines_and_begins_anew_with_the_file(
     file.write_text('{"at": 4}\n')
     again = record_access.frame_lines(str(file), first["next"])
     assert (again["frames"], again["anew"]) == ([{"at": 4}], True)
+
+
+def test_the_page_gets_the_trace_of_another_program_as_frames(file: Path) -> None:
+    line = {"ts": 1500, "direction": "fromClient", "json": '{"jsonrpc": "2.0", "id": 1}'}
+    file.write_text(f"{json.dumps(line)}\n[]\n")
+    assert record_access.has_frames(str(file))
+    shown = record_access.frame_lines(str(file), None)
+    frame = {"jsonrpc": "2.0", "id": 1}
+    assert shown["frames"] == [{"at": 1.5, "from": "client", "to": "agent", "frame": frame}]
+    assert shown["unreadable"] == 1

@@ -51,7 +51,7 @@ _lastword_command() {
       argument='' runs_agent=yes
       ;;
     'log')
-      flags=('-h:show this help and exit' '--help:show this help and exit' '--last:the latest session, or the latest start that failed' '--errors:show each failure, and what to do about it' '--follow:show entries as they are recorded, until Ctrl-C' '--since:show only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30' '--limit:show at most this many sessions' '--all:show all sessions, failures or turns, not only the latest' '--json:print the same as JSON' '--web:show the record in a browser on this machine' '--frames:with --web: show this file of `lastword run --frames`' '--no-open:with --web: print the link without opening a browser' '--port:with --web: the port to serve on' '--record:the record'\''s folder, if `lastword run --record DIR` was given one')
+      flags=('-h:show this help and exit' '--help:show this help and exit' '--last:the latest session, or the latest start that failed' '--errors:show each failure, and what to do about it' '--follow:show entries as they are recorded, until Ctrl-C' '--since:show only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30' '--limit:show at most this many sessions' '--all:show all sessions, failures or turns, not only the latest' '--json:print the same as JSON' '--web:show the record in a browser on this machine' '--frames:with --web: show this file of `lastword run --frames`, or a trace of ACP Inspector or the Rust conductor' '--no-open:with --web: print the link without opening a browser' '--port:with --web: the port to serve on' '--record:the record'\''s folder, if `lastword run --record DIR` was given one')
       argument=ARGUMENT runs_agent=''
       ;;
     'export')

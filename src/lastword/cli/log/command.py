@@ -272,7 +272,9 @@ _SHOWN = f"""\
 _FORMS = """\
 --json  print the same as JSON; with --follow, one object per line
 --web  show the record in a browser on this machine
---frames FILE  with --web: show this file of `lastword run --frames` (default: none)
+--frames FILE
+    with --web: show this file of `lastword run --frames`, or a trace of ACP Inspector or
+    the Rust conductor (default: none)
 --no-open  with --web: print the link without opening a browser
 --port PORT  with --web: the port to serve on (default: a free port)
 """
@@ -330,7 +332,8 @@ def _web(options: argparse.Namespace, path: str) -> int:
         try:
             if not has_frames(options.frames):
                 raise UnusableError(
-                    f"{options.frames} has no frames; name a file of `lastword run --frames`"
+                    f"{options.frames} has no frames; name a file of `lastword run --frames`, "
+                    "or another trace"
                 )
         except OSError as error:
             reason = (error.strerror or "cannot be read").lower()

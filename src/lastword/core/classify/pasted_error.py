@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from lastword.core.protocol.traces import read_trace_line
 from lastword.core.redact.truncate import informative_lines
 
 MAX_SCAN_CHARS = 262_144
@@ -119,11 +120,19 @@ def _failing(values: list[Any]) -> dict[Any, Any] | None:
     return (errors or objects)[-1] if objects else None
 
 
+def _message(value: Any) -> Any:
+    """Return the message that a line of a trace records; a client's errors are not the agent's."""
+    line = read_trace_line(value)
+    if line is None or "frame" not in line:
+        return value
+    return None if line.get("from") == "client" else line["frame"]
+
+
 def _read_lines(text: str) -> Reading:
     lines = text.splitlines()
     if len(lines) > 1:
         values = [parse_json(line.strip()) for line in lines[-1000:] if line.lstrip()[:1] == "{"]
-        failing = _failing(values)
+        failing = _failing([_message(value) for value in values])
         if failing is not None:
             return Reading("JSON lines", failing)
     if len(lines) > _SHORT_LOG_LINES:

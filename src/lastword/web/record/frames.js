@@ -4,7 +4,7 @@
  */
 import { h, line, plural } from "./dom.js";
 
-/** @typedef {{ at: number, from?: string, to?: string | null, frame?: any, was?: any, text?: string, bytes?: number, lastword?: string }} Frame */
+/** @typedef {{ at?: number | null, from?: string, to?: string | null, frame?: any, was?: any, text?: string, bytes?: number, lastword?: string }} Frame */
 
 const MAX_ROWS = 20_000;
 
@@ -115,10 +115,10 @@ export class FrameList {
 
   /** @param {Frame} frame */
   #row(frame) {
-    const seconds = h("time", {}, `${(Number(frame.at) - this.first).toFixed(3)} s`);
+    const seconds = h("time", {}, typeof frame.at === "number" ? `${(frame.at - this.first).toFixed(3)} s` : "");
     if (frame.lastword !== undefined) return h("li", { class: "row quiet" }, seconds, " ", line(`${frame.lastword} begins`, 60));
     const change = changeOf(frame);
-    const way = frame.to === null ? `${frame.from} →` : `${frame.from} → ${frame.to}`;
+    const way = [frame.from, frame.from && "→", frame.to].filter(Boolean).join(" ");
     const details = h(
       "details",
       {
