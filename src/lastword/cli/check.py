@@ -99,6 +99,8 @@ def show(
         if finding.fault_of:
             page.line(f"at fault: {finding.fault_of}", indent=_INDENT, hang=2)
         page.line(check.advice(is_in_front=is_in_front), indent=_INDENT + 2)
+        if check.tck:
+            page.line(f"in acp-tck: {', '.join(check.tck)}", indent=_INDENT + 2)
         page.line(f"({check.name})", indent=_INDENT + 2)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 
 from lastword.cli.check import _rounded
-from lastword.kit.check.checks import CHECKS
+from lastword.kit.check import documents
+from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.checks.model import JUDGES
 from tests.kit.command import command
 from tests.kit.places import ROOT
@@ -57,3 +59,15 @@ def test_every_function_that_judges_a_check_has_a_row_of_it() -> None:
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "5 s"), (42, "40 s"), (61, "2 min")])
 def test_the_time_that_is_left_is_rounded(seconds: float, words: str) -> None:
     assert _rounded(seconds) == words
+
+
+def test_a_finding_names_the_requirement_of_acp_tck_that_tests_the_same() -> None:
+    ids = [name for row in CHECKS.values() for name in row.tck]
+    assert len(ids) == len(set(ids))
+    assert all(re.fullmatch(r"ACP-[A-Z]+-\d{3}", name) for name in ids)
+    check, finding = CHECKS["unknown-method"], Finding(CheckVerdict.FAIL, "no answer")
+    assert documents.described(check)["tck"] == ["ACP-JSONRPC-004"]
+    assert "in acp-tck: ACP-JSONRPC-004" in documents.words(check, finding, ["agent"])
+    log = json.loads(documents.sarif(["agent"], [(check, finding)], {}))
+    [rule] = log["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["properties"] == {"tags": ["ACP-JSONRPC-004"]}

@@ -91,6 +91,7 @@ def described(check: Check, command: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "name": check.name,
         "requirement": check.requirement,
+        "tck": list(check.tck),
         "title": check.title,
         "advice": advice,
         "mend": advice,
@@ -141,7 +142,8 @@ def words(check: Check, finding: Finding, command: Sequence[str]) -> list[str]:
     beside = [f"stderr: {line}" for line in finding.stderr]
     fault = [f"at fault: {finding.fault_of}"] if finding.fault_of else []
     advice = check.advice(is_in_front=is_in_front(command))
-    return [check.title, finding.evidence, *finding.frames, *beside, *fault, advice]
+    same = [f"in acp-tck: {', '.join(check.tck)}"] if check.tck else []
+    return [check.title, finding.evidence, *finding.frames, *beside, *fault, advice, *same]
 
 
 def junit(
@@ -249,6 +251,7 @@ def sarif(command: Sequence[str], rows: Sequence[Row], reasons: Mapping[str, str
             "name": check.name,
             "shortDescription": {"text": check.title},
             "help": {"text": check.advice(is_in_front=is_in_front(command))},
+            "properties": {"tags": list(check.tck)},
         }
         for check, _ in shown
     ]

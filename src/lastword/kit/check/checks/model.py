@@ -82,6 +82,7 @@ class Check:
         acts: The acts whose transcripts it needs; those that could not be played are left out.
         judge: Gives the finding on the transcripts.
         partial: Whether it also looks at acts that were not completed.
+        tck: The ids of the same in the official `acp-tck`; from 201 on they are of version 2.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Check:
     judge: Judge
     partial: bool = False
     in_front: str = ""
+    tck: tuple[str, ...] = ()
 
     def advice(self, *, is_in_front: bool) -> str:
         """Return how to mend it; `lastword run` is not advised if it is there already."""
@@ -146,6 +148,7 @@ def read_checks() -> dict[str, Check]:
     """Return the rows of `checks.json` by name, once the modules beside this one are loaded."""
     rows = json.loads(Path(__file__).with_name("checks.json").read_bytes())
     for row in rows:
+        row["tck"] = tuple(row.get("tck", ()))
         row["acts"] = tuple(act for word in row["acts"] for act in _ACTS.get(word, (word,)))
     return {row["name"]: Check(judge=JUDGES[row["name"]], **row) for row in rows}
 
