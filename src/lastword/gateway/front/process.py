@@ -74,7 +74,7 @@ INHERITED = "LASTWORD_GATEWAY_SOCKET"
 listening socket, of the file that says which process serves, and of what goes on."""
 
 BACKLOG = 1024
-START_SECONDS = 20
+START_SECONDS = 60
 """How long a program that replaces this one may take until it has the first agent, and from each to
 the next; after that it is ended, and the agents with it."""
 

@@ -15,7 +15,7 @@ from lastword import _version
 LOOK_SECONDS = 60.0
 """How often to look; an installation that is the same at two looks is complete."""
 
-START_SECONDS = 20.0
+START_SECONDS = 60.0
 """How long the other version may take to show its help."""
 
 _FILE = Path(_version.__file__)
