@@ -55,6 +55,7 @@ COPIES = "files"
 _FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[`~]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\((?P<target>[^()\s]+)\)")
 _TABLE = re.compile(r"^<!-- table: (?P<file>\S+) (?P<name>\S+) -->$", re.MULTILINE)
+_REQUIREMENTS = re.compile(r"^<!-- requirements: (\S+) to (\S+) -->$", re.MULTILINE)
 _FOREIGN = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc(?:set)?=[\"']?(?:https?:)?//[^>]*>"
     r"|<link\b(?=[^>]*\brel=[\"']?(?:stylesheet|preconnect|icon|preload))"
@@ -88,12 +89,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Take in tables from files, and turn links between files into links between pages."""
+    """Take in tables and requirements from files; turn links to files into links to pages."""
     here = page.file.src_uri
     origin = ORIGINS.get(here, f"docs/{here}")
     if re.fullmatch(r"agents/(?!index)[\w-]+\.md", here):
         markdown += measured(here.removeprefix("agents/").removesuffix(".md"))
     markdown = _TABLE.sub(lambda found: table(found["file"], found["name"]), markdown)
+    markdown = _REQUIREMENTS.sub(lambda found: requirements(found[1], found[2]), markdown)
 
     def rewritten(link: re.Match[str]) -> str:
         target = _site_target(link["target"], origin, config, files)
@@ -134,6 +136,14 @@ def table(file: str, name: str) -> str:
     found = _tables(file)[name]
     rows = [found["columns"], ["---"] * len(found["columns"]), *found["rows"]]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def requirements(first: str, last: str) -> str:
+    """Return a range of the requirements of `protocol/requirements.json` as Markdown."""
+    listed = json.loads((ROOT / "protocol" / "requirements.json").read_text(encoding="utf-8"))
+    ids = [one["id"] for one in listed]
+    found = listed[ids.index(first) : ids.index(last) + 1]
+    return "\n\n".join(f"`{one['id']}` {one['text']}" for one in found) + "\n"
 
 
 @cache

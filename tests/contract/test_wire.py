@@ -161,10 +161,10 @@ def test_every_example_of_the_contract_keeps_the_schema() -> None:
             getattr(model, definition).model_validate(value)
             seen[definition] = seen.get(definition, 0) + 1
     assert seen == {
-        "AgentErrorPayload": 7,
-        "AgentErrorUpdate": 4,
-        "AgentRetryUpdate": 2,
-        "Advertisement": 6,
+        "AgentErrorPayload": 4,
+        "AgentErrorUpdate": 3,
+        "AgentRetryUpdate": 1,
+        "Advertisement": 4,
     }
 
 

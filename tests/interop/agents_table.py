@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = PROTOCOL / "AGENTS.md"
 TABLES = PROTOCOL / "agents.json"
+SOON_TABLE = "how-soon"
 UNKNOWN_TABLE = "as-if-unknown"
 PAGE = PROTOCOL / "agents.html"
 COMMAND = "python -m tests.interop.agents_table --write"
@@ -82,7 +83,8 @@ Bare, the only code that is a type is `-32000`, for a missing login.
 In seconds; **bold** if the turn also ended with it when the client gave up; `-`: never. Last row:
 how the turn ended, and when the first retry was reported.
 
-{matrix}"""
+<!-- table: agents.json how-soon -->
+"""
 
 UNKNOWN = """\
 ## The same agents, as if lastword did not know them
@@ -266,7 +268,7 @@ def _seconds(moment: float | None) -> str:
     return "-" if moment is None else f"{moment:.1f}"
 
 
-def document(seen: dict[Cell, Seen], behind: Mode, *, until_told: bool = False) -> str:
+def document(seen: dict[Cell, Seen], *, until_told: bool = False) -> str:
     """The summary of the whole table."""
     return HEAD.format(
         count=len(_agents(seen)),
@@ -277,7 +279,6 @@ def document(seen: dict[Cell, Seen], behind: Mode, *, until_told: bool = False) 
         python=platform.python_version(),
         system=platform.system(),
         totals=totals(list(seen.values())),
-        matrix=_markdown(matrix(seen, behind)),
         until=UNTIL_TOLD if until_told else "",
     )
 
@@ -417,7 +418,7 @@ def main() -> int:
         return 0
     if not arguments.write:
         behind = Mode.UNKNOWN if arguments.unknown else Mode.BEHIND
-        sys.stdout.write(document(seen, behind))
+        sys.stdout.write(document(seen) + "\n" + _markdown(matrix(seen, behind)))
         for agent in _agents(seen):
             sys.stdout.write(f"\n### {agent}\n\n{_markdown(table(agent, seen, behind))}")
         return 0
@@ -427,9 +428,9 @@ def main() -> int:
         tables.save(TABLES, {UNKNOWN_TABLE: matrix(seen, Mode.UNKNOWN)})
     else:
         known = {cell: one for cell, one in seen.items() if cell.mode is not Mode.UNKNOWN}
-        whole = put_into(whole, document(known, Mode.BEHIND, until_told=arguments.until_told))
+        whole = put_into(whole, document(known, until_told=arguments.until_told))
         agents = {agent: table(agent, known, Mode.BEHIND) for agent in _agents(known)}
-        tables.save(TABLES, agents)
+        tables.save(TABLES, {**agents, SOON_TABLE: matrix(known, Mode.BEHIND)})
     DOCUMENT.write_text(whole, "utf-8")
     return 0
 

@@ -2,7 +2,8 @@
 
     python -m tests.interop.faults_table [--only FAULT] [--write]
 
-Owns: the table of every fault of `fault_cells` in every client, on stdout or in `README.md`.
+Owns the table of every fault of `fault_cells` in every client, on stdout or in
+`protocol/faults.json`, and its summary in `README.md`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import lastword
-from tests.interop import toolchain
+from tests.interop import tables, toolchain
 from tests.interop.fault_cells import (
     BARE_LIMIT_SECONDS,
     CLIENTS,
@@ -36,11 +37,13 @@ from tests.interop.fault_cells import (
     wrong,
 )
 from tests.kit import children
+from tests.kit.places import PROTOCOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 README = Path(__file__).resolve().parent / "README.md"
+TABLES = PROTOCOL / "faults.json"
 WORKERS = 3
 COMMAND = "python -m tests.interop.faults_table --write"
 HEAD = """\
@@ -66,15 +69,15 @@ def measure(faults: tuple[Fault, ...]) -> dict[Cell, Seen]:
         return dict(zip(wanted, played, strict=True))
 
 
-def table(measured: dict[Cell, Seen], faults: tuple[Fault, ...]) -> str:
-    """The cells as Markdown; what is the same for every client is written once."""
+def table(measured: dict[Cell, Seen], faults: tuple[Fault, ...]) -> tables.Table:
+    """The cells; what is the same for every client is written once."""
     bare = [f"{name}, bare" for name in CLIENTS.values()]
-    lines = [f"| {' | '.join(('the agent', *bare, 'behind lastword'))} |", "|---" * 5 + "|"]
+    rows = []
     for fault in faults:
         row = [_words(measured[Cell(fault, client, behind=False)]) for client in CLIENTS]
         behind = [_words(measured[Cell(fault, client, behind=True)]) for client in CLIENTS]
-        lines.append(f"| {' | '.join((fault.words, *row, '; '.join(dict.fromkeys(behind))))} |")
-    return "\n".join(lines) + "\n"
+        rows.append((fault.words, *row, "; ".join(dict.fromkeys(behind))))
+    return tables.Table(("the agent", *bare, "behind lastword"), tuple(rows))
 
 
 def _words(seen: Seen) -> str:
@@ -126,7 +129,7 @@ def main() -> int:
     """Measure and tell; 1 where a cell behind lastword is not as it must be."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=[fault.mode for fault in FAULTS])
-    parser.add_argument("--write", action="store_true", help=f"write {README.name}")
+    parser.add_argument("--write", action="store_true", help="write README.md and faults.json")
     arguments = parser.parse_args()
     faults = tuple(f for f in FAULTS if arguments.only in (None, f.mode))
     toolchain.require_node()
@@ -138,11 +141,13 @@ def main() -> int:
         versions=versions(),
         options=" ".join(SIDECAR_OPTIONS),
     )
-    text = head + totals(measured) + "\n" + table(measured, faults)
+    text = head + totals(measured)
+    every = table(measured, faults)
     if arguments.write and arguments.only is None:
-        README.write_text(text, encoding="utf-8")
+        README.write_text(f"{text}\n<!-- table: {TABLES.name} faults -->\n", encoding="utf-8")
+        tables.save(TABLES, {"faults": every})
     else:
-        sys.stdout.write(text)
+        sys.stdout.write("\n".join((text, *map(" | ".join, every.rows), "")))
     bad = {cell: wrong(cell, seen) for cell, seen in measured.items() if cell.behind}
     for cell, problems in bad.items():
         for problem in problems:

@@ -1,7 +1,7 @@
 """Tables of what was measured, in one file of JSON for each subject.
 
-Owns the form of `protocol/agents.json` and `protocol/clients.json`: a name, what is known of the
-whole, its columns and its rows. The documentation's site shows each where a page has
+Owns the form of `protocol/agents.json`, `clients.json` and `faults.json`: a name, what is known of
+the whole, its columns and its rows. The documentation's site shows each where a page has
 `<!-- table: FILE NAME -->`.
 """
 
