@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
-from lastword.quirks import failure_groups
-from tests.kit.places import ROOT as CHECKOUT
 from tests.kit.sources import FILES, ROOT, module_of, nodes_of, tree_of
 
 if TYPE_CHECKING:
@@ -89,13 +86,3 @@ def test_what_is_used_above_the_seam_is_there_on_either_system() -> None:
             for part, name in _used_of_the_seam(file):
                 assert not part.startswith(("posix_", "windows_")), module
                 assert name in offered[part], f"{module}: {part}.{name}"
-
-
-PAGE = (CHECKOUT / "docs" / "platforms.md").read_text()
-
-
-def test_the_page_has_every_exit_status_that_is_known_by_name() -> None:
-    rows = re.findall(r"^\| (0x[0-9A-F]{8}) \| (.+) \| `(.+)` \|$", PAGE, re.MULTILINE)
-    table = {int(code, 16): (name, reason) for code, name, reason in rows}
-    [known] = [group for group in failure_groups("process") if group.tier == "windows_status"]
-    assert table == {row["match"]: (row["name"], row["reason"]) for row in known.rows}
