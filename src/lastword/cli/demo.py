@@ -7,6 +7,7 @@ leave a prompt open when its agent exits was measured.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +19,14 @@ import msgspec
 
 from lastword.cli.page import Page, Progress, terminal_columns
 from lastword.cli.parser import CommandParser, add_arguments
+from lastword.cli.setup import programs
 from lastword.client.display import describe
 from lastword.core.failure.phrases import short_duration
 from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety
+from lastword.core.redact.redactor import redact_text
 from lastword.kit.demo.client import PATIENCE_SECONDS, DemoTurn, run_turn, shown_by_zed
 from lastword.kit.provider.server import Provider, ProviderFailure
+from lastword.platform.terminal import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,10 +101,11 @@ INTRODUCTION = (
     "provider on this machine that refuses requests, and a client that shows what Zed would."
 )
 NEXT = (
-    ("lastword doctor -- YOUR-AGENT", "check that it starts here, and what your editor would show"),
-    ("lastword setup EDITOR -- YOUR-AGENT", "add lastword to your editor's settings"),
-    ("lastword log", "afterwards: what happened in each session"),
+    ("doctor -- YOUR-AGENT", "check that it starts here, and what your editor would show"),
+    ("setup EDITOR -- YOUR-AGENT", "add lastword to your editor's settings"),
+    ("log", "afterwards: what happened in each session"),
 )
+"""What to type after `lastword`, and what it is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,8 @@ def main(arguments: Sequence[str]) -> int:
     page = Page(terminal_columns(otherwise=WIDE_COLUMNS), least=MIN_COLUMNS, most=MAX_COLUMNS)
     with Progress("Three agents fail, without and with lastword", after_seconds=0):
         results = run_all()
-    show(page, results, frames=options.frames)
+    typed = redact_text(command_line(programs.typed_command(os.environ)))
+    show(page, results, frames=options.frames, typed=typed)
     sys.stdout.write(page.drain())
     return 0 if all(turns.is_as_promised for turns in results) else 1
 
@@ -211,8 +217,10 @@ def _python(*arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", *arguments]
 
 
-def show(page: Page, results: Sequence[ScenarioTurns], *, frames: bool) -> None:
-    """Write the turns to a page, and what to do next."""
+def show(
+    page: Page, results: Sequence[ScenarioTurns], *, frames: bool, typed: str = "lastword"
+) -> None:
+    """Write the turns to a page, and what to do next, with lastword called as it was `typed`."""
     page.line(INTRODUCTION)
     page.line()
     for number, (scenario, turns) in enumerate(zip(SCENARIOS, results, strict=True), 1):
@@ -225,7 +233,7 @@ def show(page: Page, results: Sequence[ScenarioTurns], *, frames: bool) -> None:
         if frames:
             _show_frames(page, turns)
     page.line("Next", "bold")
-    _show_next(page)
+    _show_next(page, typed)
 
 
 def _show_scenario(page: Page, turns: ScenarioTurns, patience_seconds: float) -> None:
@@ -262,13 +270,14 @@ def _show_turn(page: Page, turn: DemoTurn, patience_seconds: float) -> None:
         page.line(f"  {sentence}", "dim")
 
 
-def _show_next(page: Page) -> None:
-    widest = max(len(command) for command, _ in NEXT)
-    if page.columns >= NARROW_COLUMNS:
-        for command, what in NEXT:
+def _show_next(page: Page, typed: str) -> None:
+    commands = [(f"{typed} {words}", what) for words, what in NEXT]
+    widest = max(len(command) for command, _ in commands)
+    if page.columns >= max(NARROW_COLUMNS, widest + MIN_COLUMNS):
+        for command, what in commands:
             page.row([("  ", ""), (command.ljust(widest), "bold"), ("  ", "")], what)
         return
-    for command, what in NEXT:
+    for command, what in commands:
         page.verbatim(("  ", ""), (command, "bold"))
         page.line(what, "dim", indent=4)
 

@@ -13,6 +13,7 @@ import pytest
 
 from docs.demo_pictures import pictures
 from lastword.cli import demo as shown
+from lastword.cli.page import Page
 from tests.kit.command import command
 from tests.kit.patience import FUSE_SECONDS
 
@@ -53,6 +54,14 @@ def test_a_narrow_demo_shows_one_below_the_other(demo: Demo) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 60
     without = done.stdout.index("Without lastword, a client like Zed shows:")
     assert without < done.stdout.index("With lastword, the same client shows:")
+
+
+def test_the_next_commands_begin_with_what_was_typed(played: list[ScenarioTurns]) -> None:
+    for columns in (60, 120):
+        page = Page(columns, least=60, most=120)
+        shown.show(page, played, frames=False, typed="uvx --from /src/lastword lastword")
+        _, _, after = page.drain().partition("Next\n")
+        assert after.count("  uvx --from /src/lastword lastword ") == len(shown.NEXT)
 
 
 def test_frames_are_shown_as_they_came(demo: Demo) -> None:
@@ -103,7 +112,7 @@ def test_the_demo_ends_every_turn_typed_and_its_progress_line_is_gone_from_the_t
         "Retry: yes, after 20 s",
         "Safe to retry: by continuing, not repeating",
         "ended by SIGKILL",
-        "lastword doctor -- YOUR-AGENT",
+        "doctor -- YOUR-AGENT",
     ):
         assert words in done.stdout.decode()
     assert b"without and with lastword" in said
