@@ -17,13 +17,13 @@ export const ACTION = [
   "report",
 ] as const;
 
-/** What either side says of itself in `initialize`, under `_meta.agent_error`. */
+/** What each side advertises in `initialize`, under `_meta.agent_error`. */
 export interface Advertisement {
   /** The extension's version. */
   version: number;
   /** Agent: the error types it may send. */
   types?: string[];
-  /** Agent: name and version of what speaks, `name/version`. */
+  /** Agent: the name and version of its implementation, `name/version`. */
   implementation?: string;
   /** Client: it accepts `stopReason: "error"` in a prompt result. */
   stop_reason?: boolean;
@@ -75,7 +75,7 @@ export interface AgentErrorPayload {
   [unknown: string]: unknown;
 }
 
-/** The `update` of the `session/update` that tells a negotiating client why a turn failed. */
+/** The `update` that says why a turn failed, for a client that negotiated it. */
 export interface AgentErrorUpdate {
   /** `_agent_error` in protocol version 2. */
   sessionUpdate: "agent_error" | "_agent_error";
@@ -85,7 +85,7 @@ export interface AgentErrorUpdate {
   [unknown: string]: unknown;
 }
 
-/** The `update` that tells a client which asked for it that the agent is trying again. */
+/** The `update` that reports a retry to a client that asked for retries. */
 export interface AgentRetryUpdate {
   /** `_agent_retry` in protocol version 2. */
   sessionUpdate: "agent_retry" | "_agent_retry";

@@ -29,15 +29,15 @@ LastwordError
     │   ├── AgentStalledError               `agent_stalled`: it made no progress, and was stopped
     │   └── StderrOverflowError             `stderr_overflow`: it flooded its error output
     ├── PromptCancelledError                `cancelled`: the user stopped it; nothing to do
-    ├── UnknownError                        `unknown`: the agent reported an error of no known kind
+    ├── UnknownError                        `unknown`: the agent's error was not recognised
     ├── ProtocolError                       `protocol_error`: a message broke the protocol
     └── InternalError                       `internal`: a bug in the agent or in lastword
 ```
 
 The first seven are for authors of agents, `StoreError` is for readers of the record, and those
 under `PromptFailedError` are for authors of clients (`lastword.client.raise_for_error`). Each type
-in `lastword.ErrorType` has a class of its own; the classes between it and `PromptFailedError` say
-what helps, and are what a client usually catches. The class does not say whether to send the prompt
+in `lastword.ErrorType` has its own class. Clients usually catch the classes between those and
+`PromptFailedError`, which say what helps. The class does not say whether to send the prompt
 again: see `error.retryable` and `error.retry_safety`.
 
 Owns the exceptions and their messages. `core.classify` decides what each of them is on the wire, as
@@ -146,11 +146,10 @@ class MissingExtraError(LastwordError, ImportError):
     '/home/me/lastword[acp]'
     ```
 
-    The command is for the way in which lastword itself was installed.
+    The command fits the way in which lastword was installed.
 
     Attributes:
-        extra: The extra of lastword's that installs it: `acp`, `fleet`, `gateway`, `otel` or
-            `yaml`.
+        extra: The lastword extra that installs it: `acp`, `fleet`, `gateway`, `otel` or `yaml`.
         name: The module that could not be imported, as for every `ImportError`.
     """
 
@@ -196,7 +195,7 @@ class StreamFailedError(LastwordError):
     """
 
     def __init__(self, body: dict[str, Any]) -> None:
-        super().__init__("The model provider's stream told of a failure.")
+        super().__init__("The model provider's stream reported a failure.")
         self.body = body
 
 
@@ -308,7 +307,7 @@ class PromptCancelledError(PromptFailedError):
 
 
 class UnknownError(PromptFailedError):
-    """The agent reported an error of which only the words are known: `error.detail`."""
+    """The agent's error was not recognised; `error.detail` has its words."""
 
 
 class ProtocolError(PromptFailedError):

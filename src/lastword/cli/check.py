@@ -240,7 +240,7 @@ _OUTPUT = """\
 --sarif FILE  also write what failed as SARIF, for a code host's alerts (default: none)
 --badge FILE  also write a badge as SVG (default: none)
 --baseline FILE
-    what is known to fail, each with a reason, and does not count (default: none)
+    known failures, each with a reason, which do not count (default: none)
 --fail-on WORD  what makes the exit status 1 (fail, warn, never; default: %(default)s)
 --keep DIR  also write every message to this folder, with secrets removed (default: none)
 """

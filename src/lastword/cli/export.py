@@ -190,7 +190,7 @@ def _heading(run: int, turn: int | None, events: Sequence[RecordedEntry]) -> str
         return f"Run {run}, outside of turns{began}"
     ended = next((each for each in events if each.entry.kind in _ENDS), None)
     if events[0].entry.kind is not Kind.PROMPT:
-        return f"Turn {turn} goes on{began}"
+        return f"Turn {turn}, continued{began}"
     if ended is None:
         return f"Turn {turn}{began}"
     how = "failed" if ended.entry.kind is Kind.ERROR else "ended"
@@ -236,7 +236,7 @@ _HEAD = """<!doctype html>
 """
 
 _MANIFEST = """<details class="bar">
-<summary>Versions, counts, and what was taken out</summary>
+<summary>Versions, counts, and what was removed</summary>
 <div class="code"><div class="text">{manifest}</div></div>
 </details>
 </div>

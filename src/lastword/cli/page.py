@@ -97,7 +97,7 @@ def wrapped(
     lines: list[str] = []
     line, filled = first, False
     for space, whole in _words(text):
-        # Space at a line's end, and at the beginning of what goes on, is none.
+        # Space at a line's end, and at the beginning of what continues, is none.
         gap = space if filled or not lines else ""
         if filled and not fits(line + gap + whole, columns):
             lines.append(line)
@@ -493,7 +493,7 @@ class Progress:
         try:
             os.write(self._fd, data)
         except OSError:
-            # The terminal is gone; the work goes on.
+            # The terminal is gone; the work continues.
             self._over.set()
 
 

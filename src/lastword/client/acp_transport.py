@@ -1,4 +1,4 @@
-"""What the official SDK's client stands on: a transport, and the agent's process.
+"""The base of the official SDK's client: a transport, and the agent's process.
 
 Owns two translations: an update of a kind that the SDK drops becomes one that it delivers, and a
 prompt's result that reports a failure becomes an error. Everything else passes unchanged. Owns a
@@ -30,7 +30,7 @@ READ_BYTES = 65536
 
 GRACE_SECONDS = 2.0
 """How long the end of a process and its last words may take to come, on a machine that is busy: it
-may also live on, or a child of its own hold the pipe."""
+may also live on, or its own child hold the pipe."""
 
 
 class AgentProcess:
@@ -100,7 +100,7 @@ class _Stderr(asyncio.StreamReader):
         self.set_transport(_Valve(self))
 
     def written(self, data: bytes) -> None:
-        """Take in what the agent wrote, which the record already has."""
+        """Receive what the agent wrote, which the record already has."""
         if not self._full:
             self._given += len(data)
             self.feed_data(data)

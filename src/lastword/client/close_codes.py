@@ -145,7 +145,7 @@ def classify_close(code: int, reason: str = "") -> Loss:
 
 
 def classify_upgrade(status: int, retry_after: int | str | None = None) -> Loss:
-    """Return what an HTTP response means that does not switch to WebSocket.
+    """Return what an HTTP response means if it does not switch to WebSocket.
 
     Args:
         status: The status.
@@ -157,7 +157,7 @@ def classify_upgrade(status: int, retry_after: int | str | None = None) -> Loss:
 
 
 def classify_failure(text: str) -> Loss:
-    """Return what an attempt means that failed before there was a response.
+    """Return what a failed attempt means if there was no response.
 
     Args:
         text: A word, such as `dns`, or the library's own error text. One that mentions a

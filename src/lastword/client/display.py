@@ -33,14 +33,14 @@ class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
         sentence: What happened and what to do, at most 500 characters.
         details: What the provider or the process said, at most 4096 characters; may be empty.
         action: What helps.
-        button: The label of a button that leads there.
+        button: The label of its button.
         wait_seconds: How much of the wait is left; 0 when it is over, `None` if there is none.
         countdown: The same in words, such as `retry in 18 s`; empty when there is none.
         can_retry: Whether a Retry button makes sense.
         needs_confirmation: Whether the user must agree first, because a retry might do something
             twice.
         automatic: Whether the client may press the button by itself, once `wait_seconds` is 0 or
-            `None`. Never do so without a limit of your own on how often.
+            `None`. Always limit how often.
     """
 
     title: str
@@ -67,13 +67,13 @@ def describe(
     print(f"[{shown.button}] {shown.countdown}")  # [Try again] retry in 18 s
     ```
 
-    To move the countdown, call it again each second with the same `received`.
+    To update the countdown, call it every second with the same `received`.
 
     Args:
         error: The failure.
-        received: The moment at which it arrived, in seconds since 1970 UTC (`time.time()`), from
-            which its wait counts. Without it, the whole wait is still to come.
-        now: The moment to describe, in the same unit; the current time by default. Given it,
+        received: When it arrived, in seconds since 1970 UTC (`time.time()`): its wait counts from
+            then. Without it, the wait has just begun.
+        now: The moment to describe, in the same unit; the current time by default. If it is given,
             the function reads no clock.
 
     Returns:

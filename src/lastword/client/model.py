@@ -182,7 +182,7 @@ _AD_HOC_KEYS = frozenset({"message", "text", "raw", "type", "error"})
 
 
 class AgentErrorUpdate(_WireModel):
-    """The `update` of the `session/update` that tells a negotiating client why a turn failed."""
+    """The `update` that says why a turn failed, for a client that negotiated it."""
 
     session_update: Annotated[
         Literal["agent_error", "_agent_error"],
@@ -211,7 +211,7 @@ _RETRY_COUNTS = ("attempt", "max_attempts", "wait_seconds")
 
 
 class AgentRetryUpdate(_WireModel):
-    """The `update` that tells a client which asked for it that the agent is trying again."""
+    """The `update` that reports a retry to a client that asked for retries."""
 
     session_update: Annotated[
         Literal["agent_retry", "_agent_retry"],
@@ -241,14 +241,15 @@ class AgentRetryUpdate(_WireModel):
 
 
 class Advertisement(_WireModel):
-    """What either side says of itself in `initialize`, under `_meta.agent_error`."""
+    """What each side advertises in `initialize`, under `_meta.agent_error`."""
 
     version: Annotated[int, Field(ge=1, strict=True, description="The extension's version.")]
     types: Annotated[list[str] | None, Field(description="Agent: the error types it may send.")] = (
         None
     )
     implementation: Annotated[
-        str | None, Field(description="Agent: name and version of what speaks, `name/version`.")
+        str | None,
+        Field(description="Agent: the name and version of its implementation, `name/version`."),
     ] = None
     stop_reason: Annotated[
         _Consent,

@@ -95,7 +95,7 @@ PATIENT_TRIES = 20
 """The same where the gateway said that it comes back: 8 min, for a deployment."""
 FUSE = 10_000
 """How long a connection, and then its attach, may show no progress; without one a connect that
-nobody answers hangs for ever (VS Code issue 315552)."""
+nobody answers hangs forever (VS Code issue 315552)."""
 STABLE_AFTER = 30_000
 """How long after attach a link counts as one that holds: only then are tries counted anew."""
 PROBE_EVERY = 30_000
@@ -152,7 +152,7 @@ _Step = tuple[ReconnectState, tuple[ReconnectAction, ...]]
 
 
 def step(state: ReconnectState, event: Event, now: int, random: float) -> _Step:
-    """Take in an event.
+    """Receive an event.
 
     Args:
         state: The state before.

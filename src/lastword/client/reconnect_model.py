@@ -121,7 +121,7 @@ class Show:
 
     Attributes:
         line: One sentence or two; empty if there is nothing to show.
-        cause: What happened, in a peer's or a library's words, for anyone who wants to know.
+        cause: What happened, in a peer's or a library's words.
     """
 
     line: str
@@ -159,15 +159,15 @@ ReconnectAction = Connect | CloseSocket | Probe | Show | GiveUp | WaitUntil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconnectState:
-    """All that the policy remembers. Moments are in milliseconds of the caller's clock.
+    """The state of the policy. Moments are in milliseconds of the caller's clock.
 
     Attributes:
         phase: Where the link stands.
-        due: When waiting, the moment of the next try; when connecting or attaching, the end of the
-            fuse; when attached, the next probe.
+        due: When waiting, the moment of the next try; when connecting or attaching, the deadline;
+            when attached, the next probe.
         tries: Further tries since the link was last stable; while waiting, including the next one.
-        budget: The most of them that there will be.
-        earliest: The moment before which the gateway wants no try.
+        budget: The maximum number of tries.
+        earliest: The earliest moment for a try that the gateway allows.
         lost: Since when there has been no link; `None` once there is one and, if the loss was
             reported, that has been reported too.
         tell: The moment at which the line for this try, or for its success, is to be shown; `None`
@@ -176,10 +176,10 @@ class ReconnectState:
         probes: The gateway answers probes.
         unanswered: When a probe counts as unanswered; `None` while there is none.
         stable: The moment from which the link counts as stable; `None` once it does.
-        heard: Something has arrived since the fuse was lit.
+        heard: Something has arrived since the deadline was set.
         refused: A token was refused since the link was last stable.
         online: Whether there is a network, as far as the platform knows.
-        hidden: Since when nobody has been looking; `None` while somebody may be.
+        hidden: Since when the page has been hidden; `None` while it is visible.
         line: What is shown.
         news: The line that reports the link's return, until it is shown.
         cause: What ended the link, or the last attempt.

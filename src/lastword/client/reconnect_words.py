@@ -79,7 +79,7 @@ def progress_line(state: ReconnectState, now: int) -> str:
 
 
 def success_line(state: ReconnectState, updates: int, now: int) -> str:
-    """Return the line for a link that was established, from the state before it was."""
+    """Return the line for a link that was established, from the state before that."""
     word = "Reconnected" if state.returning else "Connected"
     after = f" after {span(now - state.lost)}" if state.lost is not None else ""
     caught_up = f", {updates} update{'' if updates == 1 else 's'} caught up" if updates else ""

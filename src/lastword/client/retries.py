@@ -33,11 +33,11 @@ _OWN_TITLE = re.compile(
 
 
 class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
-    """The agent's model call failed and is about to be made again; the turn goes on.
+    """The agent's model call failed and will be retried; the turn continues.
 
     Attributes:
         attempt: The number of the next try; the first was 1.
-        max_attempts: The most tries that there will be.
+        max_attempts: The maximum number of tries.
         wait_seconds: How long the agent waits before it, counted from when this was received.
         error: The failure of the previous try.
     """
@@ -55,7 +55,7 @@ class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
 
 
 def read_retry(message: object) -> RetryNotice | None:
-    """Return what is known of a retry, if this message reports one.
+    """Return the retry that a message reports, or `None`.
 
     Args:
         message: A `session/update` (the notification, its params or its `update`), as decoded JSON
@@ -63,7 +63,7 @@ def read_retry(message: object) -> RetryNotice | None:
             not a retry.
 
     Returns:
-        What is known of the retry. A retry that an agent reports only in prose is not recognised.
+        The retry, as far as it is known. One that an agent reports only in prose is not recognised.
     """
     try:
         return _read(object_of(message))

@@ -37,7 +37,7 @@ def make_private(folder: str) -> None:
         make_folder(folder)
         status = os.stat(folder)
         if status.st_uid != os.getuid():
-            raise StoreError(f"{folder} is another user's; set XDG_RUNTIME_DIR to one of yours")
+            raise StoreError(f"{folder} is another user's; set XDG_RUNTIME_DIR to your own folder")
         mode = stat.S_IMODE(status.st_mode)
         if mode & ~_FOLDER_MODE:  # what its user has withdrawn is not given back
             os.chmod(folder, mode & _FOLDER_MODE)

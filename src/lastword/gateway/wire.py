@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 VERSION = 3
 OLDEST = 3
-"""Nodes of version 2 reached each other by connections of their own, not over the servers."""
+"""Nodes of version 2 reached each other by their own connections, not over the servers."""
 
 HELLO = "hello"
 """Front: who the viewer of this link is, and which holder it is for. Every frame behind it has
@@ -43,7 +43,7 @@ STATUS = "status"
 EVENTS_PAGE = "events-page"
 """Front: a part of a session's log as events, once there is some. Holder: this one."""
 NOTE = "note"
-"""Front: a client reported an error of its own at a session. Holder: it is this entry."""
+"""Front: a client reported its own error at a session. Holder: it is this entry."""
 ANSWER = "answer"
 """Front: answer a question by a code. Holder: what has become of it. Only the holder that has made
 a code has its question, so no older one needs to know this."""

@@ -1,6 +1,6 @@
 """The end of a process that a handler has forked, and that came back into the agent's own code.
 
-The client is the parent's, and so is the event loop: the child would answer a turn that goes on,
+The client is the parent's, and so is the event loop: the child would answer a turn that continues,
 and stop the parent from hearing its client (they share what they poll with).
 """
 

@@ -94,7 +94,7 @@ class Journal:
                     collector.take(self._run_id, entry)
             elif not self._over:
                 self._record(entry)
-        except Exception as error:  # noqa: BLE001 - a turn goes on without its record
+        except Exception as error:  # noqa: BLE001 - a turn continues without its record
             self._without_record(error)
 
     def close(self) -> None:

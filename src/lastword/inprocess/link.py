@@ -56,7 +56,7 @@ MAX_REFUSALS = 16
 class HandlerLink:
     """The core, and the requests that handlers are working on.
 
-    Every entry point takes the lock, since a handler may use a thread of its own, and our watchdog
+    Every entry point takes the lock, since a handler may use its own thread, and our watchdog
     thread may have to act when a handler blocks the event loop.
     """
 
@@ -140,13 +140,13 @@ class HandlerLink:
             self._carry_out(effects, CLIENT, frame)
 
     def oversized(self, ends: bytes) -> None:
-        """Take in a skipped line from the client, over the limit, by its beginning and end."""
+        """Receive a skipped line from the client, over the limit, by its beginning and end."""
         with self._lock:
             self._carry_out(self._core.receive_oversized(Side.CLIENT, ends, self._moved()))
         self._rearm()
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
-        """Take in one frame from the handler, with the request that it was working on."""
+        """Receive one frame from the handler, with the request that it was working on."""
         self._stay_in_process()
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
@@ -170,7 +170,7 @@ class HandlerLink:
         self._rearm()
 
     def say(self, request: Request, report: HandlerReport) -> None:
-        """Take in what a handler says of its own turn."""
+        """Receive what a handler reports of its turn."""
         self._stay_in_process()
         with self._lock:
             self._look_at_requests(early=True)
@@ -179,7 +179,7 @@ class HandlerLink:
         self._rearm()
 
     def failed(self, request: Request, report: HandlerReport) -> bool:
-        """Take in that a handler raised; return `False` if nothing answers for it."""
+        """Note that a handler raised; return `False` if nothing answers for it."""
         with self._lock:
             if self._core.blown:
                 return False
@@ -187,7 +187,7 @@ class HandlerLink:
             return not self._core.blown
 
     def read_ready(self, request: Request) -> None:
-        """Take in what the client has sent by now, before the end of a prompt's handler.
+        """Receive what the client has sent by now, before the end of a prompt's handler.
 
         The handler may have blocked the loop that reads: a cancel among it came before its end.
         """
@@ -202,7 +202,7 @@ class HandlerLink:
                 self._carry_out(self._core.receive_eof(Side.CLIENT, None, self._now()))
 
     def handler_left(self) -> None:
-        """Take in that no handler will answer any more: the process, or its connection, ends."""
+        """Note that no handler will answer any more: the process, or its connection, ends."""
         if os.getpid() != self._pid:
             return  # the parent's handlers are at work
         if self._observer is not None:
@@ -231,7 +231,7 @@ class HandlerLink:
         return redacted
 
     def _observe(self, request: Request, turn: TurnRequests, report: dict[str, Any]) -> None:
-        """Take in what a turn's own request to a model provider has come to."""
+        """Receive what a turn's own request to a model provider has come to."""
         with self._lock:
             if request.request_id not in self._requests:
                 return
@@ -288,7 +288,7 @@ class HandlerLink:
             self.handle_timeout()
 
     def stand_still(self, seconds: float) -> None:
-        """Take in that the process stood still this long."""
+        """Note that the process stood still this long."""
         with self._lock:
             self._core.stand_still(seconds)
 

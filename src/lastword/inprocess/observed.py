@@ -2,7 +2,7 @@
 
 Owns the hooks in HTTP libraries (those of `observer/python`), which are set for `evidence="inside"`
 alone. A request belongs to the turn in whose context it is made, so that a handler whose client
-retries in silence is understood, whatever else goes on at the same time.
+retries in silence is understood, whatever else continues at the same time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TurnRequests:
         self.requests: ModelRequests = ModelRequests()
 
     def note(self, report: dict[str, Any], now: float) -> list[Hint]:
-        """Take in a report; return what it says of failed requests."""
+        """Receive a report; return what it says of failed requests."""
         return self._named(self.requests.note(report, now))
 
     def look(self, now: float) -> list[Hint]:

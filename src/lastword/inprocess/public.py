@@ -51,13 +51,14 @@ def classify(
     ```
 
     Pass the exception itself rather than its text: a status, a body and a class say far more.
-    Nothing that is passed in makes this function raise.
+    This function does not raise, whatever it is given.
 
     Args:
         error: An exception, an HTTP response, a decoded body, a JSON-RPC error, or text.
         facts: What had happened in the turn. Without them `retry_safety` is `ask`, or `never` if a
             retry would not help.
-        redactor: Called on every text after our own redaction. If it raises, the text is dropped.
+        redactor: Called on every text after lastword's own redaction. If it raises, the text is
+            dropped.
 
     Returns:
         The failure, redacted, in words that can be shown.

@@ -76,7 +76,7 @@ class CallAttempt:
         return self in here or not here
 
     def note(self, message: Envelope) -> None:
-        """Take in an update, a request or another notification that went to the client."""
+        """Receive an update, a request or another notification that went to the client."""
         update = message.update
         if not self.concerned:
             return
@@ -92,7 +92,7 @@ _ENTERED: ContextVar[tuple[CallAttempt, ...]] = ContextVar("lastword_attempts", 
 
 
 def note_outside_of_turns(message: Envelope) -> None:
-    """Take in what went to the client, for model calls here whose turn is unknown."""
+    """Receive what went to the client, for model calls here whose turn is unknown."""
     for attempt in _ENTERED.get():
         if attempt.is_outside_of_turns:
             attempt.note(message)
@@ -112,23 +112,23 @@ class RequestLink(Protocol):
         ...
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
-        """Take in one frame from the handler."""
+        """Receive one frame from the handler."""
         ...
 
     def say(self, request: Request, report: HandlerReport) -> None:
-        """Take in what a handler says of its own turn."""
+        """Receive what a handler reports of its turn."""
         ...
 
     def failed(self, request: Request, report: HandlerReport) -> bool:
-        """Take in that a handler raised; return `False` if nothing answers for it."""
+        """Note that a handler raised; return `False` if nothing answers for it."""
         ...
 
     def read_ready(self, request: Request) -> None:
-        """Take in what the client has sent by now, before the end of a prompt's handler."""
+        """Receive what the client has sent by now, before the end of a prompt's handler."""
         ...
 
     def handler_left(self) -> None:
-        """Take in that no handler will answer any more."""
+        """Note that no handler will answer any more."""
         ...
 
     def refused_by_client(self, error: object) -> bool:
@@ -184,7 +184,7 @@ class Request:
         self.attempts: list[CallAttempt] = []
         """Model calls that are under way, and may be tried again."""
         self.tried: list[tuple[BaseException, tuple[FailedAttempt, ...]]] = []
-        """What model calls failed of at last, and each with all its attempts."""
+        """What model calls finally failed with, and each with all its attempts."""
         self.tools: dict[str, int] = {}
         """Tools that the handler said are at work, by name, and how often."""
         self.waits: int = 0

@@ -68,22 +68,22 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     ```
 
     Attributes:
-        attempts: Requests in all, including the first and those made by the provider's own
-            package: the packages of OpenAI and Anthropic retry twice by themselves. No attempt
-            begins that could exceed this number, judging by earlier ones. It is better to give
-            such a package `max_retries=0`: its own waits are not reported to anybody, and
-            Anthropic's are as long as the server likes. 6 by default.
-        budget_seconds: Counted from the first attempt's start: no wait begins that would end later.
-            600 by default.
+        attempts: The maximum number of requests, including the first and the retries of the
+            provider's own package: OpenAI's and Anthropic's packages retry twice. No attempt begins
+            that could exceed it, judging by earlier ones. Give such a package `max_retries=0`:
+            nobody sees its own waits, and Anthropic's last as long as the server asks. 6 by
+            default.
+        budget_seconds: The time for all attempts, from the start of the first: no wait begins that
+            would end later. 600 by default.
         max_wait_seconds: The longest single wait; if the server asks for more, there is no retry.
             At most 300, the default.
         first_wait_seconds: The wait after the first failure if the server gave none. It doubles
             after each further failure, and the actual wait is a random part of it.
             1 by default.
-        until_reset_seconds: How long the call may wait, in all, for the ends of limits that it
-            fails of, such as those of a plan's five hours, where the limits above allow no retry.
-            Only an end that the server names is waited for, and up to a minute longer. These waits
-            count for neither `attempts` nor `budget_seconds`. 0, the default, is not at all.
+        until_reset_seconds: The longest total wait for limits to reset, such as a plan's five-hour
+            window, if the limits above allow no retry. Only a reset that the server names is waited
+            for, and up to a minute longer. These waits do not count towards `attempts` or
+            `budget_seconds`. 0, the default, disables them.
         after_output: Try again even after the call has shown something. What it showed stays.
         after_tools: Try again even after a tool was started within the call, or something else
             was sent that is not known to be harmless.
@@ -204,7 +204,7 @@ class _Loop:
         return self._failure
 
     def failed(self, error: BaseException, facts: Facts) -> None:
-        """Take in how an attempt ended."""
+        """Receive how an attempt ended."""
         self._facts, self._failure = facts, error
         within = tried_before(self.request, error) if self.request is not None else ()
         if within and within is not self._remembered:
@@ -251,7 +251,7 @@ class _Loop:
         return waits.retry_bucket().spend(self._tried[-1].verdict.type)
 
     def succeeded(self) -> None:
-        """Take in that an attempt went well."""
+        """Note that an attempt went well."""
         waits.retry_bucket().succeed()
 
     def wait(self, _: RetryCallState) -> float:
@@ -397,11 +397,10 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
 
     The call is tried again if that can help (after a limit, an overload, a lost connection; never
     after a wrong key), if nothing has been shown and no tool was started since it began, and within
-    the limits, of which one is for all calls of the process: 100 retries without a success between
-    them. Between attempts it waits as long as the server asked, or else a random part of 1, 2, 4 …
+    the limits. All calls of a process share one limit: 100 retries without a success in between.
+    Between attempts it waits as long as the server asked, or else a random part of 1, 2, 4 …
     seconds; each wait is reported to the client, and the user's cancel ends it. The last failure is
-    raised unchanged. An asynchronous generator is tried again as long as it has yielded
-    nothing.
+    raised unchanged. An asynchronous generator is tried again as long as it has yielded nothing.
 
     Args:
         what: The function, or a `Retry`.

@@ -41,7 +41,7 @@ _INSTEAD = {
     "fallback_model": "catch the failure of the call, and call another model",
     "fallback_stays": "catch the failure of the call, and call another model",
     "continue_with": "catch the failure that lastword.retry raises, and call the model anew",
-    "ask_reminder_seconds": "wait for the user's answer with a timeout of your own, and say so",
+    "ask_reminder_seconds": "wait for the user's answer with your own timeout, and say so",
     "ask_timeout": "put asyncio.timeout around the request to the user instead",
 }
 """The settings without a meaning for an agent in this process, each with what to do instead."""
@@ -51,14 +51,14 @@ _ALLOWED = {"evidence": ("inside",)}
 
 _READ = frozenset(Options.__struct_fields__) - {*_INSTEAD, "record"}
 """What is read from the environment as it is: the variables that mean nothing here are there for
-`lastword run`, and the record has rules of its own (`record_folder`)."""
+`lastword run`, and the record has its own rules (`record_folder`)."""
 
 
 _DEFAULTS = Options()
 
 
 def check(options: Options | None) -> None:
-    """Raise MisuseError for a setting that has no meaning for an agent in this process."""
+    """Raise MisuseError for a setting that cannot apply to an agent in this process."""
     for name, instead in _INSTEAD.items() if options is not None else ():
         value = getattr(options, name)
         if value not in {getattr(_DEFAULTS, name), *_ALLOWED.get(name, ())}:
@@ -71,7 +71,7 @@ def complete(options: Options | None) -> LinkOptions:
     """Return the given options or the environment's, completed with what this process knows.
 
     Raises:
-        MisuseError: One of them has no meaning here.
+        MisuseError: One of them cannot apply here.
     """
     check(options)
     chosen = options or from_environment(os.environ)
@@ -180,8 +180,8 @@ _MENDED_BY = {
 }
 
 _DROPPED = {
-    "answer_to_nobody": "an answer was sent to a request that was already answered, or that nobody "
-    "made: answer once, by returning from the handler",
+    "answer_to_nobody": "an answer was sent without an open request: answer once, by returning "
+    "from the handler",
     "late_answer": "a handler returned after its turn was ended: it swallowed its cancellation",
     "quarantine": "an update of a turn that has been ended was dropped: its handler swallowed its "
     "cancellation and is still running",
@@ -264,7 +264,7 @@ def unusable(method: str, error: BaseException) -> None:
 def reused(error: BaseException) -> None:
     """Warn that an attempt of a model call was given what an earlier attempt had used up."""
     logger.warning(
-        "A model call was not tried again, because its stream or coroutine was made before the "
+        "A model call was not retried, because its stream or coroutine was made before the "
         "attempts began (%s): make the call itself within `with attempt:`.",
         error,
     )

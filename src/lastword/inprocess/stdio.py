@@ -42,7 +42,7 @@ def claimed() -> Iterator[None]:
     if process in _serving:
         raise MisuseError(
             "stdin and stdout serve the client of another agent in this process: wait until that "
-            "one has ended, or run this one in a process of its own or over streams of its own"
+            "one has ended, or run this one in its own process or over its own streams"
         )
     _serving.add(process)
     try:

@@ -251,7 +251,7 @@ class _Judge:
         return None if self._finished is not None or self._dialect is not None else self._first
 
     def look(self, item: Any) -> None:
-        """Take in an item; raise `StreamFailedError` if it is a failure."""
+        """Receive an item; raise `StreamFailedError` if it is a failure."""
         self._first = self._first or type(item)
         if self._finished is not None:
             self.progress.over = self.progress.over or self._finished(item)
@@ -278,7 +278,7 @@ def _home(stream: object) -> str:
 def _recognise(item: Any) -> _Dialect | None:
     """Return the dialect of an item, or None if the item does not show one."""
     # Mistral's events, and those decoded with their SSE name, have the item in `data`; the OpenAI
-    # package's helper has it in `chunk`, between events of its own.
+    # package's helper has it in `chunk`, between its own events.
     for key in ("", "data", "chunk"):
         dialect = _recognise_plain(_get(item, key) if key else item)
         if dialect is not None:

@@ -29,8 +29,8 @@ Item = TypeVar("Item")
 class CurrentTurn:
     """The current prompt turn, returned by `lastword.current_turn()`.
 
-    What is reported to it changes what the client learns if the turn fails: how far it had come,
-    and whether trying again could do harm. After the end of the turn, its methods have no effect.
+    What you report to it changes what the client learns if the turn fails: how far it had come, and
+    whether a retry could do harm. Once the turn has ended, its methods have no effect.
     """
 
     __slots__ = ("_request",)
@@ -45,7 +45,7 @@ class CurrentTurn:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the user or a limit wants the turn to end; for work that cannot be cancelled."""
+        """Whether the turn should end; for work that cannot be cancelled."""
         return self._request.cancel_requested
 
     @property
@@ -56,15 +56,15 @@ class CurrentTurn:
         return value if isinstance(value, str) else None
 
     def progress(self) -> None:
-        """Say that the handler is working although it sends nothing; restarts the silence limit."""
+        """Report that the handler is working although it sends nothing; resets the idle timeout."""
         self._say(Note.PROGRESS)
 
     def output(self) -> None:
-        """Say that the user saw output of this turn that did not go through the client."""
+        """Report output of this turn that reached the user without the client."""
         self._say(Note.OUTPUT)
 
     def tool_started(self, name: str, *, side_effects: bool) -> None:
-        """Say that a tool began to run.
+        """Report that a tool has started.
 
         Tools that are reported to the client as tool calls are counted without this; those of the
         kinds `read`, `search`, `think` and `fetch` count as free of side effects.
@@ -79,7 +79,7 @@ class CurrentTurn:
         self._say(Note.UNSAFE_TOOL if side_effects else Note.SAFE_TOOL)
 
     def tool_finished(self, name: str) -> None:
-        """Say that the tool has finished, successfully or not."""
+        """Report that a tool has finished, successfully or not."""
         tools = self._request.tools
         if not tools.get(name):
             logger.warning(
@@ -144,17 +144,17 @@ class CurrentTurn:
                 answer = await model(...)
         ```
 
-        The call is made within `with attempt:`. A stream or a coroutine that was made before the
-        loop serves its first attempt alone, and the failure of that one then ends the turn.
+        Make the call within `with attempt:`. A stream or coroutine made before the loop serves only
+        the first attempt, whose failure then ends the turn.
 
-        Only what happened since the loop began counts: a model call after a tool is tried again,
-        since it alone is repeated; a call that has itself shown something is not.
+        Only what has happened since the loop began counts: a model call that follows a tool is
+        retried, since only the call is repeated; a call that has shown something is not.
 
         Args:
             retry: How often and how long; `Retry()` by default.
 
         Returns:
-            The attempts. One that cannot be followed by another raises the failure.
+            The attempts. One that may not be repeated raises the failure.
         """
         # tenacity costs 4 ms, and an agent that never retries does not need it.
         from lastword.inprocess.retry import Retry, attempts  # noqa: PLC0415
@@ -191,8 +191,8 @@ class CurrentTurn:
         Raises:
             StreamTruncatedError: The stream ended before its terminal event.
             StreamFailedError: An item reported a failure.
-            MisuseError: The argument is a generator that has ended, as one that an earlier attempt
-                has read.
+            MisuseError: The argument is a generator that has already been read, such as by an
+                earlier attempt.
             TypeError: The argument is not a stream; the message says what to do.
         """
         return streams.watch(stream, on_item=self.progress, finished=finished)
@@ -228,7 +228,7 @@ def current_turn() -> CurrentTurn:
     threads started by `asyncio.to_thread`.
 
     Raises:
-        NotInTurnError: There is none.
+        NotInTurnError: There is no current turn.
     """
     request = CURRENT.get()
     if request is None or request.method != acp.PROMPT:

@@ -387,7 +387,7 @@ class Peer(Piped):
         super().__init__(command, environment, apart=apart)
 
     def go_on_from(self, earlier: Peer) -> None:
-        """Take over what passed with the process before: one record of both, and ids of our own."""
+        """Take over what passed with the process before: one record of both, and our own ids."""
         self.started_at: float = earlier.started_at
         self.events[:0] = earlier.events
         self._next_id = max(self._next_id, earlier._next_id)

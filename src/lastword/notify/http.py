@@ -248,7 +248,7 @@ def target_of(settings: NotifySettings) -> HttpTarget:
         target = msgspec.structs.replace(target, form=WEBHOOK, secret=secret_of(secret))
         return HttpTarget(target, template=template)
     if settings.template_file:
-        raise NotifyError("--notify-template is for webhooks: ntfy has a form of its own")
+        raise NotifyError("--notify-template is for webhooks: ntfy has its own format")
     topic = _TOPIC.fullmatch(address.path)
     if topic is None:
         raise NotifyError("--notify to ntfy takes a server and a topic, as ntfy://ntfy.sh/my-topic")

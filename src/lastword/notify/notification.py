@@ -46,7 +46,7 @@ class NotifiedEvent(StrEnum):
     LIMIT = "limit"
     """A turn waits for the end of a limit."""
     CONTINUED = "continued"
-    """That limit has ended, and the turn goes on."""
+    """That limit has ended, and the turn continues."""
 
 
 USUAL = (NotifiedEvent.ASK, NotifiedEvent.FAILED, NotifiedEvent.LIMIT, NotifiedEvent.CONTINUED)
@@ -194,7 +194,7 @@ _WORDS = {
     NotifiedEvent.FAILED: "failed",
     NotifiedEvent.ENDED: "has finished",
     NotifiedEvent.LIMIT: "waits for a limit",
-    NotifiedEvent.CONTINUED: "goes on",
+    NotifiedEvent.CONTINUED: "continues",
 }
 _QUESTIONS = {
     "permission": "The agent asks for a permission.",
@@ -261,7 +261,7 @@ class NotificationWriter:
             self._limited.add(row.session_id)
             return [self._of_limit(row)]
         elif kind == Kind.CONTINUED:
-            # With another model, a turn goes on without having waited.
+            # With another model, a turn continues without having waited.
             has_waited = row.session_id in self._limited
             self._limited.discard(row.session_id)
             return [self._of_limit(row)] if has_waited else []
@@ -295,14 +295,14 @@ class NotificationWriter:
 
     def _of_limit(self, row: Row) -> Notification:
         if row.kind == Kind.CONTINUED:
-            what = "The limit has ended, and the turn goes on."
+            what = "The limit has ended, and the turn continues."
             return self._made(row, NotifiedEvent.CONTINUED, what, urgency=Urgency.LOW)
         seconds = row.facts.get("wait_seconds")
         wait = math.ceil(seconds) if isinstance(seconds, int | float) else 0
         now = self._around.local_time()
         until = plain_moment(row.at_epoch_ms + wait * 1000, now) if now else ""
         when = until or f"in {plain_duration(wait)}"
-        what = f"{WHAT[type_of(row.facts)]} The turn goes on {when}."
+        what = f"{WHAT[type_of(row.facts)]} The turn continues {when}."
         return self._made(row, NotifiedEvent.LIMIT, what)
 
     def _ended(self, row: Row) -> list[Notification]:

@@ -135,7 +135,7 @@ def _id_for(notification_id: str, subscription_id: str) -> str:
 
 
 def _addressed(notification: Notification, subscription_id: str) -> Notification:
-    """Return a notification with an id of its own for a browser: the outbox has each id once.
+    """Return a notification with its own id for a browser: the outbox has each id once.
 
     Without the link, which is itself a login: a browser that subscribed has one, which may end
     earlier.

@@ -73,7 +73,7 @@ class ObserverPipe:
     __slots__ = ("_part", "fd", "path")
 
     def __init__(self, fd: int = -1) -> None:
-        """Make it, or go on with the one that this process had before it replaced itself.
+        """Make it, or continue with the one that this process had before it replaced itself.
 
         Raises OSError.
         """

@@ -142,7 +142,7 @@ class ModelRequests:
         return min((each.status_at + BODY_SECONDS for each in self._refused.values()), default=None)
 
     def receive(self, line: bytes, now: float, turn: TurnId | None = None) -> list[Hint]:
-        """Take in a report; return what it says of failed requests of this turn.
+        """Receive a report; return what it says of failed requests of this turn.
 
         Args:
             line: The report.
@@ -156,7 +156,7 @@ class ModelRequests:
         return self.note(report, now, turn) if isinstance(report, dict) else []
 
     def note(self, report: dict[str, Any], now: float, turn: TurnId | None = None) -> list[Hint]:
-        """Take in a report that is decoded, as `receive` does one that is not."""
+        """Receive a report that is decoded, as `receive` does one that is not."""
         event, pid, number = (report.get(name) for name in ("event", "pid", "id"))
         if not isinstance(pid, int):
             return []
@@ -220,7 +220,7 @@ class ModelRequests:
             if request.is_refused:
                 self._refused[key] = self._open.pop(key)
             elif report.get("ends") is False:
-                # How it goes on is not reported.
+                # How it continues is not reported.
                 del self._open[key]
                 if request.is_page:
                     return self._fail(request, _unusable(request), now, turn)
@@ -321,7 +321,7 @@ class ModelRequests:
     def _succeed(
         self, request: ProviderRequest, now: float, turn: TurnId | None, *, is_over: bool = True
     ) -> list[Hint]:
-        """Take in a good answer, and report that a failure before it has been got over."""
+        """Receive a good answer, and report that a failure before it has been got over."""
         failed, self._failed = self._failed, None
         self._ended = (request.turn, now) if is_over else None
         self._answered = request

@@ -5,7 +5,7 @@ elsewhere, together with their Prometheus names
 (`gateway.quality.table`).
 
 Standard names are those of the semantic conventions 1.44.0, and those with `gen_ai` of the GenAI
-conventions 0.1.0, which have had releases of their own since 1.41; none of their breaking changes
+conventions 0.1.0, which have had their own releases since 1.41; none of their breaking changes
 concerns a name used here. `gen_ai`, `rpc` and `jsonrpc` are still in development, so that a change
 of theirs affects this file alone.
 """
@@ -118,20 +118,20 @@ LOG_RESETS = "lastword.gateway.log.resets"
 SESSIONS_ENDED = "lastword.gateway.sessions.ended"
 
 COUNTERS = {
-    TURNS: ("{turn}", "Turns that ended, by how."),
+    TURNS: ("{turn}", "Ended turns, by outcome."),
     ERRORS: ("{error}", "Failures, of turns and of other requests."),
-    RETRIES: ("{retry}", "Model calls that were going to be tried again."),
+    RETRIES: ("{retry}", "Retries of model calls."),
     RESTARTS: ("{restart}", "Agents that were started again."),
-    SILENCES: ("{silence}", "Silences within a turn that the watchdog told of."),
+    SILENCES: ("{silence}", "Silences within a turn that the watchdog reported."),
     DROPPED: ("{frame}", "Frames that were kept back."),
     VIEWERS_CAME: ("{viewer}", "Viewers that came to a session behind a gateway, or came back."),
     VIEWERS_LEFT: ("{viewer}", "Viewers that left one, by close code and cause."),
     LAGS: ("{lag}", "Viewers that fell far behind."),
     GAPS: ("{gap}", "Gaps in a log that viewers were shown."),
-    QUESTIONS_PENDING: ("{question}", "Agents' questions that found nobody there."),
-    QUESTIONS: ("{question}", "Agents' questions that are over, by how."),
+    QUESTIONS_PENDING: ("{question}", "Agents' questions that came while nobody was connected."),
+    QUESTIONS: ("{question}", "Settled questions of agents, by outcome."),
     LOST: ("{process}", "Processes behind a gateway that died, or ended."),
-    RESTORED: ("{session}", "Sessions that were to be brought back, by how it went."),
+    RESTORED: ("{session}", "Attempts to restore a session, by outcome."),
     LOG_RESETS: ("{reset}", "Logs of sessions whose numbers began anew."),
     SESSIONS_ENDED: ("{session}", "Sessions behind a gateway that ended, by why."),
 }

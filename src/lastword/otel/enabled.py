@@ -1,7 +1,7 @@
 """Environment variables that enable telemetry; the check costs next to nothing.
 
 Owns the standard `OTEL_*` variables that decide it. OpenTelemetry is imported only on request, and
-a session goes on if it cannot be.
+a session continues if it cannot be.
 """
 
 from __future__ import annotations

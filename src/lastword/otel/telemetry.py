@@ -73,7 +73,7 @@ class Telemetry:
     def _report(self, item: Span | Measured) -> None:
         if isinstance(item, Span):
             carrier = {"traceparent": item.traceparent} if item.traceparent else {}
-            # A context of its own: what is current in this thread is unrelated to the turn.
+            # its own context: what is current in this thread is unrelated to the turn.
             context = _PROPAGATOR.extract(carrier, Context())
             self._span(item, context, trace.SpanKind.SERVER)
         elif item.metric in self._counters:

@@ -26,7 +26,7 @@ LINE_LIMIT_BYTES = 64 * 1024 * 1024
 """The default of `lastword run --line-limit`: no real message is that long."""
 
 SMALL_BYTES = 4096
-"""Shorter pieces are joined: as an object of its own, a piece of three bytes takes fifty."""
+"""Shorter pieces are joined: as its own object, a piece of three bytes takes fifty."""
 
 STDERR_PENDING_BYTES = 256 * 1024
 PIPE_BUF_BYTES = 512 if sys.platform == "darwin" else 4096

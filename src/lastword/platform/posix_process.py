@@ -134,7 +134,7 @@ def spawn(
         command: The agent's command; looked up on this process' PATH.
         environment: The agent's whole environment, if it is not this process'; or what returns it
             for the descriptors that become the agent's stdin and stdout.
-        apart: It inherits nothing: it gets a session of its own and so no terminal, no open
+        apart: It inherits nothing: it gets its own session and so no terminal, no open
             descriptors, and pipes of the default size.
 
     Raises:

@@ -8,7 +8,7 @@ sockets or files.
 
 Listeners on loopback: a free port for an agent, and whether the agent listens on it. Owns reading
 this from /proc on Linux and from a table of the system's on Windows, and asking `lsof` on macOS. It
-is loaded for an agent that is to serve on a port of its own.
+is loaded for an agent that is to serve on its own port.
 
 The TCP connections of this network namespace, with their counters, as Linux reports them. Owns the
 reading of NETLINK_SOCK_DIAG, which needs no privilege and holds no content. Other systems have no
@@ -86,7 +86,7 @@ if sys.platform == "win32":
     """Units of 100 ns in a second."""
 
     _CONSOLE = "conhost"
-    """The system's own, beside each program with a console of its own."""
+    """The system's own, beside each program with its own console."""
 
     _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
 

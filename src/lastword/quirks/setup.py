@@ -121,11 +121,11 @@ INSTEAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "nvim": ("Neovim takes agents through a plugin", _PLUGINS),
     "vim": ("no plugin of Vim takes agents, as far as is known; two of Neovim do", _PLUGINS),
     "cursor": (
-        "Cursor takes VS Code's extensions, and has a settings file of its own",
+        "Cursor takes VS Code's extensions, but has its own settings file",
         ("vscode AGENT --file {CONFIG}/Cursor/User/settings.json",),
     ),
     "windsurf": (
-        "Windsurf takes VS Code's extensions, and has a settings file of its own",
+        "Windsurf takes VS Code's extensions, but has its own settings file",
         ("vscode AGENT --file {CONFIG}/Windsurf/User/settings.json",),
     ),
 }

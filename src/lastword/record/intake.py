@@ -186,7 +186,7 @@ _ROWS = msgspec.json.Decoder(Row)
 
 def _write(connection: sqlite3.Connection, run: int, lines: Sequence[bytes]) -> None:
     lost, last_ms = 0, 0
-    ended: bool | None = None  # a run whose rows go on after its end is one that was replaced
+    ended: bool | None = None  # a run whose rows continue after its end is one that was replaced
     for line in lines:
         try:
             if line.startswith(b"{"):

@@ -183,7 +183,7 @@ def size_of(folder: str) -> int:
 def remove_old(folder: str, limits: Limits) -> None:
     """Remove files that are too old, and the oldest of those that are too large together.
 
-    They are of runs whose record nobody has read. The file of a run that goes on is left.
+    They are of runs whose record nobody has read. The file of a run that continues is left.
     """
     others: list[tuple[float, int, str]] = []
     before = time.time() - limits.days * DAY_SECONDS

@@ -1,7 +1,7 @@
 """The recorder thread for links in this process: one daemon thread, which may wait for disks.
 
 Owns that thread, its queue, and its end when the process ends or forks. A turn hands an entry over
-and goes on; rows, bounds, the store and spans are handled in the thread.
+and continues; rows, bounds, the store and spans are handled in the thread.
 
 Forks: none happens while a thread of this process uses one of our SQLite files. Owns that rule.
 SQLite remembers a process's locks beside the file system: a child inherits that memory and not the

@@ -239,7 +239,7 @@ class EmbeddedSidecar(Sidecar):
             ended: Receives the exit status once the agent has ended and no other follows.
             recorder: Records the timeline.
             waits: Receives each session's wait for the end of a limit when it begins, and `None`
-                before the prompt with which its turn goes on.
+                before the prompt with which its turn continues.
             noted: Receives every entry of the timeline, recorded or not.
             guardian: That of an agent which runs since before this process replaced itself.
         """
@@ -352,7 +352,7 @@ class EmbeddedSidecar(Sidecar):
         self._step_soon()
 
     def send(self, line: bytes) -> None:
-        """Take in a line from the client."""
+        """Receive a line from the client."""
         if self._gone.is_set() or not self._loop.client_open:
             return
         now = time.monotonic()

@@ -1,7 +1,7 @@
 """Modules loaded in a thread, so that no frame waits for what only a look or a timer needs.
 
 Owns the thread, which may do other work, too, and the lists of what is loaded together. The loop
-goes on meanwhile: a thread that imports gives way each half a millisecond.
+continues meanwhile: a thread that imports gives way each half a millisecond.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class PollLoop:
         self.stderr: StderrWriter = console.stderr
         self.relay: Relay = Relay(connection, self.to_client, self.to_agent, note)
         self.beside: Sources | None = None
-        """Sources with descriptors of their own besides the pipes."""
+        """Sources with their own descriptors besides the pipes."""
         self.before_client: Callable[[float], object] | None = None
         """Called with the time before the client's bytes are taken in."""
         self.client_open: bool = True

@@ -1,6 +1,6 @@
-"""A user's own patterns, matched in a process of their own: none of them can hold the loop.
+"""A user's own patterns, matched in their own process: none of them can hold the loop.
 
-Owns that process, which ends itself if a pattern takes long. A look goes on in the meantime.
+Owns that process, which ends itself if a pattern takes long. A look continues in the meantime.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ STDERR_FLUSH_SECONDS = 0.5
 """How long a reader of our stderr that does not read may delay our end."""
 
 _LAST_STDERR_READS = 16
-"""A pipe's worth: what a dead agent left there. Another process may write on for ever."""
+"""A pipe's worth: what a dead agent left there. Another process may write on forever."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -140,7 +140,7 @@ class Sidecar:
                 if entry.kind in TERMINAL:
                     # A client that kills us at the answer must find the end written down.
                     self._recorder.flush()
-            except Exception as error:  # noqa: BLE001 - a session goes on without its record
+            except Exception as error:  # noqa: BLE001 - a session continues without its record
                 self._without_record(error)
 
     def _keep_record(self, *, child_ended: bool) -> None:
@@ -164,7 +164,7 @@ class Sidecar:
         ) -> None:
             try:
                 frames.note(sender, block, to_client, to_agent)
-            except Exception as error:  # noqa: BLE001 - a session goes on without the file
+            except Exception as error:  # noqa: BLE001 - a session continues without the file
                 self._loop.relay.frames = None
                 self._console.say(f"the file of frames ends here ({error})")
 

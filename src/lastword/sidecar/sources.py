@@ -170,7 +170,7 @@ class Sources:
         self._timer_spent: float | None = None
         """How much of the processor's time the look has taken that a timer waits for."""
         self._is_fresh = True
-        """Whether the look that goes on began after that."""
+        """Whether the look that continues began after that."""
         self.due: float | None = None
         """When to look; `None` while no turn is open."""
         connection.expects_hints(present=enabled)
@@ -203,7 +203,7 @@ class Sources:
         """Look for news about turns that are silent, or that a timer may end.
 
         Returns:
-            Whether the look is over. Otherwise it goes on at the next call, which is due at once.
+            Whether the look is over. Otherwise it continues at the next call, which is due at once.
         """
         if self._start is None:
             return True
@@ -264,7 +264,7 @@ class Sources:
         return self._timer_spent is not None
 
     def _look_for_timer(self, now: float) -> bool:
-        """Look before a timer takes effect; it does not wait for ever."""
+        """Look before a timer takes effect; it does not wait forever."""
         if self._timer_spent is None:
             if self._budget.seconds < -MAX_DEBT_SECONDS:
                 return True

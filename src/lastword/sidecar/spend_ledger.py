@@ -217,7 +217,7 @@ class _LedgerFile:
         begun = time.monotonic()
         try:
             outcome = self._write_down(day, spends) if spends else self._look(day)
-        except Exception as error:  # noqa: BLE001 - a session goes on without its ledger
+        except Exception as error:  # noqa: BLE001 - a session continues without its ledger
             reason = error.strerror if isinstance(error, OSError) else None
             outcome = _Outcome(problem=reason or str(error) or type(error).__name__)
         return msgspec.structs.replace(outcome, seconds=time.monotonic() - begun)

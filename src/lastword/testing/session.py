@@ -233,7 +233,7 @@ class ClientOfTest:
         self._door.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def receive(self, frame: Json) -> None:
-        """Take in a message from the agent."""
+        """Receive a message from the agent."""
         self.frames.append(frame)
         method, number = frame.get("method"), frame.get("id")
         if method is None:
@@ -303,10 +303,10 @@ def _ignore(_: Json) -> None:
 
 @contextlib.contextmanager
 def without_waits() -> Iterator[None]:
-    """Let lastword's own waits pass at once for agents and calls started in this context.
+    """Skip lastword's own waits for agents and calls started in this context.
 
-    `take_turn` and `open_session` do this by themselves. Use it for connections of your own, and
-    for functions under `lastword.retry` that are tested without a turn:
+    `take_turn` and `open_session` do this by themselves. Use it for your own connections, and for
+    functions under `lastword.retry` that are tested without a turn:
 
     ```python
     with without_waits():
@@ -315,10 +315,10 @@ def without_waits() -> Iterator[None]:
 
     - A wait before a retry is reported and recorded in full (20 s stay 20 s), counts against
       `Retry.budget_seconds`, and is not slept.
-    - A limit on silence that the test sets, such as `Options(idle_timeout_seconds=60)`, passes once
-      the agent has done nothing for a quarter of a second, and so does the time that a cancelled
-      handler is given. Limits that nobody set never pass.
-    - What the agent itself sleeps, and the retries of a provider's package, take their time.
+    - A limit on silence that the test sets, such as `Options(idle_timeout_seconds=60)`, ends once
+      the agent has done nothing for a quarter of a second, and so does the grace period of a
+      cancelled handler. Limits that nobody set never end.
+    - What the agent itself sleeps, and the retries of a provider's package, take real time.
 
     It applies to this task, and to tasks started from it, until the context is left.
     """
@@ -474,8 +474,7 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
             that takes the params and returns the result, as decoded JSON:
             `{"fs/read_text_file": lambda params: {"content": "x = 1"}}`.
         options: Limits and choices, as for `lastword.run_agent`.
-        real_waits: Whether waits take their time. By default they pass at once: see
-            `without_waits`.
+        real_waits: Whether waits take real time. By default they are skipped: see `without_waits`.
         fuse_seconds: How long each step may take, in real time, before the test fails.
 
     Yields:
@@ -540,8 +539,8 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
         fuse_seconds: As for `open_session`.
 
     Returns:
-        The turn, even if it failed: look at `outcome` and `error`. A `SystemExit` of the agent's
-        fails its turn as the end of a process does, and does not end the test.
+        The turn, even if it failed: look at `outcome` and `error`. A `SystemExit` in the agent
+        fails its turn, as the end of a process would, and not the test.
 
     Raises:
         PromptFailedError: The agent refused `initialize` or `session/new`.

@@ -26,7 +26,7 @@ __all__ = ["CapturedTurn", "Timeline", "capture_timeline"]
 
 
 class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn, as far as it has come.
+    """One turn, possibly still running.
 
     Attributes:
         session_id: its session.
@@ -44,7 +44,7 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def end(self) -> Entry | None:
-        """The entry of its end, or `None` while it has not ended."""
+        """The entry that ended it, or `None` while it is open."""
         ends = [e for e in self.entries if e.kind in (Kind.ANSWER, Kind.ERROR)]
         return ends[0] if ends else None
 
@@ -52,7 +52,7 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
     def outcome(self) -> Outcome:
         """How it ended: `ok`, `failed` or `cancelled`; `open` while it has not.
 
-        `ok` is every other end: look at `stop_reason` for a refusal, or a token limit. The words
+        `ok` covers every other end: look at `stop_reason` for a refusal or a token limit. The words
         are those of `lastword log`, and compare equal to plain text.
         """
         ended = histories(self.entries)
@@ -71,7 +71,7 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
         return end.facts.get("stop_reason") if end is not None else None
 
     def summary(self) -> Summary:
-        """What a person should know of it: what failed and where, who was at fault, what to do."""
+        """A summary for a person: what failed and where, who was at fault, what to do."""
         return summarise(self.entries)
 
 
@@ -192,7 +192,7 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
 
     @property
     def tools(self) -> tuple[ToolCall, ...]:
-        """The tool calls that the client saw, in the order of their beginnings."""
+        """The tool calls that the client saw, in the order in which they began."""
         tools: dict[str, ToolCall] = {}
         for update in self.updates:
             if update.get("sessionUpdate") in acp.TOOL_KINDS:

@@ -361,7 +361,7 @@ def test_a_stream_that_is_another_programs_is_not_taken(starts: Starts, tmp_path
             asyncio.run(occupy(alone.urls, name, subject))
             said = starts.refusal(alone.option, "--fleet-replicas", "1")
             assert says in said
-            assert "account of its own" in said
+            assert "its own account" in said
 
 
 # --- the fleet itself

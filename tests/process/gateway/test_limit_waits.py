@@ -82,7 +82,7 @@ def test_whoever_comes_within_the_wait_sees_when_it_ends_and_may_cancel_it(
     gateway = limited(1, 3600)
     with viewing(gateway) as viewer:
         session = Waiting(gateway, viewer)
-        assert "a turn goes on" in gateway.tell("status").stdout
+        assert "a turn continues" in gateway.tell("status").stdout
         view = ApiClient(gateway).json(f"/v1/sessions/{session.id}")["session"]
         assert view["continues_at_epoch_ms"] == session.until_epoch_ms
         with ViewerClient(gateway, capabilities=TYPED) as typed, ViewerClient(gateway) as stock:
@@ -91,10 +91,10 @@ def test_whoever_comes_within_the_wait_sees_when_it_ends_and_may_cancel_it(
             typed.find(lambda frame: "agent_retry" in str(frame))
             (retry,) = typed.updates("agent_retry")
             assert retry["error"]["reset_at_epoch_ms"] == session.until_epoch_ms
-            stock.find(lambda frame: "The turn goes on" in str(frame))
+            stock.find(lambda frame: "The turn continues" in str(frame))
             typed.send({"method": "session/cancel", "params": {"sessionId": session.id}})
         assert viewer.answer(session.prompt)["result"] == {"stopReason": "cancelled"}
-        assert "goes on" not in gateway.tell("status").stdout
+        assert "continues" not in gateway.tell("status").stdout
         kinds = [event["kind"] for event in ApiClient(gateway).events(session.id)]
         assert kinds.count("limit_wait") == 1
     assert texts(tmp_path) == ["go"]

@@ -140,7 +140,7 @@ def test_a_wait_for_a_limit_and_its_end_are_notified(tmp_path: Path) -> None:
         limit, continued = [json.loads(each.body) for each in collector.expect(2)]
         desk.leave()
     assert (limit["event"], continued["event"]) == ("limit", "continued")
-    assert "The turn goes on in " in limit["sentence"]
+    assert "The turn continues in " in limit["sentence"]
 
 
 REFUSED = (

@@ -34,7 +34,7 @@ async def test_an_authors_own_streams_on_stdout_are_one_agents_at_a_time() -> No
     transport = SimpleNamespace(**vars(ON_STDOUT), close=closed)
     options = LinkOptions(in_process=True)
     first = GuardedTransport(transport, options, own_cancel_seconds=0.0)
-    with pytest.raises(MisuseError, match="in a process of its own"):
+    with pytest.raises(MisuseError, match="in its own process"):
         GuardedTransport(transport, options, own_cancel_seconds=0.0)
     await first.close()
     with stdio.claimed():

@@ -81,7 +81,7 @@ def test_a_template_that_is_too_deep_or_too_long_is_refused(
 
 def test_a_template_is_for_webhooks_alone(tmp_path: Path) -> None:
     (tmp_path / "template").write_text("{title}")
-    with pytest.raises(NotifyError, match="has a form of its own"):
+    with pytest.raises(NotifyError, match="has its own format"):
         named("ntfy://ntfy.example/t", notify_template=str(tmp_path / "template"))
 
 

@@ -138,12 +138,12 @@ def test_a_wait_for_a_limit_says_when_the_turn_goes_on() -> None:
     assert isinstance(limit, Notification)
     assert isinstance(goes_on, Notification)
     assert limit.event is NotifiedEvent.LIMIT
-    assert limit.sentence.endswith("The turn goes on in 2 hours.")
-    assert goes_on.sentence == "The limit has ended, and the turn goes on."
+    assert limit.sentence.endswith("The turn continues in 2 hours.")
+    assert goes_on.sentence == "The limit has ended, and the turn continues."
     clock = Surroundings(local_time=lambda: datetime(1970, 1, 1, tzinfo=UTC))
     (limit, _) = made_of(book.rows, around=clock)
     assert isinstance(limit, Notification)
-    assert limit.sentence.endswith("The turn goes on at 02:01.")
+    assert limit.sentence.endswith("The turn continues at 02:01.")
 
 
 def test_a_gateway_says_the_name_and_the_buttons() -> None:

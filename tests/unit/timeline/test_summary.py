@@ -54,12 +54,12 @@ def test_the_client_that_left_before_anything_had_come_is_told_of() -> None:
     assert told.outcome is Outcome.OPEN
     assert told.confidence is Confidence.CERTAIN
     assert told.text == (
-        "The client left at once, while the turn ran: nobody was there to be answered. "
+        "The client left at once, while the turn ran, so there was nobody to answer. "
         "Nothing had come from the agent yet. "
         "No fault of the agent's or the model provider's is recorded; whether the client was "
         "closed or crashed is not seen from here. "
         "Sending the prompt again is safe: nothing had happened yet. "
-        "Open the session again to go on."
+        "Open the session again to continue."
     )
 
 
@@ -100,7 +100,7 @@ def test_text_that_was_the_failure_itself_is_told_as_no_part_of_an_answer() -> N
     )
     assert told.summary.text == (
         "The turn failed after 2.0 seconds. The connection to the model provider failed. "
-        "That was before any answer: what had been shown was the failure, told in words. "
+        "That was before any answer: only the failure had been shown, in words. "
         "The agent ended the turn with this error. "
         "The fault is the network's, between the agent and the model provider. "
         "Sending the prompt again is safe: no answer and no tool call had come. "
@@ -262,7 +262,7 @@ def test_words_in_the_place_of_numbers_are_no_numbers() -> None:
     [
         ({"phase": "startup"}, "while the agent was starting"),
         ({"phase": "before_request"}, "there was no agent that could have"),
-        ({"by": "agent"}, "The agent itself told the client so."),
+        ({"by": "agent"}, "The agent itself reported this to the client."),
         ({"reason": "silent_success"}, "The agent called it a success"),
         ({"origin": "client"}, "The fault is the client's."),
         ({"retry_safety": "auto"}, "Sending the prompt again is safe"),

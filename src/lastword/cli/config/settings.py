@@ -44,7 +44,7 @@ def _places_of(text: str) -> dict[Path, int]:
         statement += f"{line}\n"
         try:
             parsed: Any = tomllib.loads(statement)
-        except ValueError:  # it goes on in the next line
+        except ValueError:  # it continues in the next line
             if len(statement) > MAX_PROJECT_BYTES:
                 break  # of what is behind it, the last known line is reported
             continue
@@ -148,7 +148,7 @@ def _text(path: str, *, of_project: bool) -> str:
 
 RECORD = (
     Option("state-dir", "folder", "the folder of the record and of what the gateway keeps", ""),
-    Option("record-days", "days", "how many days the record is kept; 0 means for ever", "30"),
+    Option("record-days", "days", "how many days the record is kept; 0 means forever", "30"),
     Option("record-mib", "count", "how large the record may become, in MiB; 0 without limit", 256),
 )
 """The options of `[record]`, which the commands that use the record take from the environment."""
@@ -323,7 +323,7 @@ class FileSettings:
 
     @property
     def has_rows(self) -> bool:
-        """Return whether the user's file has rows of its own."""
+        """Return whether the user's file has its own rows."""
         document = self.documents.get(USER)
         return document is not None and any(name in document.values for name in ROWS)
 

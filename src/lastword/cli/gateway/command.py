@@ -87,7 +87,7 @@ def _serve(arguments: Sequence[str]) -> int:
     from lastword.outbox.own_reports import OwnReports  # noqa: PLC0415
 
     settings = read(arguments, use(arguments, "gateway"))
-    if INHERITED not in os.environ:  # a reload goes on with the sessions that there are
+    if INHERITED not in os.environ:  # a reload continues with the sessions that there are
         _look_for(settings.holder.command[0])
     try:
         serve(settings, _ready, holder_of)
@@ -123,7 +123,7 @@ def _ready(welcome: Welcome) -> None:
         sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
         sys.stderr.write(
             "lastword: Ctrl-C stops the gateway and its agents; `lastword gateway reload` restarts "
-            "it, and its agents run on\n"
+            "it, and its agents keep running\n"
         )
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
@@ -249,7 +249,7 @@ def _status(arguments: Sequence[str]) -> int:
             until_ms = (session.get("view") or {}).get("continues_at_epoch_ms")
             if until_ms:
                 moment = plain_moment(until_ms, local_time()) or "now"
-                what = f"a turn goes on {moment}, when a limit ends"
+                what = f"a turn continues {moment}, when a limit ends"
             viewers = session.get("controllers", 0) + session.get("observers", 0)
             questions = session.get("questions", 0)
             waits = f", {counted(questions, 'question')} open" if questions else ""

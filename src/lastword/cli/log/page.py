@@ -90,7 +90,7 @@ _WIDE_COLUMNS = 90
 """From here on an id is shown with up to `MOST_ID_CHARS`, which is a whole UUID."""
 
 _NARROW_COLUMNS = 60
-"""Below this, what stands in columns elsewhere goes on the next line, or follows a comma."""
+"""Below this, what stands in columns elsewhere continues the next line, or follows a comma."""
 
 STYLES = {OK: "green", FAILED: "red", CANCELLED: "yellow", OPEN: "yellow"}
 LEVEL_STYLES = {"error": "red", "warning": "yellow", "debug": "dim"}
@@ -135,7 +135,7 @@ def _cost(costs: Mapping[str, float]) -> str:
 
 
 def _standing(shown: ShownPart) -> str:
-    """Return whether the last turn failed, and whether the session goes on."""
+    """Return whether the last turn failed, and whether the session continues."""
     last = shown.turns[-1].turn
     day = moment_of(last.started_epoch_ms).date()
 

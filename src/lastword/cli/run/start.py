@@ -160,7 +160,7 @@ def _sink(
 ) -> Sink | None:
     """Return the recorder: a thread, or a process if something is to be sent somewhere.
 
-    What sends may take a while, and goes on after the sidecar's end where a process can be forked.
+    What sends may take a while, and continues after the sidecar's end where forking works.
     """
     traced = is_requested(os.environ)
     if sys.platform != "win32" and (reports or traced):
@@ -169,7 +169,7 @@ def _sink(
         try:
             return RecorderProcess(path, run, limits, telemetry=of_own, reports=reports)
         except OSError:
-            return None  # no process can be started: the session goes on without a record
+            return None  # no process can be started: the session continues without a record
     # Loaded at the first prompt.
     from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
 
@@ -178,7 +178,7 @@ def _sink(
     try:
         return ThreadedRecorder(start)
     except RuntimeError:
-        return None  # no thread can be started: the session goes on without a record
+        return None  # no thread can be started: the session continues without a record
 
 
 def _recorder(

@@ -160,7 +160,7 @@ def write_plan(plan: SetupPlan, *, as_json: bool) -> None:
 
 def _next_step(plan: SetupPlan) -> str:
     if plan.action == "removed":
-        return f"{plan.request.editor.title} no longer offers it. A session that is open goes on."
+        return f"{plan.request.editor.title} no longer offers it. Open sessions continue."
     if plan.action == "absent":
         return "If the entry has another name, give it as --name NAME."
     return plan.request.editor.next_step.replace("NAME", plan.name)
@@ -394,7 +394,7 @@ def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
     if editor.form == "toad":
         why = "it takes agents on its command line, and keeps no list of them"
     else:
-        why = "it is configured by a program of yours, which is edited by hand"
+        why = "its configuration is a program, to be edited by hand"
     raise UsageError(f"{given[0]} is not for {editor.title}: {why}")
 
 
@@ -408,7 +408,7 @@ def _run_words(options: argparse.Namespace) -> list[str]:
         if value is None:
             continue
         if option.kind in {"folder", "file"} and value and options.host is None:
-            # An editor starts programs in folders of its own.
+            # An editor starts programs in its own folders.
             value = os.path.abspath(os.path.expanduser(value))
         if option.kind == "flag":
             words.append(f"--{option.name}")
@@ -437,7 +437,7 @@ _OPTIONS = f"""\
 --port PORT  with --host: the gateway's port there (default: {remote.DEFAULT_PORT})
 --folder [HERE=]THERE
     with --host: the folder there in which sessions work, or with HERE= the one that stands for HERE
-    (default: your home for your home)
+    (default: your home there for your home here)
 --name NAME  the agent's name in the editor (default: AGENT-lastword, or AGENT-HOST)
 --file FILE  another settings file (default: the editor's own)
 --create  with --write: create the folder of the settings file if it does not exist

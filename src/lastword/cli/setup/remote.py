@@ -205,7 +205,7 @@ def look(remote: Remote, command: Sequence[str], agent: AgentCommand | None) -> 
 
 
 def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home: str) -> None:
-    """Start a gateway there, which goes on when `ssh` has ended.
+    """Start a gateway there, which continues when `ssh` has ended.
 
     Raises:
         RemoteError: It did not start.
@@ -265,7 +265,7 @@ def forgotten(words: Sequence[str], environment: Mapping[str, str]) -> list[str]
         os.unlink(path)
     port = words[-1].rpartition(":")[2]
     remote = Remote(host, int(port) if port.isdecimal() else DEFAULT_PORT)
-    return ["The token was deleted here, and the gateway goes on.", _end(remote)]
+    return ["The token was deleted here, and the gateway continues.", _end(remote)]
 
 
 def _value(words: Sequence[str], option: str) -> str:

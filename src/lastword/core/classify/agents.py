@@ -72,7 +72,7 @@ def read_update(update: object, *, agent: str | None = None) -> Sign | None:
 
 
 def read_notification(method: str, params: object) -> Sign | None:
-    """Read a retry that an agent announces with a method of its own."""
+    """Read a retry that an agent announces with its own method."""
     row = wire.METHODS.get(method)
     if not isinstance(params, dict):
         return None

@@ -56,7 +56,7 @@ _JOB_REPORT = (
 )
 """A shell's report of a job that a signal ended: `x.sh: line 3: 12345 Killed      node acp`.
 
-In any language: the number of a line, of a process, words, and the command in a column of its own.
+In any language: the number of a line, of a process, words, and the command in its own column.
 """
 
 

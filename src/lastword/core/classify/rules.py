@@ -399,7 +399,7 @@ def protocol_version(evidence: Evidence) -> Conclusion | None:
 
 
 def rpc_code(evidence: Evidence) -> Conclusion | None:
-    """A JSON-RPC code with a meaning of its own."""
+    """A JSON-RPC code with its own meaning."""
     code = evidence.rpc_code
     if code is None:
         return None
@@ -434,7 +434,7 @@ def _is_status_finer(status: int | None) -> bool:
 
 def transport_failure(evidence: Evidence) -> Conclusion | None:
     """A connection that failed without a status: class names, errno names, sentences."""
-    # aiohttp states a 400 of its own making if the answer was not HTTP at all.
+    # aiohttp states its own 400 making if the answer was not HTTP at all.
     names = _names(evidence)
     has_say = evidence.status_stated or not names & _TRANSPORT_NAMES
     if evidence.status is not None and has_say and not _is_no_http(evidence):

@@ -25,7 +25,7 @@ WEAK = {kind: names(words) for kind, words in _by_type("weak").items()}
 PARTS = _by_type("part")
 GENERIC_CLASSES = names(_BY_TIER["generic"].matches)
 LISTED = GENERIC_CLASSES.union(*WEAK.values())
-"""Words that have a meaning of their own, whatever they are made of: `extra_forbidden`."""
+"""Words that have their own meaning, whatever they are made of: `extra_forbidden`."""
 
 VAGUE = names(_BY_TIER["vague"].matches)
 LONG_INPUT = names(_BY_TIER["long_input"].matches)

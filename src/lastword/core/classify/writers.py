@@ -278,7 +278,7 @@ def records(text: str) -> Iterator[str]:
 
 
 def _is_wrapped(before: str, line: str) -> bool:
-    """Return whether a line goes on in mid-sentence: its word had no room in the one before."""
+    """Return whether a line continues in mid-sentence: its word had no room in the one before."""
     word = MID_SENTENCE.match(line)
     width = len(before.rstrip())
     return word is not None and LINE_WIDTH - len(word[1]) <= width <= LINE_WIDTH
@@ -328,7 +328,7 @@ CRASH = re.compile(
     r"|^[ \t]+File \"[^\"\n]{1,300}\", line \d+, in <module>|^[ \t]*\^+\n[ \t]*$",
     re.MULTILINE,
 )
-"""A program's last words, such as a stack that nothing in it has caught: no agent goes on then."""
+"""A program's last words, such as an uncaught stack: no agent continues then."""
 
 _BESIDE = _any("beside")
 BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)

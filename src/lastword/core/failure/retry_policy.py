@@ -179,7 +179,7 @@ class RetryBucket:
         return True
 
     def succeed(self) -> None:
-        """Take in that a request has succeeded, after a retry or without one."""
+        """Note that a request has succeeded, after a retry or without one."""
         self.tokens = min(self.tokens + (self._last_cost or SUCCESS_RETURNS), CAPACITY)
         self._last_cost = 0
 

@@ -121,7 +121,7 @@ def _by_reason(error_type: ErrorType, reason: str | None) -> str | None:
 
 
 def own_sentence(error_type: ErrorType, action: Action | None, reason: str | None = None) -> str:
-    """Return what to say of a failure that came without words of its own."""
+    """Return what to say of a failure that came without its own words."""
     advice = _by_reason(error_type, reason) or ADVICE[action or DEFAULTS[error_type].action]
     return f"{what_of(error_type, reason)} {advice}"
 

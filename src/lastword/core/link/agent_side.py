@@ -102,7 +102,7 @@ def _withdrawn(link: Link, frame: Frame) -> Effect:
 
 
 def malformed(link: Link, line: Malformed) -> list[Effect]:
-    """Take in a line that is not a message: it never reaches the client.
+    """Receive a line that is not a message: it never reaches the client.
 
     Whoever waits for its answer gets an error at once.
     """
@@ -270,7 +270,7 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
 
 
 def model_answered(link: Link, request: ModelRequest, frame: Frame | None) -> list[Effect]:
-    """Take in the answer to a request of our own for another model, or that there is none."""
+    """Receive the answer to our own request for another model, or that there is none."""
     effects = resend.switch_answered(link, request, frame)
     session, turn = link.sessions.get(request.session_id), request.turn
     if link.switches_model(request.session_id):
@@ -289,7 +289,7 @@ def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
 def with_request_id(
     link: Link, frame: Frame, request_id: bytes, *, waited: bool = False
 ) -> list[Effect]:
-    """Take in an answer, which may have `waited` already, under the id that it must have meant."""
+    """Receive an answer, which may have `waited` already, under the id that it must have meant."""
     request = link.from_client.get(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, request_id))
     if request is None or isinstance(renamed, jsonrpc.Malformed):
@@ -376,7 +376,7 @@ def _failed(
 
 
 def _choice_answered(link: Link, request: OpenRequest, *, accepts: bool) -> list[Effect]:
-    """Take in whether the agent accepts a setting of the user's, which may be another model."""
+    """Receive whether the agent accepts a setting of the user's, which may be another model."""
     session = link.sessions.get(request.session_id or "")
     if request.method not in acp.SETTINGS or session is None or session.models is None:
         return []
@@ -523,7 +523,7 @@ def _send_plainly(link: Link, request_id: bytes, request: OpenRequest, error: ob
 
 
 def _event_received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
-    """Take in an event, which the client gets only if it asked for such events itself."""
+    """Receive an event, which the client gets only if it asked for such events itself."""
     passes: list[Effect] = (
         [FORWARD] if link.client_requested_events else [Drop("asked_for_by_lastword")]
     )
@@ -582,7 +582,7 @@ HandlerReport: TypeAlias = Note | HandlerFailure | Retrying
 
 
 def receive_report(link: Link, request_id: bytes, report: HandlerReport) -> list[Effect]:
-    """Take in a report from the handler of this request of the client's."""
+    """Receive a report from the handler of this request of the client's."""
     request = link.from_client.get(request_id)
     if isinstance(report, HandlerFailure):
         if request is None:

@@ -46,13 +46,13 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
 
 
 def malformed(link: Link, line: Malformed) -> list[Effect]:
-    """Take in a line that is not a message, and answer it as JSON-RPC requires."""
+    """Receive a line that is not a message, and answer it as JSON-RPC requires."""
     link.client_sent()
     effects: list[Effect] = [
         Drop(line.reason),
         entries.record(link, Kind.FRAME_DROPPED, side="client", reason=line.reason),
     ]
-    # A message without an id of its own may hold one deeper down that belongs to something else.
+    # A message without its own id may hold one deeper down that belongs to something else.
     is_json = line.reason != jsonrpc.MALFORMED_JSON
     shown = late.peek.Peeked() if is_json else late.peek.of_broken(line.line)
     if shown.answered is not None:
@@ -263,7 +263,7 @@ def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
 
 
 def _answer(link: Link, frame: Frame) -> list[Effect]:
-    """Take in the client's answer: to the agent's request, a dead agent's, or one of ours."""
+    """Receive the client's answer: to the agent's request, a dead agent's, or one of ours."""
     message = frame.message
     request_id = message.request_id or jsonrpc.NULL_ID
     request = link.agent_has_answer(request_id)
@@ -337,7 +337,7 @@ def _terminal_id(frame: Frame) -> str | None:
 
 
 def oversized(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect]:
-    """Take in that a line from the client was over the limit, and tell whoever waits for it."""
+    """Note that a line from the client was over the limit, and tell whoever waits for it."""
     link.client_sent()
     if shown.answered is not None:
         return _answer_is_lost(link, shown.answered, "The client's answer was too long to pass on.")

@@ -128,7 +128,7 @@ STDERR_LOOK_SECONDS = 1.0
 """At most so often is stderr looked at while a turn is open."""
 
 STDERR_LOOKS = 120
-"""At most so often in one turn: an agent that goes on for longer is looked at when it stalls."""
+"""At most so often in one turn: an agent that continues for longer is looked at when it stalls."""
 
 
 def _stderr_look(link: Link) -> float | None:
@@ -349,7 +349,7 @@ def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
 
 
 def note_silence(link: Link, cause: SilenceCause | None) -> None:
-    """Take in why the only open turn is silent; of several, nobody can tell which it is."""
+    """Receive why the only open turn is silent; of several, nobody can tell which it is."""
     turns = link.open_turns()
     for turn in turns:
         turn_cause = cause if len(turns) == 1 else None

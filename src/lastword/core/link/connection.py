@@ -80,7 +80,7 @@ class Connection:
     def receive(
         self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
     ) -> list[Effect]:
-        """Take in one decoded line from `side`."""
+        """Receive one decoded line from `side`."""
         link = self.link.at(now)
         if isinstance(message, jsonrpc.Malformed):
             self._due_computed = False
@@ -95,7 +95,7 @@ class Connection:
         return effects
 
     def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
-        """Take in a run of the agent's messages, from `start` on, that pass untouched.
+        """Receive a run of the agent's messages, from `start` on, that pass untouched.
 
         Handles the relay's usual case at a fifth of the cost. Returns how many messages were taken
         in; the next one must go through `receive`.
@@ -114,10 +114,10 @@ class Connection:
             self._due = soon
 
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
-        """Take in that a line over the limit was skipped.
+        """Note that a line over the limit was skipped.
 
         `ends` is its beginning and, after a line end, its end. A request that it answered fails;
-        otherwise it was part of a turn, which cannot go on.
+        otherwise it was part of a turn, which cannot continue.
         """
         link = self.at(now)
         shown = late.peek.of_skipped(ends)
@@ -131,7 +131,7 @@ class Connection:
         return [entry, *agent_side.oversized(shown), *self._stop_all(verdict)]
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
-        """Take in what the agent wrote to stderr."""
+        """Receive what the agent wrote to stderr."""
         link = self.at(now)
         link.stderr.receive(data, now, own=reporting.is_of_one_call(link))
         limit = link.options.stderr_limit_bytes
@@ -141,22 +141,22 @@ class Connection:
         return self._stop_all(failures.own_failure(ErrorType.STDERR_OVERFLOW, "stderr_limit"))
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
-        """Take in what another source says about the failed model call of an open turn."""
+        """Receive what another source says about the failed model call of an open turn."""
         return reporting.read_hint(self.at(now), hint)
 
     def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
-        """Take in why the only open turn is silent, as the system shows it; `None`: unknown.
+        """Receive why the only open turn is silent, as the system shows it; `None`: unknown.
 
         It words a remark and, once the turn has run out of time, the failure. It never ends a turn.
         """
         clocks.note_silence(self.at(now), cause)
 
     def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
-        """Take in what was spent in all, under the user's limit (`effects.Spend`)."""
+        """Receive what was spent in all, under the user's limit (`effects.Spend`)."""
         return updates.receive_spending(self.at(now), spent)
 
     def expects_hints(self, *, present: bool) -> None:
-        """Take in whether there are such sources.
+        """Receive whether there are such sources.
 
         If there are, an answer that does not state the cause of its failure waits for them briefly.
         """
@@ -167,7 +167,7 @@ class Connection:
         return reporting.silent_turns(self.link.at(now), seconds)
 
     def looked(self, now: float) -> list[Effect]:
-        """Take in that the shell has looked at its sources, once a message has been taken in.
+        """Note that the shell has looked at its sources, once a message has been taken in.
 
         An answer that waits for that alone passes now, or is a failure. Without this call, it is
         decided at the next `handle_timeout`.
@@ -175,11 +175,11 @@ class Connection:
         return clocks.looked(self.at(now))
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
-        """Take in what a handler in this process reports about its request."""
+        """Receive what a handler in this process reports about its request."""
         return agent_side.receive_report(self.at(now), request_id, word)
 
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
-        """Take in that a side is gone for good; `cause` says how the agent ended.
+        """Note that a side is gone for good; `cause` says how the agent ended.
 
         A client that leaves like this has cancelled its turns. Use `client_detached` for a client
         that may come back.
@@ -210,9 +210,9 @@ class Connection:
         ]
 
     def client_detached(self, now: float) -> list[Effect]:
-        """Take in that the client's side is empty for now; the link goes on without it.
+        """Note that the client's side is empty for now; the link continues without it.
 
-        Open turns go on, and so do their clocks, except where a question to the user is open: the
+        Open turns and their clocks continue, except where a question to the user is open: the
         question stays open for whoever attaches. The shell keeps what is sent to the client.
         """
         link = self.at(now)
@@ -220,7 +220,7 @@ class Connection:
         return [entries.record(link, Kind.CLIENT_DETACHED)] if is_news else []
 
     def client_attached(self, now: float) -> list[Effect]:
-        """Take in that somebody is attached again, acting for the client that sent `initialize`.
+        """Note that somebody is attached again, acting for the client that sent `initialize`.
 
         Nothing is sent again: the shell kept what they missed and the questions that wait for them.
         """
@@ -233,7 +233,7 @@ class Connection:
         return self.link.restarts and not never_ran
 
     def withheld_frames(self) -> list[Effect]:
-        """Return the frames held back at this moment, for a link that goes on without the core."""
+        """Return the frames held back now, for a link that continues without the core."""
         link = self.link
         frames: list[Effect] = []
         for session in link.sessions.values():
@@ -268,7 +268,7 @@ class Connection:
         return effects + clocks.handle(link)
 
     def stored_wait(self, session_id: str) -> StoredWait | None:
-        """Return a session's wait for the end of a limit, for another process to go on with."""
+        """Return a session's wait for the end of a limit, for another process to continue with."""
         session = self.link.sessions.get(session_id)
         turns = session.turns if session is not None else []
         return next((stored for turn in turns if (stored := resend.stored_wait(turn))), None)
@@ -278,7 +278,7 @@ class Connection:
         return prompts.resume_wait(self.at(now), prompt, stored)
 
     def replay(self, past: Iterable[PastLine], turns: int) -> list[Effect]:
-        """Take in what was said before this process took the link up; return what to remember.
+        """Receive what was said before this process took the link up; return what to remember.
 
         Nothing of it is to be sent again.
 
@@ -296,7 +296,7 @@ class Connection:
 
     @property
     def can_be_handed_over(self) -> bool:
-        """Whether another process needs no more than what both sides have said to go on.
+        """Whether another process needs no more than what both sides have said to continue.
 
         That is not so while something is held back here, or waits to be sent again; a turn that
         waits for the end of a limit is stored.
@@ -313,7 +313,7 @@ class Connection:
         )
 
     def stand_still(self, seconds: float) -> None:
-        """Take in that the link stood still this long (a blocking client, a stopped process)."""
+        """Note that the link stood still this long (a blocking client, a stopped process)."""
         self._due_computed = False
         self.link.stand_still(seconds)
 

@@ -94,7 +94,7 @@ class Costs:
         self.session_id: str = session_id
         self._sums: dict[tuple[str, str], tuple[float, float]] = {}
         """By session and currency, the sum stated last, and the highest since it began: what has
-        been counted of it. Sub-agents have sessions of their own, which no client opens."""
+        been counted of it. Sub-agents have their own sessions, which no client opens."""
         self.spent: dict[str, float] = {}
         """All that was spent."""
         for currency, (stated, spent) in earlier.items():
@@ -108,7 +108,7 @@ class Costs:
         """Does the user know that the limit is in another currency?"""
 
     def state(self, amount: float, currency: str, turn: int, session_id: str) -> float:
-        """Take in a sum that the agent states; return what was added since the last.
+        """Receive a sum that the agent states; return what was added since the last.
 
         Before the session's first turn in this process (`turn` is 0), it is what the session had
         cost before, and nothing is added.
@@ -190,7 +190,7 @@ class Spending(msgspec.Struct, eq=False):
             self.shared = Spent(day=day, sessions=self.shared.sessions)
 
     def update(self, spent: Spent) -> bool:
-        """Take in what the shell reports; return whether the day's limit is reached by it."""
+        """Receive what the shell reports; return whether the day's limit is reached by it."""
         self.shared = spent
         return self.limit.scope == "day" and self.today >= self.limit.amount
 

@@ -242,9 +242,9 @@ def go_without_model(link: Link, turn: Turn) -> list[Effect]:
 
 
 def give_up_for_prompt(link: Link, session: Session) -> list[Effect]:
-    """End the session's waits because the user goes on with another prompt.
+    """End the session's waits because the user continues with another prompt.
 
-    A wait for the end of a limit, or for another model, was a promise to go on, which the user
+    A wait for the end of a limit, or for another model, was a promise to continue, which the user
     takes back: it ends as cancelled. A wait before a resend ends in its failure.
     """
     effects: list[Effect] = []
@@ -338,7 +338,7 @@ def _quarantine(link: Link, turn: Turn) -> list[Effect]:
         return []
     session = turn.session
     if any(other is not turn and _goes_on(other) for other in session.turns):
-        # Its late frames cannot be told from those of a turn that goes on, which must be shown.
+        # Its late frames cannot be told from those of a turn that continues, which must be shown.
         return []
     foreground = link.dialect.turn_ends_by_state and turn.running
     session.quarantine(turn, foreground=foreground)
@@ -566,7 +566,7 @@ def _close(session: Session, turn: Turn) -> list[Effect]:
 
 
 def _others_run(session: Session, turn: Turn) -> bool:
-    """Return whether other work goes on; a prompt cancelled before it was accepted is none."""
+    """Return whether other work continues; a prompt cancelled before it was accepted is none."""
     return any(
         other.open and (other.running or other.state is not State.CANCELLING)
         for other in session.turns

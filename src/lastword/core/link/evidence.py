@@ -1,7 +1,8 @@
 """Evidence of a turn's failure: hints of failed calls, signs of failure, reported retries.
 
-A hint is what a source other than the answer says of a failed call while its turn goes on: the pipe
-itself, stderr, or whatever else the shell reads, such as an agent's journal. It never ends a turn.
+A hint is what a source other than the answer says of a failed call while its turn continues: the
+pipe itself, stderr, or whatever else the shell reads, such as an agent's journal. It never ends a
+turn.
 
 Owns the slots, and what a new sign does to the one before it. `core.link.decision` reads them, and
 decides which of them names the failure; `core.link.reporting` reports hints of retries. Of those it
@@ -261,7 +262,7 @@ class TurnEvidence(msgspec.Struct):
         return msgspec.structs.replace(self, signs=dict(self.signs), waits=dict(self.waits))
 
     def announce(self, error: AgentError | None, *, passed: bool = False) -> None:
-        """Take in the failure that the agent announced; the first one stands.
+        """Receive the failure that the agent announced; the first one stands.
 
         Without an `error`, the agent has shown it in the client's own convention.
         """
@@ -269,7 +270,7 @@ class TurnEvidence(msgspec.Struct):
         self.passed = self.passed or passed
 
     def note(self, sign: FailureSign, verdict: Verdict) -> None:
-        """Take in a sign; the latest of a kind stands, unless it says less than the one before."""
+        """Receive a sign; the latest of a kind stands, unless it says less than the one before."""
         before = self.signs.get(sign)
         less = before is not None and certainty(verdict) < certainty(before)
         if sign is not FailureSign.MARGIN or not less:
@@ -284,23 +285,23 @@ class TurnEvidence(msgspec.Struct):
         tried: tuple[FailedAttempt, ...] = (),
         message: str | None = None,
     ) -> None:
-        """Take in that the agent answered with a failure (`FailedAnswer`)."""
+        """Note that the agent answered with a failure (`FailedAnswer`)."""
         self.answer = FailedAnswer(
             verdict=verdict, sent=sent, state=state or {}, tried=tried, message=message
         )
 
     def read_state(self, update: object) -> None:
-        """Take in an update in which the agent may say that it has failed, without saying why."""
+        """Receive an update in which the agent may say that it has failed, without saying why."""
         self.suspected = self.suspected or late.agents.has_failed_state(update)
 
     def say(self, text: str) -> None:
-        """Take in a piece of the turn's message."""
+        """Receive a piece of the turn's message."""
         self.messages += not self.chunks
         self.text = None if self.chunks else text
         self.chunks += 1
 
     def say_of_retry(self, text: str) -> None:
-        """Take in a piece that may be about a retry: if no call failed, it is the answer."""
+        """Receive a piece that may be about a retry: if no call failed, it is the answer."""
         self.say(text)
         self.retry_texts += 1
 
@@ -310,18 +311,18 @@ class TurnEvidence(msgspec.Struct):
         return self.chunks > self.retry_texts
 
     def say_more(self) -> None:
-        """Take in further pieces, or one that is not text."""
+        """Receive further pieces, or one that is not text."""
         self.messages += not self.chunks
         self.chunks, self.text = self.chunks + 1, None
 
     def show_other(self) -> None:
-        """Take in other output: further text is another message."""
+        """Receive other output: further text is another message."""
         self.chunks, self.retry_texts, self.text = 0, 0, ""
 
     def read_success(
         self, now: float, *, refused: bool, output_tokens: int | None, counts: bool
     ) -> None:
-        """Take in what the answer says besides its claim of success.
+        """Receive what the answer says besides its claim of success.
 
         The agent `counts` output tokens if it has reported any before.
         """
@@ -329,7 +330,7 @@ class TurnEvidence(msgspec.Struct):
         self.no_answer = counts and output_tokens == 0
 
     def add_hint(self, hint: Hint, verdict: Verdict) -> None:
-        """Take in a failed call that may name a cause; the newest stands unless it says less."""
+        """Receive a failed call that may name a cause; the newest stands unless it says less."""
         self.hinted, self.last_call = True, hint.verdict
         before = self.hint
         coarser = before is not None and hint.source < self.hint_source
@@ -344,16 +345,16 @@ class TurnEvidence(msgspec.Struct):
             self.hint_may_be_aside = answered_at is not None and answered_at > self.output_at
 
     def withdraw_hint(self) -> None:
-        """Take in that the call which failed was answered well in the end."""
+        """Note that the call which failed was answered well in the end."""
         self.hint = self.silence = None
 
     def recover(self, now: float) -> None:
-        """Take in output: the agent has recovered from whatever had failed."""
+        """Receive output: the agent has recovered from whatever had failed."""
         self.hint, self.output_at = None, now
         self.silence = None
 
     def note_silence(self, cause: SilenceCause | None, now: float, *, wait: str | None) -> None:
-        """Take in why the agent is silent, and count the time under the fact `wait`."""
+        """Receive why the agent is silent, and count the time under the fact `wait`."""
         before, self.silence = self.silence, cause
         if cause is not None and wait is not None:
             same = before is not None and before.cause is cause.cause
@@ -394,7 +395,7 @@ SHOW_AFTER_SECONDS = 5.0
 sooner, and a line for each would be noise."""
 
 SHOW_EVERY_SECONDS = 30.0
-"""At most so often while it goes on."""
+"""At most so often while it continues."""
 
 
 SAME_CALL_SECONDS = 0.3
@@ -636,7 +637,7 @@ class StderrRecord(msgspec.Struct, eq=False):
     looked_to: int = 0
 
     def receive(self, data: bytes, now: float = 0.0, *, own: bool = True) -> None:
-        """Take in bytes; without `own`, a tool or another turn may have written them."""
+        """Receive bytes; without `own`, a tool or another turn may have written them."""
         self.came_at = now
         self._arrivals.append((now, self.total))
         if not own:

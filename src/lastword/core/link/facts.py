@@ -113,7 +113,7 @@ class OpenTools:
         return update.tool_call_id in self._kinds
 
     def note(self, update: Update, now: float = -math.inf) -> str:
-        """Take in the update of a tool call; return the call's kind (`""` if unknown)."""
+        """Receive the update of a tool call; return the call's kind (`""` if unknown)."""
         tool_call_id = update.tool_call_id
         if tool_call_id is None:
             return update.kind or ""
@@ -175,7 +175,7 @@ class Facts(msgspec.Struct):
         return self.text or self.tool_called
 
     def note(self, update: Update, tool_kind: str = "") -> None:
-        """Take in an update; `tool_kind` is the known kind of its tool call."""
+        """Receive an update; `tool_kind` is the known kind of its tool call."""
         kind = update.session_update
         if kind in acp.SHOWN_KINDS:
             self.shown = True
@@ -191,7 +191,7 @@ class Facts(msgspec.Struct):
             self.begun = True
 
     def note_message(self, method: str | None) -> None:
-        """Take in a request or a notification from the agent, except an update, by its purpose.
+        """Receive a request or a notification from the agent, except an update, by its purpose.
 
         Without one, it could not be read.
         """
@@ -206,28 +206,28 @@ class Facts(msgspec.Struct):
             self.begun = True
 
     def note_elsewhere(self, update: Update) -> None:
-        """Take in an update of a session that the client never opened, such as a sub-agent's."""
+        """Receive an update of a session that the client never opened, such as a sub-agent's."""
         kind = update.session_update
         if kind not in acp.HARMLESS_KINDS or (kind in acp.SHOWN_KINDS and text_of(update) != ""):
             self.begun = True
 
     def note_permission(self, outcome: str) -> None:
-        """Take in how the user answered a request for permission: a tool may run after it."""
+        """Receive how the user answered a request for permission: a tool may run after it."""
         if outcome not in _FORBIDS:
             self.begun = True
 
     def note_output(self) -> None:
-        """Take in that the user saw something that did not pass here."""
+        """Note that the user saw something that did not pass here."""
         self.shown = self.text = True
 
     def note_tool(self, *, safe: bool) -> None:
-        """Take in that a tool was started that did not pass here."""
+        """Note that a tool was started that did not pass here."""
         self.tool_called = True
         self.own_tools += 1
         self._tool_started(safe=safe)
 
     def note_tool_finished(self) -> None:
-        """Take in that such a tool has finished."""
+        """Note that such a tool has finished."""
         self.own_tools = max(self.own_tools - 1, 0)
 
     def _tool_started(self, *, safe: bool) -> None:
@@ -304,13 +304,13 @@ class Repetition:
         """What was last told of a call without an input."""
 
     def went_on(self, content: object, repeats: int) -> None:
-        """Take in the result of a run of chunks: the content of the last, and its count."""
+        """Receive the result of a run of chunks: the content of the last, and its count."""
         if content != self.content:
             self._other_than_tools()
         self.content, self.repeats = content, repeats
 
     def is_too_much(self, update: Update) -> bool:
-        """Take in an update; return whether it is one repetition too many."""
+        """Receive an update; return whether it is one repetition too many."""
         if update.session_update in acp.TOOL_KINDS:
             return self.is_tool_too_much(update)
         if update.content is UNSET:
@@ -331,7 +331,7 @@ class Repetition:
         return max(self._tool_repeats, self._tool_before[1]) >= NEAR_REPEATS
 
     def is_tool_too_much(self, update: Update) -> bool:
-        """Take in a tool call; return whether too many in a row ask for the very same thing."""
+        """Receive a tool call; return whether too many in a row ask for the very same thing."""
         if update.raw_input is UNSET:
             self._other_call(update)
             return False
@@ -348,7 +348,7 @@ class Repetition:
         return self._tool_repeats >= MAX_REPEATS - 1
 
     def _other_call(self, update: Update) -> None:
-        """Take in a call with unknown input, which may ask for anything."""
+        """Receive a call with unknown input, which may ask for anything."""
         shown = (update.tool_call_id, update.title, update.status)
         if update.tool_call_id != self._tool_last[0] and shown != self._tool_shown:
             self.repeats = 0
@@ -403,7 +403,7 @@ class Activity(msgspec.Struct, eq=False):
         self._in_turn = False
 
     def note(self, kind: str, now: float) -> bool:
-        """Take in an update of a kind; return whether the word has changed."""
+        """Receive an update of a kind; return whether the word has changed."""
         if kind == "usage_update":
             # In a turn, the usage follows the last words.
             if self._in_turn and self._speaks and not self.word:

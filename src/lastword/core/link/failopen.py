@@ -50,7 +50,7 @@ class FailOpen:
             return otherwise
         try:
             return call()
-        except Exception as error:  # noqa: BLE001  (whatever it is, the session goes on)
+        except Exception as error:  # noqa: BLE001  (whatever it is, the session continues)
             self._blow(error)
             return otherwise
 

@@ -1,4 +1,4 @@
-"""Failures of a link in words: verdicts of our own, and the typed error that a verdict becomes.
+"""Failures of a link in words: our own verdicts, and the typed error that a verdict becomes.
 
 Owns what every frame about a failure is made of, the answers that stand in
 for a peer's to requests other than prompts, and a turn's failure as one value. `core.classify`

@@ -161,7 +161,7 @@ lead to one request after another."""
 
 
 LATE_SECONDS = 60.0
-"""How long after the time that the user allows a turn may still go on: a computer that wakes up,
+"""How long after the time that the user allows a turn may still continue: a computer that wakes up,
 and an agent that starts, take a moment."""
 
 

@@ -32,8 +32,8 @@ def _default(key: str, kind: type[_Value]) -> _Value:
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Limits and choices for an agent. Times are seconds; 0 disables a limit.
 
-    A setting that has no meaning for an agent in this process is refused where it is passed in,
-    with a sentence that says what to do instead.
+    A setting that cannot apply to an agent in this process raises a `MisuseError`, which says what
+    to do instead.
 
     Attributes:
         first_update_timeout_seconds: silence allowed between a prompt and its first update.
@@ -51,19 +51,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         retry: how often to resend a prompt that failed before anything happened. Only for
             `lastword run`; a handler in this process has `lastword.retry`.
         retry_wait_limit_seconds: the longest wait before resending. Only for `lastword run`.
-        continue_at_reset_seconds: how long, in all, a turn may wait for the end of a limit that it
-            failed of, to go on then. Only for `lastword run`; a handler in this process has
-            `lastword.retry`.
-        continue_with: the prompt with which it goes on where the user's own may not be sent again.
+        continue_at_reset_seconds: the longest total wait of a turn for limits to reset, after which
+            it continues. Only for `lastword run`; a handler in this process has `lastword.retry`.
+        continue_with: the prompt that continues the turn if the user's own may not be sent again.
         spend_limit: how much may be spent, such as `5USD`, `2USD/turn` or `20EUR/day`; an empty
             text sets none. Only for `lastword run`, whose agents state what a session costs.
-        ask_reminder_seconds: after how long the user is reminded of the agent's question, and how
-            often. Only for `lastword run`.
-        ask_timeout: after how long a question that nobody has answered is answered with no, such as
+        ask_reminder_seconds: how long the agent's question stays open before each reminder. Only
+            for `lastword run`.
+        ask_timeout: when to answer an open question in the user's place: with no, such as
             `30m=reject`, or as cancelled, `30m=cancel`; empty for never. Only for `lastword run`.
-        fallback_model: models of the agent's, by their ids, separated by commas, with which a turn
-            goes on that failed of its model or its provider. Only for `lastword run`.
-        fallback_stays: the following turns keep that model.
+        fallback_model: the agent's model ids, separated by commas: if the model or its provider
+            fails, the turn continues with the next one. Only for `lastword run`.
+        fallback_stays: keep that model in later turns.
         silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
         evidence: `wire` looks for the cause of a failure in the agent's output alone, `beside` also
             in its logs and events, `inside` also in its runtime; `auto` chooses by the agent. Only
@@ -72,7 +71,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             shows them in no other way; `off` does not.
         record: `False` keeps no record; a text keeps it in that folder. Only for agents in process.
         record_text: keep text in the record, with secrets removed: messages, details, stderr.
-        secrets: exact values that must not appear in a message of lastword's, besides those of the
+        secrets: exact values to redact from lastword's messages, besides the secrets in the
             environment.
         incident_prefix: the prefix of incident ids, unique to this run; by default its own id.
         wall_clock: returns the local time, so that a sentence can say "at 14:05"; by default the

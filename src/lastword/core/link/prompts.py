@@ -73,7 +73,7 @@ def resume_wait(link: Link, frame: Frame, stored: StoredWait) -> list[Effect]:
 
 
 def _work_to_join(session: Session) -> Turn | None:
-    """Return the work that a version 2 prompt joins: what goes on, not what the user cancelled."""
+    """Return the work that a version 2 prompt joins: what still runs and was not cancelled."""
     first = session.turns[0] if session.turns else None
     goes_on = (turn for turn in session.turns if turn.state is not State.CANCELLING)
     return next(goes_on, first)
@@ -235,7 +235,7 @@ def cancels_itself(link: Link, turn: Turn) -> bool:
 
 
 def is_silent(link: Link, turn: Turn) -> bool:
-    """Return whether this success would show the user nothing, without a reason of their own."""
+    """Return whether this success would show the user nothing, without their own reason."""
     return (
         link.options.silent_success == "error"
         and turn.state in AT_WORK
@@ -439,7 +439,7 @@ def is_careful(link: Link, turn: Turn, error: AgentError) -> bool:
 
 
 def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
-    """Take in the payload that an agent may have put into its answer, if it knows the extension."""
+    """Receive the payload that an agent may have put into its answer, if it knows the extension."""
     if turn.evidence.announced is None:
         turn.evidence.announce(_payload_in(link, carrier, key))
 
@@ -512,7 +512,7 @@ def refused_turn(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
     turn = _apart(link, request_id, turn)
     if len(turn.prompts) == 1 and not turn.running:
         return turn
-    # It would have joined work that goes on: only this prompt has failed.
+    # It would have joined work that continues: only this prompt has failed.
     turn.drop_prompt(request_id)
     if turn.state is State.CANCELLING:
         for prompt in turn.prompts:

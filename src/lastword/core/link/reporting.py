@@ -1,4 +1,4 @@
-"""Lines for the user while a turn goes on: something is slow, or is being tried again.
+"""Lines for the user while a turn continues: something is slow, or is being tried again.
 
 Owns the choice of what this client can show: `agent_retry`, a notice, JetBrains AIR's warning, or a
 thought in the conversation. None of them carries the failure of a turn. Also owns which turn a hint
@@ -225,7 +225,7 @@ def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
 
 
 def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
-    """Take in a hint, and report the retry that it may imply unless the client already sees it.
+    """Receive a hint, and report the retry that it may imply unless the client already sees it.
 
     A call outside the turn, such as one for a title, says nothing about the turn.
     """

@@ -117,7 +117,7 @@ def waiting(session: Session) -> list[Turn]:
 
 
 def goes_on(turn: Turn) -> bool:
-    """Return whether a turn waits to go on, with whichever prompt, and not for a mere retry."""
+    """Return whether a turn waits to continue, with whichever prompt, and not for a mere retry."""
     return turn.limit_wait is not None or turn.switch is not None
 
 
@@ -163,10 +163,10 @@ def stored_wait(turn: Turn) -> StoredWait | None:
 
 
 def due_prompt(link: Link, turn: Turn) -> Frame | None:
-    """Return the prompt that ends the turn's wait, or `None` while the wait goes on.
+    """Return the prompt that ends the turn's wait, or `None` while the wait continues.
 
     After a limit, and with another model, the user's own prompt is sent again only if nothing was
-    shown or begun. Otherwise a new one asks the agent to go on, under the same id, so that the
+    shown or begun. Otherwise a new one asks the agent to continue, under the same id, so that the
     agent's answer is the turn's.
     """
     wait, own = turn.limit_wait or turn.switch, turn.resendable
@@ -273,7 +273,7 @@ def _request_model(
 
 
 def switch_answered(link: Link, request: ModelRequest, frame: Frame | None) -> list[Effect]:
-    """Take in the agent's answer to a request of ours; `None`: it takes too long."""
+    """Receive the agent's answer to a request of ours; `None`: it takes too long."""
     session = link.sessions.get(request.session_id)
     models = session.models if session is not None else None
     if session is None or models is None:
@@ -311,7 +311,7 @@ def switch_answered(link: Link, request: ModelRequest, frame: Frame | None) -> l
 def _switched(
     link: Link, session: Session, models: Models, request: ModelRequest, result: object
 ) -> list[Effect]:
-    """Let the client see the model that is now in force, and the turn go on with it."""
+    """Let the client see the model that is now in force, and the turn continue with it."""
     turn = request.turn
     method, params = models.setting(session.session_id, request.model)
     models.is_set(method, params, result)

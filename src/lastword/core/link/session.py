@@ -153,7 +153,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.slash = self.slash or slash
 
     def drop_prompt(self, request_id: bytes) -> None:
-        """Drop a prompt that was answered while the turn goes on."""
+        """Drop a prompt that was answered while the turn continues."""
         self.prompts.remove(request_id)
 
     def accept(self, request_id: bytes) -> None:
@@ -220,7 +220,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.resendable, self.retry_refused = None, True
 
     def note_message(self, method: str, now: float) -> None:
-        """Take in a request or a notification from the agent, except an update.
+        """Receive a request or a notification from the agent, except an update.
 
         One that a person sees, or that changes something, comes of a model call that went well.
         """
@@ -230,7 +230,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
             self.recover(now)
 
     def show(self, update: Update, text: str | None, now: float) -> None:
-        """Take in output: a piece of the turn's message, or something else."""
+        """Receive output: a piece of the turn's message, or something else."""
         kind = update.session_update
         if kind in acp.TEXT_KINDS and text is not None:
             self.evidence.say(text)
@@ -253,7 +253,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.retry_is_certain = True
 
     def announce(self, error: AgentError, *, passed: bool) -> None:
-        """Take in the agent's own announcement of a failure, and whether the client gets it."""
+        """Receive the agent's own announcement of a failure, and whether the client gets it."""
         self.step(Event.UPDATE)
         self.evidence.announce(error, passed=passed)
         self.translated = self.translated or not passed
@@ -440,7 +440,7 @@ class Session:
         return cwd if isinstance(cwd, str) else ""
 
     def read_account_limit(self, stated: object) -> None:
-        """Take in which limit of the account an update or event says is used up, if any."""
+        """Receive which limit of the account an update or event says is used up, if any."""
         self.account_limit = late.limits.read_account_limit(stated)
 
     def open(self, params: Any, answer: object, *, models: Models | None, is_new: bool) -> None:
@@ -470,7 +470,7 @@ class Session:
         self.progress(now)
 
     def join(self, now: float) -> None:
-        """Version 2: add a prompt to the work that goes on."""
+        """Version 2: add a prompt to the work that continues."""
         self._overlap()
         self.progress(now)
 

@@ -97,7 +97,7 @@ class WithheldError(msgspec.Struct, frozen=True):
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request of our own that switches a session's model.
+    """Our own request that switches a session's model.
 
     Attributes:
         session_id: the session.
@@ -398,7 +398,7 @@ class Link(msgspec.Struct, eq=False):
         return [turn for session in self.sessions.values() for turn in session.turns if turn.open]
 
     def new_model_request(self, request: ModelRequest) -> bytes:
-        """Note a request of our own to the agent, and return its id as JSON text.
+        """Note our own request to the agent, and return its id as JSON text.
 
         The run's id keeps it apart from those of another lastword in front of this one.
         """
@@ -415,7 +415,7 @@ class Link(msgspec.Struct, eq=False):
         return self.model_requests.pop(request_id, None)
 
     def pop_late_model_requests(self) -> list[ModelRequest]:
-        """Return the requests of our own that are due, and give them up.
+        """Return our own requests that are due, and give them up.
 
         They stay known, since a late answer may still say that the model is another.
         """
@@ -534,7 +534,7 @@ class Link(msgspec.Struct, eq=False):
             self.spending = late.costs.spending_of(self.options.spend_limit)
         now = self.options.local_time() if self.spending is not None else None
         if self.spending is not None and now is not None:
-            # A turn may go on beyond midnight, before the shell looks for a new day.
+            # A turn may continue beyond midnight, before the shell looks for a new day.
             self.spending.begin_day(now.date().isoformat())
         return self.spending
 
@@ -550,7 +550,7 @@ class Link(msgspec.Struct, eq=False):
         return late.costs.Bill(session.session_id, session.last_turn, costs)
 
     def note_spent_out(self, spending: Spending, bill: Bill) -> None:
-        """Take in a cost at the limit, which may end the agent: a near deadline."""
+        """Receive a cost at the limit, which may end the agent: a near deadline."""
         spending.note_reached(bill, self.now, self.options.cancel_grace_seconds)
         self.wakes_soon = True
 
@@ -564,7 +564,7 @@ class Link(msgspec.Struct, eq=False):
             self.wakes_soon = True
 
     def note_activity(self, session: Session, kind: str) -> str:
-        """Take in an update, which may set a near deadline; return the word if it changes."""
+        """Receive an update, which may set a near deadline; return the word if it changes."""
         activity = self.activities.get(session.session_id)
         if activity is None:
             return ""
@@ -589,7 +589,7 @@ class Link(msgspec.Struct, eq=False):
         return f"{self.options.incident_prefix}{self.incidents}"
 
     def next_request_id(self) -> bytes:
-        """Return an id for a request of our own to the client, as JSON text."""
+        """Return an id for our own request to the client, as JSON text."""
         self.own_requests += 1
         return f'"lastword:0:{self.own_requests}"'.encode()
 

@@ -71,7 +71,7 @@ class Move(Enum):
     CANCEL = auto()
     """Let the user's cancel through and give the agent its grace."""
     STOP = auto()
-    """Send a cancel of our own and give the agent its grace."""
+    """Send our own cancel and give the agent its grace."""
     WAIT = auto()
     """Say that the prompt will be tried again, and let the wait begin."""
     RESEND = auto()

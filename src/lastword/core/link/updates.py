@@ -37,7 +37,7 @@ _LIMIT_KEY = b"/rateLimit"
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
-    """Take in one `session/update`."""
+    """Receive one `session/update`."""
     message = frame.message
     update = message.update or _NO_UPDATE
     session = progress_of(link, message.session_id)
@@ -154,7 +154,7 @@ def _note_state(link: Link, session: Session, frame: Frame, update: Update) -> l
 
 
 def _cost(link: Link, session: Session | None, frame: Frame, update: Update) -> list[Effect]:
-    """Take in a cost, if one is stated; without a session the client has not opened it."""
+    """Receive a cost, if one is stated; without a session the client has not opened it."""
     if update.session_update != "usage_update" or _COST_KEY not in frame.line:
         return []
     if session is None:
@@ -319,7 +319,7 @@ def _release_withheld(link: Link, session: Session) -> list[Effect]:
 
 
 def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """Take in a failure that the agent announces, in our words or in an ad-hoc shape."""
+    """Receive a failure that the agent announces, in our words or in an ad-hoc shape."""
     update = object_of(jsonrpc.params_of(frame).get("update"))
     error = late.payload.read_to_forward(late.payload.payload_of(update), link.redactor)
     may_be_none = any(turn.resendable is not None for turn in session.turns)
@@ -355,7 +355,7 @@ def _announces(link: Link, session: Session, frame: Frame) -> bool:
 
 
 def _receive_cost(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """Take in an update that may state a cost; end the turn if that reaches the limit."""
+    """Receive an update that may state a cost; end the turn if that reaches the limit."""
     cost = late.costs.read(jsonrpc.params_of(frame).get("update"))
     if cost is None:
         return []
@@ -378,7 +378,7 @@ def _receive_cost(link: Link, session: Session, frame: Frame) -> list[Effect]:
 
 
 def _receive_cost_elsewhere(link: Link, frame: Frame) -> list[Effect]:
-    """Take in a cost in a session that the client never opened, such as a sub-agent's.
+    """Receive a cost in a session that the client never opened, such as a sub-agent's.
 
     It is of the turn that began last: an agent does not say which one has begun its sub-agents.
     """
@@ -409,7 +409,7 @@ def _cost_added(
 
 
 def receive_spending(link: Link, spent: Spent) -> list[Effect]:
-    """Take in what was spent in all; end the turns that go on if the day's limit is reached."""
+    """Receive what was spent in all; end the turns that continue if the day's limit is reached."""
     spending = link.spend_limit()
     if spending is None or not spending.update(spent):
         return []

@@ -30,7 +30,7 @@ class LimitWait(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         until_epoch_seconds: its end by the time of day, if there is a clock for it.
-        latest_epoch_seconds: the moment after which the turn does not go on any more, likewise.
+        latest_epoch_seconds: the moment after which the turn does not continue any more, likewise.
         resends: nothing was shown or begun, so the user's own prompt is to be sent again.
     """
 
@@ -40,7 +40,7 @@ class LimitWait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredWait(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn's wait for the end of a limit, as another process can go on with it.
+    """A turn's wait for the end of a limit, as another process can continue with it.
 
     Attributes:
         request_id: the id of the turn's prompt (JSON text).
@@ -72,11 +72,11 @@ class StoredWait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelSwitch(msgspec.Struct, kw_only=True):
-    """A turn's wait for another model, with which it goes on.
+    """A turn's wait for another model, with which it continues.
 
     Attributes:
         resends: nothing was shown or begun, so the user's own prompt is to be sent again.
-        due: when the turn goes on, or the agent has not switched in time.
+        due: when the turn continues, or the agent has not switched in time.
         accepted: the agent has switched.
     """
 
@@ -85,7 +85,7 @@ class ModelSwitch(msgspec.Struct, kw_only=True):
     accepted: bool = False
 
     def accept(self, now: float) -> None:
-        """Note that the agent has switched: the turn goes on at once."""
+        """Note that the agent has switched: the turn continues at once."""
         self.due, self.accepted = now, True
 
 

@@ -163,7 +163,7 @@ HARMLESS_KINDS = (
         STATE_UPDATE,
     }
 )
-"""Kinds that are known to tell of nothing that was done. Tool calls have rules of their own; every
+"""Kinds that are known to tell of nothing that was done. Tool calls have their own rules; every
 other kind, and an unknown one, may tell of something that happened."""
 
 

@@ -1,4 +1,4 @@
-r"""Frames: reading an envelope without reading the rest, and writing frames of our own.
+r"""Frames: reading an envelope without reading the rest, and writing our own frames.
 
 Owns the bytes of a line and the parts of them that the relay looks at. A frame that is only passed
 on is never encoded again. Does not know what a method means (`core.protocol.acp`).

@@ -480,7 +480,7 @@ class RestartLayer:
         return effects + agent_lost(self._connection, self.state, verdict)
 
     def agent_started(self, now: float) -> list[Effect]:
-        """Take in that a `Restart` was carried out: a new process runs."""
+        """Note that a `Restart` was carried out: a new process runs."""
         self._connection.at(now)
         return agent_started(self._connection, self.state)
 

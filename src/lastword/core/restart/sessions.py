@@ -46,11 +46,11 @@ MAX_REASON_CHARS = 500
 """What the record keeps of an agent's reason."""
 
 SETTING_LIMIT_SECONDS = 30.0
-"""A session whose mode cannot be set again in that time goes on without."""
+"""A session whose mode cannot be set again in that time continues without."""
 
 
 def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> list[Effect]:
-    """Restore a session of an earlier agent that the client names, before its frame goes on."""
+    """Restore a session of an earlier agent that the client names, before its frame continues."""
     session = link.session(session_id)
     method = _method(link)
     if method is None or session.opening is None:

@@ -359,7 +359,7 @@ class RestartState:
 
     @property
     def can_be_handed_over(self) -> bool:
-        """Whether `past` is all that another process needs to go on with this agent."""
+        """Whether `past` is all that another process needs to continue with this agent."""
         pending = (self.names.ours, self.own, self.returning, self.queue)
         return self.stage is Stage.UP and not any(pending)
 

@@ -56,7 +56,7 @@ class Kind(StrEnum):
     MODEL_SWITCH = "model_switch"
     """Another model is chosen after a failure, the former one comes back, or the agent refuses."""
     CONTINUED = "continued"
-    """The limit has ended, or there is another model, and the turn goes on."""
+    """The limit has ended, or there is another model, and the turn continues."""
     COST = "cost"
     """A turn has cost something, as its agent states it."""
     SPEND_LIMIT = "spend_limit"
@@ -109,7 +109,7 @@ class Kind(StrEnum):
     WAITS = "waits"
     """A line informed viewers that cannot read retries that the agent waits."""
     CLIENT_ERROR = "client_error"
-    """A page or a connector reported an error of its own."""
+    """A page or a connector reported its own error."""
     ACTIVITY = "activity"
     """The agent works on without a turn, or has become quiet."""
     LIFE = "life"
@@ -201,7 +201,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         turn: the number of the turn, counted from 1 within the link.
         request_id: the JSON text of the request's id, if it concerns a request.
         facts: what else is known, as plain JSON values.
-        content: texts for notifications, only where the user has content sent; never recorded.
+        content: texts for notifications, only if the user has content sent; never recorded.
     """
 
     kind: Kind

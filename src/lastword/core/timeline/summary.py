@@ -97,7 +97,7 @@ _HOLDER_UNKNOWN = (
     "killed is described where the session was resumed."
 )
 _LOOK_FIRST = "Look at what has been done before you send the prompt again."
-_OPEN_AGAIN = "Open the session again to go on."
+_OPEN_AGAIN = "Open the session again to continue."
 _OPEN_AND_LOOK = "Open the session again and look at what has been done."
 
 _WEAK_RULES = ("text:", "concept:", "weak:", "prose:")
@@ -184,7 +184,7 @@ def _how_left_open(story: TurnHistory, after: str) -> str:
     if _client_left(story):
         if story.in_gateway:
             return f"{_HOLDER_ENDED} {after}, while the turn ran."
-        return f"The client left {after}, while the turn ran: nobody was there to be answered."
+        return f"The client left {after}, while the turn ran, so there was nobody to answer."
     if story.exited is not None:
         return f"The agent's process ended {after}, and nothing is recorded after that."
     return (
@@ -207,7 +207,7 @@ def _where(story: TurnHistory, outcome: Outcome) -> str:
     if story.tools or phase == "after_tool":
         return "That was after a tool had run, between two steps of the agent."
     if _shown_is_no_answer(story):
-        return "That was before any answer: what had been shown was the failure, told in words."
+        return "That was before any answer: only the failure had been shown, in words."
     if story.output_at is not None:
         return "That was in the middle of the answer."
     if story.progress_at is not None:
@@ -258,7 +258,7 @@ def _who_ended(story: TurnHistory) -> str:
     if story.exited is not None:
         return f"The agent's process ended ({_exit(story.exited)}), and lastword answered for it."
     if error.get("by") == By.AGENT.value:
-        return "The agent itself told the client so."
+        return "The agent itself reported this to the client."
     if str(error.get("reason")) == "silent_success":
         return "The agent called it a success; lastword did not let that pass."
     if error.get("phase") == "before_request":

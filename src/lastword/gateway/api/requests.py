@@ -319,7 +319,7 @@ class Scan:
 
 
 def whole_page(log: ReadableLog, session_id: str, query: EventQuery) -> EventsPage:
-    """Return a page in one go, for callers in a thread of their own.
+    """Return a page in one go, for callers in their own thread.
 
     Raises:
         CursorError: The cursor is ahead of this log.

@@ -221,7 +221,7 @@ class SessionView(Struct, frozen=True, kw_only=True):
         gateway: another gateway of this machine that has it, which this one does not reach; only
             for controllers.
         node: in a fleet, the node that has it; only for controllers.
-        continues_at_epoch_ms: when its turn goes on, which waits for the end of a limit.
+        continues_at_epoch_ms: when its turn continues, which waits for the end of a limit.
         activity: what the agent does although no turn is open, or only its answer is missing;
             absent if nothing.
     """

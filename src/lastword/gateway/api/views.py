@@ -112,7 +112,7 @@ def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
 
 
 def _continues_at(log: ReadableLog) -> int | UnsetType:
-    """Return when a turn goes on that waits for the end of a limit."""
+    """Return when a turn continues that waits for the end of a limit."""
     for pinned in log.pins_of("wait:"):
         until = pinned.entry.about.facts.get("until_epoch_ms")
         return until if isinstance(until, int) else UNSET

@@ -116,7 +116,7 @@ class Connector:
     # The editor.
 
     def from_editor(self, line: bytes, now: float) -> list[ConnectEffect]:
-        """Take in a line from the editor."""
+        """Receive a line from the editor."""
         if self._link is LinkState.DOWN:
             self._outage.begin(now)
         if not line.strip():
@@ -215,7 +215,7 @@ class Connector:
         )
 
     def _bring_back(self, item: Item) -> list[ConnectEffect]:
-        """Take in the editor's own load or resume of a session."""
+        """Receive the editor's own load or resume of a session."""
         session_id = item.session_id or ""
         if session_id == self._chosen_session:
             self._chosen_session = ""  # the editor has it by its id
@@ -351,7 +351,7 @@ class Connector:
     # The gateway.
 
     def from_gateway(self, line: bytes, now: float) -> list[ConnectEffect]:
-        """Take in a frame from the gateway; a message's line ends are none of the editor's."""
+        """Receive a frame from the gateway; a message's line ends are none of the editor's."""
         frame = jsonrpc.decode(wire.one_line(line))
         if not isinstance(frame, jsonrpc.Frame):
             return []
@@ -480,7 +480,7 @@ class Connector:
         return effects + self._attached_all()
 
     def _left_alone(self, position: Position, error: dict[str, Any]) -> list[ConnectEffect]:
-        """Fail what is open in a session that cannot be attached; the others go on.
+        """Fail what is open in a session that cannot be attached; the others continue.
 
         It is attached again when the editor next uses it.
         """
@@ -529,7 +529,7 @@ class Connector:
         return [ToEditor(positions.with_id(line, item.request or jsonrpc.NULL_ID))]
 
     def _from_session(self, frame: Frame, method: str) -> list[ConnectEffect]:
-        """Take in a notification of the gateway itself."""
+        """Receive a notification of the gateway itself."""
         params = jsonrpc.params_of(frame)
         position = self._positions.get(frame.message.session_id or "")
         if position is None:
@@ -579,7 +579,7 @@ class Connector:
         return [] if frame is None else [ToEditor(frame)]
 
     def _passed(self, frame: Frame) -> list[ConnectEffect]:
-        """Take in a frame of the agent."""
+        """Receive a frame of the agent."""
         message = frame.message
         line, ours = positions.stripped(frame.line, "params")
         position = self._positions.get(message.session_id or "")

@@ -131,7 +131,7 @@ class _Dialler(connect):
 
 
 async def dial(url: str, token: str, host: str = "") -> ClientConnection:
-    """Open a socket, without a timeout of its own: the policy has one.
+    """Open a socket, without its own timeout: the policy has one.
 
     Args:
         url: The WebSocket address.

@@ -399,7 +399,7 @@ class Questions:
         self._open: dict[bytes, str | None] = {}
 
     def receive(self, frame: Frame, line: bytes, question: bytes) -> list[ConnectEffect]:
-        """Take in a question: the editor has seen it, has answered it, or is shown it now."""
+        """Receive a question: the editor has seen it, has answered it, or is shown it now."""
         answer = self._answer_to(question)
         if answer is not None:
             return [ToGateway(answer.line)]
@@ -409,7 +409,7 @@ class Questions:
         return [ToEditor(line)]
 
     def answered(self, frame: Frame) -> bool:
-        """Take in the editor's answer; return whether it answers a question."""
+        """Receive the editor's answer; return whether it answers a question."""
         question = frame.message.request_id or b""
         if question not in self._open:
             return False

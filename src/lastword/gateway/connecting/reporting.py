@@ -1,7 +1,7 @@
 """Reports of a connector's own errors, for the gateway's operator.
 
 Owns the content of a report (words and numbers) and the time: when the gateway answers again,
-from a thread of its own. A report that the gateway does not accept waits for the next time;
+from its own thread. A report that the gateway does not accept waits for the next time;
 reports still waiting when the editor ends are lost.
 """
 

@@ -255,7 +255,7 @@ class ConnectShell:
                 self._arm(action.until)
 
     def _seeks_on(self, end: reconnect.GiveUp) -> bool:
-        """Return whether to go on: behind `ssh`, it is the network here that is gone for long."""
+        """Return whether to continue: behind `ssh`, it is the network here that is down."""
         is_worth_it = self._host and self._connector.has_turns
         if not is_worth_it or end.why is not reconnect.Why.UNREACHABLE:
             return False

@@ -30,7 +30,7 @@ _OPTIONS = (
 )
 
 OWN, SHARED = "ControlPath=none", "ControlMaster=no"
-"""A connection of its own, or through one that the user has open (`ControlMaster`).
+"""Its own connection, or through one that the user has open (`ControlMaster`).
 
 Its own comes first, since a shared connection that has died would delay every attempt. The shared
 one is for hosts that ask for a password or a code, which the user has entered in a terminal.
@@ -57,8 +57,8 @@ _MEANINGS = (
     _Meaning(
         r"REMOTE HOST IDENTIFICATION HAS CHANGED",
         "the host key of {host} has changed. If its owner says so, remove the old key with "
-        "`ssh-keygen -R {host}` and accept the new one with `ssh {host}`; otherwise somebody may "
-        "be in between",
+        "`ssh-keygen -R {host}` and accept the new one with `ssh {host}`; otherwise someone may "
+        "be intercepting the connection",
         FORBIDDEN,
     ),
     _Meaning(

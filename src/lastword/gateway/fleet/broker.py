@@ -104,7 +104,7 @@ def keep_cancellation() -> Iterator[None]:
     """Cancel the task at the end of the block if its cancellation was lost within.
 
     Before Python 3.12 `asyncio.wait_for`, by which nats-py waits, loses one that comes together
-    with what it waits for. A loop of requests would go on, and its process never end.
+    with what it waits for. A loop of requests would continue, and its process never end.
     """
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - for the type checker

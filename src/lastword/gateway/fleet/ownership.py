@@ -61,7 +61,7 @@ class Takeover(msgspec.Struct, frozen=True):
     """A session that has come from another machine.
 
     Attributes:
-        has_files: this machine has the session's files, too, so that an agent here can go on.
+        has_files: this machine has the session's files, too, so that an agent here can continue.
     """
 
     has_files: bool

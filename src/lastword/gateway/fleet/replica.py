@@ -18,7 +18,7 @@ import msgspec
 from lastword.gateway.log.entries import LogEntry, Numbered  # noqa: TC001 - msgspec reads them
 
 BATCH_BYTES = 256 * 1024
-"""The size of a batch's entries; a single larger entry is a batch of its own."""
+"""The size of a batch's entries; a single larger entry is its own batch."""
 
 BATCH_ENTRIES = 1024
 """The largest number of entries of a batch."""

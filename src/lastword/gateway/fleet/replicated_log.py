@@ -253,7 +253,7 @@ class ReplicatedLog:
         return LogState(self._local.epoch, self._head, facts, self._pins.items())
 
     def replicated(self, last: int) -> None:
-        """Take in that entries up to a number are replicated, and call the observers."""
+        """Note that entries up to a number are replicated, and call the observers."""
         ready = self._split_off(last)
         if not ready:
             return
@@ -281,7 +281,7 @@ class ReplicatedLog:
         return ready
 
     def begin_term(self, term: int) -> None:
-        """Take in that the session is this node's, in this term."""
+        """Note that the session is this node's, in this term."""
         with contextlib.suppress(LogUnavailableError):  # as of a full disk: it is not continued
             self._local.remember(TERM, str(term))
 

@@ -179,19 +179,19 @@ class Replication:
         return self._go_on(now)
 
     def committed(self, last: int, now: float) -> list[Effect]:
-        """Take in that entries up to a number are committed to the log."""
+        """Note that entries up to a number are committed to the log."""
         self._committed = last
         return [*self._show(last if self.is_without else 0), *self._go_on(now)]
 
     def state_changed(self, now: float) -> list[Effect]:
-        """Take in that a remembered fact has changed."""
+        """Note that a remembered fact has changed."""
         self._is_state_due, self._sends_state = True, False
         return self._go_on(now)
 
     # The broker's answers.
 
     def stored(self, end: StreamEnd, now: float) -> list[Effect]:
-        """Take in that the publication was stored, and the stream's new end."""
+        """Note that the publication was stored, and the stream's new end."""
         if self.is_fenced:
             return []
         self._step, self._failures, self._reason = _Step.IDLE, 0, ""
@@ -200,19 +200,19 @@ class Replication:
         return self._has_grown(end, now)
 
     def refused(self, now: float, reason: str = "") -> list[Effect]:
-        """Take in that the publication was not stored: by the fence, or for a reason in words."""
+        """Note that the publication was not stored: by the fence, or for a reason in words."""
         return self._doubt(now, reason, at_once=not reason)
 
     def unknown(self, now: float) -> list[Effect]:
-        """Take in that the publication may have been stored."""
+        """Note that the publication may have been stored."""
         return self._doubt(now, "", at_once=True)
 
     def read_failed(self, now: float) -> list[Effect]:
-        """Take in that the last message could not be read."""
+        """Note that the last message could not be read."""
         return self._doubt(now, self._reason, at_once=False)
 
     def end_read(self, end: StreamEnd, now: float) -> list[Effect]:
-        """Take in the stream's last message."""
+        """Receive the stream's last message."""
         if self.is_fenced:
             return []
         is_own = end.node == self.end.node and self._first_term <= end.term <= self._term
@@ -266,13 +266,13 @@ class Replication:
     # The connection, and time.
 
     def disconnected(self, now: float) -> list[Effect]:
-        """Take in that the connection to the broker is lost."""
+        """Note that the connection to the broker is lost."""
         if self._waits_since is None:
             self._waits_since = now
         return []
 
     def connected(self) -> list[Effect]:
-        """Take in that there is a connection again, to a broker that may have lost messages."""
+        """Note that there is a connection again, to a broker that may have lost messages."""
         is_waiting = self._step in {_Step.IDLE, _Step.PAUSED}
         return self._read_end() if is_waiting else []
 

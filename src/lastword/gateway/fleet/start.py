@@ -233,7 +233,7 @@ async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> _Mom
     if wrong:
         raise FleetError(
             f"the NATS account has a stream {name} that is not this fleet's ({', '.join(wrong)} "
-            "differ): use an account of its own for the fleet"
+            "differ): give the fleet its own account"
         )
     copies = int(there.get("num_replicas", 1))
     if copies < replicas:

@@ -205,7 +205,7 @@ class Assembly:
         return not self._pieces
 
     def add(self, message: StoredMessage) -> bytes | None:
-        """Take in a message; return the whole payload with its last part, `None` before.
+        """Receive a message; return the whole payload with its last part, `None` before.
 
         Parts without a beginning, which was dropped, come to nothing.
         """

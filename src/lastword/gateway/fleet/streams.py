@@ -75,7 +75,7 @@ class Streams:
         self._broker = broker
         self._key = key
         self._places: OrderedDict[tuple[str, int], int] = OrderedDict()
-        """Where a reader that has read up to an entry of a session goes on."""
+        """Where a reader that has read up to an entry of a session continues."""
 
     async def last(self, session_id: str) -> StreamEnd:
         """Return the end of a session's stream; `EMPTY` if it has no message.

@@ -1,7 +1,7 @@
 """Links to the page of any gateway of a fleet, each of which works once.
 
 Owns that: a link is known by its signature, and using it makes a record, which only one front can
-do. Each node remembers the links whose records it has seen, in a folder of its own: the servers'
+do. Each node remembers the links whose records it has seen, in its own folder: the servers'
 password is enough to delete a record, but not to make a link work again.
 """
 

@@ -2,7 +2,7 @@
 
 Owns the front's connection to the fleet's servers, the copies of the records of nodes, owners and
 sessions, and the links to other nodes. While no server answers, the copies stay as they
-were: sessions here and holders elsewhere go on.
+were: sessions here and holders elsewhere continue.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def run_folder_of(state_folder: str, port: int) -> str:
             return folder
     raise StoreError(
         f"{folders[0]} is too long for the path of a socket; set XDG_RUNTIME_DIR to a shorter "
-        "folder of your own"
+        "folder that belongs to you"
     )
 
 

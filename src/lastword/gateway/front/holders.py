@@ -80,7 +80,7 @@ class StartError(Exception):
 
 
 class HandedHolders(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes on in the program that replaces this one.
+    """What continues in the program that replaces this one.
 
     Attributes:
         holders: the holders.

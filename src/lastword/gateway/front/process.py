@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
 """The environment variable that names to the program that replaces this one the descriptors of the
-listening socket, of the file that says which process serves, and of what goes on."""
+listening socket, of the file that says which process serves, and of what continues."""
 
 BACKLOG = 1024
 START_SECONDS = 60
@@ -339,7 +339,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     signals: FrontSignals,
     begun: Callable[[], None],
 ) -> HandedHolders:
-    """Serve until a signal comes; return what goes on in the program that replaces this one."""
+    """Serve until a signal comes; return what continues in the program that replaces this one."""
     config = uvicorn.Config(
         front.app,
         http=AbortableHttp,
@@ -455,7 +455,7 @@ def _pid_file(run_folder: str, inherited: int) -> PidFile:
         return PidFile(run_folder, inherited)
     except TakenError:
         raise ServingError(
-            "another gateway of yours is running on this port; see --listen"
+            "another of your gateways is running on this port; see --listen"
         ) from None
 
 

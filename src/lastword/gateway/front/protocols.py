@@ -103,7 +103,7 @@ class AbortableHttp(H11Protocol):
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came, which may be a part of a request."""
+        """Receive what came, which may be a part of a request."""
         before = self.scope
         if self._waiting is None and self._is_idle:
             self._wait()

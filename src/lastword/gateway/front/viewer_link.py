@@ -500,7 +500,7 @@ class ViewerLink(ABC):
         await self._lost(upstream)
 
     async def _lost(self, upstream: Upstream) -> None:
-        """Answer what a holder can answer no more; other holders' sessions go on."""
+        """Answer what a holder can answer no more; other holders' sessions continue."""
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]

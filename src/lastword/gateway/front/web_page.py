@@ -127,7 +127,7 @@ _HOW = """
 <input name="code" aria-label="Link" autocomplete="off" required>
 <button class="first">Log in</button></p></form></li>
 </ol>
-<p>Sessions go on meanwhile; nothing is lost. If you have just followed a link, <a href="/">open the
+<p>Sessions continue; nothing is lost. If you have just followed a link, <a href="/">open the
 page again</a>.</p>
 """
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     LimitWaits: TypeAlias = Callable[[str, StoredWait | None], None]
     """Takes a session's id towards the agent, and its wait for the end of a limit as it begins, or
-    `None` before the prompt with which its turn goes on."""
+    `None` before the prompt with which its turn continues."""
 
     StartAgent: TypeAlias = Callable[
         [Callable[[bytes], None], Callable[[int], None], LimitWaits, HolderRecord], "HeldAgent"
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 STOP_SECONDS = 15.0
-"""How long `lastword run` may take to end its agent, which has limits of its own."""
+"""How long `lastword run` may take to end its agent, which has its own limits."""
 
 PART_BYTES = 64 * 1024
 """What is committed in one go, and read in one: a pipe may give four times as much."""
@@ -61,7 +61,7 @@ class HandedAgent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent that runs on while this process replaces itself.
 
     Attributes:
-        state: what its link needs to go on, as JSON of its own.
+        state: what its link needs to continue, as JSON of its own.
         descriptors: the open files that it needs.
         speaks_typed: it sends `agent_error` itself.
     """
@@ -232,7 +232,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
             transport.terminate()
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:  # noqa: ARG002
-        """Take in its output."""
+        """Receive its output."""
         self._rest += data if isinstance(data, bytes) else data.encode()
         end = self._rest.rfind(b"\n") + 1
         if not end:

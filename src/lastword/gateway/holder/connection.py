@@ -306,7 +306,7 @@ class ViewerConnection:
         Args:
             session_id: The session.
             number: What the answer is known by.
-            place: Where it goes on, or why that cannot be known.
+            place: Where it continues, or why that cannot be known.
         """
         attached = self._attached.get(session_id)
         reset, refused = None, {}

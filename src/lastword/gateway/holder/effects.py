@@ -6,7 +6,7 @@ log commits later than it is written.
 
 The wait of a session's turn for the end of a limit, in the session's log. Owns the entry with which
 it begins, and reading it back in the process that takes the session over. It is pinned until the
-turn goes on, ends or is cancelled (`log.pins`).
+turn continues, ends or is cancelled (`log.pins`).
 
 Bounds on the entries about viewers, so that these do not push a session's conversation out. Owns
 how many are logged in an hour, and the count of those that are not. Sans-IO: times come in.

@@ -35,7 +35,7 @@ class OpenedBy(msgspec.Struct, frozen=True):
 
 
 class HandedHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A holder that goes on in the program which replaces this one.
+    """A holder that continues in the program which replaces this one.
 
     Attributes:
         name: its name.

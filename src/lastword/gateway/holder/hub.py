@@ -273,7 +273,7 @@ class Hub:
     # The wait for the end of a limit.
 
     def note_wait(self, stored: StoredWait | None, now_ms: int) -> list[HubEffect]:
-        """Log a wait for the end of a limit or, with `None`, that the turn goes on.
+        """Log a wait for the end of a limit or, with `None`, that the turn continues.
 
         It is in the log before the prompt that follows reaches the agent, which gets it once.
         """
@@ -284,7 +284,7 @@ class Hub:
     # What viewers say.
 
     def receive(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
-        """Take in a viewer's frame that names this session or answers its question."""
+        """Receive a viewer's frame that names this session or answers its question."""
         message = frame.message
         if message.method is None:
             return self._answered(attachment, frame, now_ms)
@@ -361,7 +361,7 @@ class Hub:
         return [*self._commit([LogEntry(LogKind.IN, now_ms, frame.line, about)]), ToAgent(line)]
 
     def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
-        """Take in an answer to a question: the first one wins, and the other viewers see it."""
+        """Receive an answer to a question: the first one wins, and the other viewers see it."""
         key, number = read_question_id(frame.message.request_id)
         question = self._questions.get(number)
         if question is None or key != self._key or not attachment.viewer.controls:
@@ -392,7 +392,7 @@ class Hub:
     # What the agent says.
 
     def from_agent(self, frames: list[Frame], now: float, now_ms: int) -> list[HubEffect]:
-        """Take in what the agent wrote in one read, which is one commit."""
+        """Receive what the agent wrote in one read, which is one commit."""
         entries: list[LogEntry] = []
         ended: list[int] = []
         has_spoken = False
@@ -434,7 +434,7 @@ class Hub:
         return self._activity.word
 
     def _shows(self, frame: Frame, now: float, now_ms: int) -> list[LogEntry]:
-        """Take in an update; return the entry of a change in what the agent does."""
+        """Receive an update; return the entry of a change in what the agent does."""
         update = frame.message.update
         kind = update.session_update if update is not None else ""
         return (

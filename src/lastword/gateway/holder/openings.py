@@ -6,7 +6,7 @@ the first one opened, and no second one is opened.
 
 Restoring: a session whose agent has ended, in the holder that takes it over. Owns the order: what
 was open is ended, then the agent is asked to resume the session, then a turn that was waiting for
-the end of a limit goes on.
+the end of a limit continues.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class RestoringHolder(SessionHolder, Protocol):
         ...
 
     def add(self, session: HeldSession) -> None:
-        """Take in a session, and make it known to fronts."""
+        """Add a session, and make it known to fronts."""
         ...
 
 

@@ -383,7 +383,7 @@ class Holder:
     # The agent.
 
     def _from_agent(self, block: bytes) -> None:
-        """Take in the agent's output, passing consecutive lines of a session on together."""
+        """Receive the agent's output, passing consecutive lines of a session on together."""
         run: list[Frame] = []
         owner: HeldSession | None = None
         is_suspect = agent_process.may_be_in(block)
@@ -445,7 +445,7 @@ class Holder:
             self.agent.send(jsonrpc.error(message.request_id, gone))
 
     def _opened(self, frame: Frame) -> None:
-        """Take in the answer to a viewer's request that belongs to no session."""
+        """Receive the answer to a viewer's request that belongs to no session."""
         opening = self._openings.pop(number_of(frame.message.request_id))
         if opening is None:
             return
@@ -494,7 +494,7 @@ class Holder:
             opening.link.has_opened(session, opening.request_id, answer)
 
     def add(self, session: HeldSession) -> None:
-        """Take in a session."""
+        """Add a session."""
         self.sessions[session.id] = session
         self._by_agents_id[session.agents_id] = session
 
@@ -557,7 +557,7 @@ class Holder:
         session.abandon(reason, aside)
 
     def _limit_waits(self, agents_id: str, stored: StoredWait | None) -> None:
-        """Log that a session waits for the end of a limit, or that it goes on now."""
+        """Log that a session waits for the end of a limit, or that it continues now."""
         session = self._by_agents_id.get(agents_id)
         if session is not None:
             session.note_wait(stored)

@@ -42,7 +42,7 @@ def started(
 ) -> Sink | None:
     """Return a recorder, started; `None` if there is none to be had.
 
-    What sends may take a while, and goes on after the holder's end.
+    What sends may take a while, and continues after the holder's end.
 
     Args:
         path: the path of the store; `None` for no record.

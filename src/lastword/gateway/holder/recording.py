@@ -228,7 +228,7 @@ class LateSink:
         if self._sink is None and rows and self._is_needed():
             try:
                 self._sink = self._start()
-            except StoreError:  # a key that cannot be read: sessions go on without notifications
+            except StoreError:  # a key that cannot be read: sessions continue without notifications
                 self._is_needed = _never
         if self._sink is not None:
             self._sink.send(rows)

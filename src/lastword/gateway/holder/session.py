@@ -290,7 +290,7 @@ class HeldSession:
     # What is said.
 
     def from_agent(self, frames: list[Frame]) -> None:
-        """Take in the agent's output for this session from one read."""
+        """Receive the agent's output for this session from one read."""
         if self.suppressed:
             self._has_replayed |= any(is_conversation(frame) for frame in frames)
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
@@ -310,13 +310,13 @@ class HeldSession:
         self.carry_out(self.hub.note(_now_ms(), kind, viewer=viewer, **facts))
 
     def note_wait(self, stored: StoredWait | None) -> None:
-        """Log its turn's wait for the end of a limit or, with `None`, that the turn goes on."""
+        """Log its turn's wait for the end of a limit or, with `None`, that the turn continues."""
         if stored is not None:
             self._mark(waits=True)  # first: a mark without a wait does no harm
         self.carry_out(self.hub.note_wait(stored, _now_ms()))
 
     def restore_wait(self, waiting: WaitingTurn) -> None:
-        """Have the link to the agent go on with a wait that began in another process."""
+        """Have the link to the agent continue with a wait that began in another process."""
         self._mark(waits=True)
         self._holder.conversation.next_turn()  # the link counts it too
         self._holder.agent.resume_wait(self.towards_agent(waiting.prompt), waiting.stored)
@@ -369,7 +369,7 @@ class HeldSession:
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
     def receive(self, attached: AttachedViewer, frame: Frame) -> None:
-        """Take in a viewer's frame."""
+        """Receive a viewer's frame."""
         method, request_id = frame.message.method, frame.message.request_id
         closes = method == acp.CLOSE
         refused = refusals.unknown_session(self.id) if self.is_over else self.failed

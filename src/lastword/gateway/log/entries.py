@@ -175,7 +175,7 @@ class Pins:
     def note_all(
         self, first: int, entries: Sequence[LogEntry]
     ) -> list[tuple[str, Numbered | None]]:
-        """Take in entries numbered from `first`, each as `note` does."""
+        """Receive entries numbered from `first`, each as `note` does."""
         changes: list[tuple[str, Numbered | None]] = []
         for seq, entry in enumerate(entries, first):
             if not entry.is_text:
@@ -183,7 +183,7 @@ class Pins:
         return changes
 
     def note(self, seq: int, entry: LogEntry) -> list[tuple[str, Numbered | None]]:
-        """Take in an entry; return what has changed, with `None` for what is no longer pinned."""
+        """Receive an entry; return what has changed, with `None` for what is no longer pinned."""
         changes: list[tuple[str, Numbered | None]] = []
         if entry.kind is LogKind.OUT:
             self._note_update(seq, entry, changes)

@@ -65,7 +65,7 @@ class LastingLog:
         self._has_left_disk = False
         """What is in the file was let go of, which a full disk cannot record."""
         self.failed: str = ""
-        """Why it goes on in memory; empty while it does not."""
+        """Why it continues in memory; empty while it does not."""
         self.observers: list[Observer] = disk.observers
         self.reason: str = disk.reason
 

@@ -107,7 +107,7 @@ class SqliteLog:
         self.set_aside: str = ""
         """Where a broken file was put."""
         self.reason: str = ""
-        """Why it has a new epoch; empty if it goes on under the one it had."""
+        """Why it has a new epoch; empty if it continues under the one it had."""
         self.observers: list[Observer] = []
         self._is_finished = False
         try:

@@ -246,7 +246,7 @@ class LinkQuality:
             self._measured.observe(table.ATTACH, seconds, method, outcome)
 
     def ping(self, frame: Frame, sessions: Iterable[str]) -> None:
-        """Take in `_lastword/ping`: the viewer's position, and the duration of its last ping.
+        """Receive `_lastword/ping`: the viewer's position, and the duration of its last ping.
 
         The position belongs to the session that it names, or to the only one of `sessions`, to
         which the viewer is attached.

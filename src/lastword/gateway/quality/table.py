@@ -193,7 +193,7 @@ ENTRIES = _counter("log.entries", "{entry}", "Entries that were committed to ses
 WRITTEN = _counter("log.written", "By", "Bytes of entries that were committed.")
 COMMIT = _histogram(
     "log.commit.duration",
-    "Time to commit the entries of one read, which are sent after it.",
+    "Time to commit the entries of one read, before they are sent.",
     COMMITS,
 )
 LOG_SIZE = _gauge("log.size", "By", "Bytes of entries that the logs of open sessions keep.")
@@ -267,7 +267,7 @@ LAG_SIZE = _gauge(
 REPORTS = _gauge(
     "outbox.reports",
     "{report}",
-    "Error reports in the outbox, by whether they will be tried again.",
+    "Error reports in the outbox, by whether they will be resent.",
     Label("state", ("waiting", "dead")),
 )
 REPORTS_SENT = _counter("outbox.sent", "{report}", "Error reports that were delivered.")

@@ -86,8 +86,8 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "fleet-on-loss",
             "hold|local",
-            "while no NATS server can be reached: keep output back, or go on with this machine's "
-            "copy alone",
+            "while no NATS server can be reached: keep output back, or continue with this "
+            "machine's copy alone",
             group=FLEET,
         ),
     ] = "hold"

@@ -145,7 +145,7 @@ def _names_folder(value: Any) -> bool:
 
 def _checked(member: str, value: Any, root: str) -> Any:
     """Return a member's paths resolved, in the form in which they came."""
-    if value is None and member != "cwd":  # for that, agents have a folder of their own
+    if value is None and member != "cwd":  # for that, agents have their own folder
         return None
     try:
         return _MEMBERS[member](value, root)

@@ -27,7 +27,7 @@ numbers. In the order in which it meets a viewer that reads too little:
 | it does not read that it is closed | `CLOSE_SECONDS`, `ABORT_SECONDS` | it is cut off |
 | none of its streams is open | `ALONE_SECONDS` | its connection is over |
 
-A viewer that is closed keeps its position, and goes on from there. The log itself is never slower
+A viewer that is closed keeps its position, and continues from there. The log itself is never slower
 for a slow viewer. The past that a viewer is being sent is not lag; only newer entries that it has
 not taken are.
 """
@@ -272,7 +272,7 @@ class Attachment:
         self.parts = (after + 1, parts)
 
     def waits_for(self, end: Numbered) -> bool:
-        """Return whether it still needs this answer to a request of its own.
+        """Return whether it still needs this answer to its own request.
 
         It has received the answers of the past, except those for which it repeats its request.
         """

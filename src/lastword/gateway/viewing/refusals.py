@@ -201,7 +201,7 @@ def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:
     port = owner.address.rpartition(":")[2]
     ends = f"`lastword gateway stop --agents --port {port}`" if port.isdigit() else "its gateway"
     message = (
-        f"This session belongs to another gateway of yours, {owner.address or 'on this machine'}"
+        f"This session belongs to another of your gateways, {owner.address or 'on this machine'}"
         f" (process {owner.pid}). Connect to that one, or end its agents with {ends}."
     )
     error = _refused("session_elsewhere", message)

@@ -600,7 +600,7 @@ class WaitLines:
         self._reported = ReportedRetries()
 
     def note(self, frame: Frame, now: float) -> None:
-        """Take in the agent's output."""
+        """Receive the agent's output."""
         update = frame.message.update
         if update is None:
             return
@@ -648,7 +648,7 @@ def sentence(word: Retrying, *, passed_seconds: float = 0.0) -> str:
     if (word.wait_seconds or 0) > MAX_AUTO_WAIT_SECONDS and reset is not None:
         # Whoever reads it later reads of a moment, not of a time that has passed since.
         when = phrases.plain_moment(reset, local_time()) or "now"
-        return f"{sentences.what_of(word.verdict.type, None)} The turn goes on {when}."
+        return f"{sentences.what_of(word.verdict.type, None)} The turn continues {when}."
     if word.wait_seconds is not None:
         left = max(math.ceil(word.wait_seconds - passed_seconds), 0) or None
     return wording.of_retry(

@@ -99,7 +99,7 @@ class GuardedTransport:
         return message
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Take in a message from the agent: the core decides what of it goes to the client."""
+        """Receive a message from the agent: the core decides what of it goes to the client."""
         request = CURRENT.get()
         if "method" not in message:
             self._answer(message, request)
@@ -242,8 +242,8 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
     What a handler raises reaches the client as a typed failure; there is nothing to catch.
 
     Unless you pass streams, stdin and stdout are reserved for the client while it runs: descriptor
-    0 is empty, and anything printed, also by a process that you start, goes to stderr. The log says
-    so at the first `print`.
+    0 is empty, and anything that this process or its children print goes to stderr. The log says so
+    at the first `print`.
 
     Args:
         agent: The agent, as the SDK takes it: any object with the required methods.
@@ -257,8 +257,8 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 
     Raises:
         TypeError: Only one of the two streams was given.
-        MisuseError: One of the options has no meaning for an agent in this process, or another
-            agent in it serves a client on stdin and stdout.
+        MisuseError: An option cannot apply to an agent in this process, or another agent in it
+            serves a client on stdin and stdout.
         MissingExtraError: The official SDK is not installed; raised when `lastword.run_agent` is
             first used.
     """
@@ -330,7 +330,7 @@ def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:
         except the handlers are the agent's own.
 
     Raises:
-        MisuseError: One of the options has no meaning for an agent in this process.
+        MisuseError: An option cannot apply to an agent in this process.
     """
     settings.check(options)
     if settings.passthrough(os.environ) or isinstance(agent, _Guarded):

@@ -124,14 +124,14 @@ class Client:
         return _result_of(request.answer)
 
     def answered(self, frame: Frame) -> None:
-        """Take in an answer from the client; lastword calls this."""
+        """Receive an answer from the client; lastword calls this."""
         request = self._open.get(frame.message.request_id or jsonrpc.NULL_ID)
         if request is not None and request.answer is None:
             request.answer = frame
             request.answered.set()
 
     def introduced(self, frame: Frame) -> None:
-        """Take in the client's `initialize`; lastword calls this."""
+        """Receive the client's `initialize`; lastword calls this."""
         params = jsonrpc.params_of(frame)
         dialect = acp.dialect(params.get("protocolVersion"))
         capabilities = params.get(dialect.client_capabilities)

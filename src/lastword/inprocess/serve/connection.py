@@ -164,7 +164,7 @@ class ServedConnection:
                 await self._deliver()
 
     def _read_ready(self) -> None:
-        """Take in all that has arrived by now; its handlers start when the loop runs again."""
+        """Receive all that has arrived by now; its handlers start when the loop runs again."""
         while self._lines:
             self._link.from_client(self._lines.popleft())
         oversized, lines = self._transport.read_ready()

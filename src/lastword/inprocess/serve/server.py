@@ -25,7 +25,7 @@ from lastword.inprocess.serve.methods import Handler  # noqa: TC001
 from lastword.inprocess.serve.transport import DescriptorTransport, Waker
 
 with warnings.catch_warnings():
-    # On Python 3.11 and 3.12 the library reads a file of its own in a way that is deprecated there,
+    # On Python 3.11 and 3.12 the library reads its own file in a way that is deprecated there,
     # so programs that turn warnings into errors could not import this.
     warnings.simplefilter("ignore", DeprecationWarning)
     import jsonrpcserver
@@ -65,19 +65,20 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
 
     A handler's first argument is the client, through which it sends updates and requests
     (`lastword.inprocess.serve.client.Client`). The others are the message's params by name, with
-    top-level names in snake_case (`sessionId` is `session_id`); a handler gets those that it takes,
-    and all of them with `**params`. It returns the result as it is sent; `None` is an empty one.
-    An exception ends its turn with a failure of the matching type: let a provider's exception pass.
-    For a JSON-RPC error of your own, raise `jsonrpcserver.JsonRpcError(code, message, data)`.
+    top-level names in snake_case (`sessionId` is `session_id`); a handler gets those that it
+    declares, or all of them with `**params`. It returns the result as sent; `None` is an empty
+    result. An exception ends its turn with a failure of the matching type: let a provider's
+    exception pass. For a JSON-RPC error of your own, raise `jsonrpcserver.JsonRpcError(code,
+    message, data)`.
 
-    A prompt's handler is cancelled by the user's `session/cancel`, after your own handler for it,
-    if there is one, has returned (at most 0.5 s), and when the client leaves.
+    A prompt's handler is cancelled when the client disconnects and by `session/cancel`, once your
+    own handler for that, if any, has returned (at most 0.5 s).
 
-    Your own cancellation, by a timer or by the task's own `cancel()`, ends the handler that it
-    reaches, as a failure, and nothing else.
+    Your own cancellation, by a timer or the task's `cancel()`, fails only the handler that it
+    reaches.
 
     While it runs, stdin and stdout are reserved for the client: descriptor 0 is empty, and anything
-    printed, also by a process that you start, goes to stderr. The log says so at the first `print`.
+    that this process or its children print goes to stderr. The log says so at the first `print`.
 
     Args:
         methods: Handlers by the names of ACP's methods, including extensions. `session/new` and
@@ -88,8 +89,8 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
     Raises:
         TypeError: A handler is not an `async def` function, or does not take the client first.
         ValueError: `session/new` or `session/prompt` is missing.
-        MisuseError: One of the options has no meaning for an agent in this process, or another
-            agent in it serves a client on stdin and stdout.
+        MisuseError: An option cannot apply to an agent in this process, or another agent in it
+            serves a client on stdin and stdout.
         SystemExit: A handler raised it.
     """
     router = Dispatch(handlers.read(methods))
@@ -161,7 +162,7 @@ class Dispatch:
         if not isinstance(error, jsonrpcserver.JsonRpcError):
             return None
         sent: dict[str, Any] = {"code": error.code, "message": error.message}
-        # The library marks missing data with a value of its own, which is not JSON.
+        # The library marks missing data with its own value, which is not JSON.
         if isinstance(error.data, dict | list | str | int | float | None):
             sent["data"] = error.data
         return sent

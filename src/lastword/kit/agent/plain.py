@@ -44,7 +44,7 @@ class Output:
             write_all(self._fd, data)
 
     def freeze(self) -> None:
-        """Block every further write for ever."""
+        """Block every further write forever."""
         self._lock.acquire()
 
     def when_free(self) -> None:

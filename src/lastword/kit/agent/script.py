@@ -98,7 +98,7 @@ class RetryStep(_Part, frozen=True, kw_only=True):
 
 
 class Repeat(_Part, frozen=True, kw_only=True):
-    """Repeated steps; `times` 0 is for ever."""
+    """Repeated steps; `times` 0 is forever."""
 
     steps: tuple[Step, ...]
     times: int = 0
@@ -175,7 +175,7 @@ class Script(_Part, frozen=True, kw_only=True):
     Attributes:
         turns: The first prompt plays the first, and so on; the last one repeats.
         starts: What each start of the process does before it reads anything; the last one repeats.
-        on_cancel: `confirm` ends a cancelled turn as the protocol has it, `ignore` goes on with
+        on_cancel: `confirm` ends a cancelled turn as the protocol has it, `ignore` continues with
             it, and steps are played in its place.
         sessions: What happens to a session when the process is restarted: `resume` and `load`
             bring it back by that method, `lost` does not.
@@ -257,7 +257,7 @@ def _json(text: str) -> object:
 
 def _yaml(text: str) -> object:
     try:
-        # An optional package, and types of its own would be one more.
+        # An optional package, and its own types would be one more.
         yaml: Any = importlib.import_module("yaml")
     except ImportError as error:
         # As above.
@@ -341,7 +341,7 @@ def _of_bytes(text: str) -> str:
 def _of_repeat(repeat: Repeat) -> str:
     if not repeat.steps:
         return "there are no steps to repeat"
-    return "times is at least 1, or 0 for ever" if repeat.times < 0 else ""
+    return "times is at least 1, or 0 for no limit" if repeat.times < 0 else ""
 
 
 def _of_seconds(seconds: float) -> str:

@@ -4,7 +4,7 @@ Owns its frames, in the protocol version that the client speaks; the effect of e
 and the process; how a cancel ends a turn; the assignment of turns, and the process's restarts.
 `kit.agent.plain` does what every agent does. It has no model, no key and no network, and nothing of
 lastword guards it: what a script says is sent unchanged, and its faults reach its reader. It uses
-threads, not an event loop, since a turn may block for ever while the rest continues, or the other
+threads, not an event loop, since a turn may block forever while the rest continues, or the other
 way round.
 """
 
@@ -242,7 +242,7 @@ class PlayedTurn:
             raise Cancelled
 
     def play(self, steps: Steps, on_cancel: Steps | None = None) -> None:
-        """Carry the steps out; a cancel goes on with other steps, or is confirmed."""
+        """Carry the steps out; a cancel continues with other steps, or is confirmed."""
         try:
             _all(self, steps)
         except Cancelled:

@@ -605,7 +605,7 @@ class Conversation:
             if event.update.get("state") != acp.IDLE:
                 state["running"] = True
                 return False
-            # An idle state without a turn of its own may come at any time.
+            # An idle state without its own turn may come at any time.
             return state["running"] or (state["accepted"] and "stopReason" in event.update)
 
         return ends

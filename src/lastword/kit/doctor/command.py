@@ -33,7 +33,7 @@ NOTIFY = "LASTWORD_NOTIFY"
 GATEWAY_TOKEN = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 PLATFORMS = {
     "linux": "tested",
-    "darwin": "tested on Linux with what macOS lacks taken away",
+    "darwin": "tested on Linux, without what macOS lacks",
     "win32": "tested in Wine",
 }
 """How lastword is tested on each; docs/platforms.md has the whole table."""

@@ -394,7 +394,7 @@ def runtime_source(runtimes: Iterable[str]) -> Observation:
         return ok(SOURCES, sentence, runtime=loaded)
     return note(
         SOURCES,
-        "Its runtime does not report its requests: it is neither Node, Bun nor Python, or it does "
+        "Its runtime does not report its requests: it is not Node, Bun or Python, or it does "
         "not read NODE_OPTIONS, BUN_OPTIONS or PYTHONPATH.",
     )
 
@@ -448,11 +448,11 @@ def overnight(result: ConversationResult, command: Sequence[str]) -> Observation
     comes_back = agent.can_load or agent.can_resume
     limits = "its own notices and its errors" if states_limits else "its errors"
     sentences = [
-        f"When a limit ends is read from {limits}.",
+        f"The end of a limit is read from {limits}.",
         f"{counted(others, 'other model')} can stand in (--fallback-model)."
         if others
-        else "It offers no other model, so --fallback-model cannot act.",
-        "Its sessions come back after a crash, so that a wait goes on."
+        else "It offers no other model, so --fallback-model has no effect.",
+        "Its sessions come back after a crash, so that a wait continues."
         if comes_back
         else "Its sessions do not come back after a crash, which ends a wait.",
         "--spend-limit acts if the first turn states a cost.",
@@ -465,7 +465,7 @@ def overnight(result: ConversationResult, command: Sequence[str]) -> Observation
 def shown_by(row: ClientRow) -> Observation:
     """Report how one client shows waits and reminders."""
     how = {
-        "retry": "as retries of its own",
+        "retry": "as its own retries",
         "notice": "as notices",
         "thought": "as the agent's thoughts, in the conversation",
     }[row.waits]

@@ -119,7 +119,7 @@ def start(settings: str) -> None:
         if len(line) > MAX_LINE_BYTES:
             end = len(event["text"]) * MAX_LINE_BYTES // len(line) - 1
             return report({**event, "text": event["text"][:end]})
-        # The agent may have closed it with all others, and have opened a file of its own.
+        # The agent may have closed it with all others, and have opened its own file.
         if os.fstat(fd)[:3] == pipe:
             os.write(fd, line)
         return None

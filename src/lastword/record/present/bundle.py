@@ -191,9 +191,9 @@ class Document:
 
 def summary(document: Document) -> str:
     last = (
-        "No prompt, no answer and no tool's content is recorded. Secrets, and the names of the "
-        "user and the machine, were taken out; `manifest.json` counts what, `timeline.jsonl` has "
-        "the rest."
+        "No prompt, no answer and no tool's content is recorded. Secrets and the names of "
+        "the user and the machine were removed: `manifest.json` counts them, `timeline.jsonl` "
+        "has the rest."
     )
     return "\n".join([*document.lines, last, ""])
 

@@ -118,7 +118,7 @@ def standing(
     Args:
         last: The session's last turn.
         failed: Its latest turn that failed.
-        alive: Its run goes on.
+        alive: Its run continues.
         clock: Returns a moment in milliseconds since 1970 as a time of day.
     """
     over = "Goes on." if alive else "Ended."

@@ -260,7 +260,7 @@ def one_answer(acts: Sequence[Transcript]) -> Finding:
 
 
 _MUST_ANSWER = {"healthy", "sessions", "tool"}
-"""Acts in which nothing stands in the way of an answer; the others have checks of their own."""
+"""Acts in which nothing stands in the way of an answer; the others have their own checks."""
 
 
 @judges("secrets")
@@ -285,7 +285,7 @@ def keeps_schema(acts: Sequence[Transcript]) -> Finding:
     source = ""
     for act in acts:
         if act.name == "optional":
-            continue  # what was not advertised has a check of its own
+            continue  # what was not advertised has its own check
         version = act.welcome.get("protocolVersion", acp.V1.version)
         if version not in {acp.V1.version, acp.V2.version}:
             continue  # no schema has it, and that it was said is another check's

@@ -288,7 +288,7 @@ def _has_session_failure(answer: PeerEvent | None) -> bool:
 
 
 def failed_turns(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedTurn]]:
-    """Return the failing turns of speakers that ended as such; others have checks of their own.
+    """Return the failing turns of speakers that ended as such; others have their own checks.
 
     Raises:
         NotApplicableError: The agent does not speak the extension.
