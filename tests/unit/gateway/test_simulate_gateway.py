@@ -8,9 +8,13 @@ import re
 import sys
 from unittest import mock
 
+import pytest
+
 from tests.kit.gateway.mutants import MUTANTS
 from tests.kit.rows import every
 from tests.long.simulate_gateway import Schedules, main, play_all
+
+pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests reach
 
 CLEAN = re.compile(
     r"schedules=(\d+) lost=0 double=0 disorder=0 untold=0 unanswered=0 trace=[0-9a-f]{16}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pytest
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import agent_side, ending, failures
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     import pytest
 
     from tests.kit.simulation.ledger import BrokenPromiseError
+
+pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests reach
 
 
 class Altered(Connection):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.client import reconnect
-from lastword.gateway.connecting import dial, failures
+from lastword.gateway.connecting import dial, failures, ssh
 from lastword.gateway.connecting.elsewhere import Elsewhere, FolderMap
 from tests.kit.rows import every
 
@@ -109,7 +109,7 @@ def test_what_is_changed_leaves_the_rest_alone() -> None:
     ],
 )
 def test_an_error_of_ssh_is_a_sentence_with_what_to_do(said: str, means: str, lasts: bool) -> None:
-    error = dial.error_of("box", said, 7)
+    error = ssh.error_of("box", said, 7)
     assert means in str(error)
     assert bool(error.status) is lasts
     state, _ = reconnect.step(reconnect.initial(0), reconnect.Signal.TICK, 0, 0.5)
@@ -127,7 +127,7 @@ def test_an_error_of_ssh_is_a_sentence_with_what_to_do(said: str, means: str, la
 
 def test_a_host_is_one_word_and_no_option() -> None:
     for text in ("box", "me@box.example", "ssh://me@box:22", "fe80::1%eth0"):
-        assert dial.is_host(text)
+        assert ssh.is_host(text)
     for text in ("", "-oProxyCommand=x", "a b", "a\n"):
-        assert not dial.is_host(text)
-    assert dial.command("box", script="x")[-3:] == ["--", "box", "x"]
+        assert not ssh.is_host(text)
+    assert ssh.command("box", script="x")[-3:] == ["--", "box", "x"]

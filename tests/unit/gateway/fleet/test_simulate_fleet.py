@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from functools import partial
 
+import pytest
+
 from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
 from tests.kit.fleet.simulation.referee import FLEET_PROMISES
 from tests.kit.fleet.simulation.rules import RULES
 from tests.kit.rows import every
 from tests.long.simulate_gateway import Schedules, play_all, play_fleet
+
+pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests reach
 
 FOUND_AS = {
     "shows_before_replicated": {"unreplicated"},
