@@ -49,11 +49,11 @@ def _run(*arguments: str) -> str:
     return said.getvalue()
 
 
-def test_two_thousand_sessions_with_accidents_of_every_kind_keep_every_promise() -> None:
-    said = _run("--schedules", "2000", "--seed", "1")
+def test_sessions_with_accidents_of_every_kind_keep_every_promise() -> None:
+    said = _run("--schedules", "600", "--seed", "1")
     found = CLEAN.fullmatch(said.splitlines()[-1])
     assert found is not None, said
-    assert int(found[1]) == 2000
+    assert int(found[1]) == 600
 
 
 @every("mutant", MUTANTS)

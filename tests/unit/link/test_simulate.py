@@ -34,8 +34,6 @@ from tests.kit.simulation.shrink import shortest
 from tests.long import simulate
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.kit.simulation.ledger import BrokenPromiseError
 
 pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests reach
