@@ -210,6 +210,7 @@ for frame in sys.stdin:
         with open(sys.argv[1], "a") as journal:
             at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
             journal.write(f"{at} ERR call=3 status=401 the key was refused\n")
+        time.sleep(2)  # a journal is read each second of a silence, and once more at the end
         say(id=message["id"], result={"stopReason": "end_turn"})
 """
 """Writes into a journal that no row of ours tells of, and ends the turn in silence."""
