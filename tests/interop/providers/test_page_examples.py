@@ -106,9 +106,9 @@ def end_of(client: Client, prompt: int) -> Turn:
     return client.end_of(prompt, 0, fuse=2 * FUSE_SECONDS)
 
 
-def test_there_are_examples_in_readme_and_on_the_page_for_agents() -> None:
-    assert {block.page for block in SHOWN} == {"README.md", "docs/agent.md"}
-    assert len(SHOWN) == 3
+def test_there_are_examples_on_the_page_for_agents() -> None:
+    assert {block.page for block in SHOWN} == {"docs/agent.md"}
+    assert len(SHOWN) == 2
 
 
 @pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.name)

@@ -15,7 +15,7 @@ from tests.interop.toolchain import require_node
 from tests.kit.gateway.fault_proxy import FaultProxy, Plan
 from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.installs import require_packages
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, patient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +81,10 @@ async def converse(gateway: Gateway, sdk: str, transport: str, scenes: str) -> l
     """What a client was given, in order; its link is cut as the second question reaches it."""
     events: list[dict[str, Any]] = []
     client = SDKS[sdk]()  # installed and built where it is not: no fuse is so long
-    async with asyncio.timeout(FUSE_SECONDS), FaultProxy(gateway.port, lambda _: Plan()) as link:
+    async with (
+        asyncio.timeout(patient(FUSE_SECONDS)),
+        FaultProxy(gateway.port, lambda _: Plan()) as link,
+    ):
         url = f"{transport}://127.0.0.1:{link.port}/acp"
         command = [*client, transport, url, gateway.token(), str(gateway.root), scenes]
         process = await asyncio.create_subprocess_exec(

@@ -255,8 +255,8 @@ def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -
         )
     if error.code == OVERLAP:
         return (
-            f"another stream of the NATS account has the subjects of {name}: use an account of its "
-            "own for the fleet"
+            f"another stream of the NATS account has the subjects of {name}: give the fleet its "
+            "own account"
         )
     if error.code in NO_ROOM:
         return (
