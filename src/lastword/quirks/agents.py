@@ -15,7 +15,7 @@ class AgentRow(Quirk, frozen=True, kw_only=True):
     """An agent's own name and its programs; `name` is its key.
 
     Attributes:
-        part: its own part name, in lower-case letters and digits without anything between.
+        part: a part of its own name, in lower-case letters and digits without anything between.
         programs: its programs, scripts and packages, as they are written in commands.
         observed: the runtime in which its requests were seen by the observer, with its version;
             empty where that was not tried, or shows nothing.

@@ -1,4 +1,4 @@
-"""The recorder of a sidecar: its own thread process.
+"""The recorder of a sidecar: a thread in its process.
 
 Owns the thread and what waits for it. It never delays the sidecar. If the sidecar is killed, what
 it was sent in the last moment is lost; an end of a turn is written at once.

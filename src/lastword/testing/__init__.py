@@ -11,7 +11,7 @@ async def test_a_rate_limit_is_told_with_its_wait():
 `take_turn` takes one turn and `open_session` several; both run the agent in the process of the
 test, behind the same core that serves a real client, with no socket and no further process. Waits
 between retries are skipped, and reported in full (`without_waits`). `capture_timeline` collects the
-your own turns connection.
+turns of your own connection.
 """
 
 from lastword.client.retries import RetryNotice

@@ -90,7 +90,7 @@ _WIDE_COLUMNS = 90
 """From here on an id is shown with up to `MOST_ID_CHARS`, which is a whole UUID."""
 
 _NARROW_COLUMNS = 60
-"""Below this, what stands in columns elsewhere continues the next line, or follows a comma."""
+"""Below this, what stands in columns elsewhere is put on the next line, or after a comma."""
 
 STYLES = {OK: "green", FAILED: "red", CANCELLED: "yellow", OPEN: "yellow"}
 LEVEL_STYLES = {"error": "red", "warning": "yellow", "debug": "dim"}

@@ -434,7 +434,7 @@ def _is_status_finer(status: int | None) -> bool:
 
 def transport_failure(evidence: Evidence) -> Conclusion | None:
     """A connection that failed without a status: class names, errno names, sentences."""
-    # aiohttp states its own 400 making if the answer was not HTTP at all.
+    # aiohttp itself makes up a 400 if the answer was not HTTP at all.
     names = _names(evidence)
     has_say = evidence.status_stated or not names & _TRANSPORT_NAMES
     if evidence.status is not None and has_say and not _is_no_http(evidence):

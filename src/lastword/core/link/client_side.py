@@ -337,7 +337,7 @@ def _terminal_id(frame: Frame) -> str | None:
 
 
 def oversized(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect]:
-    """Note that a line from the client was over the limit, and tell whoever waits for it."""
+    """Note that a line from the client was over the limit, and answer what it belongs to."""
     link.client_sent()
     if shown.answered is not None:
         return _answer_is_lost(link, shown.answered, "The client's answer was too long to pass on.")

@@ -125,10 +125,10 @@ STDERR_PAUSE_SECONDS = 0.3
 whole."""
 
 STDERR_LOOK_SECONDS = 1.0
-"""At most so often is stderr looked at while a turn is open."""
+"""The shortest time between two looks at stderr while a turn is open."""
 
 STDERR_LOOKS = 120
-"""At most so often in one turn: an agent that continues for longer is looked at when it stalls."""
+"""The most looks in one turn: if the agent works for longer, stderr is read when it stalls."""
 
 
 def _stderr_look(link: Link) -> float | None:

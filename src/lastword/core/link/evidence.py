@@ -395,7 +395,7 @@ SHOW_AFTER_SECONDS = 5.0
 sooner, and a line for each would be noise."""
 
 SHOW_EVERY_SECONDS = 30.0
-"""At most so often while it continues."""
+"""The shortest time between two such lines while the wait lasts."""
 
 
 SAME_CALL_SECONDS = 0.3

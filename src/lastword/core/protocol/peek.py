@@ -1,7 +1,7 @@
 """The members of a line that cannot be decoded: its own id and its own method.
 
 Owns what can be said of a line that is broken, or that was too long to keep. It reads only the top
-level, never nested objects, which have ids and their own methods. What is uncertain is left out.
+level, never nested objects, which have their own ids and methods. What is uncertain is left out.
 Imported when the first such line arrives.
 """
 

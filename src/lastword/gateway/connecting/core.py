@@ -351,7 +351,7 @@ class Connector:
     # The gateway.
 
     def from_gateway(self, line: bytes, now: float) -> list[ConnectEffect]:
-        """Receive a frame from the gateway; a message's line ends are none of the editor's."""
+        """Receive a frame from the gateway, which the editor gets as one line."""
         frame = jsonrpc.decode(wire.one_line(line))
         if not isinstance(frame, jsonrpc.Frame):
             return []
