@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,11 +38,10 @@ settings.register_profile(
     max_examples=25,  # others in each run; the inner loop is to be short
 )
 settings.load_profile("lastword")
-# What is covered may not depend on what hypothesis happens to draw.
 settings.register_profile("measured", settings.get_profile("lastword"), derandomize=True)
 TESTS = Path(__file__).resolve().parent
 WORKERS = 6
-"""On two cores: most of what the tests of processes take is waiting."""
+"""Of tests that start processes, on two cores: most of the time, they wait."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,10 +66,29 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         del os.environ[forking.OFF]
 
 
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Trace what is to cover the core, and not what is drawn: tracing takes twice a test's time."""
+    drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    if not drawn and not item.get_closest_marker("no_cover"):
+        return (yield)
+    trace = sys.gettrace()
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(trace)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Folders are shared out, file by file; for a file or a single test none is worth its start."""
-    named = [os.path.isfile(argument.partition("::")[0]) for argument in config.args]
-    return 0 if any(named) else WORKERS
+    named = [argument.partition("::")[0] for argument in config.args]
+    if any(map(os.path.isfile, named)):
+        return 0
+    computing = (TESTS / "unit", TESTS / "contract")
+    if all(any(map(Path(folder).resolve().is_relative_to, computing)) for folder in named):
+        return (os.cpu_count() or 1) + 1
+    return WORKERS
 
 
 FIRST = ("interop/fleet/", "interop/", "process/gateway/", "process/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -70,6 +71,7 @@ SHAPES: tuple[Callable[[str], object], ...] = (
 )
 
 
+@pytest.mark.no_cover
 @every("unit", UNITS)
 @every("shape", SHAPES)
 def test_a_megabyte_of_anything_costs_its_length_and_not_its_square(

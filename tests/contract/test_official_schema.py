@@ -105,6 +105,7 @@ def changed(value: Any) -> Iterator[Any]:
 
 
 # A whole validator takes its time.
+@pytest.mark.no_cover
 @pytest.mark.parametrize("one_of", [11, pytest.param(3, marks=pytest.mark.matrix)])
 @pytest.mark.parametrize("version", [1, 2])
 def test_it_says_the_same_as_a_whole_validator(version: int, one_of: int) -> None:

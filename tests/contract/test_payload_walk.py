@@ -136,6 +136,7 @@ CARRIED = [name for name in WALKED if name.partition("-")[0] in {"message", "exi
 """Enough of them to see that no carrier has a reader of its own."""
 
 
+@pytest.mark.no_cover
 @every("name", WALKED)
 def test_every_door_reads_an_odd_payload_alike(name: str) -> None:
     message = typed(ODD_PAYLOADS[name])
@@ -144,6 +145,7 @@ def test_every_door_reads_an_odd_payload_alike(name: str) -> None:
     assert by_guard(message, END) == read
 
 
+@pytest.mark.no_cover
 @every("carrier", CARRIERS)
 @every("name", CARRIED)
 def test_an_odd_payload_is_read_alike_wherever_it_stands(name: str, carrier: str) -> None:
@@ -300,6 +302,7 @@ ODD_RECORDS: dict[str, Json] = {
 }
 
 
+@pytest.mark.no_cover
 @every("name", ODD_RECORDS)
 def test_an_odd_record_of_airs_is_the_same_failure_at_every_door(name: str) -> None:
     meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": ODD_RECORDS[name]}}}

@@ -13,6 +13,8 @@ from lastword.core.link.turn import Event
 from tests.kit.rows import every
 from tests.kit.wire import Wire, cancel, chunk, error, prompted, result
 
+pytestmark = pytest.mark.no_cover  # other tests reach these lines
+
 
 def _happen(wire: Wire, event: Event) -> None:
     """Let an event happen on the wire as a real client, agent or clock would make it happen."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.kit.sources import FILES, ROOT, module_of, nodes_of, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+pytestmark = pytest.mark.no_cover  # other tests reach these lines
+
 
 UNIX_ALONE = ("lastword.gateway.", "lastword.sidecar.embedded", "lastword.cli.gateway.")
 """The gateway needs Linux or macOS, and `lastword gateway` says so before any of it is loaded."""

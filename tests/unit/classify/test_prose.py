@@ -35,6 +35,7 @@ def _found(rows: list[tuple[str, str]], *, spoken_for: bool = False) -> int:
     return sum(found is not None for _, found in verdicts)
 
 
+@pytest.mark.no_cover
 def test_an_honest_answer_with_the_form_of_an_error_is_one_that_the_prompt_asks_for() -> None:
     honest = [*honest_answers(), *equal_answers()]
     errors = [each for each in honest if error_by_form(each.answer)]

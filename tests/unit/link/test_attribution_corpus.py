@@ -13,6 +13,9 @@ from tests.kit.attribution.rows import AGENTS, Row, samples
 if TYPE_CHECKING:
     from tests.kit.attribution.table import Problem
 
+pytestmark = pytest.mark.no_cover  # other tests reach these lines
+
+
 HONEST = honest.rows()
 FAILING = failing.rows()
 

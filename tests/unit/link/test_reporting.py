@@ -354,6 +354,7 @@ def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, A
     return told
 
 
+@pytest.mark.no_cover
 @every("error_type", ErrorType)
 def test_it_never_contradicts_its_error(error_type: ErrorType) -> None:
     reasons = [None, *WHAT_BY_REASON.get(error_type, {})]

@@ -151,7 +151,9 @@ class Remembers(Altered):
 
     def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
         held = self.link.withdrawn
-        held.update({b"%d" % number: OpenRequest("x") for number in range(len(held) + 300)})
+        held.update(
+            {b"%d" % number: OpenRequest("x") for number in range(len(held), len(held) + 300)}
+        )
         return effects
 
 

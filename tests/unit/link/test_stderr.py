@@ -17,6 +17,14 @@ def test_what_fits_is_kept_whole(pieces: list[bytes]) -> None:
     assert (record.total, record.summary()) == (len(whole), whole.decode(errors="replace"))
 
 
+def test_what_is_in_the_head_and_in_the_tail_is_there_once() -> None:
+    record = StderrRecord()
+    lines = [b"%06d\n" % number for number in range((HEAD_BYTES + TAIL_BYTES // 2) // 7)]
+    for line in lines:
+        record.receive(line)
+    assert record.summary() == b"".join(lines).decode()
+
+
 def test_a_flood_keeps_its_first_and_its_last_and_says_how_much_was_cut() -> None:
     record = StderrRecord()
     for number in range(10_000):

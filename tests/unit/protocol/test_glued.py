@@ -170,6 +170,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_line_costs_its_length_and_not_its_square(line: bytes) -> None:
     assert lines_of(decode_parts(line, may_quote=True)) == []
@@ -217,6 +218,7 @@ def test_a_broken_answer_behind_bytes_that_show_nothing_is_told_of_at_once() -> 
     assert any(getattr(effect, "request_id", None) == b"3" for effect in effects)
 
 
+@pytest.mark.no_cover
 def test_a_long_line_of_glued_frames_costs_its_length_and_not_its_square() -> None:
     line = b'{"jsonrpc":"2.0","method":"x"} ' * 80_000
     assert len(decode_parts(line, may_quote=True)) == 80_000

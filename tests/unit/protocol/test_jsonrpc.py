@@ -67,6 +67,7 @@ def test_broken_utf8_is_replaced_rather_than_the_frame_lost() -> None:
         (b"null", jsonrpc.MALFORMED_OBJECT),
         (b"{}", jsonrpc.MALFORMED_MESSAGE),
         (b'{"level":"info","msg":"listening"}', jsonrpc.MALFORMED_MESSAGE),
+        (rb'{"level":"\ud800"}', jsonrpc.MALFORMED_MESSAGE),
     ],
 )
 def test_what_is_no_message_is_told_apart_from_what_is_no_json(line: bytes, reason: str) -> None:
@@ -76,7 +77,9 @@ def test_what_is_no_message_is_told_apart_from_what_is_no_json(line: bytes, reas
 def test_a_block_with_one_bad_line_is_left_to_be_looked_at_line_by_line() -> None:
     good = UPDATE % b'{"sessionUpdate":"plan"}'
     assert jsonrpc.decode_block(good + b"\n" + good + b"\n") is not None
-    assert jsonrpc.decode_block(good + b"\nnoise\n" + good + b"\n") is None
+    bad = good + b"\nnoise\n" + good + b"\n"
+    assert jsonrpc.decode_block(bad) is None
+    assert jsonrpc.decode_lines(bad) == [decode(good), decode(b"noise"), decode(good)]
 
 
 @given(st.binary(max_size=300))

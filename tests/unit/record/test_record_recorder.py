@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record import recorder, run_file, threaded
 from lastword.record.paths import Limits, limits_of
@@ -25,8 +27,6 @@ from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def an_entry(kind: Kind, number: int = 0, session: str | None = None) -> Entry:
@@ -57,6 +57,7 @@ def test_where_no_process_is_to_be_had_a_session_goes_on_without() -> None:
     one.close()
 
 
+@pytest.mark.no_cover
 def test_of_more_open_turns_than_are_followed_none_loses_an_entry() -> None:
     sessions = [f"s{number}" for number in range(recorder.MAX_STRETCHES + 50)]
     entries = [

@@ -94,6 +94,7 @@ def test_the_table_names_its_source_and_its_licence() -> None:
     assert len(table.KEYS.split("\n")) > 70
 
 
+@pytest.mark.no_cover
 @every("shape", SERVICE_KEYS)
 def test_every_key_of_the_table_disappears_from_a_sentence(shape: Any) -> None:
     pattern = shape.source.partition(")(?:")[2] and shape.source

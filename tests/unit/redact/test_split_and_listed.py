@@ -51,6 +51,7 @@ def test_the_secrets_in_a_command_are_known() -> None:
     assert Redactor(secrets_in(command))(f"401: {TOKEN}2 is no key") == f"401: {REDACTED} is no key"
 
 
+@pytest.mark.no_cover
 @every("name", CANARIES)
 @pytest.mark.parametrize("noise", ["\x1b[0m", "\\u001b[1;31m", "\u200b"])
 def test_a_key_that_something_unseen_splits_is_found(name: str, noise: str) -> None:
@@ -58,6 +59,12 @@ def test_a_key_that_something_unseen_splits_is_found(name: str, noise: str) -> N
     for at in (len(key) // 3, len(key) - 4):
         left = redact_text(f"failed: {key[:at]}{noise}{key[at:]} (see the log)")
         assert left == f"failed: {REDACTED} (see the log)"
+
+
+def test_of_a_text_with_a_split_key_the_colours_elsewhere_stay() -> None:
+    key = CANARIES["github"]
+    text = f"\x1b[31mfailed\x1b[0m: {key[:9]}\x1b[0m{key[9:]}"
+    assert redact_text(text) == f"\x1b[31mfailed\x1b[0m: {REDACTED}"
 
 
 def test_colours_around_words_stay() -> None:
