@@ -11,12 +11,13 @@ import contextlib
 import json
 import os
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
-from lastword.gateway.run_folder import make_private
+from lastword.gateway.run_folder import make_private, pid_of
 
 if TYPE_CHECKING:
     from lastword.gateway.front.holders import Holders
@@ -27,6 +28,7 @@ STOP = "stop"
 """End all agents with their sessions."""
 
 ANSWER_SECONDS = 30.0
+LOOK_SECONDS = 0.1
 
 
 class ControlSocket:
@@ -92,11 +94,18 @@ class ControlSocket:
 
 
 def ask(run_folder: str, word: str) -> dict[str, Any]:
-    """Ask the gateway with this run folder; return its answer, empty if none is running."""
-    with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(ANSWER_SECONDS)
-        connection.connect(os.path.join(run_folder, NAME))
-        connection.sendall(jsonrpc.dumps({"word": word}) + b"\n")
-        with connection.makefile("rb") as answer:
-            return object_of(json.loads(answer.readline()))
-    return {}
+    """Ask the gateway with this run folder; return its answer, empty if none is running.
+
+    One that is starting or reloading is running, and has no socket yet: it is asked again.
+    """
+    until = time.monotonic() + ANSWER_SECONDS
+    while True:
+        with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(ANSWER_SECONDS)
+            connection.connect(os.path.join(run_folder, NAME))
+            connection.sendall(jsonrpc.dumps({"word": word}) + b"\n")
+            with connection.makefile("rb") as answer:
+                return object_of(json.loads(answer.readline()))
+        if time.monotonic() > until or pid_of(run_folder) is None:
+            return {}
+        time.sleep(LOOK_SECONDS)
