@@ -281,8 +281,8 @@ class Recording:
         return item
 
     async def close(self) -> None:
-        await anyio.lowlevel.checkpoint()
         self.closed += 1
+        await anyio.lowlevel.checkpoint()
         if (waiting := self.then()) is not None:
             await waiting
 

@@ -77,6 +77,7 @@ def test_what_is_no_message_is_told_apart_from_what_is_no_json(line: bytes, reas
 def test_a_block_with_one_bad_line_is_left_to_be_looked_at_line_by_line() -> None:
     good = UPDATE % b'{"sessionUpdate":"plan"}'
     assert jsonrpc.decode_block(good + b"\n" + good + b"\n") is not None
+    assert jsonrpc.decode_lines(good + b"\n" + good + b"\n") == [decode(good)] * 2
     bad = good + b"\nnoise\n" + good + b"\n"
     assert jsonrpc.decode_block(bad) is None
     assert jsonrpc.decode_lines(bad) == [decode(good), decode(b"noise"), decode(good)]

@@ -67,6 +67,11 @@ def test_of_a_text_with_a_split_key_the_colours_elsewhere_stay() -> None:
     assert redact_text(text) == f"\x1b[31mfailed\x1b[0m: {REDACTED}"
 
 
+def test_a_split_key_of_two_forms_is_removed_once() -> None:
+    key = CANARIES["stripe"]
+    assert redact_text(f"no {key[:9]}\x1b[0m{key[9:]}") == f"no {REDACTED}"
+
+
 def test_colours_around_words_stay() -> None:
     text = "\x1b[31mError\x1b[0m: no\x1b[1m model"
     assert redact_text(text) == text
