@@ -132,8 +132,6 @@ FAILURES = {
 
 
 class Mode(StrEnum):
-    """What is between the agent and its client."""
-
     BARE = "bare"
     BEHIND = "behind"
     UNKNOWN = "unknown"
@@ -152,8 +150,6 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """One retry that the client was told of."""
-
     seconds: float
     type: str | None
     attempt: float | None = None
@@ -169,8 +165,6 @@ class Passed(msgspec.Struct, frozen=True, array_like=True):
 
 
 class End(StrEnum):
-    """How a turn ended, as far as its client waited."""
-
     ERROR = "error"
     ANSWER = "answer"
     NONE = "none"
@@ -233,7 +227,6 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cell(self) -> Cell:
-        """Which one it was."""
         return Cell(self.agent, self.failure, self.mode)
 
     @property
@@ -260,7 +253,6 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_prose(self) -> bool:
-        """Is it a success whose text is an error's?"""
         return self._failed_well and bool(self.prose)
 
     @property
@@ -274,7 +266,6 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome(one: Seen) -> str:
-    """How a turn ended, in words."""
     if one.end is End.ERROR and one.type:
         return f"`{one.type}`" + (f" ({one.reason})" if one.reason else "")
     if one.end is End.ERROR:
@@ -376,7 +367,6 @@ class Talk(StrictClient):
 
     @property
     def turn(self) -> list[PeerEvent]:
-        """What the agent sent from the prompt on."""
         return [event for event in self.events[self.first :] if not event.sent]
 
 

@@ -71,7 +71,6 @@ class AgentProgram(msgspec.Struct, frozen=True):
         return [str(place / NODE / "bin" / "node"), *program] if script.endswith(".js") else program
 
     def version(self) -> str:
-        """Return its version as installed."""
         place = PLACES[self.place]()
         if self.place in {"node", "more"}:
             manifest = json.loads((place / self.versioned / "package.json").read_text())

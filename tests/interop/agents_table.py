@@ -183,7 +183,6 @@ _STOPPED = frozenset({
 
 
 def section_of_unknown(seen: dict[Cell, Seen], options: str) -> str:
-    """What was seen of agents that nobody has met."""
     rows = {cell: one for cell, one in seen.items() if cell.mode is Mode.UNKNOWN}
     some = list(rows.values())
     stopped = [one for one in some if one.ended_right and one.reason in _STOPPED]
@@ -238,7 +237,6 @@ _COLUMNS = (
 
 
 def table(agent: str, seen: dict[Cell, Seen], behind: Mode) -> tables.Table:
-    """An agent's rows."""
     some = [one for cell, one in seen.items() if cell.agent == agent]
     rows = []
     for failure in FAILURES.values():
@@ -272,7 +270,6 @@ def _seconds(moment: float | None) -> str:
 
 
 def document(seen: dict[Cell, Seen], *, until_told: bool = False) -> str:
-    """The summary of the whole table."""
     return HEAD.format(
         count=len(_agents(seen)),
         waits=_waits(seen.values()),
@@ -304,13 +301,11 @@ def put_into(whole: str, table: str, marks: tuple[str, str] = (BEGINS, ENDS)) ->
 
 
 def load(path: Path) -> dict[Cell, Seen]:
-    """What earlier runs saw."""
     rows = msgspec.json.decode(path.read_bytes(), type=list[Seen]) if path.exists() else []
     return {one.cell: one for one in rows}
 
 
 def save(path: Path, seen: dict[Cell, Seen]) -> None:
-    """Keep what was seen, in the table's order."""
     order = {key: number for number, key in enumerate((*AGENTS, *FAILURES))}
     rows = sorted(seen.values(), key=lambda one: (order[one.agent], order[one.failure], one.mode))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -345,7 +340,6 @@ def _wanted(arguments: argparse.Namespace) -> list[Cell]:
 
 
 def _install(agents: Iterable[str]) -> None:
-    """Install what is needed while there is a network."""
     with tempfile.TemporaryDirectory() as folder:
         for agent in agents:
             AGENTS[agent].command(Path(folder) / agent / "work")
@@ -376,7 +370,6 @@ def _measure(cells: Sequence[Cell], arguments: argparse.Namespace) -> Iterable[S
 
 
 def main() -> int:
-    """Play and tell."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--agents", nargs="+", choices=AGENTS)
     parser.add_argument("--failures", nargs="+", choices=FAILURES)

@@ -35,7 +35,6 @@ SHARED = frozenset({"client_offers"})
 
 
 def has_word(text: str, words: Iterable[str]) -> bool:
-    """Return whether one of the words is in a text."""
     parts = set(re.split(r"[^a-z]+", text))
     return any(word in parts or ("-" in word and word in text) for word in words)
 
@@ -48,7 +47,6 @@ class WithoutRows(ast.NodeTransformer):
         self.taken = 0
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.Tuple:
-        """Leave the rows that are about others."""
         kept = [each for each in node.elts if not self._is_about_it(each)]
         self.taken += len(node.elts) - len(kept)
         node.elts = kept
@@ -72,15 +70,12 @@ class Loader(importlib.machinery.SourceFileLoader):
     words: Sequence[str] = ()
 
     def get_code(self, fullname: str) -> CodeType:
-        """Return what the module runs."""
         path = self.get_filename(fullname)
         tree = WithoutRows(self.words).visit(ast.parse(Path(path).read_bytes(), path))
         return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
 
 class Finder(importlib.machinery.PathFinder):
-    """Finds the tables, for the loader above."""
-
     @classmethod
     def find_spec(  # type: ignore[override]
         cls, fullname: str, path: Sequence[str] | None = None, target: object = None

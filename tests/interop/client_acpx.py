@@ -28,13 +28,10 @@ IDLE_SECONDS = "30"
 
 
 def report(event: str, **fields: Any) -> None:
-    """Write one line."""
     print(json.dumps({"event": event, **fields}), flush=True)
 
 
 class Acpx:
-    """acpx with an agent's command, in one folder."""
-
     def __init__(self, arguments: argparse.Namespace, home: str) -> None:
         node = shutil.which("node") or "node"
         agent = shlex.join(arguments.command)
@@ -61,7 +58,6 @@ class Acpx:
 
 
 def turn(acpx: Acpx, session: str, number: int, text: str) -> None:
-    """Run one turn and report what is to be seen."""
     report("prompt", n=number)
     try:
         done = acpx.run("prompt", "-s", session, text)
@@ -95,7 +91,6 @@ def _read(lines: list[str]) -> tuple[str, str, str]:
 
 
 def opened(acpx: Acpx, session: str, stage: str) -> bool:
-    """Open a session of this name, or say why not."""
     try:
         done = acpx.run("sessions", "new", "--name", session)
     except subprocess.TimeoutExpired:
@@ -107,7 +102,6 @@ def opened(acpx: Acpx, session: str, stage: str) -> bool:
 
 
 def converse(acpx: Acpx, arguments: argparse.Namespace) -> None:
-    """Open a session, prompt in sequence."""
     if not opened(acpx, SESSION, "session/new"):
         return
     report("session", id=SESSION)
@@ -117,7 +111,6 @@ def converse(acpx: Acpx, arguments: argparse.Namespace) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Run one session."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--name", help="taken and not used: its name is acpx")
     parser.add_argument("--protocol", choices=["1"], help="the only version of it")

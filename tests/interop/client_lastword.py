@@ -21,21 +21,16 @@ from lastword.client.acp import spawn_agent_process
 
 
 class Client(client_py.Client):
-    """User code."""
-
     async def agent_error(self, session_id: str, error: Any) -> None:
-        """Note why the turn is about to fail."""
         update = {"sessionUpdate": "agent_error", "error": error.payload()}
         report("update", kind="agent_error", session=session_id, update=update)
 
     async def agent_retry(self, session_id: str, retry: Any) -> None:
-        """Note that the agent is trying again."""
         update = {"sessionUpdate": "agent_retry", "message": retry.message}
         report("update", kind="agent_retry", session=session_id, update=update)
 
 
 async def turn(agent: Any, session_id: str, number: int, text: str, limit: float | None) -> None:
-    """Run one turn and report how it ended, once."""
     report("prompt", n=number)
     try:
         async with asyncio.timeout(limit):

@@ -49,8 +49,6 @@ def report(event: str, **fields: Any) -> None:
 
 
 class ReportingHandler(logging.Handler):
-    """Turns the SDK's own complaints into `log` lines."""
-
     def emit(self, record: logging.LogRecord) -> None:
         """Report one record, with its exception's class where it has one."""
         cause = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else None
@@ -61,14 +59,12 @@ class Client:
     """User code as the SDK sees it: approves every permission, notes every update."""
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        """Note an update that the SDK understood."""
         body = update.model_dump(mode="json", by_alias=True, exclude_unset=True)
         report("update", kind=body.get("sessionUpdate"), session=session_id, update=body)
 
     async def request_permission(
         self, options: list[PermissionOption], session_id: str, **_: Any
     ) -> RequestPermissionResponse:
-        """Allow once."""
         report("permission", session=session_id, options=[option.kind for option in options])
         for option in options:
             if option.kind == "allow_once":
@@ -77,12 +73,10 @@ class Client:
         return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Refuse extension requests."""
         report("ext_method", method=method, params=params)
         raise RequestError.method_not_found(method)
 
     async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Note extension notifications."""
         report("ext_notification", method=method, params=params)
 
 
@@ -123,7 +117,6 @@ async def tee(source: asyncio.StreamReader, sink: asyncio.StreamReader) -> None:
 async def prompt(
     connection: ClientSideConnection, session_id: str, number: int, text: str, limit: float | None
 ) -> None:
-    """Run one turn and report how it ended, once."""
     report("prompt", n=number)
     started = time.monotonic()
 
@@ -148,7 +141,6 @@ async def prompt(
 
 
 def capabilities(arguments: argparse.Namespace) -> ClientCapabilities:
-    """What this client says it can do."""
     if arguments.meta is not None:
         return ClientCapabilities(field_meta=arguments.meta)
     if not arguments.agent_error:
@@ -227,7 +219,6 @@ async def run(arguments: argparse.Namespace) -> int:
 
 
 def parse(argv: list[str], name: str = "interop-py") -> argparse.Namespace:
-    """The options before `--`, the command after it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agent-error", action="store_true", help="advertise agent_error")
     parser.add_argument("--meta", type=json.loads, help="_meta of its capabilities, as JSON")
@@ -255,7 +246,6 @@ def parse(argv: list[str], name: str = "interop-py") -> argparse.Namespace:
 
 
 def main() -> int:
-    """Run one session."""
     logging.basicConfig(handlers=[ReportingHandler()], level=logging.WARNING)
     return asyncio.run(run(parse(sys.argv[1:])))
 

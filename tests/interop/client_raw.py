@@ -24,7 +24,6 @@ FOR_EVER_SECONDS = 3600.0
 
 
 def report(event: str, **fields: Any) -> None:
-    """Write one line."""
     print(json.dumps({"event": event, **fields}), flush=True)
 
 
@@ -67,7 +66,6 @@ class Connection(StrictClient):
                 return event.frame["result"]
 
     def _next(self, deadline: float) -> PeerEvent:
-        """The next message of the agent's."""
         if not self.wait(self._has_come, deadline - time.monotonic()):
             raise Dead("the agent closed its stdout") if not self.stdout.open else TimeoutError
         event = self.events[self._looked_at]
@@ -116,7 +114,6 @@ def is_standard(answer: Frame) -> bool:
 def prompt(
     connection: Connection, session: str, number: int, text: str, arguments: argparse.Namespace
 ) -> None:
-    """Run one turn and report how it ended."""
     report("prompt", n=number)
     limit = arguments.turn_timeout
     params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
@@ -169,7 +166,6 @@ def converse(connection: Connection, arguments: argparse.Namespace) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Run one session."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--name", default="interop-raw")
     parser.add_argument("--meta", type=json.loads, help="_meta of its capabilities, as JSON")

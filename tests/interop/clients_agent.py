@@ -35,7 +35,6 @@ ERRORS: dict[str, tuple[str, int | None, str]] = json.loads(
 
 
 def scenario_of(params: Json) -> str:
-    """The scenario that a prompt asks for."""
     words = text_of(params).split()
     return words[words.index(COMMAND) + 1] if COMMAND in words else HEALTHY
 
@@ -71,7 +70,6 @@ class DyingOutput(Output):
     last = False
 
     def write(self, data: bytes) -> None:
-        """Write bytes, or half of them."""
         if self.last:
             die_within(data)
         super().write(data)
@@ -103,11 +101,9 @@ class Agent(PlainAgent):
         return uuid.uuid4().hex
 
     def bring_back(self, request_id: object, _params: Json) -> None:
-        """Have any session back."""
         self.wire.frame(id=request_id, result={})
 
     def prompt(self, request_id: object, params: Json) -> None:
-        """Take the turn that the prompt asks for."""
         self.begin_turn(request_id, params)
         kind = scenario_of(params)
         if self.version > 1:
@@ -129,7 +125,6 @@ class Agent(PlainAgent):
             self.end_turn(request_id)
 
     def flood(self) -> None:
-        """Write to stderr until the turn is cancelled."""
         while self.unanswered:
             write_all(STDERR, FLOOD)
 

@@ -109,8 +109,6 @@ RUNGS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A client on a rung."""
-
     client: Program
     rung: Rung
 
@@ -136,7 +134,6 @@ class Turns:
 
 
 def possible(client: Program, rung: Rung) -> bool:
-    """Can this client come to this rung?"""
     if rung.protocol not in client.protocols:
         return False
     if rung.meta is not None and not client.negotiates:
@@ -147,7 +144,6 @@ def possible(client: Program, rung: Rung) -> bool:
 
 
 def cells() -> list[Cell]:
-    """All there are, rung by rung."""
     return [Cell(client, rung) for rung in RUNGS for client in CLIENTS if possible(client, rung)]
 
 
@@ -174,7 +170,6 @@ class _Invocation:
     timeout_seconds: float = RUN_LIMIT_SECONDS
 
     def argv(self, cwd: Path) -> list[str]:
-        """Up to and including `--`."""
         rung = self.cell.rung
         meta = [] if rung.meta is None else ["--meta", json.dumps(rung.meta)]
         prompts = [
@@ -224,7 +219,6 @@ def _turns(asked: list[dict[str, Any]], told: list[dict[str, Any]]) -> list[list
 
 
 def update_of(frame: dict[str, Any]) -> dict[str, Any]:
-    """The update in a frame, if it is one."""
     if frame.get("method") != "session/update":
         return {}
     update: dict[str, Any] = frame["params"]["update"]
@@ -232,5 +226,4 @@ def update_of(frame: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_idle(frame: dict[str, Any]) -> bool:
-    """Is it version 2's end of a turn?"""
     return update_of(frame).get("state") == "idle"

@@ -51,14 +51,12 @@ class Program:
     rungs: tuple[str, ...] | None = ALL_RUNGS
 
     def title(self) -> str:
-        """What a table calls it, with its version."""
         name, _, rest = self.words.partition(",")
         version = self.version()
         return name + (f" {version}" if version else "") + (f",{rest}" if rest else "")
 
 
 def python(program: str, *options: str) -> Callable[[], list[str]]:
-    """A program on the Python that runs us."""
     return lambda: [sys.executable, str(HERE / program), *options]
 
 
@@ -68,8 +66,6 @@ def old_python() -> list[str]:
 
 
 def node(program: str, *options: str) -> Callable[[], list[str]]:
-    """A program on Node."""
-
     def command() -> list[str]:
         toolchain.require_node()
         return [shutil.which("node") or "node", str(HERE / program), *options]
@@ -100,8 +96,6 @@ def locked(name: str) -> Callable[[], str]:
 
 
 def npm(name: str) -> Callable[[], str]:
-    """The version of an installed Node package."""
-
     def installed() -> str:
         manifest = toolchain.require_node() / name / "package.json"
         found: str = json.loads(manifest.read_text())["version"]
@@ -111,12 +105,10 @@ def npm(name: str) -> Callable[[], str]:
 
 
 def native(language: str) -> Callable[[], str]:
-    """The version of a compiled language's SDK."""
     return lambda: toolchain_native.SDKS[language].version
 
 
 def none() -> str:
-    """There is no SDK under it."""
     return ""
 
 

@@ -134,18 +134,15 @@ def _row(first: str, seen: Seen) -> tuple[str, ...]:
 
 
 def table(rung: Rung, measured: Measured) -> tables.Table:
-    """A rung's rows."""
     some = [rows(cell, seen) for cell, seen in measured.items() if cell.rung is rung]
     return tables.Table(COLUMNS, tuple(row for each in some for row in each))
 
 
 def section(rung: Rung) -> str:
-    """A rung, and where its table stands."""
     return f"\n## {rung.title}\n\n<!-- table: {TABLES.name} {rung.key} -->\n"
 
 
 def summary(made: Mapping[str, tables.Table]) -> str:
-    """How many clients get the type on each rung."""
     lines = ["| rung | clients | get the type | show the sentence | lose the result |"]
     lines.append("|---" * 5 + "|")
     for rung in RUNGS:
@@ -161,7 +158,6 @@ def summary(made: Mapping[str, tables.Table]) -> str:
 
 
 def totals(measured: Measured) -> str:
-    """How many turns, and what must not be among them."""
     turns = [one for seen in measured.values() for one in seen.values()]
     lost = [one for one in turns if one.ended.startswith(LOST)]
     bad = [one for one in turns if one.is_bad and one not in lost]
@@ -194,7 +190,6 @@ def failures() -> list[str]:
 
 
 def document(measured: Measured) -> str:
-    """The whole page, but for the tables."""
     node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True)
     head = HEAD.format(
         count=len(failures()) + 1,

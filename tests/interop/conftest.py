@@ -10,6 +10,5 @@ from tests.interop.selection import in_ci
 
 @pytest.fixture(params=in_ci(real_agents.AGENTS, lambda name: name == "opencode"))
 def agent_name(request: pytest.FixtureRequest) -> str:
-    """Each real agent."""
     name: str = request.param
     return name

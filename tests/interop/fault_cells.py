@@ -93,8 +93,6 @@ CLIENTS = {"py": "Python SDK", "ts": "TypeScript SDK", "raw": "strict JSON"}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One fault as one client lives it."""
-
     fault: Fault
     client: str
     behind: bool
@@ -130,7 +128,6 @@ def cells(*, behind: bool) -> list[Cell]:
 
 
 def play(cell: Cell, folder: Path) -> Seen:
-    """Run one client against one fault."""
     home = folder / str(cell)
     cwd = home / "project"
     cwd.mkdir(parents=True)
@@ -149,7 +146,6 @@ def _agent(fault: Fault, memory: Path) -> list[str]:
 
 
 def seen(result: Run) -> Seen:
-    """Read a client's report."""
     outcomes = {line["n"]: line for line in result.outcomes()}
     failing = outcomes.get(0) or _failed(result)
     shown = [line["update"] for line in result.named("update")]
@@ -216,7 +212,6 @@ def _in_words(outcome: Event, how: How) -> str:
 
 
 def wrong(cell: Cell, seen: Seen) -> list[str]:
-    """What is not as it must be behind lastword."""
     fault = cell.fault
     problems = []
     answered = seen.how is How.ANSWERED and fault.expected == ANSWERED

@@ -62,7 +62,6 @@ Where an agent falls silent behind lastword, the limits are short
 
 
 def measure(faults: tuple[Fault, ...]) -> dict[Cell, Seen]:
-    """Play the cells of these faults, a few at a time."""
     wanted = [c for behind in (True, False) for c in cells(behind=behind) if c.fault in faults]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
         played = pool.map(lambda cell: play(cell, Path(folder)), wanted)
@@ -88,7 +87,6 @@ def _words(seen: Seen) -> str:
 
 
 def totals(measured: dict[Cell, Seen]) -> str:
-    """How many cells of which kind, on either side."""
     lines = ["", f"| of {len(measured) // 2} cells | bare | behind lastword |"]
     lines.append("|---|---|---|")
     rows: list[tuple[str, Callable[[Seen], bool]]] = [
@@ -110,7 +108,6 @@ def _ended(how: How, seen: Seen) -> bool:
 
 
 def versions() -> str:
-    """What was measured with what."""
     package = toolchain.require_node() / "@agentclientprotocol" / "sdk" / "package.json"
     node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True)
     return ", ".join(

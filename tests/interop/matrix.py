@@ -79,8 +79,6 @@ CASES: dict[str, Case] = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One agent under one failure."""
-
     agent: str
     case: str
 

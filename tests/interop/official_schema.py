@@ -29,7 +29,6 @@ LENIENT = "x-deserialize-default-on-error"
 
 
 def official_folder() -> Path:
-    """The installed SDK."""
     return require_node() / "@agentclientprotocol" / "sdk"
 
 
@@ -69,7 +68,6 @@ def _dumped(value: object) -> str:
 
 
 def _updates(definitions: Schema) -> set[str]:
-    """The kinds of `session/update`."""
     update = definitions["SessionUpdate"]
     branches = [branch.get("properties", {}) for branch in update.get("oneOf", update.get("anyOf"))]
     kinds = {branch.get("sessionUpdate", {}).get("const") for branch in branches}

@@ -46,7 +46,6 @@ BY_THE_MATRIX: tuple[Callable[[], object], ...] = (
 
 
 def main() -> None:
-    """Install and build it all."""
     wanted = [*IN_CI, *(BY_THE_MATRIX if "--matrix" in sys.argv else ())]
     with ThreadPoolExecutor(WORKERS) as pool:
         for job in [pool.submit(prepare) for prepare in wanted]:

@@ -58,11 +58,9 @@ class Run:
     leftovers: list[str] = field(default_factory=list)
 
     def named(self, event: str) -> list[Event]:
-        """The lines of one kind."""
         return [line for line in self.events if line["event"] == event]
 
     def one(self, event: str) -> Event:
-        """The only line of its kind."""
         (line,) = self.named(event)
         return line
 
@@ -79,7 +77,6 @@ class Run:
         ]
 
     def updates_on_the_wire(self, kind: str) -> list[Event]:
-        """Updates of a kind that came over the pipe."""
         updates = [
             frame["params"]["update"]
             for frame in self.received()
@@ -88,7 +85,6 @@ class Run:
         return [update for update in updates if update.get("sessionUpdate") == kind]
 
     def answers_on_the_wire(self) -> list[Event]:
-        """Every response that carries the id of a prompt."""
         sent = [line["message"] for line in self.named("wire") if line["direction"] == "out"]
         ids = [frame["id"] for frame in sent if frame.get("method") == "session/prompt"]
         return [
@@ -96,7 +92,6 @@ class Run:
         ]
 
     def outcomes(self) -> list[Event]:
-        """How the turns ended, as the SDK told user code."""
         return [line for line in self.events if line["event"] in OUTCOMES]
 
 

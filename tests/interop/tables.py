@@ -34,7 +34,6 @@ class Table(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def load(path: Path) -> dict[str, Table]:
-    """Return the tables of a file, by name."""
     return msgspec.json.decode(path.read_bytes(), type=dict[str, Table])
 
 

@@ -15,7 +15,6 @@ READ_BYTES = 64 * 1024
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write every byte."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

@@ -77,7 +77,6 @@ def test_the_badge_counts_the_failing_turns_that_are_named_rightly() -> None:
 
 
 def dom(tmp_path: Path, view: str) -> str:
-    """The page as a browser has it, at this address."""
     file = tmp_path / "agents.html"
     file.write_text(page(SOME), "utf-8")
     profile = f"--user-data-dir={tmp_path / 'profile'}"
@@ -86,7 +85,6 @@ def dom(tmp_path: Path, view: str) -> str:
 
 
 def shown(tmp_path: Path, view: str) -> list[str]:
-    """The agents that a browser shows, in order."""
     rows = re.findall(r"<tbody ([^>]*)><tr><td>(\w+)", dom(tmp_path, view))
     return [agent for attributes, agent in rows if "hidden" not in attributes]
 

@@ -54,7 +54,6 @@ IN_CI = {
 
 
 def needs(wanted: list[Cell]) -> None:
-    """Have what these cells need."""
     toolchain.require_node()
     if not IN_CI.issuperset(wanted):
         toolchain.require_kimi()
@@ -62,7 +61,6 @@ def needs(wanted: list[Cell]) -> None:
 
 @pytest.fixture(scope="module")
 def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Seen]]:
-    """What came of a cell."""
     yield from selection.lived(request, partial(play, how=SOON), WORKERS, needs)
 
 

@@ -61,7 +61,6 @@ def play_all(cell: Cell, folder: Path) -> list[Turns]:
 
 @pytest.fixture(scope="module")
 def lived(request: pytest.FixtureRequest) -> Iterator[Lived]:
-    """What a cell's processes left."""
     yield from selection.lived(request, play_all, WORKERS)
 
 

@@ -19,7 +19,6 @@ CELLS = cells(behind=True)
 
 @pytest.fixture(scope="module")
 def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Seen]]:
-    """What came of a cell."""
     yield from selection.lived(request, play, WORKERS, lambda _: toolchain.require_node())
 
 

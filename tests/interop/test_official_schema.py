@@ -65,7 +65,6 @@ class OfficialSchema:
 
 @pytest.fixture(scope="module")
 def official() -> dict[int, OfficialSchema]:
-    """The schemas of both protocol versions."""
     folder = require_node() / "@agentclientprotocol" / "sdk" / "schema"
     return {version: OfficialSchema(folder / f"v{version}" / "schema.json") for version in (1, 2)}
 
@@ -161,7 +160,6 @@ def problems(
 
 @cache
 def sent() -> list[tuple[Vector, Side, bytes]]:
-    """What the core itself sends in each vector."""
     found: list[tuple[Vector, Side, bytes]] = []
     for vector in VECTORS.values():
         run = Run(vector)

@@ -49,7 +49,6 @@ KEY = "sk-provider-test-0123456789"
 
 @pytest.fixture(params=ProviderDialect)
 def dialect(request: pytest.FixtureRequest) -> ProviderDialect:
-    """Each provider's."""
     found: ProviderDialect = request.param
     return found
 

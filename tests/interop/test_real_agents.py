@@ -38,7 +38,6 @@ def play_in(cell: Cell, folder: Path) -> Played:
 
 @pytest.fixture
 def played(lived: Callable[[Cell], Played], cell: Cell) -> Played:
-    """The cell that the test is about."""
     return lived(cell)
 
 

@@ -188,7 +188,6 @@ def _lock_rust() -> None:
 
 
 def build_go() -> None:
-    """Build the client on the Go SDK."""
     go = tool("go", "version", GO_MINIMUM)
     command = [go, "build", "-mod=readonly", "-trimpath", "-o", f"{BUILT}/client", "."]
     run(command, "Building the client in Go", GO)

@@ -59,7 +59,6 @@ class Turn:
 
     @property
     def error(self) -> Frame:
-        """The typed payload in the answer."""
         payload: Frame = self.answer["error"]["data"]["agent_error"]
         return payload
 
@@ -164,12 +163,10 @@ class Client:
 
     @property
     def stderr(self) -> Stream:
-        """The process's other output."""
         return self.peer.stderr
 
     @property
     def said(self) -> str:
-        """What came on stderr so far."""
         return self.stderr.data.decode(errors="replace")
 
     @property
@@ -205,7 +202,6 @@ class Client:
         self.notify("session/cancel", sessionId=session or self.session, **more)
 
     def go_on(self) -> None:
-        """Let an agent go on that waits to be told."""
         self.notify(self.go)
 
     # --- reading
@@ -270,7 +266,6 @@ class Client:
         return self.expect(lambda frame: frame.get("method") == method, since=since)
 
     def expect_text(self, text: str) -> Frame:
-        """The first chunk whose text is this."""
         return self.expect(lambda f: update_of(f).get("content") == {"type": "text", "text": text})
 
     def expect_stderr(self, text: str) -> None:
@@ -280,7 +275,6 @@ class Client:
     # --- the protocol
 
     def initialize(self, /, **client_capabilities: Any) -> Frame:
-        """Say hello; gives the answer."""
         return self.call(
             "initialize",
             protocolVersion=1,
@@ -313,7 +307,6 @@ class Client:
         os.kill(self.pid, number)
 
     def close_stdin(self) -> None:
-        """The client has nothing more to say."""
         self.peer.close_stdin()
 
     def close(self, stream: Stream) -> None:
@@ -341,7 +334,6 @@ class Client:
         return self.wait()
 
     def kill(self) -> None:
-        """Teardown, whatever the process thinks of it."""
         if self.exit_status is None:
             self.signal(signal.SIGKILL)
         self.peer.close()
@@ -354,7 +346,6 @@ class Client:
 
 
 def unread_bytes(pipe: int) -> int:
-    """How many bytes wait in a pipe for its reader."""
     (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
     return int(count)
 

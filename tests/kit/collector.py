@@ -23,8 +23,6 @@ _HEAD_BYTES = 64 * 1024
 
 
 class Came(msgspec.Struct, frozen=True):
-    """A request that came whole."""
-
     method: str
     path: str
     headers: dict[str, str]
@@ -40,7 +38,6 @@ class Came(msgspec.Struct, frozen=True):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The record's attributes, as plain values."""
         return {
             each["key"]: next(iter(each["value"].values())) for each in self.record["attributes"]
         }
@@ -51,7 +48,6 @@ class Came(msgspec.Struct, frozen=True):
 
 
 def answer(status: int, body: bytes = b"{}", **headers: str) -> bytes:
-    """An answer as it goes over the wire."""
     named = {"content-length": str(len(body)), "connection": "close"}
     named |= {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
@@ -90,7 +86,6 @@ class Collector:
 
     @property
     def url(self) -> str:
-        """Its address, without a path."""
         return f"http{'s' if self._context else ''}://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
@@ -111,7 +106,6 @@ class Collector:
             thread.join(FUSE_SECONDS)
 
     def turn_to(self, *answers: bytes | Callable[[socket.socket], None]) -> None:
-        """Answer so from now on."""
         with self._news:
             self._answers = list(answers)
 
@@ -166,7 +160,6 @@ class Collector:
         self.closed.wait(FUSE_SECONDS)
 
     def slowly(self, connection: socket.socket) -> None:
-        """A byte of the answer now and then, for ever."""
         for byte in answer(200, b" " * _HEAD_BYTES):
             connection.sendall(bytes([byte]))
             if self.closed.wait(0.05):
@@ -174,7 +167,6 @@ class Collector:
 
 
 def cut(connection: socket.socket) -> None:
-    """Close in the middle of the answer."""
     connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 400\r\n\r\n{")
 
 

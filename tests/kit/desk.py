@@ -80,8 +80,6 @@ class Editor(Client):
 
 
 class Desk(Editor):
-    """An editor of a scenario of the test's own."""
-
     words: ClassVar[str] = "SECRET-WORDS-OF-MINE"
 
     def __init__(
@@ -109,7 +107,6 @@ class Desk(Editor):
 
     @property
     def lines(self) -> list[bytes]:
-        """Every line that came, as it came."""
         return bytes(self.stdout.data).splitlines(keepends=True)
 
     def prompt(self, text: str = words, session: str | None = None) -> int:

@@ -69,8 +69,6 @@ arrived: float = 0.0
 
 
 class Block(NamedTuple):
-    """A fenced block, and where it is."""
-
     page: str
     line: int
     language: str
@@ -78,7 +76,6 @@ class Block(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a failing test calls it."""
         return f"{self.page}:{self.line}"
 
 
@@ -125,12 +122,10 @@ def commands() -> dict[str, str]:
 
 
 def prose(page: Path) -> str:
-    """Return a page without its fenced blocks."""
     return _FENCE.sub("", page.read_text(encoding="utf-8"))
 
 
 def links(page: Path) -> list[str]:
-    """Return where a page's links lead."""
     return [found["target"] or found["html"] for found in _LINK.finditer(prose(page))]
 
 

@@ -446,7 +446,6 @@ def _status_of(code: object) -> int:
 
 
 def _print(error: BaseException) -> None:
-    """Print a traceback that begins in the program."""
     trace: TracebackType | None = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename in {__file__, "<frozen runpy>"}:
         trace = trace.tb_next

@@ -19,8 +19,6 @@ _FORMS: dict[str, Any] = json.loads((_FOLDER / "honest_forms.json").read_text(en
 
 
 class Honest(NamedTuple):
-    """An answer, and what was asked."""
-
     prompt: str
     answer: str
 

@@ -32,7 +32,6 @@ def needed_by(file: Path, *, typing_too: bool = True) -> set[str]:
 
 
 def graph_of(*, typing_too: bool = True) -> Graph:
-    """Every module of ours, and those that it needs."""
     return {name: needed_by(file, typing_too=typing_too) - {name} for name, file in MODULES.items()}
 
 

@@ -98,7 +98,6 @@ class Shell:
 
     @property
     def request(self) -> Request:
-        """The prompt."""
         return self._prompts[0]
 
     def client(self, message: Json) -> None:
@@ -118,7 +117,6 @@ class Shell:
         self.show(sessionUpdate="agent_message_chunk", content=content)
 
     def pass_time(self, seconds: float) -> None:
-        """The clock moves, and what is due happens."""
         self.now += seconds
         self.link.handle_timeout()
 

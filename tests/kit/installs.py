@@ -85,7 +85,6 @@ def or_skip(prepare: Callable[[], Path]) -> Path:
 
 
 def give_up(sentence: str) -> NoReturn:
-    """Skip, or fail in CI."""
     if os.environ.get("CI"):
         pytest.fail(sentence, pytrace=False)
     pytest.skip(sentence)

@@ -20,7 +20,6 @@ CAN_LOOK = sys.platform == "linux"
 
 
 def new_mark() -> str:
-    """A mark for one run."""
     return uuid.uuid4().hex
 
 

@@ -30,8 +30,6 @@ def wait_until_recorded(state: Path, turns: int) -> None:
 
 
 class LogWeb:
-    """A server of the record of one state folder."""
-
     def __init__(self, state: Path, *options: str, opens: bool = False, **environment: str) -> None:
         """Start it, and read its link."""
         words = [sys.executable, "-P", "-m", "lastword", "log", "--web", *options]
@@ -56,7 +54,6 @@ class LogWeb:
             self._process.kill()
 
     def said(self) -> str:
-        """The next line on stderr."""
         assert self._process.stderr is not None
         return self._process.stderr.readline()
 
@@ -80,7 +77,6 @@ class LogWeb:
             connection.close()
 
     def follow(self) -> ApiAnswer:
-        """Follow the link, and keep its cookie."""
         answered = self.ask(f"/?{urlsplit(self.link).query}")
         self.cookie = answered.headers.get("set-cookie", "").partition(";")[0]
         return answered

@@ -25,8 +25,6 @@ def base64url(data: bytes) -> str:
 
 
 class PushBrowser:
-    """A browser that has subscribed at the service."""
-
     def __init__(self, service: PushService, name: str) -> None:
         self.endpoint = f"{service.place}/push/{name}"
         self._private = ec.generate_private_key(ec.SECP256R1())
@@ -34,7 +32,6 @@ class PushBrowser:
 
     @property
     def request(self) -> dict[str, Any]:
-        """What its `PushSubscription` has in JSON."""
         point = self._private.public_key().public_bytes(
             Encoding.X962, PublicFormat.UncompressedPoint
         )
@@ -49,8 +46,6 @@ class PushBrowser:
 
 
 class PushMessage:
-    """A message that the service took."""
-
     def __init__(self, path: str, headers: dict[str, str], body: bytes) -> None:
         self.path = path
         self.headers = headers
@@ -58,8 +53,6 @@ class PushMessage:
 
 
 class PushService:
-    """The service; in a `with`."""
-
     def __init__(self) -> None:
         self.messages: list[PushMessage] = []
         self.refusals: list[str] = []
@@ -92,7 +85,6 @@ class PushService:
         self._server.server_close()
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> int:
-        """Look at a request; gives its status."""
         if self.statuses:
             return self.statuses.pop(0)
         wrong = self._wrong(headers, body)
@@ -119,6 +111,5 @@ class PushService:
         return "" if claims["aud"] == self.place else "signed for another service"
 
     def key_of(self, message: PushMessage) -> str:
-        """The public key with which a message is signed."""
         parts = message.headers["authorization"].removeprefix("vapid ").split(",")
         return dict(part.split("=", 1) for part in parts)["k"]

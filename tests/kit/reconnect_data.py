@@ -39,7 +39,6 @@ Moment = tuple[dict[str, Any], int, float]
 
 
 def event_of(told: dict[str, Any]) -> reconnect.Event:
-    """The event that its JSON form tells of."""
     members = {name: value for name, value in told.items() if name != "event"}
     if told["event"] in _EVENTS:
         event: reconnect.Event = _EVENTS[told["event"]](**members)
@@ -74,7 +73,6 @@ def document() -> dict[str, Any]:
 
 @cache
 def schedules() -> dict[str, dict[str, Any]]:
-    """The vectors that are schedules, by their ids."""
     return {vector["id"]: vector for vector in document()["schedules"]}
 
 

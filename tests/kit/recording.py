@@ -144,8 +144,6 @@ def problems_in(path: Path) -> list[str]:
 
 
 class Carrier:
-    """Keeps what a recorder sends."""
-
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
@@ -169,6 +167,5 @@ def recorded(entries: list[Entry]) -> list[Row]:
 def lastword(
     *arguments: str, state: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command on a record, in this process."""
     where = {} if state is None else {"LASTWORD_STATE_DIR": str(state)}
     return command(*arguments, environment=os.environ | where | environment)

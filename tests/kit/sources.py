@@ -17,7 +17,6 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 
 def module_of(file: Path) -> str:
-    """The name by which a file is imported."""
     parts = file.relative_to(SOURCE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -52,8 +52,6 @@ class Plain:
 
 
 class FromPlain:
-    """An agent of methods without an SDK."""
-
     async def new_session(self, client: Any, cwd: str) -> dict[str, Any]:
         await client.request("_open", {"cwd": cwd})
         return {"sessionId": "1"}
@@ -178,8 +176,6 @@ async def of_tests(typed: acp.Agent) -> None:
 
 
 class OwnClient:
-    """A client with the methods that it needs."""
-
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None: ...
 
     async def agent_error(self, session_id: str, error: lastword.AgentError) -> None: ...

@@ -48,15 +48,11 @@ _EXAMPLES |= {"object": {}, "array": [], "value": "text"}
 
 
 class BadVectorError(Exception):
-    """A vector breaks the format."""
-
     def __init__(self, where: str, text: str) -> None:
         super().__init__(f"{where}: {text}")
 
 
 class MismatchError(AssertionError):
-    """What came out is not what the vector expects."""
-
     def __init__(self, where: str, text: str) -> None:
         super().__init__(f"{where}: {text}")
         self.where = where
@@ -140,7 +136,6 @@ def step_kind(step: dict[str, Any], name: str) -> str:
 
 
 def is_matcher(expected: Any) -> bool:
-    """Is this object a matcher rather than a literal?"""
     return isinstance(expected, dict) and any(key.startswith("$") for key in expected)
 
 

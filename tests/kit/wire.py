@@ -28,7 +28,6 @@ def request(request_id: Any, method: str, /, **params: Any) -> dict[str, Any]:
 
 
 def reply(request_id: Any, /, **members: Any) -> dict[str, Any]:
-    """A result, of whatever was asked."""
     return {"jsonrpc": "2.0", "id": request_id, "result": members}
 
 
@@ -43,7 +42,6 @@ def update(session_id: str = "s", **members: Any) -> dict[str, Any]:
 
 
 def chunk(text: str = "some text", session_id: str = "s") -> dict[str, Any]:
-    """A piece of the agent's message."""
     content = {"type": "text", "text": text}
     return update(session_id, sessionUpdate="agent_message_chunk", content=content)
 
@@ -53,7 +51,6 @@ def cancel(session_id: str = "s") -> dict[str, Any]:
 
 
 def result(request_id: Any = 1, stop_reason: str = "end_turn", **members: Any) -> dict[str, Any]:
-    """An answer to a prompt."""
     return {"jsonrpc": "2.0", "id": request_id, "result": {"stopReason": stop_reason, **members}}
 
 
@@ -157,7 +154,6 @@ def greeted(
 
 
 def prompted(capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
-    """A link with a prompt under way."""
     return greeted(capabilities, **options).client(prompt())
 
 
@@ -172,7 +168,6 @@ def notices(wire: Wire) -> list[str]:
 
 
 def thoughts(wire: Wire) -> list[str]:
-    """The lines in the conversation."""
     shown = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
     return [each["content"]["text"].strip() for each in shown]
 

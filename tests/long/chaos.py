@@ -72,8 +72,6 @@ class Holding:
 
 @dataclass(slots=True)
 class Score:
-    """What came of all cycles."""
-
     cycles: int = 0
     asked: int = 0
     answered: int = 0
@@ -93,7 +91,6 @@ class Score:
 
     @property
     def clean(self) -> bool:
-        """Was every prompt answered, and is nothing left?"""
         left = self.leaked_fds or self.zombies or self.orphans or self.threads
         grown = self.rss_growth_mb > GROWTH_LIMIT_MB
         return not (self.problems or left or grown or self.asked != self.answered)
@@ -105,7 +102,6 @@ class Client(SidecarClient):
     sidecar = SIDECAR
 
     def ask(self, session: str, text: str) -> int:
-        """Send a prompt; gives its id."""
         prompt = [{"type": "text", "text": text}]
         return self.request("session/prompt", sessionId=session, prompt=prompt)
 
@@ -118,8 +114,6 @@ class Client(SidecarClient):
 
 
 class Chaos:
-    """One sidecar, and what is done to it."""
-
     def __init__(self, cycles: int, seed: int) -> None:
         self._cycles = cycles
         self._random = random.Random(seed)
@@ -128,7 +122,6 @@ class Chaos:
         self.score = Score()
 
     def run(self) -> None:
-        """All cycles, in a sidecar of their own."""
         client = self._client = Client(AGENT)
         try:
             client.initialize()
@@ -259,13 +252,11 @@ class Chaos:
 
 
 def is_crash(answer: Frame) -> bool:
-    """Is this the typed failure of an agent that died?"""
     data = answer.get("error", {}).get("data", {})
     return bool(data.get("agent_error", {}).get("type") == "agent_crash")
 
 
 def holding(client: Client) -> Holding:
-    """What the sidecar of this client holds now."""
     proc = Path(f"/proc/{client.pid}")
     status = dict(
         line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line
@@ -312,7 +303,6 @@ def run(cycles: int, seed: int, sidecars: int) -> Score:
 
 
 def main() -> int:
-    """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cycles", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)

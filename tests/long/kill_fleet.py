@@ -76,8 +76,6 @@ class Owner(NamedTuple):
 
 
 class Score:
-    """What came of all turns."""
-
     def __init__(self) -> None:
         self.kills: Counter[str] = Counter()
         self.wrong: Counter[str] = Counter()
@@ -97,8 +95,6 @@ class Score:
 
 
 class Player:
-    """One editor with its session."""
-
     def __init__(self, editor: Editor, session: str, node: Node, name: str) -> None:
         self.editor = editor
         self.session = session
@@ -113,8 +109,6 @@ class Player:
 
 
 class Turn(NamedTuple):
-    """A turn that is half done."""
-
     kind: str
     editor: Editor
     name: str
@@ -123,15 +117,12 @@ class Turn(NamedTuple):
     in_question: bool
 
     def answer(self) -> None:
-        """Answer the question, if one is open."""
         if self.in_question:
             chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
             self.editor.send({"id": questions(self.editor)[-1]["id"], "result": chosen})
 
 
 class Killing:
-    """One fleet, its editors, and what is killed."""
-
     def __init__(self, cluster: Cluster, nodes: Sequence[Node], seed: int, prompts: Path) -> None:
         self.score = Score()
         self._cluster = cluster
@@ -140,7 +131,6 @@ class Killing:
         self._prompts = prompts
 
     async def run(self, kinds: Sequence[str], kills: int, sessions: int) -> None:
-        """Kill so often of each kind."""
         async with contextlib.AsyncExitStack() as stack:
             players = []
             for number in range(sessions):
@@ -198,7 +188,6 @@ class Killing:
             self.score.replaced += sum(not is_running(owner.agent_pid) for owner in there.values())
 
     async def _owner(self, session: str) -> Owner:
-        """Find the node that has a session."""
         async with asyncio.timeout(FUSE_SECONDS):
             while True:
                 for owner in await asyncio.gather(
@@ -238,7 +227,6 @@ class Killing:
         return turn
 
     async def _end(self, turn: Turn) -> None:
-        """Wait for the end of a turn, and look at it."""
         try:
             answer = await turn.editor.answer(turn.prompt)
         except TimeoutError:
@@ -368,7 +356,6 @@ def played(folder: Path) -> Iterator[tuple[Cluster, list[Node], Path]]:
 
 
 def main() -> int:
-    """Kill; return the exit status."""
     parser = argparse.ArgumentParser(description="Kills a fleet's parts in mid-turn.")
     parser.add_argument("--kills", type=int, default=100, help="of each kind")
     parser.add_argument("--sessions", type=int, default=4)

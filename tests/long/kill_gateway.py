@@ -51,8 +51,6 @@ ENDS_TURNS = frozenset({"gateway", "agent"})
 
 @dataclass(slots=True)
 class Score:
-    """What came of all turns."""
-
     kills: int = 0
     lost: int = 0
     double: int = 0
@@ -65,12 +63,10 @@ class Score:
 
     @property
     def clean(self) -> bool:
-        """Did all come as it should?"""
         return not (self.lost or self.double or self.unanswered or self.untyped or self.left)
 
 
 def children_of(pid: int) -> dict[int, str]:
-    """A process's children, with the state of each."""
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -83,15 +79,12 @@ def children_of(pid: int) -> dict[int, str]:
 
 
 def expected(name: str) -> list[str]:
-    """The words of a whole turn."""
     words = [f"{name}.{number}" for number in range(WORDS)]
     words.insert(WORDS // 2 + 1, f"{name}.answer=True")
     return words
 
 
 class Killing:
-    """One gateway, one editor, and what is killed."""
-
     def __init__(self, gateway: Gateway, seed: int, prompts: Path) -> None:
         self.score = Score()
         self._gateway = gateway
@@ -99,7 +92,6 @@ class Killing:
         self._prompts = prompts
 
     async def run(self, kills: int) -> None:
-        """Kill so often, at most once in a turn."""
         token = self._gateway.token()
         async with connected(self._gateway.url, token, hasty=True) as editor:
             session_id = await editor.begin(self._gateway.root)
@@ -186,7 +178,6 @@ class Killing:
 
 
 def questions(editor: Editor) -> list[dict[str, Any]]:
-    """The agent's questions that the editor was shown."""
     return [each for each in editor.frames if each.get("method") == "session/request_permission"]
 
 
@@ -198,12 +189,10 @@ def answers(editor: Editor) -> Counter[str]:
 
 
 def words_of(editor: Editor, name: str) -> list[str]:
-    """What the agent said in one turn."""
     return [word for word in editor.words() if word.startswith(f"{name}.")]
 
 
 def main() -> int:
-    """Kill; gives the exit status."""
     parser = argparse.ArgumentParser(description="Kills a gateway's processes in mid-turn.")
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)

@@ -191,7 +191,6 @@ def play(copied: Path, tests: Iterable[str], *options: str) -> bool:
 
 
 def folders(names: str) -> list[str]:
-    """Return the paths of folders with tests."""
     return [f"tests/{name}" for name in names.split()]
 
 

@@ -83,10 +83,7 @@ def write_script(folder: Path, script: dict[str, Any]) -> Path:
 
 
 class Kills:
-    """One gateway, one collector, and a seed."""
-
     def __init__(self, folder: Path, seed: int) -> None:
-        """Start both."""
         self._lots = random.Random(seed)
         self._collector = Collector()
         self._told: set[str] = set()

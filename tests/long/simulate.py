@@ -49,8 +49,6 @@ _SHOWN_LINE = 240
 
 
 class Tally:
-    """What a run has come to so far."""
-
     def __init__(self, seed: int, core: Callable[..., Any] = Connection) -> None:
         self.turns = 0
         self.links = 0
@@ -61,7 +59,6 @@ class Tally:
         self._trace = hashlib.sha256()
 
     def play(self, number: int) -> Drawn:
-        """Play one link and count it."""
         link = Drawn(self._seed, number, self._core)
         try:
             link.run()
@@ -75,7 +72,6 @@ class Tally:
         return link
 
     def line(self, seconds: float) -> str:
-        """The last line of a run."""
         counts = " ".join(f"{promise}={self.broken[promise]}" for promise in COUNTED)
         other = sum(self.broken.values()) - sum(self.broken[promise] for promise in COUNTED)
         trace = self._trace.hexdigest()[:16]
@@ -99,7 +95,6 @@ def explain(seed: int, number: int, core: Callable[..., Any] = Connection) -> st
 
 
 def show(link: Drawn) -> None:
-    """Print everything that went over a link's wires."""
     for entry in link.world.player.trace:
         print(entry.decode(errors="replace")[:_SHOWN_LINE])
 

@@ -114,8 +114,6 @@ def play_all(
 
 
 class Schedules:
-    """What a run has come to so far."""
-
     def __init__(self, promises: tuple[str, ...] = PROMISES) -> None:
         self.count = 0
         self.counts: Counter[str] = Counter()
@@ -133,7 +131,6 @@ class Schedules:
         self._trace.update(played.digest)
 
     def line(self) -> str:
-        """The last line of a run."""
         counts = " ".join(f"{promise}={self.broken[promise]}" for promise in self._promises)
         other = self.broken.total() - sum(self.broken[promise] for promise in self._promises)
         more = f" other={other}" if other else ""
@@ -142,7 +139,6 @@ class Schedules:
 
 
 def main() -> int:
-    """Play the schedules of a seed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--schedules", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)

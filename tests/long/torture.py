@@ -27,8 +27,6 @@ WORDS = ("hello", "die sigkill", "hello", "hello")
 
 
 class Client(SidecarClient):
-    """A client of a sidecar one of whose calls fails."""
-
     def __init__(self, number: int, round_: int, told: Path) -> None:
         launcher = str(HERE / "torture_sidecar.py")
         self.sidecar = (sys.executable, launcher, str(number), str(round_), str(told))  # type: ignore[misc]
@@ -95,7 +93,6 @@ def run(every: int, rounds: int, first: int = 1) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--every", type=int, default=1, help="fail each so-manieth call alone")
     parser.add_argument("--rounds", type=int, default=1, help="how many errors to try of each")

@@ -35,8 +35,6 @@ FAULTS: dict[str, tuple[int, ...]] = {
 
 
 class Faults:
-    """Counts calls, and lets one of them fail."""
-
     def __init__(self, number: int, round_: int, told: str) -> None:
         self._left = number
         self._round = round_
@@ -44,7 +42,6 @@ class Faults:
         self._pid = os.getpid()
 
     def wrap(self, module: Any, name: str) -> None:
-        """Let a module's function be counted."""
         setattr(module, name, self.wrapped(name, getattr(module, name)))
 
     def wrapped(self, name: str, real: Any) -> Any:
@@ -66,15 +63,12 @@ class Faults:
 
 
 class Poll:
-    """A poll object whose wait is counted."""
-
     def __init__(self, faults: Faults, real: Any) -> None:
         self.register, self.unregister = real.register, real.unregister
         self.poll = faults.wrapped("poll", real.poll)
 
 
 def main() -> int:
-    """Run the sidecar with its fault."""
     number, round_, told, *options = sys.argv[1:]
     state.FIRST_BACKOFF_SECONDS = 0.0
     faults, real_poll = Faults(int(number), int(round_), told), select.poll

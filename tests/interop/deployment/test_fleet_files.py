@@ -49,7 +49,6 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pod_of(name: str) -> dict[str, Any]:
-    """What the pods of a StatefulSet are made from."""
     pod: dict[str, Any] = OBJECTS["StatefulSet", name]["spec"]["template"]["spec"]
     return pod
 
@@ -72,7 +71,6 @@ def settings(words: list[str], secrets: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def in_kubernetes(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> GatewaySettings:
-    """The settings of a pod's gateway."""
     (gateway, _) = pod_of("gateway")["containers"]
     return settings(gateway["args"], secrets, monkeypatch)
 

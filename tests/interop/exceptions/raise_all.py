@@ -29,7 +29,6 @@ Case = tuple[str, "Callable[[], object]"]
 
 
 def openai_cases(url: str) -> Iterator[Case]:
-    """The OpenAI SDK."""
     import openai
 
     def ask(base: str, **more: Any) -> object:
@@ -44,7 +43,6 @@ def openai_cases(url: str) -> Iterator[Case]:
 
 
 def anthropic_cases(url: str) -> Iterator[Case]:
-    """The Anthropic SDK."""
     import anthropic
 
     def ask(name: str, **more: Any) -> object:
@@ -58,7 +56,6 @@ def anthropic_cases(url: str) -> Iterator[Case]:
 
 
 def google_cases(url: str) -> Iterator[Case]:
-    """google-genai."""
     from google import genai
 
     def ask(name: str) -> object:
@@ -70,7 +67,6 @@ def google_cases(url: str) -> Iterator[Case]:
 
 
 def mistral_cases(url: str) -> Iterator[Case]:
-    """The Mistral SDK."""
     try:
         from mistralai import Mistral
     except ImportError:
@@ -85,7 +81,6 @@ def mistral_cases(url: str) -> Iterator[Case]:
 
 
 def botocore_cases(url: str) -> Iterator[Case]:
-    """botocore, in front of Bedrock."""
     import botocore.config
     import botocore.session
 
@@ -104,7 +99,6 @@ def botocore_cases(url: str) -> Iterator[Case]:
 
 
 def httpx_cases(url: str) -> Iterator[Case]:
-    """The httpx package."""
     import httpx
 
     yield "httpx status", lambda: httpx.get(f"{url}/down").raise_for_status()
@@ -116,7 +110,6 @@ def httpx_cases(url: str) -> Iterator[Case]:
 
 
 def requests_cases(url: str) -> Iterator[Case]:
-    """The requests package."""
     import requests
 
     yield "requests status", lambda: requests.get(f"{url}/limit", timeout=60).raise_for_status()
@@ -127,7 +120,6 @@ def requests_cases(url: str) -> Iterator[Case]:
 
 
 def aiohttp_cases(url: str) -> Iterator[Case]:
-    """The aiohttp package."""
     import aiohttp
 
     async def get(base: str, seconds: float = 60) -> None:
@@ -144,7 +136,6 @@ def aiohttp_cases(url: str) -> Iterator[Case]:
 
 
 def litellm_cases(url: str) -> Iterator[Case]:
-    """The litellm package."""
     import litellm
 
     litellm.suppress_debug_info = True
@@ -166,7 +157,6 @@ def litellm_cases(url: str) -> Iterator[Case]:
 
 
 def pydantic_ai_cases(url: str) -> Iterator[Case]:
-    """pydantic-ai, on the OpenAI SDK."""
     import openai
     from pydantic_ai import Agent
     from pydantic_ai.models.openai import OpenAIChatModel
@@ -182,7 +172,6 @@ def pydantic_ai_cases(url: str) -> Iterator[Case]:
 
 
 def ollama_cases(url: str) -> Iterator[Case]:
-    """The Ollama client."""
     import ollama
 
     def ask(base: str) -> object:
@@ -200,7 +189,6 @@ PROVIDERS = (
 
 
 def main() -> None:
-    """Raise everything, print a line for each."""
     import lastword
     from lastword.core import classify
     from tests.interop.exceptions import server

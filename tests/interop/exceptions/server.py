@@ -74,7 +74,6 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def start() -> tuple[ThreadingHTTPServer, str]:
-    """A server and its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -66,7 +66,6 @@ EXPECTED: dict[str, Expected] = {
 
 @pytest.fixture(scope="module")
 def raised() -> dict[str, dict[str, Any]]:
-    """What lastword said of each exception, by case."""
     return reported_by("raise_all")
 
 

@@ -23,12 +23,10 @@ ASKS: dict[str, Any] = {
 
 
 def is_question(frame: dict[str, Any]) -> bool:
-    """Does a frame ask something?"""
     return frame.get("method") == "session/request_permission"
 
 
 def answer_question(viewer: ViewerClient) -> None:
-    """Answer the question that a viewer has."""
     question = viewer.find(is_question)
     option = question["params"]["options"][0]["optionId"]
     chosen = {"outcome": {"outcome": "selected", "optionId": option}}
@@ -36,12 +34,10 @@ def answer_question(viewer: ViewerClient) -> None:
 
 
 def says(text: str) -> Callable[[dict[str, Any]], bool]:
-    """Return what knows the agent's message."""
     return lambda frame: text in str(frame.get("params", {}).get("update", {}).get("content"))
 
 
 def refusal(viewer: ViewerClient, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Send a request; return why it is refused."""
     error = viewer.answer(viewer.request(method, params))["error"]
     failure: dict[str, Any] = error["data"]["agent_error"]
     return failure
@@ -54,6 +50,5 @@ def listed(gateway: Gateway, session: str) -> dict[str, Any]:
 
 
 def ended(gateway: Gateway, session: str) -> bool:
-    """Does a front show that the first turn has ended?"""
     events = ApiClient(gateway).events(session, kinds="answer,error")
     return bool(events)

@@ -52,7 +52,6 @@ class Starts:
     def begin(
         self, fleet: str, *options: str, program: Sequence[str] = GATEWAY
     ) -> subprocess.Popen[str]:
-        """Start one."""
         self._count += 1
         folder = self._folder / f"start-{self._count}"
         folder.mkdir()
@@ -93,7 +92,6 @@ def sentence_of(process: subprocess.Popen[str]) -> str:
 
 @pytest.fixture
 def starts(tmp_path: Path) -> Iterator[Starts]:
-    """Starts, of which none outlives the test."""
     starts = Starts(tmp_path)
     yield starts
     for process in starts.started:

@@ -50,8 +50,6 @@ TALKS: dict[str, Any] = {
 
 
 class ExampleGateway(Gateway):
-    """One of the example's gateways."""
-
     def __init__(self, folder: Path, name: str, secrets: Path) -> None:
         """Start it with the words of the compose file, and a scripted agent in opencode's place."""
         words = [
@@ -80,7 +78,6 @@ class Proxy:
     """Nginx in front of both gateways; to a viewer it looks as a gateway does."""
 
     def __init__(self, folder: Path, gateways: list[ExampleGateway]) -> None:
-        """Prepare it, and check its file."""
         program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
         if program is None:
             give_up("nginx is not on PATH.")
@@ -126,7 +123,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def gateways(folder: Path) -> Iterator[list[ExampleGateway]]:
-    """The gateways, at the example's servers."""
     secrets = folder / "secrets"
     with ExampleCluster(folder / "servers", secrets) as cluster:
         here = [
@@ -144,7 +140,6 @@ def gateways(folder: Path) -> Iterator[list[ExampleGateway]]:
 def proxy(
     folder: Path, gateways: list[ExampleGateway], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Proxy]:
-    """Nginx, whose certificate this process trusts."""
     monkeypatch.setenv("SSL_CERT_FILE", str(folder / "secrets" / "tls.crt"))
     with Proxy(folder, gateways) as started:
         yield started

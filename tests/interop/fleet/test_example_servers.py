@@ -34,7 +34,6 @@ SHORT_SECONDS = 0.5
 
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the example's script makes."""
     return prepared(tmp_path_factory.mktemp("example"))
 
 
@@ -86,14 +85,12 @@ async def ask(
     facts: dict[str, Any] | None = None,
     seconds: float = FUSE_SECONDS,
 ) -> dict[str, Any]:
-    """What JetStream answers to a request."""
     reply = await client.request(f"$JS.API.{subject}", json.dumps(facts or {}).encode(), seconds)
     found: dict[str, Any] = json.loads(reply.data)
     return found
 
 
 async def is_unanswered(client: Client, subject: str, facts: dict[str, Any] | None = None) -> bool:
-    """Does JetStream answer nothing?"""
     try:
         await ask(client, subject, facts, SHORT_SECONDS)
     except NoAnswerError:

@@ -75,7 +75,6 @@ def fleet(
 
 
 def words_in(frames: list[dict[str, Any]]) -> list[str]:
-    """What the agents said, chunk by chunk."""
     updates = [frame.get("params", {}).get("update", {}) for frame in frames]
     return [
         str(update["content"]["text"]).strip()
@@ -110,7 +109,6 @@ def counted(frames: list[dict[str, Any]], turn: int) -> list[int]:
 
 
 def holder_of(node: Node, session: str) -> dict[str, Any]:
-    """The holder of a session, on its node."""
     for holder in node.holders():
         if session in [each["sessionId"] for each in holder["sessions"]]:
             return holder
@@ -118,7 +116,6 @@ def holder_of(node: Node, session: str) -> dict[str, Any]:
 
 
 def kinds_recorded(node: Node) -> set[str]:
-    """The kinds of all that a node has recorded."""
     with closing(sqlite3.connect(stored(node.state))) as store:
         return {kind for (kind,) in store.execute("SELECT kind FROM entries")}
 
@@ -171,7 +168,6 @@ def test_a_viewer_whose_gateway_dies_goes_on_at_any_other_while_the_owner_is_rep
 
 
 def epochs(frames: list[dict[str, Any]]) -> Iterator[str]:
-    """The epochs that a viewer was given."""
     for frame in frames:
         text = json.dumps(frame)
         yield from re.findall(r'"epoch": "(\w+)"', text)
@@ -472,7 +468,6 @@ async def _asked(cluster: Cluster, subject: str, request: dict[str, Any]) -> dic
 
 
 def ask(cluster: Cluster, subject: str, **request: Any) -> dict[str, Any]:
-    """What JetStream's API answers."""
     return asyncio.run(_asked(cluster, f"$JS.API.{subject}", request))
 
 

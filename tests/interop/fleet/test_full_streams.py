@@ -26,7 +26,6 @@ LOGS = tuple(f"LW{number}" for number in range(16))
 
 @pytest.fixture
 def fleet(cluster: Cluster, tmp_path: Path) -> Iterator[Fleet]:
-    """A fleet without nodes, whose agents count."""
     command = [
         sys.executable,
         "-m",

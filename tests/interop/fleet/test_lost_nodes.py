@@ -117,7 +117,6 @@ def test_an_editor_that_only_watched_finds_its_session_at_the_next_node(fleet: F
 
 
 def reason_of(answer: dict[str, Any]) -> tuple[str, str]:
-    """The type and the reason of a failed turn."""
     payload = answer["error"]["data"]["agent_error"]
     return payload["type"], payload["reason"]
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def version(server: Server) -> Any:
-    """What a server that runs says that it is."""
     return until("it answers", lambda: server.report("varz"))["version"]
 
 

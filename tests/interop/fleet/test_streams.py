@@ -48,8 +48,6 @@ def played(cluster: Cluster, story: Callable[[Broker], Awaitable[None]]) -> None
 
 
 class Owner:
-    """The owner of a session, on a node with a folder."""
-
     def __init__(self, broker: Broker, folder: Path, name: str = "a", session: str = "") -> None:
         self.session = session or f"session-{secrets.token_hex(4)}"
         self.store = Streams(broker, KEY.derived(REPLICAS))
@@ -63,13 +61,11 @@ class Owner:
         (self.replicator.connected if is_connected else self.replicator.disconnected)()
 
     async def begin(self) -> ReplicatedLog:
-        """Begin the session."""
         log = open_new(self.path, self.replicator)
         await self.settle()
         return log
 
     async def take_over(self) -> ReplicatedLog:
-        """Take the session over."""
         inherited = await self.store.last(self.session)
         claimed = await claim(self.store, self.session, inherited, self.name)
         self.replicator = Replicator(
@@ -78,7 +74,6 @@ class Owner:
         return (await open_claimed(self.path, self.replicator, {})).log
 
     async def settle(self) -> None:
-        """Wait until all is replicated."""
         await self.replicator.settled()
 
     async def texts(self) -> list[bytes]:

@@ -75,7 +75,6 @@ def subscribed(node: Node, browser: PushBrowser) -> str:
 
 
 def subscriptions(node: Node) -> list[str]:
-    """The ids of the subscriptions that a node lists."""
     return [each["id"] for each in ApiClient(node).json("/v1/push")["subscriptions"]]
 
 

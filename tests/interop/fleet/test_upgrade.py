@@ -65,7 +65,6 @@ TALKS: dict[str, Any] = {
 
 
 async def grows(*editors: Editor) -> None:
-    """Wait until each has been given more words."""
     for editor in editors:
         count = len(editor.words())
         await editor.wait_for(lambda editor, count=count: len(editor.words()) > count + MORE)
@@ -149,7 +148,6 @@ def put_back(cluster: Cluster, copies: Path) -> None:
 
 
 def start(cluster: Cluster) -> None:
-    """Start all servers again."""
     for server in cluster.servers:
         cluster.start(server)
     cluster.wait_until_ready()

@@ -45,7 +45,6 @@ class Run:
 
     @property
     def shown(self) -> tuple[str, str, int]:
-        """What a user has of it."""
         return self.output, self.errors, self.code
 
 
@@ -83,8 +82,6 @@ class Pipe:
 
 @dataclass
 class Unread(Pipe):
-    """A FIFO that nobody reads."""
-
     def __enter__(self) -> Self:
         self.lines = []
         return self

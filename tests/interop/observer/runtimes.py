@@ -50,7 +50,6 @@ class Runtime(NamedTuple):
         return LEFT_OUT.get(self.name, "").split()
 
     def program(self) -> Path:
-        """Return its program, or skip."""
         if self.name == "node":
             require_plain_node()
             require_node_packages(HERE)

@@ -136,7 +136,6 @@ class Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """Run a server."""
     with Server() as server:
         thread = threading.Thread(target=server.serve_forever, args=(PIECE_SECONDS,))
         thread.start()

@@ -32,7 +32,6 @@ USERS = {
 def family(
     runtime: Runtime, server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What the agent printed, and the events."""
     command = [runtime.program(), HERE / "family.cjs", "launcher"]
     with Pipe(tmp_path_factory.mktemp("observer") / "fifo") as pipe:
         result = run(command, {**USERS, "BASE": server.url}, pipe)

@@ -81,8 +81,6 @@ class Left(Pipe):
 
 
 class RegularFile(Unread):
-    """A file in the FIFO's place."""
-
     def __post_init__(self) -> None:
         self.path.touch()
 
@@ -164,7 +162,6 @@ def mutated(folder: Path, site: int | None, when: str) -> Iterator[Path]:
 
 
 def sites() -> int:
-    """Return how many functions are guarded."""
     files = OBSERVER.parent.glob("*.cjs")
     return sum(len(re.findall(r"\bguard\((?!\))", file.read_text())) for file in files)
 

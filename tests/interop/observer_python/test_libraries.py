@@ -64,7 +64,6 @@ def python_of(which: str) -> str:
 
 @cache
 def lines_of(which: str, *options: str) -> list[Any]:
-    """Run the agent, and return what it has printed."""
     done = run_program(
         [python_of(which), "-W", "error", "-m", f"{__package__}.clients", *options],
         check=False,

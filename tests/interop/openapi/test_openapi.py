@@ -23,7 +23,6 @@ RUN_SECONDS = 400.0
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
-    """A gateway whose agent's turns fail."""
     started = Gateway(tmp_path, agent("rate_limit"))
     yield started
     started.close()

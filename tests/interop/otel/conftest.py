@@ -57,7 +57,6 @@ class Receiver:
 
     @property
     def spans(self) -> list[Told]:
-        """The spans that have come."""
         with self._news:
             return [told for told in self._told if "span" in told]
 
@@ -81,7 +80,6 @@ class Receiver:
 
     @property
     def text(self) -> str:
-        """Everything that came."""
         with self._news:
             return json.dumps(self._told)
 
@@ -98,7 +96,6 @@ def packages_python() -> Path:
 
 @pytest.fixture
 def receiver(packages_python: Path) -> Iterator[Receiver]:
-    """A receiver, and nothing in it."""
     with Receiver(packages_python) as receiver:
         yield receiver
 

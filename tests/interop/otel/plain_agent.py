@@ -15,14 +15,11 @@ from lastword.kit.agent.plain import Output, PlainAgent, text_of
 
 
 class Agent(PlainAgent):
-    """The kit's, with these turns."""
-
     def __init__(self) -> None:
         super().__init__(sys.stdin.buffer, Output())
         self.info = {"name": "plain", "version": "7"}
 
     def prompt(self, request_id: object, params: dict[str, Any]) -> None:
-        """Take the turn that the prompt names."""
         self.begin_turn(request_id, params)
         text = text_of(params)
         if text == "leak":
@@ -34,14 +31,12 @@ class Agent(PlainAgent):
             self.end_turn(request_id)
 
     def work(self, traceparent: str) -> None:
-        """Call two tools, and talk."""
         for call, tool, status in (("c1", "read", "completed"), ("c2", "execute", "failed")):
             self.update("tool_call", toolCallId=call, title="Look", kind=tool, status="pending")
             self.update("tool_call_update", toolCallId=call, status=status)
         self.say(f"given {traceparent}")
 
     def leak(self, request_id: object, secret: str) -> None:
-        """Say it in tool input, on stderr and in an error."""
         sys.stderr.write(f"Authorization: Bearer {secret}\n")
         sys.stderr.flush()
         call = {"toolCallId": "c1", "title": secret, "kind": "read", "status": "pending"}

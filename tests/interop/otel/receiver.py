@@ -27,12 +27,10 @@ TALKING = threading.Lock()
 
 
 def plain(attributes: Iterable[Any]) -> dict[str, Any]:
-    """Attributes as JSON."""
     return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in attributes}
 
 
 def spans(body: bytes) -> Iterator[dict[str, Any]]:
-    """Every span in a request."""
     for sent in ExportTraceServiceRequest.FromString(body).resource_spans:
         for scope in sent.scope_spans:
             for span in scope.spans:
@@ -54,7 +52,6 @@ def spans(body: bytes) -> Iterator[dict[str, Any]]:
 
 
 def points(body: bytes) -> Iterator[dict[str, Any]]:
-    """Every point of every metric in a request."""
     for sent in ExportMetricsServiceRequest.FromString(body).resource_metrics:
         for metric in (each for scope in sent.scope_metrics for each in scope.metrics):
             data = getattr(metric, metric.WhichOneof("data"))
@@ -66,8 +63,6 @@ def points(body: bytes) -> Iterator[dict[str, Any]]:
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Takes what exporters post."""
-
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
         traces = self.path == "/v1/traces"

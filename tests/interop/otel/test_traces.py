@@ -29,7 +29,6 @@ def door(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def command(door: str, request: pytest.FixtureRequest) -> list[str]:
-    """What the client starts, without the Python."""
     agent = str(request.path.parent / HERE_AGENTS[door])
     if door == "serve":
         return [agent]

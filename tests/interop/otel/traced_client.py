@@ -27,7 +27,6 @@ class TracedClient(StrictClient):
     replies = False
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The answer to a request."""
         answer = self.answer_to(self.request(method, params), FUSE_SECONDS)
         if answer is None or answer.frame is None:
             raise SystemExit("the agent ended")
@@ -46,7 +45,6 @@ class TracedClient(StrictClient):
 
 
 def main(arguments: list[str]) -> int:
-    """Take the turns."""
     split = arguments.index("--")
     provider = TracerProvider(resource=Resource({"service.name": "editor"}))
     provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter()))

@@ -43,8 +43,6 @@ class StepError(AssertionError):
 
 
 class Browser:
-    """The browser."""
-
     def __init__(self) -> None:
         """Start it; skips (fails in CI) where there is none."""
         toolchain.require_plain_node()
@@ -72,7 +70,6 @@ class Browser:
                 process.kill()
 
     def do(self, page: int, step: str, *values: Any) -> Any:
-        """Take a step on a page; gives what it gives."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -89,33 +86,27 @@ class Browser:
         return self._tabs[-1]
 
     def close_tabs(self) -> None:
-        """Close every tab."""
         for tab in self._tabs:
             tab.do("close")
         self._tabs.clear()
 
 
 class Tab:
-    """A tab, with the page of one gateway in it."""
-
     def __init__(self, browser: Browser, number: int) -> None:
         self._browser = browser
         self.number = number
 
     def do(self, step: str, *values: Any) -> Any:
-        """Take a step."""
         return self._browser.do(self.number, step, *values)
 
     def log_in(
         self, gateway: Gateway, place: str = "", *, host: str = "127.0.0.1", **grant: str
     ) -> None:
-        """Follow a link that the gateway's command prints."""
         options = [word for name, value in grant.items() for word in (f"--{name}", value)]
         url = f"http://{host}:{gateway.port}"
         self.do("goto", gateway.link(url, *options) + place)
 
     def see(self, *texts: str) -> None:
-        """Wait until each of these is shown."""
         for text in texts:
             try:
                 self.do("see", text)
@@ -128,27 +119,22 @@ class Tab:
         self.do("evaluate", LISTEN, place)
 
     def hear(self, *texts: str) -> None:
-        """Wait until each of these has been shown there."""
         for text in texts:
             self.do("until", f"() => window.heard.includes({text!r})")
 
     def session(self, gateway: Gateway, session: str, **how: Any) -> None:
-        """Log in and open a session."""
         self.log_in(gateway, f"#/session/{session}", **how)
 
     def say(self, text: str) -> None:
-        """Send a prompt."""
         self.do("wait", "button[type=submit]:enabled")
         self.do("fill", "Prompt", text)
         self.do("press", "Enter")
 
     def shot(self, name: str) -> None:
-        """Keep what is shown now."""
         self.do("shot", str(SCREENSHOTS / f"{name}.png"))
 
     @contextlib.contextmanager
     def without_errors(self) -> Iterator[None]:
-        """Hold that no script of the page fails meanwhile."""
         yield
         errors = self.do("errors")
         assert errors == [], errors

@@ -33,7 +33,6 @@ def browser(_browser: Browser) -> Iterator[Browser]:
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Start a gateway that ends with the test."""
     with ExitStack() as stack:
         yield lambda *words, **more: stack.enter_context(closing(Gateway(*words, **more)))
 

@@ -10,8 +10,6 @@ from tests.kit.gateway.fault_proxy import FaultProxy, Plan
 
 
 class CutLink:
-    """A proxy before a port of loopback."""
-
     def __init__(self, port: int, *, bytes_per_second: int = 0) -> None:
         self._to = port
         self._plan = Plan(bytes_per_second=bytes_per_second)

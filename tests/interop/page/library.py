@@ -23,7 +23,6 @@ WITHIN = ("entities", "linkify-it", "mdurl", "punycode.js", "uc.micro")
 
 
 def library() -> dict[str, bytes]:
-    """The files of the copy, by name."""
     packages = require_node_packages(HERE)
     locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
     script = (packages / NAME / SCRIPT).read_bytes()

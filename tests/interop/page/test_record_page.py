@@ -46,7 +46,6 @@ def state(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def page(state: Path) -> str:
-    """Where its file is."""
     target = state.parent / "session.html"
     done = lastword("export", "--last", "--html", "-o", str(target), state=state)
     assert done.returncode == 0, done.stderr

@@ -34,13 +34,10 @@ class Case:
 
     @property
     def made(self) -> int:
-        """How many requests were made."""
         return len(self.provider.requests(self.model))
 
     def script(self, *steps: Step) -> None:
-        """What these requests get, in order."""
         self.provider.script(self.model, *steps)
 
     def turn(self, capabilities: Frame, **plan: Any) -> Turn:
-        """One turn as such a client sees it."""
         return self.client_for(capabilities).turn(json.dumps(self.plan | plan))

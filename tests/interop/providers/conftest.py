@@ -37,7 +37,6 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[ModelProvider]:
-    """The provider."""
     with ModelProvider() as provider:
         yield provider
 
@@ -68,5 +67,4 @@ def client_for(
 def case(
     request: pytest.FixtureRequest, client_for: Callable[..., Client], provider: ModelProvider
 ) -> Case:
-    """A case for each package."""
     return Case(client_for, provider, str(request.param), str(request.node.name))

@@ -45,7 +45,6 @@ class Plan(msgspec.Struct, kw_only=True):
 
 
 async def ask_openai(model: str, options: dict[str, Any]) -> AsyncIterator[str]:
-    """The text of a streamed answer, piece by piece."""
     async with openai.AsyncOpenAI(base_url=f"{URL}/v1", api_key=KEY, **options) as client:
         stream = await client.chat.completions.create(model=model, messages=QUESTION, stream=True)
         async for chunk in lastword.current_turn().watch(stream):
@@ -55,7 +54,6 @@ async def ask_openai(model: str, options: dict[str, Any]) -> AsyncIterator[str]:
 
 
 async def ask_anthropic(model: str, options: dict[str, Any]) -> AsyncIterator[str]:
-    """The same from the other one."""
     async with anthropic.AsyncAnthropic(base_url=URL, api_key=KEY, **options) as client:
         stream = await client.messages.create(
             model=model, messages=QUESTION, max_tokens=99, stream=True
@@ -98,13 +96,11 @@ class GuardedAgent:
                     await self.show(session_id, text)
 
     async def texts(self, plan: Plan, model: str) -> AsyncIterator[str]:
-        """One model call."""
         options = {} if plan.max_retries is None else {"max_retries": plan.max_retries}
         async for text in ASK[plan.package](model, options):
             yield text
 
     async def show(self, session_id: str, text: str) -> None:
-        """Send a piece of the answer to the client."""
         await self.client.session_update(session_id, acp.update_agent_message_text(text))
 
 

@@ -78,16 +78,13 @@ class ModelProvider:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def script(self, model: str, *steps: Step) -> None:
-        """What the requests for a model get, in order."""
         self._scripts[model] = list(steps)
 
     def requests(self, model: str) -> list[Request]:
-        """What was asked of a model so far."""
         with self.asked:
             return [request for request in self._requests if request.model == model]
 
     def wait_for(self, model: str, count: int, fuse: float = FUSE_SECONDS) -> None:
-        """Wait until a model was asked so often."""
         with self.asked:
             came = self.asked.wait_for(
                 lambda: sum(r.model == model for r in self._requests) >= count, fuse
@@ -95,7 +92,6 @@ class ModelProvider:
         assert came, f"{model} was not asked {count} times within {fuse} s"
 
     def next_step(self, model: str, retry: int) -> Step:
-        """The step for a request that has just come."""
         with self.asked:
             steps = self._scripts[model]
             step = steps.pop(0) if len(steps) > 1 else steps[0]

@@ -19,8 +19,6 @@ AGENT = Path(__file__).resolve().parent / "guarded_agent.py"
 
 
 class Client:
-    """What the SDK calls; it asks for no base class."""
-
     def __init__(self) -> None:
         self.updates: list[dict[str, Any]] = []
 
@@ -29,7 +27,6 @@ class Client:
 
 
 async def main() -> None:
-    """Take the turn."""
     client: Any = Client()
     spawned = acp.spawn_agent_process(client, sys.executable, str(AGENT), "plain", env=os.environ)
     seen: dict[str, Any] = {"updates": client.updates}

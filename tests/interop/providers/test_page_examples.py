@@ -145,7 +145,6 @@ def test_a_limit_that_stays_ends_the_turn_as_one_after_three_calls(
 
 
 def healthy_text(provider: Provider) -> str:
-    """Return what the provider answers."""
     return "".join(
         choice["message"]["content"]
         for choice in ENCODERS[provider.calls[-1].dialect].whole("m")["choices"]

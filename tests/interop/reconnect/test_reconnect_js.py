@@ -60,7 +60,6 @@ def vectors() -> tuple[list[str], list[str]]:
 
 @cache
 def walks() -> tuple[list[str], list[str]]:
-    """As many random schedules."""
     given = [drawn_schedule(seed) for seed in range(RANDOM_SCHEDULES)]
     return [asked(moments) for moments in given], [canonical(played(one)) for one in given]
 

@@ -32,7 +32,6 @@ LOST_SECONDS = 10.0
 
 
 def report(event: str, **fields: Any) -> None:
-    """Write one line."""
     print(json.dumps({"event": event, **fields}, default=str), flush=True)
 
 
@@ -65,7 +64,6 @@ class Client:
 
 
 async def connected(name: str) -> Any:
-    """A connection that has been greeted."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
     if TRANSPORT == "http":
         stream = create_http_stream(URL, headers=headers)
@@ -82,7 +80,6 @@ async def connected(name: str) -> Any:
 
 
 async def turn(connection: Any, session: str, n: int) -> None:
-    """One prompt, and how it ended."""
     prompt = [TextContentBlock(type="text", text=f"Prompt {n}")]
     asked = asyncio.ensure_future(connection.prompt(session_id=session, prompt=prompt))
     try:
@@ -100,7 +97,6 @@ async def turn(connection: Any, session: str, n: int) -> None:
 
 
 async def main() -> None:
-    """Converse."""
     first = await connected("first")
     session = (await first.new_session(cwd=CWD, mcp_servers=[])).session_id
     report("session", sessionId=session)

@@ -58,8 +58,6 @@ def options(collector: str) -> list[str]:
 
 
 class Deployed:
-    """The gateway behind nginx."""
-
     def __init__(self, gateway: Gateway, port: int, certificate: Path) -> None:
         self.gateway = gateway
         self.port = port
@@ -79,7 +77,6 @@ class Deployed:
                 return refused.code, refused.read().decode()
 
     def connect(self, **headers: str) -> Any:
-        """A WebSocket through the proxy."""
         said = {"Authorization": f"Bearer {self.gateway.token()}"} | headers
         return connect(
             f"wss://localhost:{self.port}/acp",

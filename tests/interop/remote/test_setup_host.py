@@ -35,8 +35,6 @@ PRIVILEGE_SEPARATION = Path("/run/sshd")
 
 
 class Box:
-    """A machine that `ssh box` reaches."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "box"
         self.home = self.folder / "home"
@@ -56,14 +54,12 @@ class Box:
         self.start()
 
     def make_key(self, name: str) -> None:
-        """Make a key, or another one in its place."""
         path = self.folder / name
         path.unlink(missing_ok=True)
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)]
         subprocess.run(words, check=True, timeout=FUSE_SECONDS)
 
     def accept_host_key(self) -> None:
-        """Have the user know the machine's key."""
         key = (self.folder / "host.pub").read_text()
         self.known_hosts.write_text(f"box {key}")
 
@@ -73,7 +69,6 @@ class Box:
         program.chmod(0o755)
 
     def use_key(self, name: str) -> None:
-        """Have the user's `ssh` use this key."""
         self._key = self.folder / name
         self._write_user_config()
 
@@ -122,7 +117,6 @@ class Box:
         return False
 
     def sessions(self) -> list[int]:
-        """The processes that serve the connections to it."""
         assert self._process is not None
         pid = self._process.pid
         if self._process.poll() is not None:
@@ -142,7 +136,6 @@ class Box:
         return silent
 
     def stop(self) -> None:
-        """Stop it: its address leads nowhere."""
         assert self._process is not None
         serving = self.sessions()
         self._process.terminate()
@@ -160,7 +153,6 @@ class Box:
         return run_program([str(self.user_bin / "ssh"), "box", command], check=False)
 
     def close(self) -> None:
-        """End it, and what was started there."""
         for pid in self.sessions():
             self._signal(pid, signal.SIGCONT)
         for port in {int(path.stem.rpartition("-")[2]) for path in self._logs()}:
@@ -209,7 +201,6 @@ class User:
         return " ".join((done.stdout + done.stderr).split())
 
     def entries(self) -> dict[str, Any]:
-        """The agents in Zed's settings."""
         if not self.settings.exists():
             return {}
         agents: dict[str, Any] = json.loads(self.settings.read_text()).get("agent_servers", {})

@@ -26,7 +26,6 @@ OF_THE_SDK = {"junk-scalars", "unadvertised-method"}
 
 @pytest.fixture(scope="module")
 def official() -> Official:
-    """The SDK's source tree."""
     return require_official()
 
 

@@ -45,7 +45,6 @@ class Player:
         )
 
     def close(self) -> None:
-        """End it."""
         self._process.communicate(timeout=60)
 
     def step(self, **what: Any) -> dict[str, list[Any]]:
@@ -89,7 +88,6 @@ def needs(vector: Vector) -> frozenset[str]:
 
 
 def players(package: Path) -> Iterator[Player]:
-    """Yield a player, for a fixture."""
     player = Player(package)
     yield player
     player.close()

@@ -42,7 +42,6 @@ MAX_LINES = {
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package, compiled with every strict option."""
     return build(tmp_path_factory.mktemp("guard"))
 
 
@@ -144,7 +143,6 @@ VAGUE = {"unknown", "internal", "invalid_request"}
 
 
 def failures_of(package: Path, samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the guard reads in each sample."""
     read = node(HERE / "guard_samples.mjs", package, stdin=json.dumps(samples))
     failures: list[dict[str, Any]] = json.loads(read)
     return failures

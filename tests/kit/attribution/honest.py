@@ -160,7 +160,6 @@ def _beside(
 
 
 def _in_logs() -> Iterator[Row]:
-    """Lines in an agent's own log."""
     lines = [*samples("log_lines.txt"), *samples("services.txt")]
     for number, sample in enumerate(lines):
         begun = [] if number % 2 else [tool(0.5), tool_done(0.9)]

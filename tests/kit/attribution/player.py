@@ -54,12 +54,10 @@ class Outcome(NamedTuple):
     prompts: Counter[str]
 
     def error(self, session: str) -> dict[str, Any] | None:
-        """The payload of a failed turn."""
         return payload_of(self.answers.get(session, {}))
 
 
 def payload_of(answer: dict[str, Any]) -> dict[str, Any] | None:
-    """The typed error in an answer, if it has failed."""
     data = answer.get("error", {}).get("data")
     payload = data.get("agent_error") if isinstance(data, dict) else None
     if payload is None and "error" in answer:
@@ -68,8 +66,6 @@ def payload_of(answer: dict[str, Any]) -> dict[str, Any] | None:
 
 
 class _Play:
-    """A row under way."""
-
     def __init__(self, row: Row, client: str, retry: int) -> None:
         self.row = row
         self.wire = Wire(retry=retry, roll=lambda: 0.5, **LIMITS)

@@ -80,15 +80,12 @@ class Row(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Words of a failure, and who writes them."""
-
     id: str
     source: str
     text: str
 
     @property
     def first_line(self) -> str:
-        """Its first line without indentation."""
         return self.text.strip().splitlines()[0].strip()
 
 

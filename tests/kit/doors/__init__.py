@@ -39,7 +39,6 @@ class DoorClient(Client):
         self.stdout.reading = reads
 
     def read(self) -> None:
-        """Begin to read stdout."""
         self.stdout.reading = True
 
     @property
@@ -49,7 +48,6 @@ class DoorClient(Client):
         return [line for line in found if not _EXCEPTION_LOGGED.fullmatch(line)]
 
     def opened(self, /, **capabilities: object) -> DoorClient:
-        """Initialize, and open the session `s1`."""
         self.open(**capabilities)
         return self
 
@@ -58,7 +56,6 @@ class DoorClient(Client):
         return self
 
     def take(self, text: str, session: str | None = None) -> Frame:
-        """The answer to a prompt."""
         return self.answer(self.prompt(text, session))
 
     def goes_on(self) -> bool:

@@ -25,8 +25,6 @@ from tests.kit.patience import FUSE_SECONDS, patient
 
 
 class ToFile(logging.Handler):
-    """Writes all there is of a log record."""
-
     def emit(self, record: logging.LogRecord) -> None:
         with open(os.environ["LOG_FILE"], "a") as file:
             said = {"message": record.getMessage(), **record.__dict__}

@@ -16,8 +16,6 @@ authors_error = acp.RequestError
 
 
 class Turn:
-    """What a turn's work has at hand."""
-
     def __init__(self, connection: Any, session_id: str) -> None:
         self.connection = connection
         self.session_id = session_id
@@ -39,8 +37,6 @@ class Turn:
 
 
 class Agent(acp.Agent):
-    """Does in a turn what the prompt names."""
-
     def __init__(self, work: Work) -> None:
         self.work = work
         self.connection: Any = None
@@ -72,14 +68,11 @@ class Agent(acp.Agent):
 
 
 class AgentWithCancel(Agent):
-    """Has a `cancel` of its own."""
-
     async def cancel(self, **_: Any) -> None:
         await self.work.own_cancel()
 
 
 async def second_door(work: Work) -> None:
-    """Be another agent of the same process."""
     await lastword.run_agent(Agent(work))
 
 

@@ -18,8 +18,6 @@ def authors_error(code: int, message: str, data: Any = None) -> Exception:
 
 
 class Turn:
-    """What a turn's work has at hand."""
-
     def __init__(self, client: Any, session_id: str) -> None:
         self.client = client
         self.session_id = session_id
@@ -73,7 +71,6 @@ def methods(work: Work) -> dict[str, Any]:
 
 
 async def second_door(work: Work) -> None:
-    """Be another agent of the same process."""
     await lastword.serve(methods(work))
 
 

@@ -38,29 +38,21 @@ class Stopped(BaseException):
 
 
 class RateLimitError(Exception):
-    """As a provider's."""
-
     status_code = 429
 
 
 class UnspeakableError(Exception):
-    """Its text cannot be had."""
-
     def __str__(self) -> str:
         raise RuntimeError("no text")
 
 
 class WordlessError(Exception):
-    """Its text is none."""
-
     def __str__(self) -> str:
         text: Any = None
         return text
 
 
 class RecursiveError(Exception):
-    """Its text needs itself."""
-
     def __str__(self) -> str:
         return f"see {self}"
 
@@ -143,7 +135,6 @@ class Strict(BaseModel):
 
 
 def fail(how: str, authors_error: Any) -> NoReturn:
-    """Raise in the way that is named."""
     raised: dict[str, Callable[[], BaseException]] = {
         "value_error": lambda: ValueError(f"401 for api_key={CANARY}"),
         "json_text": lambda: ValueError(json.dumps({"key": CANARY})),
@@ -176,7 +167,6 @@ def fail(how: str, authors_error: Any) -> NoReturn:
 
 
 def returned(what: str) -> Any:
-    """What a handler should not return."""
     return {
         "nothing": None,
         "text": "end_turn",
@@ -210,7 +200,6 @@ class Work:
         EARLY_LOG.addHandler(logging.StreamHandler(sys.stdout))
 
     async def take(self, turn: Any, text: str) -> Any:
-        """One turn; gives what is to be returned for it."""
         if self.door != "trio":
             self._task = asyncio.current_task()
         name, _, words = text.partition(" ")
@@ -218,7 +207,6 @@ class Work:
         return END_TURN if result is None else result[0]
 
     async def open_session(self, cwd: str, turn_in: Callable[[str], Any]) -> str:
-        """`session/new`; gives the session's id."""
         try:
             lastword.current_turn()
         except lastword.errors.NotInTurnError:
@@ -265,12 +253,10 @@ class Work:
         self.go()
 
     def cancel_task(self) -> None:
-        """Cancel the task of the prompt that came last."""
         if self._task is not None:
             self._task.cancel()
 
     def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Start a task that outlives its turn."""
         if self.door == "trio":
             import trio  # noqa: PLC0415 - one of two event loops
 

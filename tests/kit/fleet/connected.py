@@ -35,7 +35,6 @@ async def connected(urls: Sequence[str], *, replicas: int = 0) -> AsyncIterator[
 
 
 async def until(what: str, holds: Callable[[], Any]) -> None:
-    """Wait under a fuse until something is so."""
     try:
         async with asyncio.timeout(FUSE_SECONDS):
             while not holds():  # noqa: ASYNC110 - whatever it is that is waited for

@@ -36,8 +36,6 @@ def replaced(text: str, pairs: Sequence[tuple[str, str]]) -> str:
 
 
 class ExampleServer(Server):
-    """A server with the example's configuration."""
-
     def __init__(self, name: str, folder: Path, secrets: Path) -> None:
         """Prepare it; `secrets` is the folder that `prepared` made."""
         super().__init__(name, folder, "")
@@ -70,8 +68,6 @@ class ExampleServer(Server):
 
 
 class ExampleCluster(Cluster):
-    """The example's three servers."""
-
     def __init__(self, folder: Path, secrets: Path) -> None:
         """Prepare them; `secrets` is the folder that `prepared` made."""
         super().__init__(folder)

@@ -62,8 +62,6 @@ class FaultyStore(MemoryReplicaStore):
 
 
 class Listening:
-    """What was heard."""
-
     def __init__(self) -> None:
         self.stalls: list[str] = []
         self.fences: list[Fenced] = []

@@ -24,7 +24,6 @@ class LatePublisher(Replicator):
         self.is_stopped = False
 
     def begin(self, log: ReplicatedLog, committed: int) -> None:
-        """Have a log to publish."""
         self.log = log
         if committed > log.head:
             self.committed(committed)

@@ -52,7 +52,6 @@ class MemoryBucket(Bucket[RecordT]):
         return self._store(name, record)
 
     async def put(self, name: str, record: RecordT) -> int:
-        """Store a record, whatever is there."""
         self._reach()
         return self._store(name, record)
 

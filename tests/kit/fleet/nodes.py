@@ -26,8 +26,6 @@ KEY = b"the key of the fleet of the tests"
 
 
 class Node(Gateway):
-    """One node: a gateway of a fleet."""
-
     def __init__(  # noqa: PLR0913 - what a node is
         self,
         folder: Path,

@@ -52,7 +52,6 @@ class Partition:
 
     @property
     def option(self) -> str:
-        """The value of `--fleet` that leads through here."""
         return ",".join(
             f"nats://{USER}:{PASSWORD}@127.0.0.1:{proxy.port}" for proxy in self._proxies
         )

@@ -85,7 +85,6 @@ class MemoryReplicas:
         return found
 
     def trim(self, session_id: str, before: int) -> None:
-        """Drop whole buckets before a number."""
         stream = self.of(session_id)
         first = before // BUCKET_ENTRIES * BUCKET_ENTRIES
         stream.messages[:-1] = [each for each in stream.messages[:-1] if each.first >= first]
@@ -99,8 +98,6 @@ class MemoryReplicas:
 
 
 class MemoryReplicaStore(Streams):
-    """The store's functions over replicas in memory."""
-
     def __init__(self, replicas: MemoryReplicas | None = None) -> None:
         self.replicas: MemoryReplicas = replicas or MemoryReplicas()
         self._grown = asyncio.Condition()
@@ -121,21 +118,18 @@ class MemoryReplicaStore(Streams):
     async def read(
         self, session_id: str, after: int, *, max_bytes: int = BATCH_BYTES
     ) -> list[StoredBatch]:
-        """Return the oldest batches after a number."""
         return self.replicas.read(session_id, after, max_bytes)
 
     async def state(self, session_id: str) -> LogState | None:
         return self.replicas.of(session_id).state
 
     async def trim(self, session_id: str, before: int) -> None:
-        """Drop whole buckets."""
         self.replicas.trim(session_id, before)
 
     async def forget(self, session_id: str) -> None:
         self.replicas.forget(session_id)
 
     async def wait(self, session_id: str, after: int, seconds: float) -> bool:
-        """Wait until there is an entry after a number."""
         stream = self.replicas.of(session_id)
         try:
             async with asyncio.timeout(seconds), self._grown:

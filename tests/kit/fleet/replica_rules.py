@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def batch(first: int, count: int, state: LogState | None = None) -> ReplicaBatch:
-    """Return a batch of small entries."""
     return ReplicaBatch("e1", first, [out() for _ in range(count)], state)
 
 

@@ -92,7 +92,6 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where clients connect, without a password."""
         return f"127.0.0.1:{self.port}"
 
     @property
@@ -162,7 +161,6 @@ class Server:
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)  # its threads stop one by one
 
     def resume(self) -> None:
-        """Let it go on."""
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 

@@ -30,8 +30,6 @@ class ApiAnswer(msgspec.Struct):
 
 
 class ApiClient:
-    """Somebody who asks."""
-
     def __init__(self, gateway: Gateway, token: str | None = None) -> None:
         """With a token; by default a controller's."""
         self._gateway = gateway
@@ -62,7 +60,6 @@ class ApiClient:
         return answer.status, told["reason"]
 
     def report(self, **members: Any) -> ApiAnswer:
-        """Report an error of a client's own."""
         body = msgspec.json.encode(members)
         return self.ask(
             "/v1/client-events", method="POST", body=body, Content_Type="application/json"
@@ -82,7 +79,6 @@ class ApiClient:
                 return found
 
     def stream(self, session: str, query: str = "", **headers: str) -> EventStream:
-        """A session's events as they come."""
         return EventStream(self._connection(), session, query, self._known() | headers)
 
     def _connection(self) -> http.client.HTTPConnection:
@@ -93,8 +89,6 @@ class ApiClient:
 
 
 class EventStream:
-    """A stream of events that is being read."""
-
     def __init__(
         self, connection: http.client.HTTPConnection, session: str, query: str, headers: Any
     ) -> None:
@@ -126,7 +120,6 @@ class EventStream:
                 part = {}
 
     def until(self, holds: Callable[[str, Any], Any]) -> list[tuple[str, Any]]:
-        """The events up to the first that is so."""
         found = []
         burns_at = time.monotonic() + FUSE_SECONDS
         for name, data in self.parts():

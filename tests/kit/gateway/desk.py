@@ -47,7 +47,6 @@ class Desk:
 
     @property
     def has_open(self) -> bool:
-        """Does the agent still have to answer?"""
         return bool(self._asked)
 
     def ask(self, door: Door, viewer: Viewer, frame: Frame) -> None:

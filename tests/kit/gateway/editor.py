@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class Editor:
-    """One editor."""
-
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
         self.frames: list[dict[str, Any]] = []
@@ -77,7 +75,6 @@ class Editor:
         ]
 
     async def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Send a request, and wait for its answer."""
         return await self.answer(self.ask(method, params))
 
     async def begin(self, folder: Path, capabilities: dict[str, Any] | None = None) -> str:

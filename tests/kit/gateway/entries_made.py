@@ -33,7 +33,6 @@ def ask(number: int) -> LogEntry:
 
 
 def told(number: int, viewer: str = "") -> LogEntry:
-    """Its outcome."""
     return LogEntry(LogKind.TOLD, 1, b"", About(viewer=viewer, number=number, word="viewer"))
 
 
@@ -47,7 +46,6 @@ def said(number: int, viewer: str = "a", request: bytes = b"7", text: str = "go"
 def end(
     number: int, viewer: str = "a", request: bytes = b"7", failure: dict[str, Any] | None = None
 ) -> LogEntry:
-    """The answer to a prompt."""
     about = About(
         viewer=viewer, request=request, number=number, method="session/prompt", failure=failure
     )

@@ -56,8 +56,6 @@ class Plan:
 
 
 class FaultProxy:
-    """A proxy to one port of loopback."""
-
     def __init__(self, port: int, plans: Callable[[int], Plan]) -> None:
         """Stand before a port.
 
@@ -192,7 +190,6 @@ class FaultProxy:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Have the end of this connection be a reset."""
     sock = writer.get_extra_info("socket")
     if isinstance(sock, asyncio.trsock.TransportSocket):
         with contextlib.suppress(OSError):

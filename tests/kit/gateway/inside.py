@@ -67,7 +67,6 @@ class Signals:
     heard: set[Signals] = set()  # noqa: RUF012 - one for all
 
     def __init__(self, wake: Callable[[], object]) -> None:
-        """Begin, in a thread with a running loop."""
         self._numbers: list[int] = []
         self._wake = wake
         self._loop = asyncio.get_running_loop()
@@ -206,7 +205,6 @@ class InsideGateway(Place):
         self._welcome.set()
 
     def holders(self) -> list[dict[str, Any]]:
-        """How its agents are."""
         found: list[dict[str, Any]] = control.ask(self._run_folder, control.STATUS)["holders"]
         for each in found:
             del each["pid"]  # it is the test's own, which nobody may kill

@@ -24,8 +24,6 @@ LATE_SECONDS = 3.0
 
 
 class LimitedLink:
-    """The wait of one session's turn."""
-
     def __init__(self, dice: Callable[[], float]) -> None:
         self._dice = dice
         self.number = 0

@@ -66,7 +66,6 @@ class PlayedFront:
         return self._numbers
 
     def receive(self, line: bytes) -> None:
-        """A frame of the connector's has arrived."""
         frame = jsonrpc.decode(line)
         assert isinstance(frame, jsonrpc.Frame)
         method, request_id = frame.message.method, frame.message.request_id
@@ -181,8 +180,6 @@ class PlayedFront:
 
 
 class PlayedLink:
-    """One schedule."""
-
     def __init__(self, seed: str = "", capabilities: dict[str, Any] | None = None) -> None:
         self._dice = random.Random(seed).random
         self.now = 100.0
@@ -206,14 +203,12 @@ class PlayedLink:
         self.carry_out(self.connector.from_editor(line, self.now))
 
     def ask(self, method: str, params: dict[str, Any]) -> int:
-        """The editor asks for something; gives the id."""
         number = len(self.asked) + 1
         self.asked[number] = method
         self.say({"id": number, "method": method, "params": params})
         return number
 
     def introduce(self) -> int:
-        """The editor says who it is."""
         params = {"protocolVersion": 1, "clientCapabilities": self._capabilities}
         return self.ask("initialize", params)
 
@@ -254,7 +249,6 @@ class PlayedLink:
     # The agent.
 
     def speak(self) -> None:
-        """The agent says a few words, numbered."""
         lines = []
         for _ in range(1 + int(self._dice() * 4)):
             self.said += 1
@@ -265,7 +259,6 @@ class PlayedLink:
         self.front.from_agent(*lines)
 
     def end_turn(self) -> None:
-        """The agent ends a turn, well or not."""
         if self.front.agent_open:
             number = b"%d" % self.front.agent_open.pop(0)
             fails = self._dice() < 0.3
@@ -286,7 +279,6 @@ class PlayedLink:
             self.carry_out(self.connector.opened())
 
     def cut(self) -> None:
-        """The link is gone, with what was on its way."""
         if self.front.is_open:
             self._arrive(self.up, self.front.receive)
             self.front.is_open = False
@@ -305,7 +297,6 @@ class PlayedLink:
         self.carry_out(self.connector.from_gateway(line, self.now))
 
     def give_up(self) -> None:
-        """The policy gives the gateway up."""
         if not self.front.is_open:
             self.carry_out(self.connector.gave_up(END))
 
@@ -332,7 +323,6 @@ class PlayedLink:
                 return
 
     def step_link(self) -> None:
-        """Something happens to the link alone."""
         acts = (self._up, self._down, self._pull, self._pull, self.open, self.open, self.cut)
         acts[int(self._dice() * len(acts))]()
 
@@ -401,7 +391,6 @@ _STEPS = (
 
 
 def begun(seed: str = "", capabilities: dict[str, Any] | None = None) -> PlayedLink:
-    """A link over which the editor has a session."""
     link = PlayedLink(seed, capabilities)
     link.introduce()
     link.settle()

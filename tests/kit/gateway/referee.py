@@ -37,8 +37,6 @@ class BrokenGatewayPromiseError(Exception):
 
 
 class Asked:
-    """What came of one `session/new`."""
-
     def __init__(self) -> None:
         self.sent = 0
         self.answers = 0
@@ -48,8 +46,6 @@ class Asked:
 
 
 class Account:
-    """What one viewer applied since it began."""
-
     def __init__(self) -> None:
         self.last_seq = 0
         self.tags: list[int] = []
@@ -61,8 +57,6 @@ class Account:
 
 
 class Referee:
-    """The judge of one schedule."""
-
     def __init__(self) -> None:
         self._truth: dict[int, tuple[LogKind, int, Any]] = {}
         """By sequence number: the kind, the tag of the agent's update, and whom it is about."""
@@ -131,7 +125,6 @@ class Referee:
         self._waits[number] = latest
 
     def went_on(self, number: int, now: float) -> None:
-        """The agent got the prompt with which it goes on."""
         latest = self._waits.pop(number, None)
         if latest is None:
             self._broken("continued", f"{number} went on twice, or after the user had ended it")
@@ -236,7 +229,6 @@ class Referee:
         self._asked_new.setdefault((viewer.id, request), Asked()).sent += 1
 
     def opened_session(self, viewer: str, request: int, session: str) -> None:
-        """The agent opened a session on a viewer's behalf."""
         asked = self._asked_new[viewer, request]
         if asked.lives:
             self._broken("reopened", f"{viewer}'s {request} opened {asked.sessions[-1]}, {session}")
@@ -244,7 +236,6 @@ class Referee:
         asked.lives = True
 
     def closed_session(self, session: str) -> None:
-        """A session that a viewer has opened has ended."""
         for asked in self._asked_new.values():
             asked.lives = asked.lives and asked.sessions[-1] != session
 

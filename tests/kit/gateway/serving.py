@@ -119,7 +119,6 @@ class Gateway(Place):
         self.front = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start it, at its port."""
         stderr = self.folder / "stderr"
         begins = stderr.stat().st_size if stderr.exists() else 0
         with stderr.open("ab") as file:
@@ -157,7 +156,6 @@ class Gateway(Place):
             until("the agent has ended", lambda pid=each["agent_pid"]: not is_running(pid))
 
     def crash(self) -> None:
-        """Kill it, and start it again."""
         self.kill()
         self.start()
 
@@ -214,7 +212,6 @@ def two_with_one_key(folder: Path) -> tuple[Gateway, Gateway]:
 
 
 def is_running(pid: int) -> bool:
-    """Is there such a process, that has not ended?"""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0] not in {b"Z", b"X"}

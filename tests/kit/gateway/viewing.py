@@ -28,8 +28,6 @@ STOCK: dict[str, Any] = {}
 
 
 class ViewerClient:
-    """One socket of one viewer's."""
-
     def __init__(  # noqa: PLR0913 - what a client brings
         self,
         gateway: Gateway,
@@ -151,11 +149,9 @@ class ViewerClient:
         return self.request("session/prompt", {"sessionId": session, "prompt": blocks})
 
     def question(self) -> dict[str, Any]:
-        """The agent's question for a permission."""
         return self.find(lambda frame: frame.get("method") == "session/request_permission")
 
     def allow(self, asked: dict[str, Any]) -> None:
-        """Answer such a question with its first option."""
         option = asked["params"]["options"][0]["optionId"]
         outcome = {"outcome": {"outcome": "selected", "optionId": option}}
         self.send({"id": asked["id"], "result": outcome})
@@ -165,7 +161,6 @@ class ViewerClient:
         return [update for update in found if update.get("sessionUpdate") == kind]
 
     def seqs(self) -> list[int]:
-        """The numbers that came with frames, in order."""
         metas = [frame.get("params", {}).get("_meta", {}) for frame in self.frames]
         return [meta["lastword"]["seq"] for meta in metas if "seq" in meta.get("lastword", {})]
 

@@ -81,13 +81,11 @@ class Machine:
         return hub.note_wait(None, now_ms)
 
     def is_too_late(self, link: LimitedLink, now: float) -> bool:
-        """Whether a turn goes on no more."""
         return now > link.latest
 
     def policy(
         self, state: ReconnectState, event: Event, now: int, random: float
     ) -> tuple[ReconnectState, tuple[ReconnectAction, ...]]:
-        """The policy by which viewers come back."""
         return reconnect.step(state, event, now, random)
 
 
@@ -132,17 +130,13 @@ class Seat:
 
     @property
     def position(self) -> int:
-        """The last entry that was pulled for it."""
         return self.attachment.reader.pos if self.attachment else 0
 
     def say_beside(self, line: bytes) -> None:
-        """What is not from the log is on its way to it."""
         self.wire.append((BESIDE, line, jsonrpc.loads(line)))
 
 
 class World:
-    """One schedule."""
-
     def __init__(self, seed: int, number: int, machine: Machine | None = None) -> None:
         self._dice = random.Random(f"{seed}/{number}").random
         self._machine = machine or Machine()
@@ -257,7 +251,6 @@ class World:
             self._carry_out(self._hub.note_wait(stored, self._now_ms))
 
     def _go_on(self) -> None:
-        """What waited for a limit goes on, if it is time."""
         link = self._limited
         if not link.number or link.until > self._now:
             return
@@ -381,12 +374,10 @@ class World:
             self._lose(seat, 1006)
 
     def _lose(self, seat: Seat, code: int) -> None:
-        """A viewer hears that its link is gone."""
         if seat.link.lost(code, self._now_ms):
             self._reach(seat)
 
     def _return(self) -> None:
-        """Whoever wants to come back by now does."""
         for seat in self.seats:
             due = seat.link.due
             if due is not None and due <= self._now_ms and seat.link.ticks(self._now_ms):

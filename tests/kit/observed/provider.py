@@ -83,7 +83,6 @@ class _Server(ThreadingHTTPServer):
 
 
 def start() -> tuple[ThreadingHTTPServer, str]:
-    """Return a server and the address of its model."""
     server = _Server(("127.0.0.1", 0), _Handler)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     return server, f"http://127.0.0.1:{server.server_port}{PATH}"

@@ -62,7 +62,6 @@ WISH = (
 
 
 def without_wish(line: bytes) -> bytes:
-    """The line as the client sent it."""
     return line.replace(WISH, b"") if WISH in line else line
 
 
@@ -155,7 +154,6 @@ class Departures(SessionRules):
         return False
 
     def _passed(self, frame: Read, came: Read | None, sent: bytes) -> None:
-        """A frame of the agent's reaches the client."""
         if frame.method is None:
             self._passed_answer(frame, sent)
             return
@@ -197,7 +195,6 @@ class Departures(SessionRules):
                 asked.shown = asked.shown or asked.delivered == self.generation
 
     def seen(self, frame: Read) -> None:
-        """The client has this update of the agent's."""
         if frame.kind in TYPED_KINDS:
             self._announced(frame.session)
         elif frame.mode is not None:
@@ -454,7 +451,6 @@ class Departures(SessionRules):
         self.own_models[frame.id or b""] = frame.session
 
     def _clients(self, frame: Read, sent: bytes) -> None:
-        """A frame of the client's reaches the agent."""
         asked = self.asked.get(frame.id or b"")
         if frame.method is None or asked is None:
             return

@@ -60,8 +60,6 @@ def _ends_well(result: bytes) -> bool:
 
 
 class Read:
-    """What the simulator needs to know of a frame."""
-
     __slots__ = (
         *("ends_well", "error", "id", "kind", "method", "mode", "model", "named", "result"),
         *("session", "state", "stop"),
@@ -192,12 +190,10 @@ def notification(method: bytes, params: bytes) -> bytes:
 
 
 def cancel(session: bytes) -> bytes:
-    """The user stops a session's work."""
     return notification(b"session/cancel", b'{"sessionId":"%b"}' % session)
 
 
 def withdraw(request_id: bytes) -> bytes:
-    """Whoever asked needs no answer any more."""
     return notification(b"$/cancel_request", b'{"requestId":%b}' % request_id)
 
 
@@ -206,7 +202,6 @@ def result(request_id: bytes, value: bytes = b"{}") -> bytes:
 
 
 def stopped(request_id: bytes, reason: bytes = b"end_turn") -> bytes:
-    """An answer to a prompt."""
     return b'{"jsonrpc":"2.0","id":%b,"result":{"stopReason":"%b"}}' % (request_id, reason)
 
 

@@ -17,16 +17,12 @@ WORK = b"work"
 
 
 class BrokenPromiseError(Exception):
-    """A promise was not kept: its name, and how."""
-
     def __init__(self, promise: str, how: str) -> None:
         super().__init__(f"{promise}: {how}")
         self.promise = promise
 
 
 class Asked:
-    """A request of the client's."""
-
     __slots__ = (
         *("agent_ended", "cancelled_at", "cut", "delivered", "ended_at", "lasted", "line"),
         *("method", "open", "plainly", "resent", "said_last", "session", "shown", "size"),
@@ -70,8 +66,6 @@ class Asked:
 
 
 class Ledger:
-    """The model of one link."""
-
     now = 0.0
     """When what is told of happens."""
     slept = False
@@ -176,7 +170,6 @@ class Ledger:
                 asked.cancelled_at += seconds
 
     def agent_answered(self, request_id: bytes) -> None:
-        """The agent has answered this, well or badly."""
         asked = self.asked.get(request_id)
         if asked is not None:
             asked.agent_ended, asked.ended_at = True, self.now

@@ -82,8 +82,6 @@ _CLIENT = Table(clients.DEEDS)
 
 
 class Drawn:
-    """A link as the dice made it."""
-
     def __init__(
         self,
         seed: int,
@@ -265,7 +263,6 @@ class Drawn:
                 self._agree(world, *one)
 
     def _agree(self, world: World, request_id: bytes, method: str, session: bytes) -> None:
-        """The agent does what it is asked."""
         if method == "session/new":
             world.agent(self._opened(world, request_id))
             return

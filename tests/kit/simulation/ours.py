@@ -42,8 +42,6 @@ _NEVER_USED = frozenset({-32002, -32602})
 
 
 class UnsoundFrameError(Exception):
-    """A frame of ours is not as it should be."""
-
     def __init__(self, rule: str, why: str) -> None:
         super().__init__(rule, why)
         self.rule, self.why = rule, why
@@ -55,7 +53,6 @@ def _must(rule: str, held: object, why: str) -> None:
 
 
 def within_bounds(frame: bytes) -> None:
-    """Check what holds for every frame that is ours."""
     _must("G6", len(frame) < MAX_FRAME, f"a frame of {len(frame)} bytes")
     for secret in SECRETS:
         _must("G5", secret not in frame, "a secret in a frame of ours")
@@ -117,7 +114,6 @@ def mended(error: Any) -> None:
 
 
 def update(frame: bytes) -> dict[str, Any]:
-    """Check a session update of ours and give it."""
     whole = members(frame)
     told: dict[str, Any] = whole["params"]["update"]
     kind = told.get("sessionUpdate")

@@ -128,8 +128,6 @@ def _raised(error: Exception) -> None:
 
 
 class Player:
-    """One link in play."""
-
     def __init__(self, options: dict[str, Any], core: Callable[[LinkOptions], Any] = Connection):
         self.now = 0.0
         settings = dict(options)
@@ -276,7 +274,6 @@ class Player:
             self._lose(lambda: classify.classify_spawn_failure(2, "agent"))
 
     def _unstartable(self) -> None:
-        """The very first agent could not be started."""
         if self.alive:
             self._lose(lambda: classify.classify_spawn_failure(2, "agent"))
 
@@ -291,7 +288,6 @@ class Player:
             self.referee.quiet()
 
     def _end(self) -> None:
-        """The agent is gone for good: nothing may be left."""
         self._die(None, 9)
         for _ in range(_END_ROUNDS):
             if not self.ordered:
@@ -370,7 +366,6 @@ class Player:
         return self.alive if side == "agent" else self.client_open
 
     def _large(self, request_id: bytes, session: bytes, size: int) -> None:
-        """A prompt of so many bytes."""
         self._client(frames.prompt(request_id, session, b"z" * size))
 
     def _close(self) -> None:

@@ -74,18 +74,15 @@ class Agent:
             self.link.send(order.encode())
 
     def let_go(self) -> None:
-        """Leave its streams to it."""
         while self.streams:
             os.close(self.streams.pop())
 
     @property
     def unread(self) -> int:
-        """How many bytes of its output nobody has read."""
         return sum(unread_bytes(stream) for stream in self.streams[1:])
 
     @property
     def ended(self) -> bool:
-        """Can its parent know that it has ended?"""
         return _state(self.pid) in {"Z", ""}
 
     def read(self) -> bytes:
@@ -97,8 +94,6 @@ class Agent:
 
 
 class ProcessPlayer(Player):
-    """One link in play, through processes."""
-
     def __init__(self, options: dict[str, Any], folder: Path) -> None:
         near = {name: _near(value) for name, value in options.items()} | {"clock": True}
         super().__init__(near, lambda _: None)
@@ -158,7 +153,6 @@ class ProcessPlayer(Player):
         return _state(self.client.pid) == "S" and "poll" in _waits_in(self.client.pid)
 
     def _reads(self) -> bool:
-        """Take in what there is; was there anything?"""
         before = [*self._seen, self._starts, len(self._part)]
         self.client.peer.pump(0)
         if select.select([self._door], [], [], 0)[0]:
@@ -197,7 +191,6 @@ class ProcessPlayer(Player):
         return sorted(super()._taken(), key=lambda out: not out[1])
 
     def _exchange(self, stream: int, lines: Sequence[bytes]) -> None:
-        """Write lines, and see what comes of them."""
         self._came = lines
         data = memoryview(b"\n".join(lines) + b"\n")
         while data and self.client.stdout.open:
@@ -282,7 +275,6 @@ class ProcessPlayer(Player):
         self._loses("long", side, line.replace(FILLER, _FILLER), own, what)
 
     def _loses(self, how: str, side: str, line: bytes, own: bytes, what: str) -> None:
-        """A line comes that cannot be read."""
         agent = self._agent_now
         if not self._speaks(side) or (side == "agent" and agent is None):
             return
@@ -441,7 +433,6 @@ def _state(pid: int) -> str:
 
 
 def _waits_in(pid: int) -> str:
-    """The kernel's function in which a process sleeps."""
     try:
         return Path(f"/proc/{pid}/wchan").read_text()
     except OSError:

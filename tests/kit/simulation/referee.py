@@ -141,7 +141,6 @@ class Referee(Departures):
             self._passes(frame, line)
 
     def hinted(self, out: list[Out]) -> None:
-        """A source beside the pipes told of a failed call."""
         self.failing = True
         self._all(out, None, b"", from_agent=True)
         if self.closed_now:
@@ -288,7 +287,6 @@ class Referee(Departures):
             self.agents_work[asked.session or ""] = True
 
     def _answers_own(self, frame: Read, method: str, session: str | None) -> None:
-        """The agent answers a request of lastword's."""
         coming = session in self.coming_back
         self.coming_back.discard(session)
         if method == "initialize":

@@ -31,7 +31,6 @@ Spoiled = tuple[str, str, bytes, bytes, str]
 
 
 def ends_of(line: bytes) -> bytes:
-    """What framing keeps of a line over the limit."""
     # In pieces, as it comes off a pipe: a line that is there in one read is never skipped.
     reader, whole = LineReader(_LIMIT), line.replace(FILLER, _LONG) + b"\n"
     found = [reader.feed(whole[at : at + _READ])[0] for at in range(0, len(whole), _READ)]

@@ -36,13 +36,10 @@ NAMINGS: tuple[tuple[bytes, ...], ...] = (
 
 
 def named(forms: tuple[bytes, ...], number: int) -> bytes:
-    """The id of a side's request, which is no other's."""
     return forms[number % len(forms)] % (number // len(forms))
 
 
 class World:
-    """Everything outside the core, in one link."""
-
     def __init__(self, player: Player, dice: Random, *, v2: bool, handler: bool) -> None:
         self.player = player
         self.roll: Callable[[], float] = dice.random
@@ -156,7 +153,6 @@ class World:
         return found
 
     def forget_agent(self) -> None:
-        """The agent is gone: the next one knows nothing."""
         self.todo.clear()
         self.begun.clear()
         self.cancelled.clear()
@@ -191,7 +187,6 @@ class World:
         return request_id
 
     def opening(self, prompt: bytes, session: bytes) -> list[bytes]:
-        """How an agent takes a prompt in."""
         if not self.v2 or prompt in self.begun:
             return []
         self.begun.add(prompt)
@@ -199,7 +194,6 @@ class World:
         return [accepted, frames.state(session, b"running")]
 
     def ending(self, prompt: bytes, session: bytes, reason: bytes = b"end_turn") -> list[bytes]:
-        """How an agent says that it is done."""
         if self.v2:
             return [frames.state(session, b"idle", b',"stopReason":"%b"' % reason)]
         return [frames.stopped(prompt, reason)]

@@ -26,7 +26,6 @@ PASSED_ON = ("PYTHONPATH", "PYTEST_CURRENT_TEST", "LASTWORD_SILENT_SUCCESS", REC
 
 
 def exchange() -> None:
-    """Exchange what an author would."""
     # Only once `acp` is there, which is when this is called.
     import acp.core  # noqa: PLC0415
     import acp.transports  # noqa: PLC0415
@@ -52,7 +51,6 @@ def exchange() -> None:
 
 
 def record() -> None:
-    """Say that an agent is guarded, and in which test."""
     if RECORDS in os.environ:
         where, _, _ = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")
         file, _, test = where.partition("::")

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Acts in the order of their times."""
-
     def __init__(self) -> None:
         self.now = 1.0
         self._acts: list[tuple[float, int, Callable[[], object]]] = []
@@ -54,8 +52,6 @@ LEASE_SECONDS = 15.0
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """The record of a session's owner."""
-
     node: str
     term: int
     until: float
@@ -98,7 +94,6 @@ class Broker:
         return self._dice() * 0.05
 
     def lose_tail(self, count: int) -> None:
-        """Lose the last messages, which were acknowledged."""
         before = len(self.replicas.of(SESSION).messages)
         self.replicas.lose(SESSION, min(count, before))
         if before:
@@ -106,7 +101,6 @@ class Broker:
             self._referee.lost_tail(self.replicas.of(SESSION).messages)
 
     def lose_all(self) -> None:
-        """Lose everything of the session."""
         self.replicas.forget(SESSION)
         self.faults["everything lost"] += 1
         self._referee.lost_tail([])
@@ -178,7 +172,6 @@ class Broker:
         return self._fails("read late", 0.03)
 
     def earlier_end(self) -> StreamEnd:
-        """The end before the last message."""
         messages = self.replicas.of(SESSION).messages
         return messages[-2].end if len(messages) > 1 else EMPTY
 

@@ -73,7 +73,6 @@ def file_of(
     batches: Sequence[StoredBatch],
     epochs: Callable[[], str],
 ) -> LocalFile:
-    """Make a file with what a stream has."""
     if not inherited.sequence:
         return LocalFile(epochs)
     copy = _copy_of(inherited, state, batches)
@@ -92,8 +91,6 @@ ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "ag
 
 
 class Owner:
-    """One process."""
-
     def __init__(self, world: FleetWorld, node: Node) -> None:
         self.world = world
         self.node = node
@@ -138,7 +135,6 @@ class Owner:
             act()
 
     def suspend(self, seconds: float) -> None:
-        """Stop the process for a while."""
         self.stopped_until = self.world.clock.now + seconds
         self.world.clock.later(seconds + 0.001, self._goes_on)
 
@@ -150,7 +146,6 @@ class Owner:
             self.does(act)
 
     def die(self) -> None:
-        """End the process: its file stays as it is."""
         self.is_over = True
         self.world.ended(self)
 
@@ -198,7 +193,6 @@ class Owner:
         claimed: StreamEnd,
         batches: list[StoredBatch],
     ) -> None:
-        """The session is this process's: open its log."""
         file = self.node.file
         if file is None or file.is_damaged or not self._continues(file, inherited):
             file = file_of(inherited, state, batches, self.world.epoch)
@@ -264,7 +258,6 @@ class Owner:
         self.do(self.machine.committed(self.replication, last, self.world.clock.now))
 
     def state_changed(self) -> None:
-        """Note that a fact has changed."""
         assert self.replication is not None
         self.do(self.replication.state_changed(self.world.clock.now))
 
@@ -277,7 +270,6 @@ class Owner:
     # The replication's effects.
 
     def do(self, effects: list[Effect]) -> None:
-        """Carry out what the replication wants."""
         assert self.log is not None
         for effect in effects:
             match effect:

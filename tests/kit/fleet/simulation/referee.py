@@ -31,8 +31,6 @@ FLEET_PROMISES = (
 
 
 class BrokenFleetPromiseError(Exception):
-    """A promise did not hold."""
-
     def __init__(self, promise: str, said: str) -> None:
         super().__init__(f"{promise}: {said}")
         self.promise = promise
@@ -47,8 +45,6 @@ class Account:
 
 
 class FleetReferee:
-    """The judge of one schedule."""
-
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self._stream: dict[int, LogEntry] = {}
@@ -110,7 +106,6 @@ class FleetReferee:
     # Owners.
 
     def visible(self, node: str, first: int, entries: Sequence[LogEntry], is_without: bool) -> None:
-        """An owner shows these to its viewers from now on."""
         for seq, entry in enumerate(entries, first):
             if is_without:
                 self._alone.add(tag_of(entry.frame))
@@ -129,7 +124,6 @@ class FleetReferee:
             self.broken("unreplicated", f"prompt {tag} reached the agent of {node}")
 
     def agent_answered(self, node: str, question: int, count: int) -> None:
-        """An agent has an answer to its question."""
         self.counts["questions answered"] += 1
         if count > 1:
             self.broken("double", f"question {question} at {node} was answered again")
@@ -152,7 +146,6 @@ class FleetReferee:
             self.broken("unreplicated", f"update {tag_of(entry.frame)} was read")
 
     def applied(self, viewer: str, frame: dict[str, Any]) -> int:
-        """A viewer has applied a frame; return its number."""
         account = self._accounts[viewer]
         if "method" not in frame:
             return 0
@@ -196,7 +189,6 @@ def tag_of(frame: bytes) -> int:
 
 
 def tags_in(frame: dict[str, Any]) -> list[int]:
-    """The numbers of the updates in a frame."""
     if frame.get("method") != "session/update":
         return []
     tag = tag_of(jsonrpc.dumps(frame))

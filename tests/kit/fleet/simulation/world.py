@@ -61,19 +61,16 @@ class FleetMachine:
         return broker.publish(batch, after)
 
     def unknown(self, owner: Owner, now: float) -> list[Effect]:
-        """What follows an unknown outcome."""
         assert owner.replication is not None
         return owner.replication.unknown(now)
 
     def end_read(self, replication: Replication, end: StreamEnd, now: float) -> list[Effect]:
-        """What follows the stream's end."""
         return replication.end_read(end, now)
 
     def renew(self, broker: Broker, node: str, term: int) -> bool:
         return broker.renew(node, term)
 
     def committed(self, replication: Replication, last: int, now: float) -> list[Effect]:
-        """What follows entries in the owner's file."""
         return replication.committed(last, now)
 
     def wakes_with(self, follower: Follower, batch: ReplicaBatch) -> None:
@@ -81,8 +78,6 @@ class FleetMachine:
 
 
 class Node:
-    """One machine."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.is_gone = False
@@ -91,8 +86,6 @@ class Node:
 
 
 class Follower:
-    """A front that reads a session from its replica."""
-
     def __init__(self, world: FleetWorld) -> None:
         self._world = world
         self._pos = 0
@@ -102,15 +95,12 @@ class Follower:
             self._world.referee.followed(entry)
 
     def polls(self) -> None:
-        """It looks whether the stream has grown."""
         for batch in self._world.broker.replicas.read(SESSION, self._pos):
             self.reads(batch.entries)
             self._pos = batch.end.last
 
 
 class Seat:
-    """A viewer as a client has it."""
-
     def __init__(self, viewer: Viewer) -> None:
         self.viewer = viewer
         self.owner: Owner | None = None
@@ -125,8 +115,6 @@ class Seat:
 
 
 class FleetWorld:
-    """One schedule."""
-
     def __init__(self, seed: int, number: int, machine: FleetMachine | None = None) -> None:
         self.dice = random.Random(f"fleet/{seed}/{number}").random
         self.machine = machine or FleetMachine()
@@ -177,7 +165,6 @@ class FleetWorld:
         self.rest()
 
     def quiet_step(self) -> None:
-        """Something that is no accident."""
         self._step(QUIET)
 
     def _step(self, below: float = 1.0) -> None:
@@ -216,7 +203,6 @@ class FleetWorld:
         self.clock.later(0.5 + self.dice(), self._watch)
 
     def ended(self, owner: Owner) -> None:
-        """A process has ended: its viewers' links are cut."""
         replication = owner.replication
         if replication is not None and not replication.is_fenced:
             own, end = replication.end, self.broker.end
@@ -248,7 +234,6 @@ class FleetWorld:
     # Agents.
 
     def update(self) -> bytes:
-        """Something that an agent says."""
         self._tag += 1
         kind = KINDS[self.draw(len(KINDS))]
         update: dict[str, Any] = {"sessionUpdate": kind}
@@ -298,7 +283,6 @@ class FleetWorld:
     # Viewers.
 
     def to_viewer(self, owner: Owner, message: Message) -> None:
-        """A viewer is sent something beside the log."""
         attachment = message.attachment  # type: ignore[union-attr]
         seat = next((seat for seat in self.seats if seat.attachment is attachment), None)
         if seat is None:
@@ -444,7 +428,6 @@ class FleetWorld:
     # Accidents.
 
     def _kill(self) -> None:
-        """A process dies; its node goes on."""
         owners = self.owners()
         if owners:
             self.broker.faults["owner killed"] += 1
