@@ -1,12 +1,12 @@
 /**
- * What the clients on the TypeScript SDK share: options, reporting, the agent's process, and a
- * stream in front of the SDK's for updates that it would drop. Knows none of the SDK's versions.
+ * What the clients on the TypeScript SDK share: options, reporting, the agent's process, the session,
+ * and a stream in front of the SDK's for updates that it would drop. Knows none of its versions.
  */
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-export const FUSE_EXIT = 3;
+const FUSE_EXIT = 3;
 const UNUSABLE_EXIT = 2;
 const CLOSE_GRACE_MS = 2000;
 const started = performance.now();
@@ -68,7 +68,7 @@ export function start(options) {
 }
 
 /** Closes stdin, then asks, then kills: what editors do. */
-export async function end({ child, exited }) {
+async function end({ child, exited }) {
   const from = performance.now();
   const gone = () => Promise.race([exited.then(() => true), pause(CLOSE_GRACE_MS).then(() => false)]);
   report("closing", { already_exited: child.exitCode !== null || child.signalCode !== null });
@@ -81,14 +81,14 @@ export async function end({ child, exited }) {
   report("ended", { returncode: code, signal, seconds: Math.round(performance.now() - from) / 1000 });
 }
 
-export function pause(milliseconds) {
+function pause(milliseconds) {
   return new Promise((done) => setTimeout(done, milliseconds));
 }
 
-export class Hang extends Error {}
+class Hang extends Error {}
 
 /** The promise's value, or a Hang once the turn's fuse has blown. */
-export function fused(promise, options) {
+function fused(promise, options) {
   const seconds = Number(options["turn-timeout"]);
   if (!seconds) return promise;
   const blown = pause(seconds * 1000).then(() => Promise.reject(new Hang(`no answer in ${seconds} s`)));
@@ -96,7 +96,7 @@ export function fused(promise, options) {
 }
 
 /** An event and its fields for whatever was thrown; SDKs throw errors of the agent's as they like. */
-export function describe(error) {
+function describe(error) {
   if (error instanceof Hang) return ["hang", {}];
   if (typeof error?.code === "number") {
     return ["error", { code: error.code, message: error.message, data: error.data }];
@@ -105,7 +105,7 @@ export function describe(error) {
 }
 
 /** Says how a turn ends: the promise's result, or what it was rejected with. */
-export async function reportTurn(n, promise, options) {
+async function reportTurn(n, promise, options) {
   const from = performance.now();
   const seconds = () => Math.round(performance.now() - from) / 1000;
   try {
@@ -117,8 +117,59 @@ export async function reportTurn(n, promise, options) {
   }
 }
 
+/** Allows once what the agent asks for. */
+export function allowOnce({ options }) {
+  const chosen = options.find((option) => option.kind === "allow_once");
+  return { outcome: chosen ? { outcome: "selected", optionId: chosen.optionId } : { outcome: "cancelled" } };
+}
+
+export function noteUpdate({ sessionId, update }) {
+  report("update", { kind: update.sessionUpdate, session: sessionId, update });
+}
+
+/** A connection's requests by the names of their methods, as two of the SDK's APIs have them. */
+export function requests(connection, { agent }) {
+  return {
+    initialize: (params) => connection.request(agent.initialize, params),
+    open: (params) => connection.request(agent.session.new, params),
+    prompt: (params) => connection.request(agent.session.prompt, params),
+  };
+}
+
+/** Initializes, opens a session and prompts in sequence; then ends the agent and this process. */
+export async function converse(agent, options, hello, { initialize, open, prompt }) {
+  const status = await underFuse(session(), options);
+  await end(agent);
+  process.exit(status);
+
+  async function turn(sessionId, n, text) {
+    report("prompt", { n });
+    await reportTurn(n, prompt({ sessionId, prompt: [{ type: "text", text }] }), options);
+  }
+
+  async function session() {
+    const opening = { cwd: options.cwd, mcpServers: [] };
+    let stage = "initialize";
+    try {
+      report("initialized", { result: await fused(initialize(hello), options) });
+      stage = "session/new";
+      const { sessionId } = await fused(open(opening), options);
+      report("session", { id: sessionId });
+      for (const [n, text] of options.prompt.entries()) await turn(sessionId, n, text);
+      if (options.probe) {
+        stage = "probe";
+        const again = await fused(open(opening), options);
+        await turn(again.sessionId, options.prompt.length, "hello");
+      }
+      await pause(Number(options.linger) * 1000);
+    } catch (error) {
+      report("failed", { stage, ...describe(error)[1] });
+    }
+  }
+}
+
 /** Runs the session under the fuse for all of it; the process's exit status. */
-export async function underFuse(session, options) {
+async function underFuse(session, options) {
   let status = 0;
   const fuse = pause(Number(options.timeout) * 1000).then(() => {
     report("fuse");
@@ -129,7 +180,7 @@ export async function underFuse(session, options) {
 }
 
 /** The SDK's stream, but that failures and retries are noted instead of being dropped by its validation. */
-export function withErrors(stream, noteUpdate) {
+export function withErrors(stream) {
   const tap = new TransformStream({
     transform(message, controller) {
       const told = message.method === "session/update" && message.params?.update;

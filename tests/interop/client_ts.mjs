@@ -7,7 +7,7 @@
  */
 import { Readable, Writable } from "node:stream";
 import { PROTOCOL_VERSION, client, methods, ndJsonStream } from "@agentclientprotocol/sdk";
-import { describe, end, fused, parse, pause, report, reportTurn, start, takeConsole, underFuse, withErrors } from "./client_parts.mjs";
+import { allowOnce, converse, noteUpdate, parse, report, requests, start, takeConsole, withErrors } from "./client_parts.mjs";
 
 const REPORTED_LINE = 1024 * 1024;
 
@@ -63,17 +63,6 @@ function streamOf({ child }) {
   return ndJsonStream(outgoing.writable, Readable.toWeb(child.stdout).pipeThrough(tee("in")));
 }
 
-function allowOnce({ params }) {
-  const kinds = params.options.map((option) => option.kind);
-  report("permission", { session: params.sessionId, options: kinds });
-  const chosen = params.options.find((option) => option.kind === "allow_once");
-  return { outcome: chosen ? { outcome: "selected", optionId: chosen.optionId } : { outcome: "cancelled" } };
-}
-
-function noteUpdate({ sessionId, update }) {
-  report("update", { kind: update.sessionUpdate, session: sessionId, update });
-}
-
 function capabilities() {
   if (options.meta) return { _meta: JSON.parse(options.meta) };
   if (!options["agent-error"]) return {};
@@ -81,45 +70,17 @@ function capabilities() {
   return { _meta: { agent_error: extension } };
 }
 
-async function turn(connection, sessionId, n, text) {
-  report("prompt", { n });
-  const prompt = { sessionId, prompt: [{ type: "text", text }] };
-  await reportTurn(n, connection.request(methods.agent.session.prompt, prompt), options);
-}
-
-async function converse(connection) {
-  let stage = "initialize";
-  try {
-    const hello = {
-      protocolVersion: PROTOCOL_VERSION,
-      clientCapabilities: capabilities(),
-      clientInfo: { name: options.name, version: "1.0.0" },
-    };
-    const result = await fused(connection.request(methods.agent.initialize, hello), options);
-    report("initialized", { result });
-    stage = "session/new";
-    const opening = { cwd: options.cwd, mcpServers: [] };
-    const { sessionId } = await fused(connection.request(methods.agent.session.new, opening), options);
-    report("session", { id: sessionId });
-    for (const [n, text] of options.prompt.entries()) {
-      await turn(connection, sessionId, n, text);
-    }
-    if (options.probe) {
-      stage = "probe";
-      const again = await fused(connection.request(methods.agent.session.new, opening), options);
-      await turn(connection, again.sessionId, options.prompt.length, "hello");
-    }
-    await pause(Number(options.linger) * 1000);
-  } catch (error) {
-    report("failed", { stage, ...describe(error)[1] });
-  }
-}
-
 const plain = streamOf(agent);
 const connection = client({ name: options.name })
-  .onRequest(methods.client.session.requestPermission, allowOnce)
+  .onRequest(methods.client.session.requestPermission, ({ params }) => {
+    report("permission", { session: params.sessionId, options: params.options.map(({ kind }) => kind) });
+    return allowOnce(params);
+  })
   .onNotification(methods.client.session.update, ({ params }) => noteUpdate(params))
-  .connect(options["own-stream"] ? withErrors(plain, noteUpdate) : plain);
-const status = await underFuse(converse(connection.agent), options);
-await end(agent);
-process.exit(status);
+  .connect(options["own-stream"] ? withErrors(plain) : plain);
+const hello = {
+  protocolVersion: PROTOCOL_VERSION,
+  clientCapabilities: capabilities(),
+  clientInfo: { name: options.name, version: "1.0.0" },
+};
+await converse(agent, options, hello, requests(connection.agent, methods));
