@@ -65,8 +65,6 @@ class Failure(msgspec.Struct, frozen=True):
     """One way in which the provider fails.
 
     Attributes:
-        key: its short name.
-        words: what the table calls it.
         scenario: what the provider does; `None` where there is none to be reached.
         types: what it may rightly be called.
         retry_after_seconds: what the provider asks for, where it does.
@@ -178,23 +176,13 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a cell.
 
     Attributes:
-        agent, failure, mode: the cell.
-        version: the agent's.
         waited_seconds: how long the client waited at most.
-        end: how the turn ended.
         seconds: when, since the provider's first failure.
-        code, message: the error's.
-        stop_reason: the answer's.
-        type, reason: the typed error's.
-        retries: the retries that the client was told of.
         silences: the silences that it was told of, with their causes' types.
         own_retry_seconds: when the agent itself told of one, in whatever way of its own.
         prose: the agent's text beside what the provider gave it, cut.
         has_text: did the provider's own text, or a part of it, come through?
-        tools: how many tool calls were shown.
-        calls: how often the provider was asked.
         sources: whence lastword knew, as its record has it.
-        stderr_bytes: how much the agent wrote there.
         date: when it was played, as in 2026-11-27.
         frames: the first and the last messages of the turn.
         left_out: how many there were between them.
@@ -282,9 +270,7 @@ class How(msgspec.Struct, frozen=True, kw_only=True):
     """How a cell is played.
 
     Attributes:
-        waits: how long the client waits for an answer, in seconds.
         until_told: does the first retry that is told rightly end the wait, too?
-        options: further options of `lastword run`.
     """
 
     waits: float = GIVES_UP_SECONDS
@@ -334,10 +320,7 @@ class Talk(StrictClient):
     """A client that prompts once.
 
     Attributes:
-        prompted_at: when it did.
         first: the event from which on all is the turn's.
-        answer: the prompt's.
-        ready: was there a session?
     """
 
     stderr_tail_bytes = STDERR_BYTES

@@ -42,9 +42,7 @@ class AgentProgram(msgspec.Struct, frozen=True):
     """One agent.
 
     Attributes:
-        package: What its registry calls it.
         words: What rows about it have in their names, agents or versions, all lower case.
-        place: In which of `PLACES` it is.
         versioned: The package whose version is the agent's.
         command: Its command line, the program's path within its place.
         preset: The recipe by which it is pointed to a provider, where there is one.

@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lastword.core.failure import ladder
-from tests.interop import real_agents
 from tests.interop.clients_agent import CRASH_BETWEEN
 from tests.interop.clients_registry import CLIENTS, Program
 from tests.interop.matrix import sidecar
 from tests.interop.runs import Run, run
+from tests.kit import left_behind
 
 HERE = Path(__file__).resolve().parent
 AGENT = [sys.executable, "-m", "tests.interop.clients_agent"]
@@ -57,12 +56,9 @@ class Rung:
     """One way in which a failure can reach a client.
 
     Attributes:
-        key: Its name.
-        title: Of its section.
         by: How a client comes to it.
         meta: What the client says in its capabilities' `_meta`.
         option: What `--fallback` is given, where it takes a configuration to get there.
-        protocol: The protocol version.
         default: Every client that says nothing gets it.
     """
 
@@ -122,7 +118,6 @@ class Turns:
 
     Attributes:
         kinds: What went wrong in the turns 0, 2, 4 and so on; the others were healthy.
-        report: The client's.
         sent: For each turn what the sidecar sent in it, the frame that ended it last.
         translated: The client hands out one shape, whatever the carrier.
     """
@@ -193,7 +188,7 @@ def play(cell: Cell, kinds: tuple[str, ...], folder: Path) -> Turns:
         forced = None
     options = (*SIDECAR_OPTIONS, *(("--fallback", forced) if forced else ()))
     tee = [sys.executable, str(HERE / "tee.py"), str(home / "frames"), "--"]
-    env = ENVIRONMENT | {real_agents.MARK: uuid.uuid4().hex}
+    env = ENVIRONMENT | {left_behind.VARIABLE: left_behind.new_mark()}
     command = [*tee, *sidecar(AGENT, options)]
     report = run(_Invocation(cell, kinds), command, env, cwd)  # type: ignore[arg-type]
     sent = _turns(_frames(home / "frames.in"), _frames(home / "frames.out"))

@@ -35,7 +35,6 @@ class Seen:
     """One turn and the one after it.
 
     Attributes:
-        ended: How the turn ended for user code.
         arrived: The carriers that brought the right type.
         dropped: Those that were sent and did not.
         logged: Did the SDK complain about one?

@@ -7,14 +7,13 @@ it. Does not own: the table (`faults`) and what a cell must say (`test_faults`).
 from __future__ import annotations
 
 import os
-import uuid
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from tests.interop import real_agents
 from tests.interop.matrix import sidecar
 from tests.interop.runs import Client, Event, Run, run
+from tests.kit import left_behind
 from tests.kit.agents import MISBEHAVING_AGENT
 
 if TYPE_CHECKING:
@@ -54,10 +53,8 @@ class Fault:
     """One way of an agent to fail.
 
     Attributes:
-        mode: The misbehaving agent's.
         words: What happens, for the table.
         expected: The error type that a client behind lastword is told, or `ANSWERED`.
-        arguments: The mode's.
     """
 
     mode: str
@@ -106,12 +103,9 @@ class Seen:
     """What came of a cell.
 
     Attributes:
-        how: How the failing turn ended.
         outcome: The same in words: what the client's code saw.
-        type: The typed error in it, if it was one.
         connection: Whether a new session and a turn in it worked afterwards.
         session: Whether the next prompt of the same session worked, with its history.
-        leftovers: Processes that outlived the client.
     """
 
     how: How
@@ -134,7 +128,7 @@ def play(cell: Cell, folder: Path) -> Seen:
     limit = LIMIT_SECONDS if cell.behind else BARE_LIMIT_SECONDS
     options = (*CLIENT_OPTIONS, "--turn-timeout", str(limit))
     client = Client(cell.client, options, prompts=PROMPTS, timeout_seconds=5 * limit)
-    env = {**ENVIRONMENT, real_agents.MARK: uuid.uuid4().hex}
+    env = {**ENVIRONMENT, left_behind.VARIABLE: left_behind.new_mark()}
     command = _agent(cell.fault, home)
     options = SIDECAR_OPTIONS if cell.fault.expected == "agent_stalled" else ()
     return seen(run(client, sidecar(command, options) if cell.behind else command, env, cwd))

@@ -36,11 +36,9 @@ class Case:
     """One way to fail.
 
     Attributes:
-        scenario: What the provider does.
         type: The error type that a client must be told.
         retryable: Whether the vocabulary calls that type worth a retry.
         negotiating: Which client advertises `agent_error`; the other does not.
-        limits: Options of `lastword run`.
         kill: Whether the agent is killed in mid-turn.
     """
 
@@ -96,12 +94,7 @@ IN_CI = {
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A cell as both clients lived it.
-
-    Attributes:
-        runs: By client.
-        state: The folder under which lastword kept its records.
-    """
+    """A cell as both clients lived it."""
 
     runs: dict[str, Run]
     state: Path
@@ -138,12 +131,7 @@ def _play_one(cell: Cell, client: Client, provider: Provider, folder: Path, stat
 def killed_at_first_text(
     command: list[str], pid_file: Path
 ) -> tuple[list[str], Callable[[Event], bool]]:
-    """Return a command that tells its pid, and a listener that kills it once it has said something.
-
-    Args:
-        command: The agent's own.
-        pid_file: Where the shell that becomes the agent writes its pid.
-    """
+    """Return a command that tells its pid, and a listener that kills it at its first text."""
     return _telling_pid(command, pid_file), _killing(
         pid_file,
         lambda event: event["event"] == "update" and event["kind"] == "agent_message_chunk",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,27 +15,17 @@ from typing import TYPE_CHECKING
 from lastword.kit.provider.server import API_KEY, Target, isolated, point
 from lastword.quirks.setup import PRESETS
 from tests.interop.agents_registry import AGENTS as AGENTS_OF_TABLE
+from tests.kit import left_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.kit.provider.server import Provider
 
-MARK = "LASTWORD_INTEROP_RUN"
-"""The environment variable by which a run's processes are found."""
-
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A command ready to run, with everything it needs.
-
-    Attributes:
-        name: A key of `AGENTS`.
-        argv: The agent's own command.
-        env: The whole environment, nothing inherited but search paths.
-        home: Its private home directory.
-        cwd: An empty folder for the session.
-    """
+    """A command ready to run, with everything it needs."""
 
     name: str
     argv: tuple[str, ...]
@@ -46,13 +35,7 @@ class Agent:
 
 
 def prepare(name: str, provider: Provider, folder: Path) -> Agent:
-    """Return one agent with a fresh home under `folder`.
-
-    Args:
-        name: A key of `AGENTS`.
-        provider: The running provider it shall call.
-        folder: Where its home and its working directory are made.
-    """
+    """Return one agent with a fresh home under `folder`."""
     home, cwd = folder / "home", folder / "work"
     home.mkdir(parents=True)
     cwd.mkdir()
@@ -72,10 +55,7 @@ def _offline(home: Path) -> dict[str, str]:
     node = shutil.which("node")
     paths = [str(Path(node).parent)] if node else []
     env = {**isolated(home), "PATH": os.pathsep.join([*paths, os.defpath])}
-    env[MARK] = uuid.uuid4().hex
+    env[left_behind.VARIABLE] = left_behind.new_mark()
     if "PYTHONPATH" in os.environ:  # the sidecar may be found by it
         env["PYTHONPATH"] = os.environ["PYTHONPATH"]
     return env
-
-
-__all__ = ["AGENTS", "API_KEY", "MARK", "Agent", "prepare"]

@@ -1,8 +1,7 @@
 """Running one client against one command, and looking at what is left.
 
-Owns: starting a client (`client_py.py`, `client_ts.mjs`, `client_raw.py`) with a fuse, reading its
-lines as they come, and finding a run's processes by their environment. Does not own: what the lines
-should say.
+Owns: starting a client (`client_py.py`, `client_ts.mjs`, `client_raw.py`) with a fuse, and reading
+its lines as they come. Does not own: what the lines should say.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -20,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lastword.kit.peer import processes
-from tests.interop import real_agents
+from tests.kit import left_behind
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -30,10 +27,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 CLIENTS = ("py", "ts")
 FUSE_MARGIN_SECONDS = 30.0
-LEFTOVER_GRACE_SECONDS = FUSE_SECONDS / 2
-"""The children that agents leave sleep for a minute."""
-
-POLL_SECONDS = 0.05
 
 Event = dict[str, Any]
 OUTCOMES = ("answer", "error", "exception", "hang")
@@ -44,10 +37,8 @@ class Run:
     """Everything that one client reported.
 
     Attributes:
-        events: The client's lines, in order.
         stderr: What the client, and everything under it, wrote to stderr.
         exit_code: The client's own; 3 is its fuse.
-        seconds: From its start to its end.
         leftovers: Command lines of processes that outlived the client.
     """
 
@@ -101,8 +92,6 @@ class Client:
 
     Attributes:
         kind: `py`, `ts` or `raw`.
-        options: Further options of the client program.
-        prompts: The turns' texts.
         timeout_seconds: Its fuse, for all turns together.
     """
 
@@ -133,13 +122,8 @@ def run(
 ) -> Run:
     """Run one client to its end and return what it reported.
 
-    Args:
-        client: Which client.
-        command: What it shall spawn: an agent, or lastword around one.
-        env: The whole environment; `real_agents.MARK` in it names the run.
-        folder: The session's working directory.
-        on_event: Called with each line as it arrives, from the calling thread; where it returns
-            true, a client goes on that waits to be told.
+    Its environment has the mark of `left_behind`. `on_event` is called with each line as it
+    arrives; where it returns true, a client goes on that waits to be told.
     """
     result = Run()
     started = time.monotonic()
@@ -168,20 +152,7 @@ def run(
         fuse.cancel()
     result.seconds = time.monotonic() - started
     result.stderr = log.read_text("utf-8", "replace")
-    result.leftovers = clear_leftovers(env[real_agents.MARK])
+    mark = env[left_behind.VARIABLE]
+    result.leftovers = list(left_behind.wait_for_none(mark).values())
+    left_behind.kill_all(mark)
     return result
-
-
-def clear_leftovers(mark: str) -> list[str]:
-    """Wait a moment for a run's processes to go; kill and return those that do not."""
-    deadline = time.monotonic() + LEFTOVER_GRACE_SECONDS
-    while (
-        alive := dict(processes(mark, variable=real_agents.MARK))
-    ) and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
-    for pid in alive:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    return list(alive.values())

@@ -29,14 +29,7 @@ def lived(
     workers: int,
     needs: Callable[[list[Any]], object] = lambda _: None,
 ) -> Iterator[Callable[[Any], Any]]:
-    """Play the selected cells of a module a few at a time, each once; yield what came of one.
-
-    Args:
-        request: Of the module's fixture, by which its tests look at their `cell`.
-        play: Plays a cell in a folder.
-        workers: How many at a time.
-        needs: Installs what the wanted cells need, or skips.
-    """
+    """Play the selected cells of a module a few at a time, each once; yield what came of one."""
     wanted = {
         item.callspec.params["cell"]: None
         for item in request.session.items

@@ -23,7 +23,6 @@ from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 LAST_WORDS_SECONDS = 0.5
 """Streams of an ended process that stay open and silent for this long are held by a child."""
@@ -111,11 +110,7 @@ class Ears(StrictClient):
 
 
 class Client:
-    """A client of one agent's process, and of one session of it unless it is told otherwise.
-
-    Attributes:
-        session: The session that prompts and cancels are for.
-    """
+    """A client of one agent's process, and of one session of it unless it is told otherwise."""
 
     first_id: ClassVar[int] = 0
     info: ClassVar[Frame] = {"name": "raw-client", "version": "1"}
@@ -129,13 +124,7 @@ class Client:
         environment: Mapping[str, str] | None = None,
         session: str = "s1",
     ) -> None:
-        """Start a process.
-
-        Args:
-            command: Its command.
-            environment: Its whole environment, ours by default.
-            session: The session to begin with.
-        """
+        """Start a process."""
         self.session = session
         self.mark = left_behind.new_mark()
         given = os.environ if environment is None else environment
@@ -348,11 +337,6 @@ class Client:
 def unread_bytes(pipe: int) -> int:
     (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
     return int(count)
-
-
-def within(directory: Path, command: Sequence[str]) -> list[str]:
-    """A command that is started in a directory of its own."""
-    return ["sh", "-c", 'cd -- "$0" && exec "$@"', str(directory), *command]
 
 
 def frame_of(line: bytes) -> Frame | None:

@@ -44,14 +44,7 @@ def command(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Done:
-    """Run a command in this process.
-
-    Args:
-        arguments: The words after `lastword`.
-        stdin: What the command can read; a file, as behind `<`.
-        cwd: Where it runs; otherwise here.
-        environment: All of its variables; otherwise our own.
-    """
+    """Run a command in this process, with a file as stdin; an environment is all that it has."""
     temporary = tempfile.TemporaryFile
     with temporary() as given, temporary() as out, temporary() as err:
         given.write(stdin.encode() if isinstance(stdin, str) else stdin)

@@ -41,16 +41,7 @@ class Editor(Client):
         params: Frame | None = None,
         environment: Frame | None = None,
     ) -> None:
-        """Start the sidecar, and open a session.
-
-        Args:
-            state: The state folder.
-            options: Of `lastword run`.
-            agent: The agent's command.
-            under: What the sidecar is started by.
-            params: Further members of `session/new`.
-            environment: Further variables of the sidecar.
-        """
+        """Start the sidecar, `under` something, and open a session with further `params`."""
         words = [*(under or patiently()), *RUN, *options, "--", *agent]
         more = {"LASTWORD_STATE_DIR": str(state)} | (environment or {})
         super().__init__(words, environment=os.environ | more, session="")

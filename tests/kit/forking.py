@@ -76,12 +76,8 @@ class Start:
     """What is to begin.
 
     Attributes:
-        command: Its command.
-        environment: All of its variables.
         descriptors: Ours, by the numbers that they get.
-        session: Whether it leads a session of its own.
         group: The process group that it joins; 0 for its own, -1 for ours.
-        folder: Where it begins.
     """
 
     command: list[str]

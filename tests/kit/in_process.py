@@ -62,8 +62,6 @@ class Shell:
     Attributes:
         now: The time, in seconds; it stands unless a test moves it.
         frames: What the client got for its prompt, in order.
-        facts: What the core knows of the turn.
-        cancelled: Cancellation reached the handler.
         unread: What the client has sent, and a blocked loop has not read.
     """
 

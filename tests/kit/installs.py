@@ -36,12 +36,7 @@ class MissingError(Exception):
 
 
 def require_packages(folder: Path, base: str = sys.executable) -> Path:
-    """Return the Python that has what `requirements.txt` in this folder locks, or skip.
-
-    Args:
-        folder: Where the lock is.
-        base: The Python that it is made from.
-    """
+    """Return the Python that has what `requirements.txt` in this folder locks, or skip."""
     requirements = folder / "requirements.txt"
     venv = folder / ".venv" / "packages"
     python = venv / "bin" / "python"

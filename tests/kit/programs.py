@@ -19,15 +19,7 @@ def run_program(
     timeout: float = FUSE_SECONDS,
     **options: Any,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program, and return what it wrote, as text.
-
-    Args:
-        command: Its words.
-        stdin: What it can read; nothing unless this is given.
-        check: Is a status other than 0 an error?
-        timeout: After so many seconds it is killed, and the test fails.
-        options: Others of `subprocess.run`.
-    """
+    """Run a program under a fuse, and return what it wrote, as text."""
     source: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
     return subprocess.run(
         command,

@@ -26,13 +26,7 @@ _OVER = b'{"event": "over"}\n'
 
 @dataclass
 class Run:
-    """What came of a run.
-
-    Attributes:
-        output, errors: Its stdout and stderr.
-        code: Its exit code.
-        lines: What it wrote to the FIFO.
-    """
+    """What came of a run."""
 
     output: str = ""
     errors: str = ""
@@ -96,14 +90,7 @@ def run(
     pipe: Pipe | None = None,
     observer: Path = OBSERVER,
 ) -> Run:
-    """Run a command with the observer where there is a pipe for it, and without it otherwise.
-
-    Args:
-        command: The runtime and its arguments.
-        environment: Added to this process's, before the observer's part.
-        pipe: Entered already.
-        observer: The file to be loaded.
-    """
+    """Run a command with the observer where there is a pipe for it, and without it otherwise."""
     env = {**os.environ, **environment}
     stdin, keep = os.pipe()
     output, stdout = os.pipe()

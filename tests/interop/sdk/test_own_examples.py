@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 THEIRS = "    run_agent,\n"
-INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
 
 
 @pytest.fixture(scope="module")

@@ -49,14 +49,10 @@ class Row(NamedTuple):
     """A turn, or several at once.
 
     Attributes:
-        id: the name of the row.
         group: the class that it is counted in.
         agent: how the agent calls itself.
-        prompt: what the user asks.
         events: what happens, in order; a time below 0 is before the prompt.
         types: the types that the end of each session's turn may have; none if it must not fail.
-        sessions: the sessions that are prompted.
-        resent: whether a prompt may be sent again.
     """
 
     id: str

@@ -28,10 +28,7 @@ _ACCUSING = tuple(
 def problems(row: Row, outcome: Outcome, quiet: Outcome | None = None) -> Iterator[tuple[str, str]]:
     """Yield what must not be: a class of it, and the details.
 
-    Args:
-        row: what was played.
-        outcome: what came of it.
-        quiet: what comes of the same turn without anything beside it.
+    `quiet` is what comes of the same turn without anything beside it.
     """
     by_provider = any(types.isdisjoint(NEVER_FROM_BESIDE) for types in row.types.values())
     if not by_provider:

@@ -183,7 +183,6 @@ class Work:
     """The turns, and what they share.
 
     Attributes:
-        door: The door's name.
         on_cancel: What a handler of `session/cancel` does, if there is one.
     """
 

@@ -67,13 +67,7 @@ class Fleet:
     """Some nodes with one key, at the servers of one cluster. Leaving it ends them all."""
 
     def __init__(self, folder: Path, cluster: Cluster, command: Sequence[str]) -> None:
-        """Make a fleet without nodes.
-
-        Args:
-            folder: Where the nodes' folders are made.
-            cluster: The NATS servers, which are running.
-            command: The agent's command on every node.
-        """
+        """Make a fleet without nodes."""
         self.folder = folder
         self.cluster = cluster
         self.command = list(command)

@@ -43,7 +43,6 @@ class Plan:
     """What befalls one connection.
 
     Attributes:
-        fault: what.
         after_bytes: so many bytes of the server's are passed before.
         delay_seconds: each piece waits so long, both ways.
         bytes_per_second: no more of the server's pass; 0, all that come.
@@ -57,12 +56,7 @@ class Plan:
 
 class FaultProxy:
     def __init__(self, port: int, plans: Callable[[int], Plan]) -> None:
-        """Stand before a port.
-
-        Args:
-            port: The server's.
-            plans: Gives the plan of the connection with this number, from 0.
-        """
+        """Stand before a port; `plans` gives a connection's plan by its number, from 0."""
         self._to = port
         self._plans = plans
         self.connections = 0

@@ -221,10 +221,6 @@ class InsideGateway(Place):
             assert command.main(["token", "--link", place, *options]) == 0
         return printed.getvalue().strip()
 
-    def end_holders(self) -> None:
-        """End its agents, as `lastword gateway stop --agents` does."""
-        control.ask(self._run_folder, control.STOP)
-
     def close(self) -> None:
         if not self._signals:  # it is closed
             return
