@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from tests.kit.gateway.api import ApiAnswer
+from tests.kit.gateway.api import ask
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import lastword
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.kit.gateway.api import ApiAnswer
 
 
 def wait_until_recorded(state: Path, turns: int) -> None:
@@ -65,16 +66,8 @@ class LogWeb:
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> ApiAnswer:
         """Send a request with the cookie, where there is one; follow nothing."""
-        told: dict[str, Any] = {"cookie": self.cookie} if self.cookie else {}
-        told |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=FUSE_SECONDS)
-        try:
-            connection.request(method, path, headers=told)
-            answer = connection.getresponse()
-            known = {name.lower(): value for name, value in answer.getheaders()}
-            return ApiAnswer(answer.status, known, answer.read())
-        finally:
-            connection.close()
+        known = {"cookie": self.cookie} if self.cookie else {}
+        return ask(self.port, method, path, known | headers)
 
     def follow(self) -> ApiAnswer:
         answered = self.ask(f"/?{urlsplit(self.link).query}")

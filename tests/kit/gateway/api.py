@@ -29,6 +29,19 @@ class ApiAnswer(msgspec.Struct):
         return msgspec.json.decode(self.body)
 
 
+def ask(
+    port: int, method: str, path: str, headers: dict[str, str], body: bytes | None = None
+) -> ApiAnswer:
+    """Send a request, whose headers' names may have low lines; follow nothing."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=FUSE_SECONDS)
+    with contextlib.closing(connection):
+        said = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body, said)
+        answer = connection.getresponse()
+        known = {name.lower(): value for name, value in answer.getheaders()}
+        return ApiAnswer(answer.status, known, answer.read())
+
+
 class ApiClient:
     def __init__(self, gateway: Gateway, token: str | None = None) -> None:
         """With a token; by default a controller's."""
@@ -38,12 +51,7 @@ class ApiClient:
     def ask(
         self, path: str, *, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> ApiAnswer:
-        with contextlib.closing(self._connection()) as connection:
-            said = {name.replace("_", "-"): value for name, value in headers.items()}
-            connection.request(method, path, body, self._known() | said)
-            answer = connection.getresponse()
-            found = {name.lower(): value for name, value in answer.getheaders()}
-            return ApiAnswer(answer.status, found, answer.read())
+        return ask(self._gateway.port, method, path, self._known() | headers, body)
 
     def json(self, path: str) -> Any:
         answer = self.ask(path)
@@ -79,23 +87,18 @@ class ApiClient:
                 return found
 
     def stream(self, session: str, query: str = "", **headers: str) -> EventStream:
-        return EventStream(self._connection(), session, query, self._known() | headers)
-
-    def _connection(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self._gateway.port, timeout=FUSE_SECONDS)
+        return EventStream(self._gateway.port, session, query, self._known() | headers)
 
     def _known(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token}"} if self._token else {}
 
 
 class EventStream:
-    def __init__(
-        self, connection: http.client.HTTPConnection, session: str, query: str, headers: Any
-    ) -> None:
-        self._connection = connection
+    def __init__(self, port: int, session: str, query: str, headers: dict[str, str]) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=FUSE_SECONDS)
         path = f"/v1/sessions/{session}/events?{query}"
-        connection.request("GET", path, headers=headers | {"Accept": "text/event-stream"})
-        self.answer = connection.getresponse()
+        self._connection.request("GET", path, headers=headers | {"Accept": "text/event-stream"})
+        self.answer = self._connection.getresponse()
         self.ids: list[str] = []
 
     def __enter__(self) -> Self:
