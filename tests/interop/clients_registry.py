@@ -35,7 +35,6 @@ class Program:
         words: What the table calls it, without a version.
         version: The version of what it stands on; may skip the test where it cannot be had.
         command: Its command line, up to its options; may skip as well.
-        protocols: The protocol versions that it speaks.
         negotiates: Can its author put something into the client's `_meta`?
         own_rung: It negotiates `agent_error` by itself, whatever it is told.
         rungs: The only rungs worth a row, where another row has the rest.
@@ -150,14 +149,14 @@ CLIENTS = [
         python("client_raw.py", "--name", "zed"),
         rungs=("error_with_meta",),
     ),
-    Program("rust", "Rust SDK", native("rust"), toolchain_native.require_rust_client, (1, 2)),
+    Program("rust", "Rust SDK", native("rust"), toolchain_native.require_rust, (1, 2)),
     Program(
         "rust-untyped",
         "Rust SDK, with an untyped handler in front",
         native("rust"),
-        lambda: [*toolchain_native.require_rust_client(), "--read"],
+        lambda: [*toolchain_native.require_rust(), "--read"],
         rungs=TYPED_RUNGS,
     ),
-    Program("go", "Go SDK", native("go"), toolchain_native.require_go_client),
-    Program("kotlin", "Kotlin SDK", native("kotlin"), toolchain_native.require_kotlin_client),
+    Program("go", "Go SDK", native("go"), toolchain_native.require_go),
+    Program("kotlin", "Kotlin SDK", native("kotlin"), toolchain_native.require_kotlin),
 ]

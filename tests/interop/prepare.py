@@ -34,12 +34,12 @@ def python(folder: str) -> Callable[[], object]:
 
 
 IN_CI: tuple[Callable[[], object], ...] = (
-    *(toolchain_native.require_rust_client, toolchain.require_node, require_server),
+    *(toolchain_native.require_rust, toolchain.require_node, require_server),
     *map(node, ("page", "typescript", "observer")),
     *map(python, ("providers", "sdk", "otel", "observer_python")),
 )
 BY_THE_MATRIX: tuple[Callable[[], object], ...] = (
-    *(toolchain_native.require_kotlin_client, toolchain_native.require_go_client),
+    *(toolchain_native.require_kotlin, toolchain_native.require_go),
     *(toolchain.require_kimi, node("observer/versions")),
     *map(python, ("exceptions", "old_python_sdk", "remote", "openapi", "deployment")),
 )

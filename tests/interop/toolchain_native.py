@@ -41,8 +41,6 @@ GO_MINIMUM = (1, 23)
 JAVA_MINIMUM = (17,)
 MAVEN_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:resolve"
 KOTLIN_COMPILER = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
-KOTLIN_MAIN = "interop.MainKt"
-KOTLIN_REMOTE = "interop.Remote"
 RESOLVED_JAR = re.compile(r"^ +([\w.-]+):([\w.-]+):jar:([\w.-]+):(compile|runtime|provided)\b")
 SOURCE_LINE = re.compile(r'^source = ".*"\n', re.MULTILINE)
 CHECKSUM_LINE = re.compile(r"^(?=checksum = )", re.MULTILINE)
@@ -64,53 +62,33 @@ SDKS = {
 }
 
 
-def require_rust_client() -> list[str]:
-    """Return the command of the client on the Rust SDK, or skip (fail in CI)."""
-    return [str(_require_rust() / "debug" / "interop-client")]
-
-
-def require_rust_reader() -> list[str]:
-    """Return the command that reads lines with the crate, or skip (fail in CI)."""
-    return [str(_require_rust() / "debug" / "read_lines")]
+def require_rust(program: str = "interop-client") -> list[str]:
+    """Return the command of a program in Rust, or skip (fail in CI)."""
+    return [str(_require_rust() / "debug" / program)]
 
 
 def require_crate_tests() -> list[str]:
     """Return the command that runs the tests of the crate, or skip (fail in CI)."""
-    built = _require_rust()
     cargo = tool("cargo", "--version", CARGO_MINIMUM)
-    client = ["--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(built)]
+    client = ["--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(_require_rust())]
     return [cargo, "test", "--locked", "--offline", "--quiet", *client, "--package", CRATE_NAME]
-
-
-def require_rust_remote() -> list[str]:
-    """Return the command of the Rust client that comes by URL, or skip (fail in CI)."""
-    return [str(_require_rust() / "debug" / "remote")]
-
-
-def require_go_client() -> list[str]:
-    """Return the command of the client on the Go SDK, or skip (fail in CI)."""
-    return [str(_require(GO, build_go) / "client")]
-
-
-def require_kotlin_client() -> list[str]:
-    """Return the command of the client on the Kotlin SDK, or skip (fail in CI)."""
-    return _kotlin(KOTLIN_MAIN)
-
-
-def require_kotlin_remote() -> list[str]:
-    """Return the command of the Kotlin client that comes by URL, or skip (fail in CI)."""
-    return _kotlin(KOTLIN_REMOTE)
 
 
 def _require_rust() -> Path:
     return _require(RUST, build_rust, CRATE_SOURCES)
 
 
-def _kotlin(main: str) -> list[str]:
+def require_go() -> list[str]:
+    """Return the command of the client on the Go SDK, or skip (fail in CI)."""
+    return [str(_require(GO, build_go) / "client")]
+
+
+def require_kotlin(main: str = "MainKt") -> list[str]:
+    """Return the command of a client on the Kotlin SDK, or skip (fail in CI)."""
     built = _require(KOTLIN, build_kotlin)
     jars = [built / "client.jar", *(jar.path for jar in locked_jars() if jar.scope != "provided")]
     # The second compiler would cost more than a session of a second gives back.
-    return ["java", "-XX:TieredStopAtLevel=1", "-cp", _classpath(jars), main]
+    return ["java", "-XX:TieredStopAtLevel=1", "-cp", _classpath(jars), f"interop.{main}"]
 
 
 def _require(folder: Path, build: Callable[[], None], *others: Path) -> Path:

@@ -56,8 +56,8 @@ def python() -> list[str]:
 SDKS: dict[str, Callable[[], list[str]]] = {
     "typescript": typescript,
     "python": python,
-    "rust": toolchain_native.require_rust_remote,
-    "kotlin": toolchain_native.require_kotlin_remote,
+    "rust": lambda: toolchain_native.require_rust("remote"),
+    "kotlin": lambda: toolchain_native.require_kotlin("Remote"),
 }
 CLIENTS = [
     *((sdk, transport) for sdk in ("typescript", "python", "rust") for transport in ("ws", "http")),

@@ -1,14 +1,13 @@
-"""What the readers of `agent_error` in other languages must read as ours does.
-
-Owns: the frames and the odd values. Does not own: running a reader.
-"""
+"""The readers of `agent_error` in other languages are of one mind with Python's."""
 
 from __future__ import annotations
 
 import json
 import re
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from lastword.client import read_error
 from lastword.core.failure import ladder, sentences
@@ -24,8 +23,23 @@ from lastword.core.failure.taxonomy import (
 )
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp
+from tests.interop.test_native_clients import read_in_rust
+from tests.interop.typescript.test_client_typescript import compile_reader, read_in_typescript
 from tests.kit.odd_payloads import ODD_PAYLOADS, ODD_UPDATES
-from tests.kit.places import PROTOCOL
+from tests.kit.places import PROTOCOL, SAMPLES
+from tests.kit.reading_vectors import document, expect_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture(scope="module", params=["rust", "typescript"])
+def read(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., list[Any]]:
+    if request.param == "rust":
+        return read_in_rust
+    return partial(read_in_typescript, compile_reader(tmp_path_factory.mktemp("typescript")))
 
 
 def full(error_type: ErrorType) -> AgentError:
@@ -127,3 +141,62 @@ NOTHING: list[Any] = [
     {"sessionUpdate": "notice", "title": "x"}, {"type": "text", "text": "hello"},
     {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"},
 ]  # fmt: skip
+
+
+def test_every_rung_and_the_contracts_examples_are_read_alike(
+    read: Callable[..., list[Any]],
+) -> None:
+    values = [*frames(), *examples()]
+    told = read(values)
+    assert told == [as_told(value) for value in values]
+    assert sum(one is not None for one in told) > 300
+
+
+def test_what_the_agents_of_the_vectors_send_is_read_alike(read: Callable[..., list[Any]]) -> None:
+    sent = sent_by_agents()
+    for frame, told in zip(sent, read(sent), strict=True):
+        error = read_error(frame)
+        assert (told is None) is (error is None), frame
+        if error is not None and "'agent_error'" in str(frame):
+            assert told == error.payload()
+
+
+def test_a_reader_comes_to_what_the_vectors_have(read: Callable[..., list[Any]]) -> None:
+    vectors = document()["read"]
+    for vector, told in zip(vectors, read([one["given"] for one in vectors]), strict=True):
+        expect_error(vector, told)
+
+
+def test_what_others_got_wrong_is_taken_alike(read: Callable[..., list[Any]]) -> None:
+    assert read(ODD) == told_of_odd()
+    assert read(NOTHING) == [as_told(value) for value in NOTHING] == [None] * len(NOTHING)
+
+
+def test_errors_are_read_as_an_sdk_hands_them_out(read: Callable[..., list[Any]]) -> None:
+    errors = [frame["error"] for frame in frames() if "error" in frame]
+    assert read(errors, thrown=True) == [as_told(error) for error in errors]
+
+
+def test_a_bare_agents_error_is_a_failure_that_no_machine_may_retry(
+    read: Callable[..., list[Any]],
+) -> None:
+    bodies = [json.loads(line).get("body") for line in SAMPLES.read_text().splitlines()]
+    answers = [body for body in bodies if isinstance(body, dict) and "jsonrpc" in body]
+    assert len(answers) > 5
+    for told in read(answers):
+        assert told["type"] in set(ErrorType)
+        assert told["message"]
+        assert told["retry_safety"] == ("ask" if told["retryable"] else "never")
+    [forbidden] = read([{"code": -31050, "message": "x", "data": {"errorKind": "timeout"}}])
+    told = (forbidden["type"], forbidden["retryable"], forbidden["retry_safety"])
+    assert told == ("timeout", False, "never")
+
+
+def test_every_word_of_the_closed_sets_is_known(read: Callable[..., list[Any]]) -> None:
+    sets = {"origin": Origin, "phase": Phase, "retry_safety": RetrySafety, "action": Action}
+    payloads = [
+        {"type": "auth", "message": "x", "retryable": False, key: word.value}
+        for key, words in sets.items()
+        for word in words
+    ]
+    assert read(payloads) == payloads
