@@ -5,17 +5,28 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lastword.core.classify import classify_text
+from lastword.core.failure.payload import MAX_DETAIL_BYTES
 from lastword.core.failure.retry_policy import (
+    CAPACITY,
+    RETRY_COST,
+    SUCCESS_RETURNS,
+    TIMEOUT_COST,
     Failed,
+    FailedAttempt,
     RetryBounds,
+    RetryBucket,
     next_wait,
     requested_wait_seconds,
+    with_attempts,
 )
-from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import AgentError, ErrorType
+from lastword.core.protocol import jsonrpc
 from tests.kit.rows import every
 
 NOW = 1_790_000_000.0
@@ -121,3 +132,33 @@ def test_a_window_that_opens_at_a_known_time_is_sat_out_where_only_its_length_is
 def test_who_does_not_sit_out_windows_waits_for_what_is_retryable_alone() -> None:
     bounds = RetryBounds(tries=3, max_wait_seconds=math.inf)
     assert wait(failed(retryable=False, retry_after_seconds=5400), bounds) is None
+
+
+def test_a_success_returns_what_the_last_retry_cost_and_then_little_at_a_time() -> None:
+    bucket = RetryBucket()
+    while bucket.spend(ErrorType.TIMEOUT):
+        pass
+    assert bucket.tokens == CAPACITY % TIMEOUT_COST
+    for returned in (TIMEOUT_COST, SUCCESS_RETURNS, SUCCESS_RETURNS):
+        before = bucket.tokens
+        bucket.succeed()
+        assert bucket.tokens == before + returned
+    assert bucket.spend(ErrorType.RATE_LIMIT)
+    assert bucket.tokens == before + SUCCESS_RETURNS - RETRY_COST
+    for _ in range(CAPACITY):
+        bucket.succeed()
+    assert bucket.tokens == CAPACITY
+
+
+def test_a_long_text_makes_room_for_the_first_and_the_last_attempts() -> None:
+    tried = [FailedAttempt(classify_text("429 Too Many Requests"), tries=n) for n in range(1, 31)]
+    long = AgentError(
+        type=ErrorType.RATE_LIMIT, message="So.", retryable=True, detail={"text": "x" * 9999}
+    )
+    detail = with_attempts(long, tuple(tried)).detail
+    assert detail is not None
+    assert len(jsonrpc.dumps(detail)) <= MAX_DETAIL_BYTES
+    assert detail["text"].endswith("x...")
+    assert [each.get("tries", 1) for each in detail["attempts"]] == [*range(1, 6), *range(26, 31)]
+    short = msgspec.structs.replace(long, detail={"text": "x"})
+    assert (with_attempts(short, tuple(tried)).detail or {})["text"] == "x"

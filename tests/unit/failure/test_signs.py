@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from lastword.core.failure import signs
 from lastword.core.failure.signs import MAX_PROSE_CHARS, is_retry_by_form, may_be_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PLAIN = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{}}}'
 
 
 def test_a_message_that_begins_as_an_agents_error_does_may_be_one() -> None:
@@ -47,3 +55,21 @@ def test_a_text_that_speaks_of_retries_is_none(text: str) -> None:
 def test_a_retry_ends_in_words_only_where_one_has_begun() -> None:
     assert is_retry_by_form("Retry finished, resuming.", begun=True)
     assert not is_retry_by_form("Retry finished, resuming.", begun=False)
+
+
+@pytest.mark.parametrize(
+    ("may", "marks"),
+    [
+        (signs.may_hold_payload, [b'"agent_error"']),
+        (signs.has_air_report, [signs.wire.AIR_MARK]),
+        (signs.may_report_retry, signs.wire.RETRY_MARKS),
+        (signs.may_report_failed_state, signs._FAILED_ENDS),
+        (signs.may_report_failure, signs.wire.FAILURE_MARKS),
+        (signs.may_hold_error, signs.wire.FAILURE_MARKS),
+    ],
+)
+def test_a_frame_is_looked_into_only_where_it_has_a_sign(
+    may: Callable[[bytes], bool], marks: Iterable[bytes]
+) -> None:
+    assert not may(PLAIN)
+    assert [mark for mark in marks if not may(PLAIN + mark)] == []

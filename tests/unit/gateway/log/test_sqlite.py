@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.errors import StoreError
+from lastword.gateway.log import files
 from lastword.gateway.log import sqlite as sqlite_log
+from lastword.gateway.log.entries import Pins
 from lastword.gateway.log.session_log import LastingLog
-from lastword.gateway.log.sqlite import SqliteLog
+from lastword.gateway.log.sqlite import LogCopy, SqliteLog, write_copy
 from lastword.gateway.viewing.reader import Reader
 from tests.kit.gateway.entries_made import ask, out, said, told
 from tests.kit.gateway.serving import until
@@ -324,3 +326,36 @@ def test_readers_that_lag_differently_come_to_read_the_same(path: str) -> None:
     common = stretches[0] & stretches[1] & stretches[2]
     assert len(common) >= len(stretches[0]) - 4
     log.close()
+
+
+def test_a_copy_stands_in_place_of_a_file_with_all_that_it_was_made_from(path: str) -> None:
+    opened(path).append([out(text="of before")])
+    _opened.pop().close()
+    asked, pins = ask(1), Pins()
+    pins.note(5, asked)
+    batches = [(4, [out(text="a"), asked]), (6, [out(text="b")])]
+    write_copy(path, LogCopy("e7", 6, {"title": "T"}, batches, pins))
+    log = opened(path)
+    assert (log.epoch, log.first, log.remembered("title")) == ("e7", 4, "T")
+    assert [seq for seq, _ in log.read(0)] == [4, 5, 6]
+    assert [seq for seq, _ in log.pins_of("ask:")] == [5]
+    assert log.append([out()]) == 7
+    _opened.pop().close()
+    write_copy(path, LogCopy("e8", 8, {}, [], Pins()))  # its entries are all trimmed
+    assert opened(path).append([out()]) == 9
+
+
+def test_what_is_pinned_no_more_is_not_pinned_when_the_file_is_opened_again(path: str) -> None:
+    log = opened(path)
+    log.append([ask(1), ask(2)])
+    log.append([told(1)])
+    _opened.pop().close()
+    assert [seq for seq, _ in opened(path).pins_of("ask:")] == [2]
+
+
+def test_the_logs_of_a_folder_are_its_files_with_their_ending(tmp_path: Path) -> None:
+    for name in ("one.db", "one.db-wal", "one.lock", "two.db"):
+        (tmp_path / name).touch()
+    found = sorted(files.logs_in(str(tmp_path)))
+    assert found == [(name, str(tmp_path / f"{name}.db")) for name in ("one", "two")]
+    assert files.logs_in(str(tmp_path / "absent")) == []
