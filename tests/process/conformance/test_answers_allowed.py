@@ -11,7 +11,7 @@ import pytest
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.hooks import Hooks
 from lastword.kit.check.probes import Played
-from lastword.kit.check.run import CheckSettings, failing_acts, findings
+from lastword.kit.check.run import PLAYS, CheckSettings, failing_acts, findings
 from lastword.kit.check.stage import Transcript, WaitLimits
 from lastword.kit.peer import PeerEvent
 from tests.kit.command import command
@@ -24,20 +24,22 @@ FEW = ("strangers", "early", "junk:text", "junk:scalars", "junk:utf8")
 PASS, FAIL = CheckVerdict.PASS, CheckVerdict.FAIL
 
 
-def found(
+def found(  # noqa: PLR0913 - what each of them asks for
     mode: str,
     *names: str,
     folder: Path | None = None,
     acts: tuple[str, ...] = FEW,
     front: tuple[str, ...] = (),
     limits: WaitLimits = LIMITS,
+    plays: int = 1,
 ) -> dict[str, Finding]:
     """What these checks find in the odd agent of this mode."""
     line = (*front, *ODD, mode, *([str(folder)] if folder else []))
     rows = [CHECKS[name] for name in names]
     # Of those that look at every act a few are enough.
     rows = [dataclasses.replace(r, acts=acts) if len(r.acts) > len(FEW) else r for r in rows]
-    return {row.name: f for row, f in findings(CheckSettings(line, Hooks(), limits), rows)}
+    settings = CheckSettings(line, Hooks(), limits, plays=plays)
+    return {row.name: f for row, f in findings(settings, rows)}
 
 
 OF_ERRORS = ("before-initialize", "one-answer", "junk-text", "junk-utf8", "error-shape", "stdout")
@@ -187,14 +189,14 @@ def test_an_agent_that_opens_no_session_does_not_pass() -> None:
 
 
 def test_a_death_that_comes_late_is_found_and_its_line_named() -> None:
-    told = found("dies-late", "junk-scalars")["junk-scalars"]
+    told = found("dies-late", "junk-scalars", plays=PLAYS)["junk-scalars"]
     assert told.verdict is FAIL
     assert "'null\\n': it exited with status 1" in told.evidence
     assert "times" not in told.evidence
 
 
 def test_what_fails_once_is_played_again_and_warned_of(tmp_path: Path) -> None:
-    told = found("dies-once", "junk-text", folder=tmp_path)["junk-text"]
+    told = found("dies-once", "junk-text", folder=tmp_path, plays=PLAYS)["junk-text"]
     assert told.verdict is CheckVerdict.WARN
     assert told.evidence.startswith("1 of 5 times: after a line that is not JSON")
     assert (tmp_path / "plays").read_text() == "x" * 5

@@ -26,9 +26,10 @@ from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.gateway.serving import until
 from tests.kit.places import ROOT, SOURCE
 from tests.kit.programs import run_program
+from tests.process.conformance.test_faults_found import meddled
 
 HEALTHY = [sys.executable, "-m", "lastword", "agent", "healthy"]
-FAULTY = [*MISBEHAVING_AGENT, "noise"]
+FAULTY = list(meddled("dies-of-scalars"))
 TRACEBACK = [*MISBEHAVING_AGENT, "traceback"]
 FUSE_SECONDS = 120
 STEP = re.compile(r"(Checking|Starting).* \.\.\.$")
@@ -54,12 +55,12 @@ def test_an_agent_without_the_fault_gives_0() -> None:
 
 
 def test_a_failure_is_told_with_its_evidence_and_what_to_do() -> None:
-    status, out, err = check("--only", "stdout,UPD-2", "--", *FAULTY, COLUMNS="20")
+    status, out, err = check("--only", "junk-scalars", "--", *FAULTY, COLUMNS="20")
     assert (status, err) == (1, "")
-    assert "FAIL  AGT-10" in out
+    assert "FAIL  AGT-9" in out
     words = " ".join(out.split())
-    assert "it is not JSON" in words
-    assert "Welcome to the agent!" in words
+    assert "it exited with status 1" in words
+    assert "→ 42 → {" in words
     assert "`lastword run --` in front corrects it" in words
     assert max(map(len, out.splitlines())) <= 32
 
@@ -74,7 +75,7 @@ def test_what_one_missing_thing_left_out_is_one_line_that_says_why() -> None:
 
 
 def test_the_frame_has_what_the_agent_wrote_to_stderr_beside_it() -> None:
-    arguments = ("--only", "one-answer", "--prompt", "fail")
+    arguments = ("--only", "healthy-turn", "--prompt", "fail")
     status, out, _ = check(*arguments, "--", *TRACEBACK)
     words = " ".join(out.split())
     assert status == 1
@@ -83,15 +84,15 @@ def test_the_frame_has_what_the_agent_wrote_to_stderr_beside_it() -> None:
 
 
 def test_rows_are_printed_as_they_come() -> None:
-    # `ids` waits for every act, `initialize` and `exit` for one.
-    out = check("--only", "initialize,ids,exit", "--", *HEALTHY)[1]
+    # `initialize` and `exit` look at the first act, and `framing` at one that begins after it.
+    out = check("--only", "initialize,framing,exit", "--", *HEALTHY)[1]
     shown = [line.split()[1] for line in out.splitlines() if line[:4] == "pass"]
-    assert shown == ["AGT-1", "AGT-13", "AGT-4"]
+    assert shown == ["AGT-1", "AGT-13", "AGT-8"]
 
 
 def test_lastword_in_front_is_no_advice_where_it_is_there() -> None:
     in_front = (sys.executable, "-m", "lastword", "run", "--", *FAULTY)
-    (row,) = json.loads(check("--only", "ids", "--json", "--", *in_front)[1])["checks"]
+    (row,) = json.loads(check("--only", "junk-scalars", "--json", "--", *in_front)[1])["checks"]
     assert "in front" not in row["mend"]
 
 
@@ -103,7 +104,7 @@ def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:
 
 def test_everything_is_there_for_machines(tmp_path: Path) -> None:
     report, kept = tmp_path / "report" / "junit.xml", tmp_path / "kept"
-    only = ("--only", "stdout,AGT-24,AGT-1,AGT-17")
+    only = ("--only", "junk-scalars,AGT-24,AGT-1,AGT-13")
     status, out, _ = check(
         *only, "--json", "--junit", str(report), "--keep", str(kept), "--", *FAULTY
     )
@@ -114,13 +115,13 @@ def test_everything_is_there_for_machines(tmp_path: Path) -> None:
     names = [row["name"] for row in told["checks"]]
     assert names == [name for name in CHECKS if name in names]
     by_name = {row["name"]: row for row in told["checks"]}
-    assert by_name["stdout"]["verdict"] == "fail"
-    assert by_name["stdout"]["frames"]
+    assert by_name["junk-scalars"]["verdict"] == "fail"
+    assert by_name["junk-scalars"]["frames"]
     assert by_name["failing-turn-told"]["verdict"] == "unreached"
     cases = {case.get("name"): case for case in ET.parse(report).iter("testcase")}
-    failure = cases["AGT-10 stdout"].find("failure")
+    failure = cases["AGT-9 junk-scalars"].find("failure")
     assert failure is not None
-    assert "not JSON" in str(failure.get("message"))
+    assert "it exited with status 1" in str(failure.get("message"))
     assert cases["AGT-24 failing-turn-told"].find("skipped") is not None
     assert list(cases["AGT-1 initialize"]) == []
     assert [path.name for path in report.parent.iterdir()] == [report.name]
@@ -235,11 +236,11 @@ PYARGS = ("--pyargs", "lastword.conformance")
 
 def test_under_pytest_each_check_is_a_test(tmp_path: Path) -> None:
     agent = " ".join(FAULTY)
-    only = "AGT-1,stdout,AGT-24"
+    only = "AGT-1,junk-scalars,AGT-24"
     status, out = under_pytest(*PYARGS, "--agent", agent, "--only", only, folder=tmp_path)
     assert status == 1, out
     assert "1 failed, 1 passed, 1 skipped" in out
-    assert "AGT-10: stdout carries nothing but" in out
+    assert "AGT-9: a JSON scalar or array" in out
     assert "could not be played" in " ".join(out.split())
 
 

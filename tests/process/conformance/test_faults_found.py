@@ -42,7 +42,7 @@ BARE = Hooks(prompt="fail")
 """The misbehaving agents misbehave at this word."""
 
 WITH_KEY = Hooks(scenario_prompts=WORDS, provider_env=("FOO_KEY={key}",))
-WORKERS = 4
+WORKERS = 6
 LIMITS = WaitLimits(exit_seconds=FUSE_SECONDS)
 SOON = WaitLimits(answer_seconds=10.0, turn_seconds=10.0, exit_seconds=3.0)
 IN_VAIN = {
@@ -210,6 +210,7 @@ def _meddled_finding(mode: str, check: str, acts: tuple[str, ...]) -> Finding:
 
 def test_the_check_finds_the_fault() -> None:
     looked_for = [row for row in FAULTS if row not in REPLAYED]
+    looked_for.sort(key=lambda row: row[0] not in IN_VAIN)  # what takes longest begins first
     missed = [
         (row, found)
         for row, found in found_in(_meddled_finding, looked_for)
@@ -316,7 +317,7 @@ def test_an_agent_of_version_2_alone_is_told_that_and_not_blamed(
     mode: str, future: CheckVerdict
 ) -> None:
     settings = CheckSettings((*KEEPER, mode), DRIVEN, LIMITS)
-    names = ("initialize", "future-version", "before-initialize", "healthy-turn", "junk-text")
+    names = ("initialize", "future-version", "junk-text")
     found = {row.name: f for row, f in findings(settings, [CHECKS[name] for name in names])}
     assert found.pop("future-version").verdict is future
     assert {f.verdict for f in found.values()} == {CheckVerdict.NOT_APPLICABLE}, found

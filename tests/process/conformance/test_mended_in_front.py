@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 
-import pytest
-
-from lastword.kit.check.checks import CHECKS, CheckVerdict
-from lastword.kit.check.run import CheckRun, CheckSettings
-from lastword.kit.check.stage import WaitLimits
-from tests.kit.patience import FUSE_SECONDS
-from tests.process.conformance.test_faults_found import DRIVEN, FAULTS, meddled
+from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
+from tests.process.conformance.test_faults_found import FAULTS, find, found_in, meddled
 
 IN_FRONT = "`lastword run --` in front corrects it"
 RUN = (sys.executable, "-m", "lastword", "run", "--")
 BARE = (sys.executable, "-m", "lastword", "agent", "--bare", "healthy")
-LIMITS = WaitLimits(exit_seconds=FUSE_SECONDS)
 
 MENDED = (
     *("ids-as-text", "dies-of-scalars", "prints", "code-as-text", "twice", "stays-in-turn"),
@@ -31,11 +24,10 @@ def test_one_of_each_kind_is_tried() -> None:
     assert {mode for mode, *_ in SAID} == {*MENDED}
 
 
-@pytest.mark.parametrize(("mode", "check", "acts"), SAID, ids=str)
-def test_the_fault_is_gone_behind_the_sidecar(mode: str, check: str, acts: tuple[str, ...]) -> None:
-    row = CHECKS[check]
-    row = dataclasses.replace(row, acts=acts or row.acts)
-    settings = CheckSettings((*RUN, *meddled(mode, BARE)), DRIVEN, LIMITS)
-    with CheckRun(settings, [row]) as run:
-        found = run.finding(row)
-    assert found.verdict is CheckVerdict.PASS, found
+def _found_behind(mode: str, check: str, acts: tuple[str, ...]) -> Finding:
+    return find((*RUN, *meddled(mode, BARE)), check, acts)
+
+
+def test_the_fault_is_gone_behind_the_sidecar() -> None:
+    found = found_in(_found_behind, SAID)
+    assert [each for each in found if each[1].verdict is not CheckVerdict.PASS] == []
