@@ -17,6 +17,7 @@ from lastword.gateway import wire
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.rows import every
 from tests.process.gateway.test_http import EVENTS, JSON, Caller, lines_of, next_message
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def test_a_closed_session_leaves_the_others_of_its_link_alone(
         assert [each["sessionId"] for each in listed] == [stays]
 
 
-@pytest.mark.parametrize("replay", [False, True])
+@every("replay", [False, True])
 def test_who_closes_its_only_session_is_answered_before_its_link_ends(
     noting: Gateway, *, replay: bool
 ) -> None:

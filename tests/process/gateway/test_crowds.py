@@ -286,10 +286,16 @@ def test_who_takes_or_says_nothing_for_too_long_is_let_go(
     half = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     asked = upgrade(gateway, gateway.token())
     said = {asked: struct.pack(">H", 1002) + b"initialize_first", b"": b"", half: b""}
-    for words, told in {**said, half + b"\r\n" + half: b'{"status":"ok"}'}.items():
-        with socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS) as idle:
-            idle.sendall(words)
-            assert told in b"".join(iter(lambda idle=idle: idle.recv(65536), b""))
+    said[half + b"\r\n" + half] = b'{"status":"ok"}'
+    with contextlib.ExitStack() as connections:
+        there = ("127.0.0.1", gateway.port)
+        idle = [
+            connections.enter_context(socket.create_connection(there, FUSE_SECONDS)) for _ in said
+        ]
+        for one, words in zip(idle, said, strict=True):
+            one.sendall(words)
+        for one, told in zip(idle, said.values(), strict=True):
+            assert told in b"".join(iter(lambda one=one: one.recv(65536), b""))
     assert "Traceback" not in gateway.stderr()
 
 

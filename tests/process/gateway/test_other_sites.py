@@ -35,8 +35,8 @@ VISIT = {
 GUARDS = {"x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin"}
 
 
-def test_wrong_links_of_other_sites_count_for_nothing(serve: Serve) -> None:
-    nobody = ApiClient(serve("healthy"), "")
+def test_wrong_links_of_other_sites_count_for_nothing(healthy: Gateway) -> None:
+    nobody = ApiClient(healthy, "")
     for _ in range(30):
         assert nobody.ask("/?code=guess", **IMAGE).status == 403
     assert nobody.ask("/?code=guess").status == 401
@@ -63,14 +63,14 @@ def test_whatever_wrong_came_from_an_address_a_valid_token_link_and_cookie_are_l
     assert nobody.ask("/", Cookie=cookie).status == 200
 
 
-def test_a_link_that_is_followed_on_another_site_leads_to_the_page(serve: Serve) -> None:
-    gateway = serve("healthy")
+def test_a_link_that_is_followed_on_another_site_leads_to_the_page(healthy: Gateway) -> None:
+    gateway = healthy
     link = gateway.link().partition(str(gateway.port))[2]
     assert ApiClient(gateway, "").ask(link, **VISIT).status == 303
 
 
-def test_no_answer_is_given_to_a_page_of_another_site(serve: Serve) -> None:
-    gateway = serve("healthy")
+def test_no_answer_is_given_to_a_page_of_another_site(healthy: Gateway) -> None:
+    gateway = healthy
     how = IMAGE | {"Sec_Fetch_Site": "same-site"}
     api = ApiClient(gateway)
     paths = (
@@ -86,8 +86,8 @@ def test_no_answer_is_given_to_a_page_of_another_site(serve: Serve) -> None:
         assert api.ask(path, **how | {"Sec_Fetch_Site": "same-origin"}).status == 200, path
 
 
-def test_every_answer_says_that_no_other_site_may_load_it(serve: Serve) -> None:
-    gateway = serve("healthy")
+def test_every_answer_says_that_no_other_site_may_load_it(healthy: Gateway) -> None:
+    gateway = healthy
     api, nobody = ApiClient(gateway), ApiClient(gateway, "")
     answers = [
         *(api.ask(path) for path in ("/", "/page/main.js", "/v1/sessions", "/v1/openapi.json")),

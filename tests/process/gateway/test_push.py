@@ -33,9 +33,8 @@ def subscribe(client: ApiClient, asked: Any, **headers: str) -> ApiAnswer:
     return client.ask("/v1/push", method="POST", body=body, content_type=kind, **headers)
 
 
-def test_a_browser_subscribes_is_listed_and_ends_it(serve: Serve, service: PushService) -> None:
-    gateway = serve("healthy")
-    client = ApiClient(gateway)
+def test_a_browser_subscribes_is_listed_and_ends_it(healthy: Gateway, service: PushService) -> None:
+    client = ApiClient(healthy)
     first = client.json("/v1/push")
     assert (len(first["key"]), first["subscriptions"]) == (87, [])
     made = subscribe(client, PushBrowser(service, "one").request)
@@ -81,18 +80,17 @@ def test_a_token_subscribes_to_what_it_may_see_and_for_as_long(
     assert owner.ask(f"/v1/push/{guests['id']}", method="DELETE").status == 200
 
 
-def test_an_observer_gets_no_notifications(serve: Serve, service: PushService) -> None:
-    gateway = serve("healthy")
-    watching = ApiClient(gateway, gateway.token(role=Role.OBSERVER))
+def test_an_observer_gets_no_notifications(healthy: Gateway, service: PushService) -> None:
+    watching = ApiClient(healthy, healthy.token(role=Role.OBSERVER))
     assert watching.refusal("/v1/push") == (403, "forbidden")
     refused = subscribe(watching, PushBrowser(service, "one").request)
     assert (refused.status, refused.json["reason"]) == (403, "forbidden")
 
 
 def test_what_is_not_a_subscription_is_refused_with_what_is_wrong(
-    serve: Serve, service: PushService
+    healthy: Gateway, service: PushService
 ) -> None:
-    client = ApiClient(serve("healthy"))
+    client = ApiClient(healthy)
     good = PushBrowser(service, "one").request
     point = "B" + "A" * 86
     bad: list[Any] = [
@@ -116,7 +114,7 @@ def test_what_is_not_a_subscription_is_refused_with_what_is_wrong(
     assert client.json("/v1/push")["subscriptions"] == []
 
 
-def test_a_page_of_another_site_subscribes_nobody(serve: Serve, service: PushService) -> None:
-    client = ApiClient(serve("healthy"))
+def test_a_page_of_another_site_subscribes_nobody(healthy: Gateway, service: PushService) -> None:
+    client = ApiClient(healthy)
     refused = subscribe(client, PushBrowser(service, "one").request, origin="https://evil.example")
     assert (refused.status, refused.json["reason"]) == (403, "origin")

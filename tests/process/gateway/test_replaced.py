@@ -63,8 +63,19 @@ def begun(gateway: Gateway, viewer: ViewerClient) -> tuple[str, int]:
     """A session and its prompt, once the turn is under way."""
     session = viewer.new(gateway.root)
     prompt = viewer.prompt(session)
-    until("the turn runs", lambda: gateway.holders()[0]["sessions"][0]["turn"])
+    until("the turn runs", lambda: held(gateway, session)["turn"])
     return session, prompt
+
+
+def held(gateway: Gateway, session: str) -> dict[str, Any]:
+    """A session, with what there is to know of its holder."""
+    (found,) = [
+        holder | each
+        for holder in gateway.holders()
+        for each in holder["sessions"]
+        if each["sessionId"] == session
+    ]
+    return found
 
 
 def back(gateway: Gateway, before: ViewerClient, session: str, prompt: int) -> ViewerClient:
@@ -90,43 +101,30 @@ def test_a_line_that_the_agent_had_begun_is_whole(serve: Serve, tmp_path: Path) 
         assert after.find(lambda frame: "whole" in str(frame))
 
 
-def test_a_question_stays_open_and_its_answer_reaches_the_agent(serve: Serve) -> None:
-    gateway = serve("permission")
-    with viewing(gateway) as before:
-        session = before.new(gateway.root)
-        prompt = before.prompt(session)
-        asked = before.question()
+def test_questions_and_turns_stay_open_and_end_as_without_a_replacement(serve: Serve) -> None:
+    gateway = serve("hang")
+    with viewing(gateway) as asked, viewing(gateway) as cancelling, viewing(gateway) as bereft:
+        asking = asked.new(gateway.root)
+        asked_in = asked.prompt(asking, "Please: /scenario permission")
+        question = asked.question()
+        session, prompt = begun(gateway, cancelling)
+        doomed, lost = begun(gateway, bereft)
         running = agents(gateway)
         gateway.reload()
     assert agents(gateway) == running
-    with back(gateway, before, session, prompt) as after:
+    with back(gateway, asked, asking, asked_in) as after:
         again = after.question()
-        assert again["id"] == asked["id"]
+        assert again["id"] == question["id"]
         after.allow(again)
-        assert after.answer(prompt)["result"]["stopReason"] == "end_turn"
-
-
-def test_a_turn_can_be_cancelled_and_a_second_one_begun(serve: Serve) -> None:
-    gateway = serve("hang")
-    with viewing(gateway) as before:
-        session, prompt = begun(gateway, before)
-        gateway.reload()
-    with back(gateway, before, session, prompt) as after:
+        assert after.answer(asked_in)["result"]["stopReason"] == "end_turn"
+    with back(gateway, cancelling, session, prompt) as after:
         after.send({"method": "session/cancel", "params": {"sessionId": session}})
         assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
         second = after.prompt(session, "Please: /scenario healthy")
         assert after.answer(second)["result"]["stopReason"] == "end_turn"
-
-
-def test_an_agent_that_dies_afterwards_ends_its_turn_typed(serve: Serve) -> None:
-    gateway = serve("hang")
-    with viewing(gateway) as before:
-        session, prompt = begun(gateway, before)
-        gateway.reload()
-    (holder,) = [each for each in gateway.holders() if each["sessions"]]
-    os.kill(holder["agent_pid"], signal.SIGKILL)
-    with back(gateway, before, session, prompt) as after:
-        error = after.answer(prompt)["error"]["data"]["agent_error"]
+    os.kill(held(gateway, doomed)["agent_pid"], signal.SIGKILL)
+    with back(gateway, bereft, doomed, lost) as after:
+        error = after.answer(lost)["error"]["data"]["agent_error"]
         assert (error["type"], error["exit_signal"]) == ("agent_crash", "SIGKILL")
 
 
