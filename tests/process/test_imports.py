@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 import lastword
+from tests.kit.programs import BareInterpreter
+from tests.kit.rows import every
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Printed = Callable[[str], str]
 
 LATE = {
     *("lastword.core.classify", "lastword.core.failure.wording", "lastword.core.redact.redactor"),
@@ -24,20 +32,29 @@ LATE = {
 """What no healthy turn needs, and so may not be loaded before one has failed."""
 
 
-def printed(code: str, *arguments: str) -> str:
+@pytest.fixture(scope="module")
+def printed() -> Iterator[Printed]:
     """What a program prints in a process of its own."""
-    words = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    with BareInterpreter() as interpreter:
+
+        def run(code: str) -> str:
+            done = interpreter.run(code)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        yield run
 
 
-def test_reading_a_failure_needs_no_event_loop_no_server_and_no_retry_library() -> None:
+def test_reading_a_failure_needs_no_event_loop_no_server_and_no_retry_library(
+    printed: Printed,
+) -> None:
     code = "import sys, lastword.client as c; c.read_error({'code': -32603, 'message': 'x'}); "
     code += "print(*sys.modules)"
     said = printed(code)
     assert not {"acp", "anyio", "asyncio", "jsonrpcserver", "tenacity"} & set(said.split())
 
 
-def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library() -> None:
+def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library(printed: Printed) -> None:
     code = "import sys; before = set(sys.modules); from lastword.client import reconnect; "
     code += "print(*sorted(set(sys.modules) - before))"
     said = printed(code)
@@ -50,7 +67,7 @@ def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library() -> No
     assert not {"asyncio", "socket", "ssl", "json", "logging"} & loaded
 
 
-def test_a_gateway_of_one_machine_loads_nothing_of_a_fleet() -> None:
+def test_a_gateway_of_one_machine_loads_nothing_of_a_fleet(printed: Printed) -> None:
     code = "import sys, lastword.cli.gateway.holder, lastword.gateway.front.process; "
     code += "print(*sys.modules)"
     said = printed(code)
@@ -97,20 +114,20 @@ def test_a_healthy_turn_loads_nothing_that_only_a_failing_one_needs() -> None:
     assert not {name for name in loaded if name in LATE - {"json", "dataclasses"}}
 
 
-def test_a_silent_turn_in_which_nothing_fails_loads_no_classifier() -> None:
+def test_a_silent_turn_in_which_nothing_fails_loads_no_classifier(printed: Printed) -> None:
     code = "import sys, lastword.sidecar.journals; print(*sys.modules)"
     said = printed(code)
     assert not {"lastword.core.classify", "lastword.sidecar.journal_lines"} & set(said.split())
 
 
-def test_before_the_agent_is_spawned_almost_nothing_is_loaded() -> None:
+def test_before_the_agent_is_spawned_almost_nothing_is_loaded(printed: Printed) -> None:
     code = "import sys; before = set(sys.modules); import lastword.cli.run.command; "
     code += "print(*sorted(set(sys.modules) - before))"
     said = printed(code)
     assert not {"msgspec", "typing", "contextlib", "re", "json"} & set(said.split())
 
 
-def test_the_plugin_that_every_pytest_run_loads_imports_nothing() -> None:
+def test_the_plugin_that_every_pytest_run_loads_imports_nothing(printed: Printed) -> None:
     code = "import sys; before = set(sys.modules); import lastword.conformance.pytest_plugin; "
     code += "print(*sorted(set(sys.modules) - before))"
     said = printed(code)
@@ -118,14 +135,14 @@ def test_the_plugin_that_every_pytest_run_loads_imports_nothing() -> None:
     assert len(said.split()) < 6
 
 
-def test_importing_the_package_loads_nothing_of_it() -> None:
+def test_importing_the_package_loads_nothing_of_it(printed: Printed) -> None:
     code = "import sys; before = set(sys.modules); import lastword; "
     code += "print(*sorted(set(sys.modules) - before))"
     said = printed(code)
     assert set(said.split()) == {"lastword", "lastword._version"}
 
 
-def test_the_core_does_not_load_the_models() -> None:
+def test_the_core_does_not_load_the_models(printed: Printed) -> None:
     code = "import sys, lastword.core.link.connection; print('pydantic' in sys.modules)"
     said = printed(code)
     assert said.strip() == "False"
@@ -138,29 +155,31 @@ from lastword.core.link.failopen import FailOpen
 core = FailOpen(Connection(LinkOptions(restart="on-crash")), print)
 print(*[name for name in sys.modules if name.startswith("lastword.core.restart")])
 core.handle_timeout(1.0)
-for side in sys.argv[1:]:
+for side in {ends}:
     core.receive_eof(Side(side), None, 2.0)
 print(*[name for name in sys.modules if name.startswith("lastword.core.restart")])
 """
 
 
-@pytest.mark.parametrize(("ends", "loads"), [(["client", "agent"], False), (["agent"], True)])
-def test_nothing_of_restarts_is_loaded_before_a_crash(ends: list[str], *, loads: bool) -> None:
-    said = printed(_UNTIL_THE_FIRST_CRASH, *ends)
+@every(("ends", "loads"), [(["client", "agent"], False), (["agent"], True)])
+def test_nothing_of_restarts_is_loaded_before_a_crash(
+    printed: Printed, ends: list[str], *, loads: bool
+) -> None:
+    said = printed(_UNTIL_THE_FIRST_CRASH.format(ends=ends))
     before, after = said.splitlines()
     assert before == ""
     assert bool(after) is loads
 
 
-def test_a_recorder_that_nobody_asked_for_telemetry_loads_none_of_it() -> None:
-    code = "import sys; from lastword.otel.enabled import of_own, within_program\n"
+def test_a_recorder_that_nobody_asked_for_telemetry_loads_none_of_it(printed: Printed) -> None:
+    code = "import os, sys; [os.environ.pop(n) for n in [*os.environ] if n.startswith('OTEL_')]\n"
+    code += "from lastword.otel.enabled import of_own, within_program\n"
     code += "assert of_own(None) is None and within_program(None) is None\n"
     code += "assert not any('opentelemetry' in name for name in sys.modules)\n"
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=kept)
+    printed(code)
 
 
-def test_the_library_is_loaded_by_serve_alone() -> None:
+def test_the_library_is_loaded_by_serve_alone(printed: Printed) -> None:
     others = [name for name in lastword.__all__ if name != "serve"]
     code = "import sys, lastword; "
     code += f"[getattr(lastword, name) for name in {others!r}]; "

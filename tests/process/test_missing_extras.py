@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from typing import TYPE_CHECKING
+
+import pytest
 
 from lastword._installation import command_for
 from lastword.errors import EXTRAS, MissingExtraError, missing_extra
-from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT, SOURCE
+from tests.kit.programs import BareInterpreter
 from tests.kit.rows import every
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    SaidWithout = Callable[[str, str], str]
 
 BLOCKED = """
 import sys
@@ -21,18 +27,17 @@ sys.meta_path.insert(0, Absent())
 """
 
 
-def said_without(module: str, code: str) -> str:
+@pytest.fixture(scope="module")
+def said_without() -> Iterator[SaidWithout]:
     """What is said by a program that runs where a module is not installed."""
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED.format(module=module) + code],
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-        env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
-    )
-    assert done.returncode != 0
-    return done.stderr.strip()
+    with BareInterpreter({"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"}) as interpreter:
+
+        def run(module: str, code: str) -> str:
+            done = interpreter.run(BLOCKED.format(module=module) + code)
+            assert done.returncode != 0
+            return done.stderr.strip()
+
+        yield run
 
 
 @every(
@@ -45,7 +50,9 @@ def said_without(module: str, code: str) -> str:
         "import asyncio, lastword.testing as t; asyncio.run(t.take_turn(lambda _: None))",
     ],
 )
-def test_without_the_official_sdk_the_last_line_says_which_line_to_type(code: str) -> None:
+def test_without_the_official_sdk_the_last_line_says_which_line_to_type(
+    said_without: SaidWithout, code: str
+) -> None:
     said = said_without("acp", code)
     *_, last = said.splitlines()
     assert last.startswith("lastword.errors.MissingExtraError: ")
@@ -60,14 +67,16 @@ def test_without_the_official_sdk_the_last_line_says_which_line_to_type(code: st
         ("websockets", ["connect", "http://127.0.0.1:1"]),
     ],
 )
-def test_a_command_without_its_extra_says_one_line(module: str, command: list[str]) -> None:
+def test_a_command_without_its_extra_says_one_line(
+    said_without: SaidWithout, module: str, command: list[str]
+) -> None:
     said = said_without(module, f"from lastword.cli import main; sys.exit(main({command!r}))")
     assert said.startswith(f"lastword: lastword {command[0]} needs the module {module}")
     assert said.endswith(f"the extra gateway brings: {command_for('gateway')}")
     assert len(said.splitlines()) == 1
 
 
-def test_a_fleet_without_its_extra_says_one_line() -> None:
+def test_a_fleet_without_its_extra_says_one_line(said_without: SaidWithout) -> None:
     said = said_without(
         "nats", "from lastword.cli import main; sys.exit(main(['gateway', 'status', '--fleet']))"
     )
