@@ -92,24 +92,23 @@ class Stage:
     def __init__(self, version: int, *, all_names: bool = True) -> None:
         self.version = version
         self.names = [name for name in SCENARIOS if all_names or version == 1 or shares(name)]
-        self._shared: AnyClient | None = None
+        self._shared: dict[bool, AnyClient] = {}
         self._pool = ThreadPoolExecutor(AT_ONCE)
         self._begun: dict[str, Future[Played]] = {}
 
     def play(self, name: str, *, bare: bool = False) -> Played:
         """Play a scenario's first turn."""
-        if bare:
-            return self._play_alone(name, bare=True)
-        if not self._begun and not all(map(shares, self.names)):
+        if not bare and not self._begun and not all(map(shares, self.names)):
             alone = [each for each in self.names if not shares(each)]
             self._begun = {each: self._pool.submit(self._play_alone, each) for each in alone}
         if shares(name):
-            if self._shared is None:
-                self._shared = AnyClient([*AGENT, "healthy"])
-                self._shared.hello(self.version, TYPED)
-            self._shared.open_session()
-            return _play(self._shared, name, f"Please.\n/scenario {name}", self.version, bare=False)
-        return self._begun[name].result()
+            if bare not in self._shared:
+                self._shared[bare] = AnyClient([*AGENT, *(["--bare"] if bare else []), "healthy"])
+                self._shared[bare].hello(self.version, TYPED)
+            client = self._shared[bare]
+            client.open_session()
+            return _play(client, name, f"Please.\n/scenario {name}", self.version, bare)
+        return self._play_alone(name, bare=True) if bare else self._begun[name].result()
 
     def _play_alone(self, name: str, *, bare: bool = False) -> Played:
         client = AnyClient([*AGENT, *(["--bare"] if bare else []), name])
@@ -125,8 +124,8 @@ class Stage:
     def close(self) -> None:
         """Leave."""
         self._pool.shutdown(cancel_futures=True)
-        if self._shared is not None:
-            self._shared.kill()
+        for client in self._shared.values():
+            client.kill()
 
 
 def shares(name: str) -> bool:
@@ -150,7 +149,9 @@ def _play(client: AnyClient, name: str, text: str, version: int, bare: bool) -> 
             id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": "allow"}}
         )
     if bare and name in SILENT_WHEN_BARE:
-        client.expect(lambda f: SILENT_WHEN_BARE[name] in f and f.get("id") in {None, 987654})
+        client.expect(
+            lambda f: SILENT_WHEN_BARE[name] in f and f.get("id") in {None, 987654}, since=since
+        )
         client.cancel()
     if bare and name == "stdout_held":
         # Of the agent's death nothing comes on its stdout, which is another's now.

@@ -7,8 +7,6 @@ scenario goes unnoticed. What the list says of each is held against the same tur
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +15,7 @@ from lastword import client
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.kit.agent.scenarios import SCENARIOS
 from tests.kit.rows import every
-from tests.process.scenarios.scenario_play import AT_ONCE, BARE, EXPECTED, Stage
+from tests.process.scenarios.scenario_play import BARE, EXPECTED, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,11 +68,12 @@ def test_a_scenario_comes_as_it_is_expected_and_the_failure_is_the_one_that_the_
 
 
 def test_a_wire_fault_comes_raw_without_lastword() -> None:
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        played = [*pool.map(partial(Stage(1).play, bare=True), BARE)]
-    for name, seen in zip(BARE, played, strict=True):
+    stage = Stage(1)
+    for name in BARE:
+        seen = stage.play(name, bare=True)
         assert seen.words == WORDS[name]["bare"], name
         assert "agent_error" not in str(seen.frames)
+    stage.close()
 
 
 @every("name", SCENARIOS)
