@@ -53,7 +53,7 @@ class ConfigDesk:
         self, *words: str, stdin: str = "", **variables: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command of lastword's; one that starts an agent has a process for it."""
-        begin = in_a_process if words[0] in ("run", "gateway") else command
+        begin = in_a_process if words[0] == "run" else command
         return begin(*words, stdin=stdin, cwd=self.cwd, environment=self.environment | variables)
 
 

@@ -19,6 +19,7 @@ from lastword.core.failure.ladder import Rung
 from lastword.kit.doctor import command as examining
 from lastword.kit.doctor import diagnosis
 from lastword.kit.doctor.diagnosis import ConversationResult, diagnose
+from lastword.platform.process import Exit
 from lastword.quirks.clients import RULES
 from tests.kit.client import clean_environment
 from tests.kit.command import command, in_a_process
@@ -157,15 +158,15 @@ def test_one_client_can_be_asked_for(told_by: Callable[..., str]) -> None:
         assert [(row["client"], row["rung"]) for row in told["clients"]] == [(name, expected)]
 
 
+def test_a_rung_that_the_environment_forces_is_said(told_by: Callable[..., str]) -> None:
+    _, told = report("--", told_by(), LASTWORD_FALLBACK="text")
+    (older,) = [row for row in told["clients"] if row["client"] == "older"]
+    assert (older["rung"], older["forced"]) == ("text", True)
+    rows = {row.client: row for row in diagnosis.table(None, option="text", speaks_v2=True)}
+    assert (rows["v2"].rung, rows["v2"].forced) == (Rung.V2, False)
+
+
 KEEPER = [sys.executable, "-m", "tests.process.conformance.keeper"]
-
-
-def test_a_rung_that_the_environment_forces_is_said() -> None:
-    _, told = report("--", *KEEPER, "second-version", LASTWORD_FALLBACK="text")
-    rows = {row["client"]: row for row in told["clients"]}
-    assert (rows["older"]["rung"], rows["older"]["forced"]) == ("text", True)
-    assert (rows["v2"]["rung"], rows["v2"]["forced"]) == ("v2", False)
-    assert finding(told, "version 2")["verdict"] == "ok"
 
 
 def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
@@ -278,6 +279,7 @@ HELLO_1: dict[str, Any] = {"result": {"protocolVersion": 1}}
 TOO_OLD = {"code": -32602, "message": "Unsupported protocol version"}
 NO_LOGIN = {"code": -32000, "message": "Authentication required"}
 EXITED = {"code": -32603, "message": "Internal error", "data": {"details": "X exited with 1"}}
+DIED: dict[str, Any] = {"exited_early": True}
 WRONG: tuple[tuple[dict[str, Any], str, str, list[str]], ...] = (
     # What came of the conversation, the step that tells of it, the verdict and the words.
     ({}, "initialize", "problem", ["did not answer initialize within 3 s"]),
@@ -293,6 +295,13 @@ WRONG: tuple[tuple[dict[str, Any], str, str, list[str]], ...] = (
         "session",
         "problem",
         ["session/new fails", 'It said: "X exited with 1".', 'stderr ends with "no settings".'],
+    ),
+    (DIED | {"exit": Exit(None, signal.SIGKILL)}, "start", "problem", ["by signal 9"]),
+    (
+        DIED | {"exit": Exit(3, None), "hello": HELLO_1},
+        "session",
+        "problem",
+        ["with status 3 at session/new"],
     ),
 )
 
@@ -311,15 +320,10 @@ def test_what_an_agent_does_wrong_is_said(
 
 def test_an_answer_under_another_id_is_none(tmp_path: Path) -> None:
     under = [HELLO.replace('"id":1', f'"id":{other}') for other in ("true", '"1"')]
-    for line in (*under, '{"jsonrpc":"2.0","id":1,"method":[]}'):
-        status, told = report("--timeout", "0.3", "--", answering(tmp_path, line))
-        assert status == 1
-        assert "did not answer initialize" in finding(told, "initialize")["says"]
-
-
-def test_an_agent_that_dies_at_session_new_is_said(tmp_path: Path) -> None:
-    _, told = report("--", answering(tmp_path, HELLO, then="read line\nexit 3"))
-    assert "with status 3 at session/new" in finding(told, "session")["says"]
+    lines = "'\necho '".join([*under, '{"jsonrpc":"2.0","id":1,"method":[]}'])
+    status, told = report("--timeout", "0.3", "--", answering(tmp_path, lines))
+    assert status == 1
+    assert "did not answer initialize" in finding(told, "initialize")["says"]
 
 
 def test_a_crash_at_the_start_is_explained_with_its_last_words_but_for_secrets() -> None:
@@ -330,8 +334,6 @@ def test_a_crash_at_the_start_is_explained_with_its_last_words_but_for_secrets()
     assert "status 1" in died["says"]
     assert "KeyError: 'model " in died["facts"]["stderr"]
     assert secret[:24] not in json.dumps(told)
-    _, told = report("--", *python("import os; os.kill(os.getpid(), 9)"))
-    assert "by signal 9" in problems(told)[0]["says"]
 
 
 def test_a_program_that_writes_back_what_it_reads_is_no_agent() -> None:

@@ -25,8 +25,14 @@ def lastword(*arguments: str, **environment: str) -> subprocess.CompletedProcess
 
 
 LEFT_OUT = (
-    (("log",), "sqlite3", "pydantic anyio asyncio http webbrowser lastword.core.classify"),
-    (("log",), "sqlite3", "lastword.core.redact.redactor lastword.cli.web"),
+    (
+        ("log",),
+        "sqlite3",
+        (
+            "pydantic anyio asyncio http webbrowser lastword.cli.web lastword.core.classify"
+            " lastword.core.redact.redactor"
+        ),
+    ),
     (("agent", "--list"), "lastword.kit.agent.scenarios", "jsonrpcserver jsonschema"),
     (("completion", "bash"), "lastword.cli.completion", "argparse msgspec sqlite3 asyncio"),
 )
