@@ -77,8 +77,8 @@ def record_all(folder: Path) -> Path:
         params=params,
         SOME_API_KEY=ENVIRONMENT_KEY,
     )
-    for _ in turns[:-1]:
-        desk.answer(desk.prompt(joined))
+    for number, _ in enumerate(turns[:-1]):
+        desk.answer(desk.prompt("go" if number else joined))
     number = desk.prompt(joined)
     desk.until("agent_message_chunk")
     desk.cancel(reason=joined, _meta={"reason": joined})

@@ -14,7 +14,6 @@ from tests.kit import left_behind
 from tests.kit.client import NOTICES, RETRY, update_of
 from tests.kit.desk import SCRIPTED
 from tests.kit.gateway.agents import prompts_in
-from tests.kit.patience import patient
 from tests.kit.recording import lastword
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
 
@@ -205,10 +204,10 @@ def test_a_question_that_nobody_answers_is_rejected_and_a_late_answer_is_dropped
     def is_question(frame: Frame) -> bool:
         return frame.get("method") == "session/request_permission"
 
-    options = ["--ask-reminder", "100ms", f"--ask-timeout={patient(3)}s"]
+    options = ["--ask-reminder", "100ms", "--ask-timeout", "5s"]
     # It asks two questions at once, and says how they were answered.
     turn = [{"ask_permissions": ("Run the tests", "Edit parser.py")}, ENDS]
-    client = start.script(tmp_path, turn, options=options)
+    client = start.script(tmp_path, turn, [{"say": "Done."}, ENDS], options=options)
     client.open(**NOTICES)
     assert client.answer(client.prompt("hello"))["result"] == ENDED
     first, second = filter(is_question, client.frames)
@@ -223,8 +222,4 @@ def test_a_question_that_nobody_answers_is_rejected_and_a_late_answer_is_dropped
     assert told[-1].endswith("so lastword answered no: Edit parser.py.")
     allow = {"outcome": {"outcome": "selected", "optionId": "allow"}}
     client.send(id=first["id"], result=allow)
-    seen = len(client.frames)
-    client.prompt("again")
-    third = client.expect(is_question, since=seen)
-    client.send(id=third["id"], result=allow)
-    client.expect_text("Run the tests: allow. ")
+    assert client.turn("again").text == "Done."
