@@ -193,8 +193,10 @@ def played(desk: Path, line: str, *, is_first: bool) -> tuple[int, str]:
         return status, told
 
 
-STARTS_AN_AGENT = re.compile(r"lastword (run .*-- |agent (?!--))")
-NEEDS_BASH = re.compile(r"^(?!lastword )|^lastword (run|agent|connect|doctor) |[|&;<>$`(*]")
+STARTS_AN_AGENT = re.compile(r"lastword (run .*-- |agent (?!--list|--help|.* --script))")
+NEEDS_BASH = re.compile(
+    r"^(?!lastword )|^lastword (run |connect |doctor |agent (?!--help|.* --script))|[|&;<>$`(*]"
+)
 
 
 def run(desk: Path, line: str, *, in_bash: bool) -> tuple[int, str]:

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.kit.doc_blocks import GIVEN, Block, blocks, given
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
@@ -40,22 +38,20 @@ def test_the_python_examples_pass_a_type_checker(tmp_path: Path) -> None:
     assert "Success" in told, told
 
 
-@pytest.mark.parametrize(
-    "block",
-    [block for block in blocks("python") if "\ndef test_" in block.text],
-    ids=lambda block: block.name,
-)
-def test_a_test_that_is_shown_passes(block: Block, tmp_path: Path) -> None:
-    (tmp_path / "test_shown.py").write_text(given(block))
+def test_each_test_that_is_shown_passes(tmp_path: Path) -> None:
+    shown = [block for block in blocks("python") if "\ndef test_" in block.text]
+    for block in shown:
+        (tmp_path / f"test_{re.sub(r'[^a-z0-9]', '_', block.name)}.py").write_text(given(block))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "test_shown.py"],
+        [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
-        timeout=FUSE_SECONDS,
+        timeout=5 * FUSE_SECONDS,
     )
-    assert done.returncode == 0, f"{block.name}\n{done.stdout}"
+    assert done.returncode == 0, done.stdout
+    assert len(re.findall(r"(?m)^test_\w+\.py \.", done.stdout)) == len(shown)
 
 
 @every("block", blocks("console"))
