@@ -180,7 +180,7 @@ def their_files_are_overwritten(file: Path) -> None:
 
 
 UNDER_THEM = [
-    *(loses_its_folder, is_emptied, is_overwritten, becomes_a_folder, loses_its_log),
+    *(is_emptied, is_overwritten, becomes_a_folder, loses_its_log),
     their_files_are_overwritten,
 ]
 READERS = [("log", "--json"), ("export", "--last")]
