@@ -137,9 +137,11 @@ def test_a_stream_that_is_closed_is_no_reason_for_a_traceback() -> None:
     assert not failures
 
 
-def test_a_terminal_with_ascii_alone_is_no_reason_for_a_traceback() -> None:
+def test_a_terminal_with_ascii_alone_is_no_reason_for_a_traceback(tmp_path: Path) -> None:
     for words in EVERY_COMMAND:
-        done = lastword(*words, PYTHONIOENCODING="ascii")
+        # In a folder of its own: what is exported is written there.
+        environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+        done = command(*words, cwd=tmp_path, environment=environment)
         assert done.stdout.isascii()
         assert done.stderr.isascii()
 
