@@ -23,7 +23,7 @@ HELLO = "hello"
 passed `viewer_frames.read` at the front, and is not checked for ambiguity again; its rights and
 paths are."""
 WELCOME = "welcome"
-"""Holder: what its agent said of itself, and which sessions it has."""
+"""Holder: what its agent said of itself, or why it has none."""
 LEAVE = "leave"
 """Front: the viewer's socket has closed, with this code, for this cause."""
 SHUT = "shut"

@@ -296,8 +296,7 @@ class Holder:
 
     def welcome(self, failed: dict[str, Any] | None) -> dict[str, Any]:
         """Return the welcome of a viewer, after `ready` has returned this."""
-        sessions = list(self.sessions)
-        return {"initialize": self.initialized, "failed": failed, "sessions": sessions}
+        return {"initialize": self.initialized, "failed": failed}
 
     def status(self) -> dict[str, Any]:
         """Return what `lastword gateway status` shows of it."""

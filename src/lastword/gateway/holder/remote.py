@@ -6,7 +6,6 @@ Owns the holder's end: who the viewer is, and what it sends and is sent.
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -62,8 +61,7 @@ class RemoteViewer:
             await asyncio.wait((ready, ahead), return_when=asyncio.FIRST_COMPLETED)
             if not ready.done() and not ahead.result():
                 return []
-            welcome = self._holder.welcome(await ready)
-            self._link.control(wire.WELCOME, version=wire.VERSION, pid=os.getpid(), **welcome)
+            self._link.control(wire.WELCOME, **self._holder.welcome(await ready))
             return await ahead
         finally:
             ready.cancel()
