@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +76,10 @@ def test_a_node_that_is_told_to_end_ends_its_turns_itself_and_is_listed_no_more(
     assert not [each for each in two.holders() if each["sessions"]]
 
 
-def test_an_editor_at_another_front_learns_how_its_turn_ended_with_the_node(fleet: Fleet) -> None:
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_an_editor_at_another_front_learns_how_its_turn_ended_with_the_node(
+    is_silent: bool, fleet: Fleet
+) -> None:
     one, two = fleet.start("one"), fleet.start("two")
     with ViewerClient(one, capabilities=TYPED) as viewer:
         session = viewer.new(one.root)
@@ -87,13 +92,20 @@ def test_an_editor_at_another_front_learns_how_its_turn_ended_with_the_node(flee
             await editor.wait_for(
                 lambda each: [e for e in each.frames if e.get("id") and "method" in e]
             )
-            one.kill()
+            if is_silent:  # as if its machine were gone, of which the servers learn nothing
+                os.kill(one.front.pid, signal.SIGSTOP)
+            else:
+                one.kill()
             answer = await editor.answer(prompted)
             assert reason_of(answer) == ("agent_crash", "machine_lost")
             answer = await editor.answer(editor.prompt(session, "again"))
             assert reason_of(answer) == ("agent_crash", "context_lost")
 
-    asyncio.run(play())
+    try:
+        asyncio.run(play())
+    finally:
+        if is_silent:
+            os.kill(one.front.pid, signal.SIGCONT)
 
 
 @pytest.mark.matrix

@@ -508,8 +508,7 @@ class ViewerLink(ABC):
         for request_id in lost:
             del self._unanswered[request_id]
         unanswered, upstream.unanswered = upstream.unanswered, set()
-        # A viewer that comes back sends again what was not answered, but not to one that hangs.
-        if upstream.is_silent or not self._replay:
+        if not self._replay:  # a viewer that comes back sends again what was not answered
             error = refusals.holder_silent() if upstream.is_silent else refusals.holder_lost()
             for request_id in unanswered:
                 await self.send(jsonrpc.error(request_id, error))
