@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -12,16 +14,25 @@ import pytest
 from lastword.gateway.viewing.reader import Role
 from tests.interop.fleet.playing import answer_question, ended, is_question, listed, refusal, says
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.editor import connected
+from tests.kit.gateway.editor import connected, counting
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import patient
 from tests.kit.push_service import PushBrowser, PushService
 
 if TYPE_CHECKING:
-    from tests.kit.fleet.nodes import Fleet
+    from tests.kit.fleet.nodes import Fleet, Node
 
 COMES_BACK_SECONDS = 2.0
+
+CHUNKS = 200
+LOUD = f"{CHUNKS} 0 pad=100000"
+"""A turn of 20 MB."""
+
+DEAF = 6
+ALLOWED_BYTES = 48 * 1024 * 1024
+"""What a node may grow by while so many viewers read nothing of it, and its log waits for servers
+that are slow."""
 
 
 def test_a_session_goes_on_at_every_front_and_its_viewer_comes_back_by_cursor(fleet: Fleet) -> None:
@@ -58,6 +69,25 @@ def test_a_session_goes_on_at_every_front_and_its_viewer_comes_back_by_cursor(fl
             other.find(says("Again."))
             assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
             assert min(back.seqs()) == last + 1
+
+
+def test_viewers_at_another_node_that_do_not_read_hold_up_nobody_and_are_not_kept_in_memory(
+    fleet: Fleet,
+) -> None:
+    fleet.command = counting(os.devnull)
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one) as own, ViewerClient(two) as reads, contextlib.ExitStack() as deaf:
+        session = own.new(one.root)
+        for viewer in (reads, *(_deaf_at(two, deaf) for _ in range(DEAF))):
+            viewer.load(session, one.root)
+        before = [each.resident_bytes for each in fleet.nodes]
+        asked = own.prompt(session, LOUD)
+        reads.find(lambda _: len(reads.updates("agent_message_chunk")) == CHUNKS)
+        sizes = [each.resident_bytes for each in fleet.nodes]
+        grown = [size - earlier for size, earlier in zip(sizes, before, strict=True)]
+        assert max(grown) < ALLOWED_BYTES, grown
+        assert own.answer(asked)["result"]["stopReason"] == "end_turn"
+        assert len(own.updates("agent_message_chunk")) == CHUNKS
 
 
 def test_a_new_session_goes_to_the_node_that_has_its_folder(fleet: Fleet) -> None:
@@ -225,3 +255,7 @@ def test_a_browser_that_subscribes_at_one_front_is_known_at_the_others(fleet: Fl
         ended = ApiClient(two).ask(f"/v1/push/{there.json['id']}", method="DELETE")
         assert ended.json["subscriptions"] == []
         until("it has ended there", lambda: not ApiClient(one).json("/v1/push")["subscriptions"])
+
+
+def _deaf_at(node: Node, stack: contextlib.ExitStack) -> ViewerClient:
+    return stack.enter_context(ViewerClient(node, receive_bytes=64 * 1024))

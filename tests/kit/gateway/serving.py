@@ -180,6 +180,12 @@ class Gateway(Place):
         found: list[dict[str, Any]] = msgspec.json.decode(told)["holders"] if told else []
         return [each for each in found if "pid" in each]
 
+    @property
+    def resident_bytes(self) -> int:
+        """How much memory its process has."""
+        pages = Path("/proc", str(self.front.pid), "statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
     def link(self, page: str = "", *options: str) -> str:
         done = self._run("token", "--link", page or f"http://127.0.0.1:{self.port}", *options)
         assert done.returncode == 0, done.stderr
