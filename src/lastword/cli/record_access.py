@@ -19,6 +19,7 @@ from lastword.cli.parser import add_arguments
 from lastword.cli.words import refuse
 from lastword.core.failure.option_values import seconds_of
 from lastword.core.failure.phrases import moment_of
+from lastword.core.protocol.acp_el import BEGINNING_CHARS, is_traffic, read_traffic
 from lastword.core.protocol.traces import read_trace_line
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
@@ -217,6 +218,8 @@ def has_frames(path: str) -> bool:
     """
     with open(path, "rb") as file:
         first = file.readline(READ_BYTES)
+    if is_traffic(first[:BEGINNING_CHARS].decode("utf-8", "replace")):
+        return True
     try:
         value = msgspec.json.decode(first or b'{"at": 0}')
     except (msgspec.DecodeError, RecursionError):
@@ -228,13 +231,18 @@ def frame_lines(path: str, after: int | None) -> dict[str, Any]:
     """Return whole lines that begin at or after a place in the file, and the place that follows.
 
     A line that is none of a trace is counted in `unreadable`. Where the file has been begun anew
-    since, its lines are returned from the start, and `anew` says so.
+    since, its lines are returned from the start, and `anew` says so; acp.el always begins anew.
 
     Raises:
         OSError: It cannot be read.
     """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
+        if after != size and is_traffic(file.read(BEGINNING_CHARS).decode("utf-8", "replace")):
+            file.seek(0)
+            frames = read_traffic(file.read(MAX_BYTES).decode("utf-8", "replace"))
+            answer = {"frames": frames, "next": size, "anew": after is not None}
+            return answer | {"more": False, "unreadable": 0}
         anew = after is not None and after > size
         start = max(size - MAX_BYTES, 0) if after is None or anew else after
         file.seek(start)

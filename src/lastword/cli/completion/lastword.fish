@@ -127,7 +127,7 @@ complete -c lastword -n '__lastword_is log' -l limit -x -d 'show at most this ma
 complete -c lastword -n '__lastword_is log' -l all -d 'show all sessions, failures or turns, not only the latest'
 complete -c lastword -n '__lastword_is log' -l json -d 'print the same as JSON'
 complete -c lastword -n '__lastword_is log' -l web -d 'show the record in a browser on this machine'
-complete -c lastword -n '__lastword_is log' -l frames -r -F -d 'with --web: show this file of `lastword run --frames`, or a trace of ACP Inspector or the Rust conductor'
+complete -c lastword -n '__lastword_is log' -l frames -r -F -d 'with --web: show this file of `lastword run --frames`, or a trace of ACP Inspector, the Rust conductor or acp.el'
 complete -c lastword -n '__lastword_is log' -l no-open -d 'with --web: print the link without opening a browser'
 complete -c lastword -n '__lastword_is log' -l port -x -d 'with --web: the port to serve on'
 complete -c lastword -n '__lastword_is log' -l record -x -a '(__fish_complete_directories)' -d 'the record\'s folder, if `lastword run --record DIR` was given one'

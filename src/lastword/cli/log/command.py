@@ -273,8 +273,8 @@ _FORMS = """\
 --json  print the same as JSON; with --follow, one object per line
 --web  show the record in a browser on this machine
 --frames FILE
-    with --web: show this file of `lastword run --frames`, or a trace of ACP Inspector or
-    the Rust conductor (default: none)
+    with --web: show this file of `lastword run --frames`, or a trace of ACP Inspector,
+    the Rust conductor or acp.el (default: none)
 --no-open  with --web: print the link without opening a browser
 --port PORT  with --web: the port to serve on (default: a free port)
 """

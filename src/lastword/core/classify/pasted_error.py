@@ -1,9 +1,9 @@
 """A pasted error: the shape of its text, and the content of that shape.
 
 Owns the shapes of text: JSON, an HTTP exchange as curl prints it, an event stream, tracebacks of
-Python, Node and Java, JSON lines, prose. The noise of each (stack frames, request lines, log lines
-that are not errors) is removed here, since it easily misleads: `timeout.py` in a path does not mean
-a timeout. The rest goes to `gather`.
+Python, Node and Java, JSON lines, acp.el's traffic, prose. The noise of each (stack frames, request
+lines, log lines that are not errors) is removed here, since it easily misleads: `timeout.py` in a
+path does not mean a timeout. The rest goes to `gather`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from lastword.core.protocol.acp_el import read_traffic
 from lastword.core.protocol.traces import read_trace_line
 from lastword.core.redact.truncate import informative_lines
 
@@ -42,6 +43,9 @@ def read_pasted(text: str) -> Reading:
         return Reading(_form_of_json(value), value)
     if isinstance(value, str):
         plain = value.strip()
+    traffic = _failing([_message(line) for line in read_traffic(plain)])
+    if traffic is not None:
+        return Reading("a traffic file of acp.el", traffic)
     start = plain[:MAX_SCAN_CHARS]
     http = _read_http(plain) if "HTTP/" in start else None
     if http is not None:

@@ -1,7 +1,8 @@
 """Traces: lines in which programs record the ACP messages that they pass.
 
 Owns the forms: that of `lastword run --frames`, ACP Inspector's, that of the Rust SDK's conductor,
-and messages alone. All are read as the first. Knows nothing of files.
+and messages alone. All are read as the first. Knows nothing of files. acp.el saves no lines, but a
+list: `acp_el`.
 """
 
 from __future__ import annotations
