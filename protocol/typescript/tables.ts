@@ -39,7 +39,7 @@ export const REASONS: Record<string, Record<string, { sentence?: string; advice?
   "cancelled": {},
   "agent_stalled": {"runaway": {"sentence": "The agent repeated the same step without end and was stopped.", "advice": "Rephrase the request, or choose another model.", "action": "rephrase"}},
   "protocol_error": {"line_too_long": {"sentence": "The agent sent a message over the size limit."}, "protocol_version": {"sentence": "The two sides speak different versions of the protocol.", "advice": "Update the older of the two."}, "not_http": {"sentence": "The model provider's answer could not be read."}},
-  "internal": {},
+  "internal": {"disk_full": {"sentence": "The agent could not write: the disk is full, or its quota is used up."}},
 };
 
 export const ADVICE: Record<Action, string> = {
@@ -133,7 +133,7 @@ export const WEAK: readonly (readonly [ErrorType, readonly string[]])[] = [
 export const UNLESS: Record<string, readonly string[]> = {
   "context_overflow": ["length of max output tokens", "\u65f6\u95f4\u8fc7\u957f", "\u6642\u9593\u904e\u9577"],
   "content_filter": ["fair usage", "access to this site", "this website", "fair use"],
-  "budget": ["in-flight", "increase your rate limit by", "not your usage limit", "allocated quota exceeded,"],
+  "budget": ["in-flight", "increase your rate limit by", "not your usage limit", "allocated quota exceeded,", "disk quota exceeded"],
   "rate_limit": [],
 };
 
