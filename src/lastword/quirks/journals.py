@@ -97,7 +97,7 @@ ROWS = (
             "runs: written 0.1 to 2.2 s after a 401, 429, 502 or a cut, which the agent tries ten "
             "times in silence; the message holds the provider's whole answer"
         ),
-        version="claude-agent-acp 0.100.0 with Claude Code 2.1.316",
+        version="claude-agent-acp 0.101.0 with Claude Code 2.1.318",
     ),
     JournalRow(
         name="kimi-code",

@@ -189,7 +189,7 @@ RECIPES = (
             "IS_SANDBOX": "1",
         },
         evidence="run in the interop tests, with no way to the network",
-        version="claude-agent-acp 0.100.0",
+        version="claude-agent-acp 0.101.0",
     ),
     Recipe(
         name="kimi",

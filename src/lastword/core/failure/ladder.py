@@ -8,7 +8,7 @@ shows an outage of a connection while a turn is open.
 JetBrains AIR's convention for failures, `sessionFailure`. Owns the convention: its negotiation, its
 members and their closed sets, and the mapping from our vocabulary to its words
 (`protocol/README.md`, section "The rung `air`"). It follows what the agents that use it send
-(claude-agent-acp 0.100). Reading what such agents send is the job of `core.classify.agents`.
+(claude-agent-acp 0.101). Reading what such agents send is the job of `core.classify.agents`.
 """
 
 from __future__ import annotations
