@@ -56,7 +56,7 @@ class NativeSdk:
 
 
 SDKS = {
-    "rust": NativeSdk("Rust", "agent-client-protocol", "5.0.0"),
+    "rust": NativeSdk("Rust", "agent-client-protocol", "5.2.0"),
     "go": NativeSdk("Go", "github.com/coder/acp-go-sdk", "0.13.0"),
     "kotlin": NativeSdk("Kotlin", "com.agentclientprotocol:acp-jvm", "0.10.5"),
 }
