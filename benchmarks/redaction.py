@@ -83,10 +83,10 @@ def _compare(other: Path) -> None:
 
 
 def _growth() -> None:
-    from lastword.core.redact import named_values, service_shapes, shapes  # noqa: PLC0415
+    from lastword.core.redact import named_values, shapes  # noqa: PLC0415
 
     tables = (shapes.CARRIERS, shapes.SHAPES, shapes.KEY_SHAPES)
-    tables += (service_shapes.SERVICE_KEYS, service_shapes.ASSIGNED_SHAPES)
+    tables += (shapes.SERVICE_KEYS, shapes.ASSIGNED_SHAPES)
     results: list[tuple[float, float, str]] = []
     for shape in (shape for table in tables for shape in table):
         for unit in (unit for hint in shape.hints for unit in _hostile(hint)):

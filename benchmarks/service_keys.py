@@ -22,12 +22,15 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lastword.core.redact.service_shapes import (
+from lastword.core.redact.shapes import (
+    CARRIERS,
+    KEY_SHAPES,
+    MIN_KEY_CHARS,
     MIXED,
+    SHAPES,
     assigned_source,
     key_source,
 )
-from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, MIN_KEY_CHARS, SHAPES
 
 TABLE = Path(__file__).parent.parent / "src" / "lastword" / "core" / "redact" / "service_keys.py"
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from lastword.core.failure.option_values import money
-from lastword.core.protocol.tolerant import number_of
+from lastword.core.protocol.acp import number_of
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import GATEWAY
 from lastword.errors import StoreError

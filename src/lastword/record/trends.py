@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.failure.phrases import moment_of
-from lastword.core.protocol.tolerant import number_of
+from lastword.core.protocol.acp import number_of
 from lastword.core.timeline.entry import Kind
 from lastword.record import reader
 from lastword.record.reader import CostTotal, totals_of

@@ -16,7 +16,7 @@ from lastword.client.close_codes import Why
 from lastword.client.reconnect import GiveUp
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway.connecting.core import Connector
 from lastword.gateway.connecting.positions import Greeted, NotGreeted, ToEditor, ToGateway
 from lastword.gateway.holder.connection import _is_compact, _start_of

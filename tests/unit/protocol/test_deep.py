@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.core.protocol import deep, jsonrpc
+from lastword.core.protocol import jsonrpc
 from tests.kit.wire import Wire
 from tests.unit.link.test_connection_rare_frames import in_turn
 
-DEPTHS = [deep.LAYER - 3, deep.LAYER - 2, deep.LAYER - 1, 2 * deep.LAYER, 1000, 9990, 100_000]
+DEPTHS = [
+    jsonrpc.LAYER - 3,
+    jsonrpc.LAYER - 2,
+    jsonrpc.LAYER - 1,
+    2 * jsonrpc.LAYER,
+    1000,
+    9990,
+    100_000,
+]
 
 
 def nested(depth: int, inner: str = "1") -> str:
@@ -54,7 +62,7 @@ def _shallow_parser(monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Shallow:
         def decode(self, line: bytes) -> jsonrpc.Envelope:
-            if deep.shallow(line) != line:
+            if jsonrpc.without_depths(line) != line:
                 raise RecursionError
             return decode(line)
 
@@ -72,11 +80,11 @@ def test_a_deep_line_is_a_frame_whose_upper_members_are_read(depth: int) -> None
 
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_what_a_deep_line_is_cut_to_goes_no_deeper_than_a_layer(depth: int) -> None:
-    shallow = deep.shallow(nested(depth).encode())
+    shallow = jsonrpc.without_depths(nested(depth).encode())
     assert shallow is not None
     assert is_json(shallow)
-    assert deep.shallow(shallow) == shallow
-    assert (shallow == nested(depth).encode()) == (depth <= deep.LAYER)
+    assert jsonrpc.without_depths(shallow) == shallow
+    assert (shallow == nested(depth).encode()) == (depth <= jsonrpc.LAYER)
 
 
 @given(st.integers(0, 10_000), st.sampled_from(list('[]{}",:x1 \\')), st.booleans())

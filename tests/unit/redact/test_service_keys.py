@@ -16,8 +16,7 @@ import pytest
 from benchmarks import service_keys
 from lastword.core.redact import service_keys as table
 from lastword.core.redact.redactor import MAX_TEXT_CHARS, redact_text
-from lastword.core.redact.service_shapes import ASSIGNED_SHAPES, SERVICE_KEYS
-from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, SHAPES
+from lastword.core.redact.shapes import ASSIGNED_SHAPES, CARRIERS, KEY_SHAPES, SERVICE_KEYS, SHAPES
 from tests.kit.canaries import CANARIES
 from tests.kit.rows import every
 

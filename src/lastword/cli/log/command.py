@@ -38,7 +38,7 @@ from lastword.cli.record_access import (
     whole_number,
 )
 from lastword.core.failure.phrases import counted, moment_of
-from lastword.core.protocol.tolerant import number_of
+from lastword.core.protocol.acp import number_of
 from lastword.core.timeline.session_events import waits_that_passed
 from lastword.errors import StoreError
 from lastword.platform.pipes import close

@@ -21,7 +21,7 @@ from lastword.core.classify.waits import announced_wait
 from lastword.core.failure import ladder
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.redact.truncate import clip
 from lastword.quirks import wire
 from lastword.quirks.agents import agent_key

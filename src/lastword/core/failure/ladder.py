@@ -30,7 +30,7 @@ from lastword.core.failure.taxonomy import (
     RetrySafety,
 )
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import has_version, object_of, raw_members
+from lastword.core.protocol.acp import has_version, object_of, raw_members
 from lastword.quirks import clients
 
 if TYPE_CHECKING:

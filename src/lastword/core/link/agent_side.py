@@ -34,7 +34,7 @@ from lastword.core.link.facts import purpose_of
 from lastword.core.link.handshake import advertise, read_agent
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of, raw_members
+from lastword.core.protocol.acp import object_of, raw_members
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
 from lastword.quirks.agents import agent_key

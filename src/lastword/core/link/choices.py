@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from lastword.core.protocol import acp
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 
 Setting = tuple[str, dict[str, Any]]
 """A request by which a choice is made: its method and its params."""

@@ -20,7 +20,7 @@ from lastword.core.link.session import FOREGROUND
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.waits import may_wait
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:

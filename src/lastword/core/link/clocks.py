@@ -36,7 +36,7 @@ from lastword.core.link.facts import (
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, Event, State
 from lastword.core.link.waits import REJECT, WAITING, Question, answer_of_nobody, read_timeout
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.redact.truncate import informative_lines
 from lastword.core.timeline.entry import By, Kind
 

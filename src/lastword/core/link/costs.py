@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from lastword.core.failure.option_values import CURRENCIES, MAX_AMOUNT, limit_of, money
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

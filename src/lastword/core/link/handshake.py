@@ -12,7 +12,7 @@ from msgspec import Raw
 from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import has_version, object_of, raw_members
+from lastword.core.protocol.acp import has_version, object_of, raw_members
 
 EXTENSION = "agent_error"
 EXTENSION_VERSION = 1

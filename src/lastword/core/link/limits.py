@@ -17,7 +17,7 @@ from lastword.core.classify.decide import DAY_SECONDS, of_plan_window
 from lastword.core.classify.waits import parse_moment, reset_in
 from lastword.core.failure import phrases, retry_policy
 from lastword.core.failure.taxonomy import LIMITS, PLAN_WINDOW
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -30,7 +30,7 @@ from lastword.core.link.evidence import (
 from lastword.core.link.facts import TYPES_OF_SILENCE
 from lastword.core.link.turn import AT_WORK, REPORTS_WAITS, State
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.redact.truncate import informative_lines
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire

@@ -25,7 +25,7 @@ from lastword.core.link.facts import Facts, OpenTools, Repetition
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
 from lastword.core.link.waits import WaitingPrompt
 from lastword.core.protocol import acp
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict

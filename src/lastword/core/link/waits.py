@@ -16,7 +16,7 @@ from lastword.core.failure.option_values import seconds_of
 from lastword.core.failure.taxonomy import ErrorType  # noqa: TC001 - a struct's member
 from lastword.core.link.facts import Facts  # noqa: TC001 - likewise
 from lastword.core.protocol import acp
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

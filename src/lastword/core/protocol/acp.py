@@ -1,13 +1,20 @@
-"""The Agent Client Protocol's vocabulary: method names, kinds of update, and ends of a turn.
+"""The Agent Client Protocol's vocabulary, and tolerant reading of members that a peer wrote.
 
 The only module that knows protocol versions. Version 1 is the specification; version 2 is the draft
 in the schema of the official TypeScript SDK, where a turn is a session's foreground work and ends
-with an idle `state_update`.
+with an idle `state_update`. A member of an unexpected type is read as an empty value.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import msgspec
+from msgspec import Raw
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 INITIALIZE = "initialize"
 PROMPT = "session/prompt"
@@ -239,3 +246,33 @@ def request_limit_seconds(method: str) -> float | None:
     if method.startswith("session/") and method != PROMPT:
         return SESSION_REQUEST_LIMIT_SECONDS
     return None
+
+
+def object_of(value: object) -> dict[str, Any]:
+    """Return a decoded value if it is an object, or else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def raw_members(raw: Raw | None) -> dict[str, Raw]:
+    """Return the members of an object, each as the bytes that arrived; empty if there are none.
+
+    Raises:
+        msgspec.MsgspecError: The value is not an object.
+    """
+    if raw is None or bytes(raw) == b"null":
+        return {}
+    members: dict[str, Raw] = msgspec.json.decode(raw, type=dict[str, Raw])
+    return members
+
+
+def number_of(value: object) -> float:
+    """Return a value if it is a number, or else 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value)
+
+
+def has_version(extension: Mapping[str, Any]) -> bool:
+    """Return whether an extension is advertised, with an integer `version` of at least 1."""
+    version = extension.get("version")
+    return isinstance(version, int) and not isinstance(version, bool) and version >= 1

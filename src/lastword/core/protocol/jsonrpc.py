@@ -1,11 +1,12 @@
-r"""Frames: reading an envelope without reading the rest, and writing our own frames.
+"""Frames: reading an envelope without reading the rest, and writing our own frames.
 
 Owns the bytes of a line and the parts of them that the relay looks at. A frame that is only passed
 on is never encoded again. Does not know what a method means (`core.protocol.acp`).
 
 msgspec reads the envelope, at a tenth of the cost of `json`. Whatever msgspec rejects is left to
-`json`: a lone surrogate (`"\\ud83d"`), which JavaScript emits and JSON allows, or a member of an
-unexpected type must not cost a legal frame.
+`json`: a lone surrogate, which JavaScript emits and JSON allows, or a member of an
+unexpected type must not cost a legal frame. A line that is nested deeper than either can go is cut
+into layers, each of which a parser can take.
 """
 
 from __future__ import annotations
@@ -17,10 +18,88 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from lastword.core.protocol import deep
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+LAYER = 100
+"""Parsers count in the calls that led to them, of which a guard's host may have hundreds."""
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_BRACKET = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
+_VALUE = re.compile(rb'\s*:\s*(%s|[^\s"{}\[\],:]+)' % _STRING, re.DOTALL)
+_OPENING, _CLOSING, _QUOTE = frozenset(b"{["), frozenset(b"}]"), ord('"')
+
+
+def without_depths(line: bytes) -> bytes | None:
+    """Return the line with `null` for anything nested deeper than a layer; `None` if not JSON."""
+    layers: list[list[bytes]] = [[]]
+    depth = done = 0
+    for match in _BRACKET.finditer(line):
+        start, end = match.span()
+        byte = line[start]
+        if byte in _OPENING:
+            if depth and depth % LAYER == 0:
+                layers[-1] += [line[done:start], b"null"]
+                layers.append([])
+                done = start
+            depth += 1
+        elif byte in _CLOSING:
+            depth -= 1
+            if depth < 0:
+                return None
+            if depth and depth % LAYER == 0:
+                layer = b"".join([*layers.pop(), line[done:end]])
+                done = end
+                if not _is_json(layer):
+                    return None
+        elif byte == _QUOTE and end - start == 1:
+            return None  # an unterminated string
+    return b"".join([*layers[0], line[done:]]) if depth == 0 else None
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError):
+        pass
+    else:
+        return True
+    try:
+        # `json` accepts the escape of a lone surrogate, which msgspec does not.
+        json.loads(text, parse_constant=_refuse)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(constant: str) -> None:
+    """Reject NaN and Infinity, which `json` accepts as JSON.
+
+    Raises:
+        ValueError: Always.
+    """
+    raise ValueError(constant)
+
+
+def _nested_with_id(line: bytes, request_id: bytes) -> bytes:
+    """Return the line, which is JSON, with another id and every other byte unchanged."""
+    depth, id_value = 0, None
+    for match in _BRACKET.finditer(line):
+        byte = line[match.start()]
+        if byte in _OPENING:
+            depth += 1
+        elif byte in _CLOSING:
+            depth -= 1
+        elif depth == 1:
+            value = _VALUE.match(line, match.end())
+            if value is not None and json.loads(match[0]) == "id":
+                id_value = value
+    return (
+        line
+        if id_value is None
+        else line[: id_value.start(1)] + request_id + line[id_value.end(1) :]
+    )
 
 
 class Update(msgspec.Struct, rename="camel", gc=False):
@@ -261,7 +340,7 @@ def _decode_lenient(line: bytes) -> Frame | Malformed:
 
 def _decode_deep(line: bytes) -> Frame | Malformed:
     """Decode a line that is nested deeper than the parsers go."""
-    shallow = deep.shallow(line)
+    shallow = without_depths(line)
     if shallow is None or shallow == line:
         return Malformed(line, MALFORMED_JSON)
     read = decode(shallow)
@@ -374,7 +453,7 @@ def error(request_id: bytes, error_object: dict[str, Any]) -> bytes:
 def with_id(frame: Frame, request_id: bytes) -> bytes:
     """Return the frame's line with another id and every other member unchanged."""
     if frame.shallow:
-        return deep.with_id(frame.line, request_id)
+        return _nested_with_id(frame.line, request_id)
     try:
         members = msgspec.json.decode(frame.line, type=dict[str, Raw])
         members["id"] = Raw(request_id)

@@ -18,8 +18,16 @@ import msgspec
 
 from lastword.core.redact.environment_secrets import MIN_SECRET_CHARS
 from lastword.core.redact.named_values import is_denied, is_denied_argument, redact_named
-from lastword.core.redact.service_shapes import ASSIGNED_SHAPES, SERVICE_KEYS
-from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, MIN_KEY_CHARS, REDACTED, SHAPES, Shape
+from lastword.core.redact.shapes import (
+    ASSIGNED_SHAPES,
+    CARRIERS,
+    KEY_SHAPES,
+    MIN_KEY_CHARS,
+    REDACTED,
+    SERVICE_KEYS,
+    SHAPES,
+    Shape,
+)
 from lastword.core.redact.truncate import from_word_start, to_word_end
 
 if TYPE_CHECKING:

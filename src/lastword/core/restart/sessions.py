@@ -18,7 +18,7 @@ from lastword.core.link.choices import Choices
 from lastword.core.link.effects import Answer, Drop, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.restart.state import (
     GIVES_NAME,
     GivenUp,

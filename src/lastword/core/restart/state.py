@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw
 from lastword.core.link.choices import Choices
 from lastword.core.link.effects import FORWARD, Answer, Effect, PastRestarts, Send, Side
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping

@@ -18,7 +18,7 @@ import msgspec
 
 from lastword.core.failure.members import MEMBERS, ValueForm
 from lastword.core.protocol import acp
-from lastword.core.protocol.tolerant import number_of
+from lastword.core.protocol.acp import number_of
 from lastword.core.timeline.data import read_tables, read_words
 from lastword.core.timeline.entry import By, Entry, Kind
 

@@ -27,7 +27,7 @@ from lastword.core.failure.sentences import (
     what_of,
 )
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType, Origin, Phase, RetrySafety
-from lastword.core.protocol.tolerant import number_of
+from lastword.core.protocol.acp import number_of
 from lastword.core.timeline.entry import By, ended_by_cancel
 from lastword.core.timeline.session_events import PHRASES, TurnHistory, histories
 

@@ -22,7 +22,7 @@ from lastword.client.close_codes import plain
 from lastword.core.failure.payload import read_payload, read_retry
 from lastword.core.failure.sentences import own_sentence, sentence_of
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind, Level, level_of
 from lastword.core.timeline.session_events import BY_WORD
 from lastword.gateway.api.shapes import (

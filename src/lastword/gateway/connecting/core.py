@@ -16,7 +16,7 @@ import msgspec
 from lastword.core.failure import ladder
 from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway import wire
 from lastword.gateway.connecting import failures, positions
 from lastword.gateway.connecting.failures import AbandonedTurns, Outage

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import raw_members
+from lastword.core.protocol.acp import raw_members
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,7 +27,7 @@ from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.link.evidence import SHOW_EVERY_SECONDS
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from lastword.client.reconnect import GiveUp

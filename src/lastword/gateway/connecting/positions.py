@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Raw
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of, raw_members
+from lastword.core.protocol.acp import object_of, raw_members
 from lastword.gateway.log.entries import Cursor
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import nats.errors
 
 from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway import wire
 from lastword.gateway.viewing.reader import UNREAD_BY_FRONT_BYTES
 from lastword.gateway.viewing.render import events_facts

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway import wire
 from lastword.gateway.run_folder import make_private, pid_of
 

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway import wire
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.node_link import read_control

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.views import SessionDetails

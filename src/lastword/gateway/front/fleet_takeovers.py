@@ -12,7 +12,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.errors import LastwordError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState

@@ -26,7 +26,7 @@ import msgspec
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.waits import StoredWait
 from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.front.upstream import LocalUpstream

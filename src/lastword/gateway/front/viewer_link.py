@@ -23,7 +23,7 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway import wire
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.holder.connection import Introduction

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 import msgspec
 
 from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway import wire
 from lastword.gateway.viewing.frames import number_of
 from lastword.gateway.viewing.render import META

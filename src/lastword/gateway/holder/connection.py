@@ -21,7 +21,7 @@ import msgspec
 
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.requests import EventQuery, Scan, as_facts

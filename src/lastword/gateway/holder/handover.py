@@ -14,7 +14,7 @@ import msgspec
 from lastword.core.link.effects import PastLine, Side
 from lastword.core.link.handshake import EXTENSION
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway.holder.agent_process import HandedAgent  # noqa: TC001 - read at runtime
 from lastword.gateway.holder.effects import waiting_turn
 from lastword.gateway.log.entries import LogEntry, LogKind

@@ -20,7 +20,7 @@ from msgspec import UNSET
 from lastword.core.link import waits
 from lastword.core.link.facts import Activity
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import wire

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.gateway.holder.agent_process import RequestFailedError
 from lastword.gateway.holder.effects import waiting_turn

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount

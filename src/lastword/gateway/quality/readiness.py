@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.record.paths import make_folder
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import msgspec
 
 from lastword._version import __version__
 from lastword.core.protocol import acp
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway.settings.fleet import FleetSettings  # noqa: TC001 - msgspec reads annotations
 from lastword.gateway.settings.option import Setting
 from lastword.outbox.report import TargetOptions

@@ -24,7 +24,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 from lastword.gateway.viewing import refusals
 
 if TYPE_CHECKING:

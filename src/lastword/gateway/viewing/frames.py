@@ -21,7 +21,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.protocol import acp, deep, jsonrpc
+from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
 from lastword.gateway.wire import name_of
 
@@ -148,7 +148,7 @@ def _look_at_members(frame: jsonrpc.Frame) -> None:
     try:
         value = _decoder.decode(frame.readable.decode())
     except RecursionError:  # nested deeper than this parser goes, but not than msgspec does
-        value = _decoder.decode((deep.shallow(frame.line) or b"").decode())
+        value = _decoder.decode((jsonrpc.without_depths(frame.line) or b"").decode())
     params = value.get("params")
     _look_at_case(value, _ENVELOPE)
     _look_at_case(params, _PARAMS)

@@ -21,7 +21,7 @@ from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin
 from lastword.core.link import waits
 from lastword.core.link.waits import stands_for
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
+from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

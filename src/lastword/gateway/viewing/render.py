@@ -32,8 +32,8 @@ from lastword.core.failure.payload import read_payload, read_retry
 from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType, RetrySafety
 from lastword.core.link import waits
 from lastword.core.link.evidence import ReportedRetries, Retrying
-from lastword.core.protocol import acp, deep, jsonrpc
-from lastword.core.protocol.tolerant import object_of, raw_members
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.acp import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
@@ -533,7 +533,7 @@ def _decoded(line: bytes) -> dict[str, Any]:
     """
     message = jsonrpc.loads(line)
     if message is None:
-        message = jsonrpc.loads(deep.shallow(line) or b"")
+        message = jsonrpc.loads(jsonrpc.without_depths(line) or b"")
     return object_of(message)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lastword.core.failure import sentences
 from lastword.core.failure.option_values import money
 from lastword.core.failure.phrases import counted, duration, plain
-from lastword.core.protocol.tolerant import number_of, object_of
+from lastword.core.protocol.acp import number_of, object_of
 from lastword.core.timeline.session_events import PHRASES, SESSION_EVENTS
 
 if TYPE_CHECKING:
