@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.client import read_error, read_retry, reading, retries
+from lastword.client import read_error, read_retry, reading
 from lastword.core.failure.taxonomy import AgentError
 
 SCALARS = st.one_of(
@@ -64,5 +64,5 @@ def test_the_last_net_catches_nothing_that_json_can_hold(value: Any) -> None:
     reading._read({"sessionUpdate": "agent_error", "error": value})
     reading._read({"error": value or 1})
     if isinstance(value, dict):
-        retries._read(value)
-        retries._read({**value, "sessionUpdate": "agent_retry"})
+        reading._read_notice(value)
+        reading._read_notice({**value, "sessionUpdate": "agent_retry"})

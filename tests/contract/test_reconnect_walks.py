@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.client import reconnect, reconnect_words
+from lastword.client import reconnect, reconnect_model
 from lastword.client.reconnect import (
     Attached,
     Closed,
@@ -252,9 +252,9 @@ def test_every_end_says_why_and_what_to_do(seed: int) -> None:
 
 
 def test_what_waking_would_not_help_has_no_wake() -> None:
-    woken = {why for why, end in reconnect_words.ENDS.items() if end.wakes}
+    woken = {why for why, end in reconnect_model.ENDS.items() if end.wakes}
     assert woken == {Why.UNREACHABLE, Why.ASKED_TO_WAIT, Why.UNAUTHORIZED}
-    assert set(Why) == {*reconnect_words.ENDS, Why.CLOSED}
+    assert set(Why) == {*reconnect_model.ENDS, Why.CLOSED}
 
 
 @given(SEEDS)

@@ -10,7 +10,7 @@ import pytest
 
 from lastword.client.close_codes import LossKind, Why, classify_close, classify_upgrade
 from lastword.client.link_words import BY_NAME, word_of_close, word_of_status
-from lastword.client.reconnect_words import ENDS
+from lastword.client.reconnect_model import ENDS
 from lastword.core.failure.taxonomy import Action, ErrorType
 from lastword.core.failure.transport_words import TRANSPORT_WORDS
 from protocol import generate_words

@@ -62,7 +62,7 @@ def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library(printed
     assert {name for name in loaded if name.partition(".")[0] not in sys.stdlib_module_names} == {
         *("lastword", "lastword._version", "lastword.client", "lastword.client.reconnect"),
         *(f"lastword.client.{part}" for part in ("close_codes", "reconnect_model")),
-        "lastword.client.reconnect_words",
+        "lastword.client.reconnect_model",
     }
     assert not {"asyncio", "socket", "ssl", "json", "logging"} & loaded
 

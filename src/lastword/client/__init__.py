@@ -15,17 +15,15 @@ SDK's client. `lastword.client.reconnect`, for viewers of a gateway, needs none 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lastword.client.display import ErrorView, describe
-    from lastword.client.raise_for import raise_for_error
-    from lastword.client.reading import read_error
-    from lastword.client.retries import RetryNotice, read_retry
+    from lastword.client.reading import RetryNotice, raise_for_error, read_error, read_retry
 else:
     _HOMES = {
         "ErrorView": "lastword.client.display",
-        "RetryNotice": "lastword.client.retries",
+        "RetryNotice": "lastword.client.reading",
         "describe": "lastword.client.display",
-        "raise_for_error": "lastword.client.raise_for",
+        "raise_for_error": "lastword.client.reading",
         "read_error": "lastword.client.reading",
-        "read_retry": "lastword.client.retries",
+        "read_retry": "lastword.client.reading",
     }
 
     def __getattr__(name: str) -> object:

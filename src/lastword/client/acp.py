@@ -16,9 +16,7 @@ from pathlib import Path  # noqa: TC003
 from typing import TYPE_CHECKING, Any
 
 from lastword.client.acp_transport import AgentProcess, StreamTransport, TypedTransport
-from lastword.client.raise_for import CLASS_FOR, raise_for_error
-from lastword.client.reading import read_error
-from lastword.client.retries import read_retry
+from lastword.client.reading import CLASS_FOR, raise_for_error, read_error, read_retry
 from lastword.errors import AgentLostError, missing_extra
 
 try:

@@ -1,27 +1,32 @@
-"""The failure in any message that a client receives, in whichever way it was reported.
+"""The failure, or the notice of a retry, in any message that a client receives.
 
 Owns where to look, how deep (decoded JSON, SDK models, frames around them, exceptions of a client's
-library, of which none is imported), and in which order (`protocol/README.md`, section "Reading").
-`core.failure.payload` reads a payload; `core.classify` interprets an error without one, of which a
-reader knows only our own codes and words, and nothing of the turn.
+library, of which none is imported), and in which order (`protocol/README.md`, section "Reading");
+and the class of `lastword.errors` that a failure is raised as. `core.failure.payload` reads a
+payload; `core.classify` interprets an error without one, of which a reader knows only our own codes
+and words, and nothing of the turn. `core.classify.agents` has single agents' notices of retries.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import msgspec
 
+from lastword import errors
 from lastword.core.classify import agents, classify_rpc_error, own_failure
 from lastword.core.classify.gather import attribute
-from lastword.core.failure import sentences, signs, wording
-from lastword.core.failure.payload import payload_of, read_payload
+from lastword.core.failure import phrases, sentences, signs, wording
+from lastword.core.failure.payload import AnnouncedRetry, payload_of, read_payload
+from lastword.core.failure.payload import read_retry as read_announced
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.protocol import acp
+from lastword.quirks import wire
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -302,3 +307,153 @@ def _of_error(error: object) -> AgentError:
     if payload is not None:
         return read_payload(payload)
     return of_rpc_error(members or error)
+
+
+MAX_TITLE_CHARS = 1000
+_UNIT_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+_OWN_TITLE = re.compile(
+    r"(?:Trying again (?:now|in (?P<wait>\d{1,7}) (?P<unit>second|minute|hour|day)s?)"
+    r" \(attempt (?P<attempt>\d{1,7})(?: of (?P<most>\d{1,7}))?\)"
+    r"|The agent is trying again)\.$"
+)
+"""How a notice of ours ends (`core.link.reporting`)."""
+
+
+class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
+    """The agent's model call failed and will be retried; the turn continues.
+
+    Attributes:
+        attempt: The number of the next try; the first was 1.
+        max_attempts: The maximum number of tries.
+        wait_seconds: How long the agent waits before it, counted from when this was received.
+        error: The failure of the previous try.
+    """
+
+    @property
+    def message(self) -> str:
+        """One or two plain sentences for the user."""
+        when = f" in {phrases.plain_duration(self.wait_seconds)}" if self.wait_seconds else ""
+        attempt = ""
+        if self.attempt is not None:
+            attempt = f" ({phrases.attempt_words(self.attempt, self.max_attempts)})"
+        error = self.error
+        what = "" if error is None else f"{sentences.what_of(error.type, error.reason)} "
+        return f"{what}Trying again{when}{attempt}."
+
+
+def read_retry(message: object) -> RetryNotice | None:
+    """Return the retry that a message reports, or `None`.
+
+    Args:
+        message: A `session/update` (the notification, its params or its `update`), as decoded JSON
+            or as the official SDK's models, or a notification of an agent's own; anything else is
+            not a retry.
+
+    Returns:
+        The retry, as far as it is known. One that an agent reports only in prose is not recognised.
+    """
+    try:
+        return _read_notice(object_of(message))
+    except Exception:  # noqa: BLE001 - as in `read_error`
+        return None
+
+
+def _read_notice(members: Members) -> RetryNotice | None:
+    method = members.get("method")
+    if isinstance(method, str) and method in wire.METHODS:
+        return _notice_of_sign(agents.read_notification(method, object_of(members.get("params"))))
+    update = update_in(members)
+    kind = kind_of(update)
+    if kind in acp.AGENT_RETRY_KINDS:
+        return _notice_of_update(update)
+    if kind == "notice":
+        return _of_notice(update.get("title"))
+    if kind in acp.AGENT_ERROR_KINDS:
+        return None
+    return _notice_of_sign(agents.read_update(update))
+
+
+def _notice_of_update(update: Members) -> RetryNotice:
+    update_notice = read_announced(update | {"error": object_of(update.get("error")) or None})
+    return RetryNotice(**msgspec.structs.asdict(update_notice))
+
+
+def _of_notice(title: object) -> RetryNotice | None:
+    if not isinstance(title, str) or len(title) > MAX_TITLE_CHARS:
+        return None
+    match = _OWN_TITLE.search(title)
+    if match is None:
+        return None
+    own = type_of_sentence(title)
+    wait = match["wait"] and int(match["wait"]) * _UNIT_SECONDS[match["unit"]]
+    return RetryNotice(
+        attempt=int(match["attempt"]) if match["attempt"] else None,
+        max_attempts=int(match["most"]) if match["most"] else None,
+        wait_seconds=wait or None,
+        error=compose(own_failure(*own)) if own else None,
+    )
+
+
+def _notice_of_sign(sign: agents.Sign | None) -> RetryNotice | None:
+    if sign is None or not sign.will_retry:
+        return None
+    return RetryNotice(
+        attempt=sign.attempt,
+        max_attempts=sign.max_attempts,
+        wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
+        error=compose(sign.verdict),
+    )
+
+
+_Message = TypeVar("_Message")
+
+CLASS_FOR: dict[ErrorType, type[errors.PromptFailedError]] = {
+    ErrorType.RATE_LIMIT: errors.RateLimitError,
+    ErrorType.BUDGET: errors.BudgetError,
+    ErrorType.PROVIDER_UNAVAILABLE: errors.ProviderUnavailableError,
+    ErrorType.CONTEXT_OVERFLOW: errors.ContextOverflowError,
+    ErrorType.AUTH: errors.AuthError,
+    ErrorType.UNKNOWN: errors.UnknownError,
+    ErrorType.MODEL_NOT_FOUND: errors.ModelNotFoundError,
+    ErrorType.INVALID_REQUEST: errors.InvalidRequestError,
+    ErrorType.CONTENT_FILTER: errors.ContentFilterError,
+    ErrorType.TIMEOUT: errors.ProviderTimeoutError,
+    ErrorType.NETWORK: errors.NetworkError,
+    ErrorType.CANCELLED: errors.PromptCancelledError,
+    ErrorType.AGENT_CRASH: errors.AgentCrashError,
+    ErrorType.AGENT_STALLED: errors.AgentStalledError,
+    ErrorType.STDERR_OVERFLOW: errors.StderrOverflowError,
+    ErrorType.PROTOCOL_ERROR: errors.ProtocolError,
+    ErrorType.INTERNAL: errors.InternalError,
+}
+
+
+def raise_for_error(message: _Message) -> _Message:
+    """Raise if a turn failed; otherwise return the message.
+
+    ```python
+    try:
+        client.raise_for_error(answer)
+    except errors.RateLimitError as failed:
+        wait(failed.error.retry_after_seconds)
+    except errors.PromptFailedError as failed:
+        show(client.describe(failed.error))
+    ```
+
+    Args:
+        message: Whatever `read_error` takes. An exception becomes the cause of the one raised; an
+            exception that did not come from the agent is returned.
+
+    Returns:
+        The message.
+
+    Raises:
+        PromptFailedError: The turn failed. The class says what to do, and `error` what happened.
+    """
+    if isinstance(message, errors.PromptFailedError):
+        raise message
+    error = read_error(message)
+    if error is None:
+        return message
+    cause = message if isinstance(message, BaseException) else None
+    raise CLASS_FOR[error.type](error) from cause

@@ -36,6 +36,8 @@ from lastword.client.close_codes import (
     plain,
 )
 from lastword.client.reconnect_model import (
+    CONNECTING,
+    ENDS,
     Attached,
     Closed,
     CloseSocket,
@@ -52,8 +54,10 @@ from lastword.client.reconnect_model import (
     Signal,
     TokenFailed,
     WaitUntil,
+    progress_line,
+    span,
+    success_line,
 )
-from lastword.client.reconnect_words import CONNECTING, ENDS, progress_line, span, success_line
 
 __all__ = [
     "Attached",

@@ -14,7 +14,7 @@ between retries are skipped, and reported in full (`without_waits`). `capture_ti
 turns of your own connection.
 """
 
-from lastword.client.retries import RetryNotice
+from lastword.client.reading import RetryNotice
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.summary import Outcome, Summary
 from lastword.testing.session import AgentSession, open_session, take_turn, without_waits

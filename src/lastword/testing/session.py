@@ -23,7 +23,7 @@ import msgspec
 
 import lastword
 from lastword._version import __version__
-from lastword.client.raise_for import raise_for_error
+from lastword.client.reading import raise_for_error
 from lastword.core.link.options import Options
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Entry, Kind

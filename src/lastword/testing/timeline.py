@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from lastword.client.reading import read_error
-from lastword.client.retries import RetryNotice, read_retry
+from lastword.client.reading import RetryNotice, read_error, read_retry
 from lastword.core.failure.taxonomy import AgentError  # noqa: TC001 - of a public signature
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind

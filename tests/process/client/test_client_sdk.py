@@ -8,7 +8,7 @@ from typing import Any
 import acp
 
 from lastword import errors
-from lastword.client.raise_for import CLASS_FOR
+from lastword.client.reading import CLASS_FOR
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
 from lastword.kit.agent.scenarios import SCENARIOS
 from tests.process.client.sdk_clients import (

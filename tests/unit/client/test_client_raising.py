@@ -9,7 +9,7 @@ import pytest
 import lastword.client
 from lastword import errors
 from lastword.client import raise_for_error
-from lastword.client.raise_for import CLASS_FOR
+from lastword.client.reading import CLASS_FOR
 from lastword.core.failure.taxonomy import DEFAULTS, AgentError, ErrorType
 from tests.kit.rows import every
 

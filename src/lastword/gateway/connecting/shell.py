@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 
 from lastword.client import reconnect
 from lastword.client.reconnect import LinkPhase, Signal
-from lastword.client.reconnect_words import progress_line
+from lastword.client.reconnect_model import progress_line
 from lastword.gateway.connecting import dial, failures
 from lastword.gateway.connecting.pipes import reader_of, writer_to
 from lastword.gateway.connecting.positions import (
