@@ -73,7 +73,7 @@ def test_a_gateway_of_one_machine_loads_nothing_of_a_fleet(printed: Printed) -> 
     said = printed(code)
     loaded = set(said.split())
     assert "lastword.gateway.holder.process" in loaded
-    assert {name for name in loaded if "fleet" in name} <= {"lastword.gateway.settings.fleet"}
+    assert {name for name in loaded if "fleet" in name} <= {"lastword.gateway.settings.values"}
     assert not {"nats", "nkeys", "cryptography"} & loaded
 
 

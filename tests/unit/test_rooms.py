@@ -89,7 +89,7 @@ STORES = {
     "sqlite3": {
         "lastword.gateway.log.sqlite",
         "lastword.gateway.log.session_log",
-        "lastword.gateway.quality.counts",
+        "lastword.gateway.quality.metrics",
     },
 }
 """The store of the logs of sessions, and the files of the gateway that import it."""

@@ -16,14 +16,14 @@ from lastword.cli.config.user_file import use
 from lastword.cli.connect_parser import TOKEN_VARIABLE, parser
 from lastword.cli.words import refuse
 from lastword.errors import missing_extra
-from lastword.gateway.connecting import elsewhere, ssh
+from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.status_line import StatusLine
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from lastword.gateway.connecting.elsewhere import Elsewhere
+    from lastword.gateway.connecting.ssh import Elsewhere
 
 DEFAULT_URL = "http://127.0.0.1:7780"
 AT_A_TERMINAL = (
@@ -106,9 +106,9 @@ def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
         raise dial.AddressError(f"--ssh cannot be {options.ssh!r}: it takes {ssh.HOST_EXPECTS}")
     if not options.ssh and not options.folder:
         return None
-    folders = elsewhere.FolderMap.read(options.folder) if options.folder else elsewhere.FolderMap()
+    folders = ssh.FolderMap.read(options.folder) if options.folder else ssh.FolderMap()
     if folders is None:
         raise dial.AddressError(
-            f"--folder cannot be {options.folder!r}: it takes {elsewhere.FOLDER_EXPECTS}"
+            f"--folder cannot be {options.folder!r}: it takes {ssh.FOLDER_EXPECTS}"
         )
-    return elsewhere.Elsewhere(options.ssh, folders)
+    return ssh.Elsewhere(options.ssh, folders)

@@ -22,7 +22,7 @@ from lastword.core.failure.ladder import Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
-from lastword.gateway.settings.gateway import URL_VARIABLE
+from lastword.gateway.settings.values import URL_VARIABLE
 from lastword.kit.agent.rungs import EXAMPLE
 from lastword.kit.doctor import Health, Observation, command, diagnosis, note, ok, problem
 from lastword.kit.doctor.diagnosis import converse

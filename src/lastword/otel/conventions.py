@@ -2,7 +2,7 @@
 
 The names are those of attributes, events, metrics and units. Only a gateway's metrics are named
 elsewhere, together with their Prometheus names
-(`gateway.quality.table`).
+(`gateway.quality.metrics`).
 
 Standard names are those of the semantic conventions 1.44.0, and those with `gen_ai` of the GenAI
 conventions 0.1.0, which have had their own releases since 1.41; none of their breaking changes

@@ -22,7 +22,7 @@ from tests.kit.programs import run_program
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lastword.gateway.settings.gateway import GatewaySettings
+    from lastword.gateway.settings.values import GatewaySettings
 
 FOLDER = ROOT / "examples" / "fleet"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ from lastword.gateway.fleet.records import (
 )
 from lastword.gateway.fleet.status import NAME, store_settings
 from lastword.gateway.front.folders import run_folder_of
-from lastword.gateway.settings.fleet import FleetSettings
+from lastword.gateway.settings.values import FleetSettings
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
 from tests.kit.fleet.servers import PASSWORD
 from tests.kit.gateway.serving import until

@@ -10,7 +10,7 @@ from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.key import FleetKey
 from lastword.gateway.fleet.records import NodeRecord, Records
 from lastword.gateway.fleet.start import prepare
-from lastword.gateway.settings.fleet import FleetSettings
+from lastword.gateway.settings.values import FleetSettings
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:

@@ -26,11 +26,10 @@ from lastword.cli.config.user_file import use
 from lastword.cli.gateway import command
 from lastword.cli.gateway.holder import holder_of
 from lastword.cli.gateway.options import read
-from lastword.gateway.front import control
+from lastword.gateway.front import control, process
 from lastword.gateway.front.folders import run_folder_of
+from lastword.gateway.front.process import FolderWatch
 from lastword.gateway.log.session_log import session_log
-from lastword.platform import folder_watch
-from lastword.platform.folder_watch import FolderWatch
 from lastword.sidecar import embedded
 from tests.kit.gateway.serving import Place
 from tests.kit.patience import FUSE_SECONDS
@@ -148,7 +147,7 @@ class InsideGateway(Place):
         self._ends.enter_context(guards)
         # Where the kernel would send a signal, which a thread does not get, they look.
         self._ends.enter_context(mock.patch.object(FolderWatch, "renew"))
-        self._ends.enter_context(mock.patch.object(folder_watch, "UNWATCHED_SECONDS", 0.2))
+        self._ends.enter_context(mock.patch.object(process, "UNWATCHED_SECONDS", 0.2))
         file = self._ends.enter_context((folder / "stderr").open("a", buffering=1))
         self._ends.enter_context(mock.patch.object(sys, "stderr", file))
         logged = logging.StreamHandler(file)

@@ -10,7 +10,7 @@ import pytest
 
 from lastword.cli.gateway.holder import holder_of
 from lastword.gateway.front.holders import Holders, StartError
-from lastword.gateway.settings.holder import HolderSettings
+from lastword.gateway.settings.values import HolderSettings
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lastword.gateway.viewing.refusals import AnswerCode
+from lastword.gateway.viewing.access import AnswerCode
 from tests.kit.collector import Collector
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until

@@ -6,7 +6,7 @@ import asyncio
 import shutil
 from typing import TYPE_CHECKING
 
-from lastword.platform.folder_watch import UNWATCHED_SECONDS, WATCHED_SECONDS, FolderWatch
+from lastword.gateway.front.process import UNWATCHED_SECONDS, WATCHED_SECONDS, FolderWatch
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import Any
 import yaml
 
 from lastword.cli.gateway.options import WORDS, parser, read
-from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import exposition
-from lastword.gateway.quality.table import METRICS
+from lastword.gateway.quality.metrics import METRICS, Counts, Snapshot
 from tests.kit.places import ROOT, TESTS
 
 FOLDER = ROOT / "examples" / "gateway"

@@ -10,8 +10,7 @@ import pytest
 
 from lastword.cli.gateway.options import read
 from lastword.cli.run.options import UsageError
-from lastword.gateway.settings.fleet import servers_of
-from lastword.gateway.settings.holder import HolderSettings
+from lastword.gateway.settings.values import HolderSettings, servers_of
 from lastword.outbox.report import TargetOptions
 
 if TYPE_CHECKING:

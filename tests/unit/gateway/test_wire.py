@@ -12,8 +12,8 @@ from websockets.streams import StreamReader
 
 from lastword.core.protocol import jsonrpc
 from lastword.gateway import wire
-from lastword.gateway.settings.holder import HolderSettings
-from lastword.gateway.viewing import refusals
+from lastword.gateway.settings.values import HolderSettings
+from lastword.gateway.viewing import access
 from lastword.gateway.viewing.frames import (
     number_of,
     question_id,
@@ -79,7 +79,7 @@ def test_nobodys_answer_rejects_once_where_it_can_and_cancels_where_not() -> Non
 
     def outcome(options: object) -> object:
         asked = jsonrpc.request(b"1", method, {"options": options})
-        return jsonrpc.loads(refusals.answer_of_nobody(method, asked))["result"]["outcome"]
+        return jsonrpc.loads(access.answer_of_nobody(method, asked))["result"]["outcome"]
 
     rejects = {"kind": "reject_once", "optionId": "no"}
     assert outcome([{"kind": "allow_once", "optionId": "yes"}, rejects]) == {
@@ -88,12 +88,12 @@ def test_nobodys_answer_rejects_once_where_it_can_and_cancels_where_not() -> Non
     }
     for options in ([], None, [1], [{"kind": "reject_once"}], [{"kind": "allow_once"}]):
         assert outcome(options) == {"outcome": "cancelled"}
-    error = jsonrpc.loads(refusals.answer_of_nobody("fs/read_text_file", b"{}"))["error"]
+    error = jsonrpc.loads(access.answer_of_nobody("fs/read_text_file", b"{}"))["error"]
     assert error["code"] == -32603
 
 
 def test_a_session_that_is_unknown_is_named_within_a_bound() -> None:
-    error = refusals.unknown_session("x" * 1000)
+    error = access.unknown_session("x" * 1000)
     assert error["code"] == -32002
     assert len(error["data"]["sessionId"]) == 200
 

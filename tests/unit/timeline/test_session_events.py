@@ -18,7 +18,7 @@ from lastword.core.timeline.session_events import (
     WORDS,
 )
 from lastword.gateway.api.shapes import EventKind
-from lastword.gateway.quality import table
+from lastword.gateway.quality import metrics
 from lastword.otel import conventions, spans
 from lastword.record.present import words
 from lastword.web.files import GATEWAY as GATEWAY_PAGE
@@ -59,7 +59,7 @@ def test_every_form_that_a_line_names_is_a_table_of_phrases_or_a_form_of_words()
 
 def test_the_api_and_the_metrics_have_the_kinds_of_the_table() -> None:
     assert [kind.value for kind in EventKind] == [kind.value for kind in LOG_KINDS]
-    (label,) = table.EVENTS.labels
+    (label,) = metrics.EVENTS.labels
     assert {BY_WORD[word] for word in label.values} == WORDS.keys() & RECORDED
 
 

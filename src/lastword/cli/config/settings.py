@@ -167,7 +167,7 @@ _OPEN = {
 def options_of(table: str) -> Mapping[str, Option]:
     if table == "gateway":
         # Of these two, a start of `lastword run` needs neither.
-        from lastword.gateway.settings.gateway import OPTIONS as GATEWAY  # noqa: PLC0415
+        from lastword.gateway.settings.values import OPTIONS as GATEWAY  # noqa: PLC0415
 
         return {option.name: option for option in GATEWAY.values()}
     if table == "connect":

@@ -37,8 +37,8 @@ from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import started
 from lastword.gateway.holder.recording import KIND, LateSink, SessionNotices
 from lastword.gateway.log.session_log import session_log
+from lastword.gateway.viewing.access import AnswerCode
 from lastword.gateway.viewing.reader import Role
-from lastword.gateway.viewing.refusals import AnswerCode
 from lastword.notify.notification import NotificationAction, Surroundings
 from lastword.notify.notifier import Notifier
 from lastword.platform.identity import local_time, run_id
@@ -62,8 +62,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.store import OpenLog
-    from lastword.gateway.settings.fleet import FleetSettings
-    from lastword.gateway.settings.holder import HolderSettings
+    from lastword.gateway.settings.values import FleetSettings, HolderSettings
     from lastword.notify.notification import NotifySettings
     from lastword.outbox.report import ReportTarget
     from lastword.platform.process import Agent

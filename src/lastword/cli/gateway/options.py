@@ -17,8 +17,7 @@ from lastword.cli.run.options import RunOptions, UsageError, parse, value_flags
 from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY
 from lastword.gateway.front.tokens import TOKEN_SECONDS
-from lastword.gateway.settings.fleet import node_name
-from lastword.gateway.settings.gateway import OPTIONS, URL_VARIABLE, settings_of
+from lastword.gateway.settings.values import OPTIONS, URL_VARIABLE, node_name, settings_of
 from lastword.gateway.viewing.reader import Role
 from lastword.outbox.report import TargetError, TargetOptions, target_of, target_options
 from lastword.record.paths import named_folder, state_folder
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lastword.cli.config.settings import FileSettings
-    from lastword.gateway.settings.gateway import GatewaySettings
+    from lastword.gateway.settings.values import GatewaySettings
 
 
 HOUR_SECONDS = 3600

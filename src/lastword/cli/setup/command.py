@@ -25,7 +25,7 @@ from lastword.cli.setup.settings import SettingsError
 from lastword.cli.words import meant_words, refuse
 from lastword.core.link.option_table import BY_KEY, OPTIONS
 from lastword.gateway.connecting import ssh
-from lastword.gateway.connecting.elsewhere import FOLDER_EXPECTS, FolderMap
+from lastword.gateway.connecting.ssh import FOLDER_EXPECTS, FolderMap
 from lastword.platform.terminal import command_line
 from lastword.quirks.setup import AGENTS, BY_ALIAS, COMMANDS, EDITORS, INSTEAD, READ_ON
 

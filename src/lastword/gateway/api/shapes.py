@@ -22,13 +22,13 @@ from lastword.core.failure.taxonomy import (
     ErrorType,  # noqa: TC001
 )
 from lastword.core.timeline.session_events import LOG_KINDS
-from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import Snapshot, labels_of
+from lastword.gateway.quality import metrics
+from lastword.gateway.quality.metrics import Snapshot, labels_of
 from lastword.gateway.viewing.reader import Role  # noqa: TC001
 from lastword.record.trends import Period  # noqa: TC001
 
 if TYPE_CHECKING:
-    from lastword.gateway.quality.counts import Counts, Distribution
+    from lastword.gateway.quality.metrics import Counts, Distribution
 
 
 VERSION = 1
@@ -456,7 +456,7 @@ DIGITS = 6
 
 def closed_of(counts: Counts) -> dict[str, int]:
     """Return how many WebSockets were closed with each close code that occurred."""
-    result = Snapshot(counts=counts, gauges={}).values_of(table.CLOSED)
+    result = Snapshot(counts=counts, gauges={}).values_of(metrics.CLOSED)
     by_label = {tuple(labels_of(key)): int(value) for key, value in result.items()}
     return {
         code: times for (kind, code), times in by_label.items() if kind == "websocket" and times
@@ -465,13 +465,13 @@ def closed_of(counts: Counts) -> dict[str, int]:
 
 def round_trips_of(counts: Counts) -> dict[str, DurationSeen]:
     """Return round trips, by who measured them."""
-    result = Snapshot(counts=counts, gauges={}).distributions_of(table.RTT)
+    result = Snapshot(counts=counts, gauges={}).distributions_of(metrics.RTT)
     return {labels_of(key)[0]: _shown(distribution) for key, distribution in result.items()}
 
 
 def attaches_of(counts: Counts) -> dict[str, DurationSeen]:
     """Return successful attaches, by method."""
-    result = Snapshot(counts=counts, gauges={}).distributions_of(table.ATTACH)
+    result = Snapshot(counts=counts, gauges={}).distributions_of(metrics.ATTACH)
     by_label = {tuple(labels_of(key)): distribution for key, distribution in result.items()}
     return {
         method: _shown(distribution)

@@ -29,7 +29,7 @@ from lastword.gateway.fleet.errors import (
     OutcomeUnknownError,
     RefusedError,
 )
-from lastword.gateway.settings.fleet import servers_of
+from lastword.gateway.settings.values import servers_of
 from lastword.platform.identity import roll
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription
 
-    from lastword.gateway.settings.fleet import FleetSettings
+    from lastword.gateway.settings.values import FleetSettings
 
 START_SECONDS = 10.0
 """How long a start waits for a server."""

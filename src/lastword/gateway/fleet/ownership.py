@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.replication import Fenced
     from lastword.gateway.fleet.services import FleetServices
     from lastword.gateway.log.store import Log
-    from lastword.gateway.settings.holder import HolderSettings
+    from lastword.gateway.settings.values import HolderSettings
 
 DRAIN_SECONDS = 5.0
 """How long the end of a session waits until the fleet has all of its log."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.fleet.key import FleetKey
     from lastword.gateway.fleet.records import RecordT
-    from lastword.gateway.settings.fleet import FleetSettings
+    from lastword.gateway.settings.values import FleetSettings
 
 
 class FleetServices:

@@ -18,7 +18,7 @@ from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.key import FleetKey
 from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.fleet.start import ALL_STREAMS
-from lastword.gateway.settings.fleet import FleetSettings
+from lastword.gateway.settings.values import FleetSettings
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.broker import Broker

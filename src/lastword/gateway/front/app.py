@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.services import FrontServices, Quality
     from lastword.gateway.front.tokens import Grant
-    from lastword.gateway.settings.gateway import GatewaySettings
+    from lastword.gateway.settings.values import GatewaySettings
 
 CONNECTION_HEADER = "acp-connection-id"
 NODE_COOKIE = "lastword_node"

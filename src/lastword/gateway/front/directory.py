@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from lastword.gateway.api.requests import EventQuery
     from lastword.gateway.front.upstream import Upstream
     from lastword.gateway.holder.connection import Introduction
-    from lastword.gateway.viewing.refusals import AnswerCode
+    from lastword.gateway.viewing.access import AnswerCode
     from lastword.outbox.own_reports import OwnReports
 
 

@@ -22,9 +22,9 @@ from lastword.gateway.viewing.access import Rate, RateLimiter
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from lastword.gateway.front.fleet_links import FleetLinks
+    from lastword.gateway.front.fleet_shared import FleetLinks
     from lastword.gateway.front.tokens import Keeper, Links
-    from lastword.gateway.viewing.refusals import AnswerCode
+    from lastword.gateway.viewing.access import AnswerCode
 
 PROTOCOL = "acp.lastword.v1"
 BEARER_PROTOCOL = "bearer."

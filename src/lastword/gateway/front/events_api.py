@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.directory import SessionSource
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.tokens import Grant
-    from lastword.gateway.quality.counts import FrontCounts
+    from lastword.gateway.quality.metrics import FrontCounts
 
 
 STREAM_SHARES = Shares(of_all=256, of_guests=128, of_address=64, of_token=32)

@@ -22,14 +22,12 @@ from lastword.gateway import wire
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.node_link import read_control
 from lastword.gateway.fleet.records import parts_of, place_of
-from lastword.gateway.front.fleet_source import FleetSource
-from lastword.gateway.front.fleet_takeovers import Takeovers
-from lastword.gateway.front.fleet_upstream import RemoteUpstream
+from lastword.gateway.front.fleet_sessions import FleetSource, RemoteUpstream, Takeovers
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.holder import connection
 from lastword.gateway.holder.connection import Introduction
 from lastword.gateway.holder.remote import RemoteViewer
-from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing import access
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -70,7 +68,7 @@ class NodeSilentError(StartError):
     """The node with a session does not answer, which ends when it does or its lease ends."""
 
     def __init__(self) -> None:
-        super().__init__(refusals.node_silent())
+        super().__init__(access.node_silent())
 
 
 class FleetDirectory:
@@ -226,7 +224,7 @@ class FleetDirectory:
         Raises:
             StartError: There is none.
         """
-        failure = StartError(refusals.fleet_away())
+        failure = StartError(access.fleet_away())
         if self.node.is_connected:
             try:
                 return await self._own.spare(client)
@@ -268,7 +266,7 @@ class FleetDirectory:
             try:
                 earlier = await self.node.openings.node_of(key)
             except FleetError:
-                raise StartError(refusals.fleet_away()) from None
+                raise StartError(access.fleet_away()) from None
             if earlier in self.node.nodes:
                 return await self._open_at(self.node.nodes[earlier], opening, is_new=False)
         for node in self._candidates(cwd)[:MAX_NODES]:
@@ -280,7 +278,7 @@ class FleetDirectory:
             if first == node.node:
                 return place
             return await self._open_at(self.node.nodes[first], opening, is_new=False)
-        raise StartError(refusals.no_free_node())
+        raise StartError(access.no_free_node())
 
     def _candidates(self, cwd: str) -> list[NodeRecord]:
         """Return the nodes that can open a session in a folder, in the order of asking.
@@ -295,8 +293,8 @@ class FleetDirectory:
 
         if not any(map(has_folder, self.node.nodes.values())):
             if self.node.knows_nodes:
-                raise StartError(refusals.outside_root("cwd", ""))
-            raise StartError(refusals.fleet_away())
+                raise StartError(access.outside_root("cwd", ""))
+            raise StartError(access.fleet_away())
         return self._by_room(has_folder)
 
     def _by_room(self, suits: Callable[[NodeRecord], bool]) -> list[NodeRecord]:
@@ -406,7 +404,7 @@ class FleetDirectory:
             return {wire.PLACE: path}
         here = self._own.holder(path)
         if here is None or here.fleet is None:
-            return {"error": refusals.holder_silent(), "silent": True}
+            return {"error": access.holder_silent(), "silent": True}
         return {wire.PLACE: here.fleet.place}
 
     # Holders.

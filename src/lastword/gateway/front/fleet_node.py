@@ -36,12 +36,10 @@ from lastword.gateway.fleet.services import FleetServices, forget_old
 from lastword.gateway.fleet.start import prepare
 from lastword.gateway.fleet.status import store_settings
 from lastword.gateway.fleet.workspace import workspace_of
-from lastword.gateway.front.fleet_links import FleetLinks
-from lastword.gateway.front.fleet_openings import FleetOpenings
-from lastword.gateway.front.fleet_push import FleetPush
+from lastword.gateway.front.fleet_shared import FleetLinks, FleetOpenings, FleetPush
 from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.front.tokens import Keeper
-from lastword.gateway.quality import table
+from lastword.gateway.quality import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,8 +49,7 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
     from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.holder.process import Holder
-    from lastword.gateway.settings.fleet import FleetSettings
-    from lastword.gateway.settings.gateway import GatewaySettings
+    from lastword.gateway.settings.values import FleetSettings, GatewaySettings
 
 START_SECONDS = 10.0
 """How long a start waits for the records of the others."""
@@ -415,11 +412,11 @@ class FleetNode:
         """Return the fleet's gauges."""
         own = [each for each in self.owners.values() if each.node == self.name]
         return {
-            table.FLEET_CONNECTED.key(): float(self.is_connected and self._is_served),
-            table.FLEET_NODES.key(): sum(bool(each.host) for each in self.nodes.values()),
-            table.FLEET_SESSIONS.key(): len(self.owners),
-            table.FLEET_NOT_REPLICATED.key(): sum(each.not_replicated for each in own),
-            table.FLEET_INVALID.key(): self._records.invalid,
+            metrics.FLEET_CONNECTED.key(): float(self.is_connected and self._is_served),
+            metrics.FLEET_NODES.key(): sum(bool(each.host) for each in self.nodes.values()),
+            metrics.FLEET_SESSIONS.key(): len(self.owners),
+            metrics.FLEET_NOT_REPLICATED.key(): sum(each.not_replicated for each in own),
+            metrics.FLEET_INVALID.key(): self._records.invalid,
         }
 
 

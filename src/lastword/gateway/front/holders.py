@@ -36,8 +36,8 @@ from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.log import files
 from lastword.gateway.log.files import LogLock, LogOwnedError, LogOwner, owner_of
 from lastword.gateway.log.session_log import reading
-from lastword.gateway.quality.counts import Counts
-from lastword.gateway.viewing import refusals
+from lastword.gateway.quality.metrics import Counts
+from lastword.gateway.viewing import access
 from lastword.gateway.viewing.render import META
 from lastword.outbox.own_reports import OwnReports
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.process import Holder, OwnershipOf
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.log.session_log import StoredLog
-    from lastword.gateway.settings.holder import HolderSettings
+    from lastword.gateway.settings.values import HolderSettings
 
     MakeHolder: TypeAlias = Callable[[HolderSettings, HolderQuality, OwnershipOf | None], Holder]
     """Makes a holder, which is run later: the gateway knows no options of `lastword run`."""
@@ -243,9 +243,9 @@ class Holders:
             if owner is None:
                 return
             if owner.pid and owner.pid != os.getpid():
-                raise StartError(refusals.owned_elsewhere(owner))
+                raise StartError(access.owned_elsewhere(owner))
             await asyncio.sleep(LOOK_SECONDS)
-        raise StartError(refusals.holder_silent(), is_silent=True)
+        raise StartError(access.holder_silent(), is_silent=True)
 
     async def spare(self, client: Mapping[str, Any]) -> str:
         """Return the name of an agent without a session, initialized or about to be.
@@ -307,13 +307,13 @@ class Holders:
     async def _start(self, name: str, client: dict[str, Any], session: str) -> str:
         if len(self._running) >= self._limit and not await self._end_spare(name):
             self._tell("too_many_agents", session)
-            raise StartError(refusals.too_many_agents(self._limit))
+            raise StartError(access.too_many_agents(self._limit))
         settings = msgspec.structs.replace(
             self._template, name=name, client=_without_secret(client), session=session
         )
         if not await self._begin(settings):
             self._tell("holder_ended", session)
-            raise StartError(refusals.not_started("holder_ended"))
+            raise StartError(access.not_started("holder_ended"))
         return name
 
     async def _begin(self, settings: HolderSettings, handed: HandedHolder | None = None) -> bool:

@@ -1,11 +1,14 @@
 """Serving: the gateway's process, from its start to its replacement by a newer one.
 
-Owns the listening socket, which survives a re-execution, the folders, and the signals.
+Owns the listening socket, which survives a re-execution, the folders, and the signals that end the
+process or replace it. None is lost, and none ends a process that is about to be replaced: they are
+blocked from before its process id is known until it serves, and again from its end until its
+successor serves. Blocked and pending signals survive an exec; handlers do not, and without one each
+of these signals ends the process.
 
-The signals that end the gateway's process or replace it. Owns that none is lost, and none ends a
-process that is about to be replaced: they are blocked from before its process id is known until it
-serves, and again from its end until its successor serves. Blocked and pending signals survive an
-exec; handlers do not, and without one each of these signals ends the process.
+Owns noticing two more things: that another version is installed where this one was, and that it
+starts, since what this process has not loaded yet would come from that version; and what is deleted
+in its folders, by the kernel's notification (Linux's dnotify) or by looking from time to time.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import fcntl
 import gc
 import logging
 import os
@@ -23,11 +27,13 @@ import tempfile
 import time
 from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import uvicorn
 
+from lastword import _version
 from lastword.errors import LastwordError
 from lastword.gateway.front.app import Front
 from lastword.gateway.front.control import ControlSocket
@@ -45,7 +51,6 @@ from lastword.gateway.front.tokens import (
     Links,
     address,
 )
-from lastword.gateway.front.upgrade import LOOK_SECONDS, another_version
 from lastword.gateway.run_folder import (
     PidFile,
     TakenError,
@@ -53,10 +58,10 @@ from lastword.gateway.run_folder import (
     close_to_others,
     make_private,
 )
-from lastword.gateway.settings.fleet import VARIABLE
+from lastword.gateway.settings.values import VARIABLE
 from lastword.gateway.viewing.reader import Role
 from lastword.notify.web_push import Subscriptions
-from lastword.platform.folder_watch import FolderWatch
+from lastword.platform.pipes import close
 from lastword.platform.process import ensure_standard_streams, without_our_locale
 
 if TYPE_CHECKING:
@@ -66,7 +71,102 @@ if TYPE_CHECKING:
     from lastword.gateway.front.fleet_directory import FleetDirectory
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import MakeHolder
-    from lastword.gateway.settings.gateway import GatewaySettings
+    from lastword.gateway.settings.values import GatewaySettings
+
+
+UNWATCHED_SECONDS = 1.0
+"""How often to look where the kernel sends no notification."""
+
+WATCHED_SECONDS = 30.0
+"""How often to look all the same: a folder that is moved as a whole causes no event."""
+
+
+class FolderWatch:
+    """Calls a function when something in a folder has been deleted; for one folder a process."""
+
+    def __init__(self, folder: str, deleted: Callable[[], object]) -> None:
+        """Begin; to be called in the main thread, with its event loop running."""
+        self._folder = folder
+        self._fd = -1
+        with contextlib.suppress(ValueError, RuntimeError, AttributeError):
+            # Without a handler the signal ends the process.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGIO, deleted)
+            self.renew()
+
+    @property
+    def look_seconds(self) -> float:
+        return UNWATCHED_SECONDS if self._fd < 0 else WATCHED_SECONDS
+
+    def renew(self) -> None:
+        before, self._fd = self._fd, -1
+        close(before)
+        if not hasattr(fcntl, "F_NOTIFY"):
+            return
+        try:
+            self._fd = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.fcntl(self._fd, fcntl.F_NOTIFY, fcntl.DN_DELETE | fcntl.DN_MULTISHOT)
+        except OSError:
+            close(self._fd)
+            self._fd = -1
+
+    def close(self) -> None:
+        """End it; a signal that is under way does no harm."""
+        close(self._fd)
+        self._fd = -1
+        with contextlib.suppress(ValueError, RuntimeError):
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGIO)
+            signal.signal(signal.SIGIO, signal.SIG_IGN)
+
+
+LOOK_SECONDS = 60.0
+"""How often to look; an installation that is the same at two looks is complete."""
+
+UPGRADE_START_SECONDS = 60.0
+"""How long the other version may take to show its help."""
+
+_FILE = Path(_version.__file__)
+
+
+async def another_version() -> None:
+    """Wait until another version is installed, and starts."""
+    refused = before = running = _installed()
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        now = _installed()
+        if now == before and now not in {b"", running, refused}:
+            if await _starts():
+                return
+            refused = now
+            sys.stderr.write(
+                "lastword: another version is installed, which does not start; the gateway keeps "
+                "running this one\n"
+            )
+        before = now
+
+
+def _installed() -> bytes:
+    """Return what tells the installed version from others; empty if there is none now."""
+    try:
+        return _FILE.read_bytes()
+    except OSError:
+        return b""
+
+
+async def _starts() -> bool:
+    words = ("-P", "-m", "lastword", "gateway", "--help")
+    nowhere = asyncio.subprocess.DEVNULL
+    trial = await asyncio.create_subprocess_exec(
+        sys.executable, *words, stdin=nowhere, stdout=nowhere, stderr=nowhere
+    )
+    try:
+        async with asyncio.timeout(UPGRADE_START_SECONDS):
+            return await trial.wait() == 0
+    except TimeoutError:
+        return False
+    finally:
+        if trial.returncode is None:
+            trial.kill()
+            await trial.wait()
 
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"

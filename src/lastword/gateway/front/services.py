@@ -20,9 +20,9 @@ from lastword.gateway.front.directory import Greetings, SessionSource
 from lastword.gateway.front.doorkeeper import is_forwarded
 from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.front.tokens import socket_shares
-from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import Counts, FrontCounts, OutboxMetrics, Snapshot
+from lastword.gateway.quality import metrics
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition, meters_of
+from lastword.gateway.quality.metrics import Counts, FrontCounts, OutboxMetrics, Snapshot
 from lastword.gateway.quality.readiness import NotReady, NotReadyTold, Readiness, ReadyTold
 from lastword.gateway.viewing.access import Rate, RateLimiter
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.push_api import SharedSubscriptions
     from lastword.gateway.front.tokens import Grant, Keeper
-    from lastword.gateway.settings.gateway import GatewaySettings
+    from lastword.gateway.settings.values import GatewaySettings
 
 
 ATTACHES = Rate(per_second=50, burst=500)
@@ -129,7 +129,7 @@ class Quality:
     async def ready(self, _: Request) -> Response:
         """Return whether the gateway is ready; a 503 has the reason, as a word."""
         reason = self.readiness.reason()
-        if reason is None and self._gauges().get(table.FLEET_CONNECTED.key()) == 0.0:
+        if reason is None and self._gauges().get(metrics.FLEET_CONNECTED.key()) == 0.0:
             reason = NotReady.FLEET_AWAY
         report = ReadyTold() if reason is None else NotReadyTold(reason=reason)
         status = 200 if reason is None else 503
@@ -162,7 +162,7 @@ class Quality:
         sessions = self._holders.sessions()
         heads = {session.id: session.log.head for session in sessions}
         gauges = self.measured.gauges(heads) | self._holders.quality.gauges(sessions)
-        gauges |= self._gauges() | {table.HOLDERS.key(): len(self._holders.places())}
+        gauges |= self._gauges() | {metrics.HOLDERS.key(): len(self._holders.places())}
         if self._settings.holder.state_folder:
             await asyncio.to_thread(self._outbox.read)
         counts = Counts()

@@ -32,8 +32,8 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway.run_folder import make_private
+from lastword.gateway.viewing.access import AnswerCode
 from lastword.gateway.viewing.reader import Role
-from lastword.gateway.viewing.refusals import AnswerCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

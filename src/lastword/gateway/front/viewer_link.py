@@ -27,7 +27,7 @@ from lastword.core.protocol.acp import object_of
 from lastword.gateway import wire
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.holder.connection import Introduction
-from lastword.gateway.viewing import access, frames, refusals
+from lastword.gateway.viewing import access, frames
 from lastword.gateway.viewing.frames import read_question_id, session_key
 from lastword.gateway.viewing.reader import Role
 from lastword.gateway.viewing.render import META, Form
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
     from lastword.gateway.front.upstream import Item, Upstream
-    from lastword.gateway.quality.counts import LinkQuality
+    from lastword.gateway.quality.metrics import LinkQuality
 
 
 OPENS = frozenset({"session/new", acp.FORK})
@@ -252,7 +252,7 @@ class ViewerLink(ABC):
         except access.OutsideRootError as error:
             if (request_id := frame.message.request_id) is not None:
                 root = self._services.root if self._may_open else ""
-                refused = refusals.outside_root(error.member, root)
+                refused = access.outside_root(error.member, root)
                 await self.send(jsonrpc.error(request_id, refused))
             return
         self.quality.request(frame)
@@ -264,7 +264,7 @@ class ViewerLink(ABC):
 
     async def _put(self, lane: str, frame: Frame) -> None:
         if not await self._delivery.put(lane, frame):
-            await self._refuse(frame, refusals.too_much_waits())
+            await self._refuse(frame, access.too_much_waits())
 
     async def _deliver(self, frame: Frame) -> None:
         """Bring a frame to its holder, however long that takes, or refuse it."""
@@ -302,7 +302,7 @@ class ViewerLink(ABC):
         return upstream
 
     async def _failed(self, frame: Frame) -> None:
-        await self._refuse(frame, refusals.holder_lost())
+        await self._refuse(frame, access.holder_lost())
 
     async def _refuse(self, frame: Frame, error: dict[str, Any]) -> None:
         message = frame.message
@@ -357,7 +357,7 @@ class ViewerLink(ABC):
         elif (refusal := self._refusal(frame)) is not None:
             answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
         elif self._is_too_fast(frame):
-            answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusals.too_fast())
+            answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, access.too_fast())
         elif method == "session/list" and request_id is not None:
             sessions = await self._services.sessions(self.grant)
             # ACP wants a folder of each; where a session works is for controllers.
@@ -386,11 +386,11 @@ class ViewerLink(ABC):
         """Return why a frame is not passed on."""
         message = frame.message
         if self._only and message.session_id not in {None, self._only}:
-            return refusals.unknown_session(message.session_id or "")
+            return access.unknown_session(message.session_id or "")
         controls = self.grant.role is Role.CONTROLLER
         refused = access.refusal(message, controls=controls, session=self.grant.session)
         if refused is None and self._only and message.method in OPENS:
-            return refusals.one_session()
+            return access.one_session()
         return refused
 
     @property
@@ -448,8 +448,8 @@ class ViewerLink(ABC):
     async def _no_holder(self, session_id: str) -> dict[str, Any]:
         directory = self._services.directory
         if self.grant.role is Role.OBSERVER and await directory.exists(session_id):
-            return refusals.agent_not_running()
-        return refusals.unknown_session(session_id)
+            return access.agent_not_running()
+        return access.unknown_session(session_id)
 
     def _questioner_of(self, request_id: bytes | None) -> Upstream | None:
         """Return who asked what this answers; the id of a question names its session."""
@@ -509,7 +509,7 @@ class ViewerLink(ABC):
             del self._unanswered[request_id]
         unanswered, upstream.unanswered = upstream.unanswered, set()
         if not self._replay:  # a viewer that comes back sends again what was not answered
-            error = refusals.holder_silent() if upstream.is_silent else refusals.holder_lost()
+            error = access.holder_silent() if upstream.is_silent else access.holder_lost()
             for request_id in unanswered:
                 await self.send(jsonrpc.error(request_id, error))
         # Nothing would be heard of its sessions here; who comes back finds them again.
@@ -621,7 +621,7 @@ def _encodable(params: dict[str, Any]) -> dict[str, Any]:
 
 def _error_of(error: StartError | OSError) -> dict[str, Any]:
     """Return the error object for a holder that could not be reached."""
-    return error.error if isinstance(error, StartError) else refusals.holder_lost()
+    return error.error if isinstance(error, StartError) else access.holder_lost()
 
 
 MAX_FRAMES = 4096

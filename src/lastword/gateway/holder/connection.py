@@ -25,9 +25,9 @@ from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.requests import EventQuery, Scan, as_facts
-from lastword.gateway.viewing import access, refusals
+from lastword.gateway.viewing import access
+from lastword.gateway.viewing.access import AnswerCode
 from lastword.gateway.viewing.reader import CursorError, Role, Viewer, cursor_of, joined
-from lastword.gateway.viewing.refusals import AnswerCode
 from lastword.gateway.viewing.render import META, Form, stream_events
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.session import HeldSession
-    from lastword.gateway.settings.holder import HolderSettings
+    from lastword.gateway.settings.values import HolderSettings
     from lastword.gateway.viewing.reader import Attachment, Pulled, Reset
     from lastword.gateway.viewing.render import LogPlace, StreamEvent
 
@@ -331,7 +331,7 @@ class ViewerConnection:
         try:
             frame = access.within(frame, self._holder.settings.root)
         except access.OutsideRootError as error:
-            refused: dict[str, Any] | None = refusals.outside_root(error.member, "")
+            refused: dict[str, Any] | None = access.outside_root(error.member, "")
         else:
             refused = access.refusal(message, controls=viewer.controls, session=viewer.session)
         if refused is None:
@@ -370,7 +370,7 @@ class ViewerConnection:
         if session_id in self._holder.abandoned:
             self.shut(1012, "agent_lost")
         else:
-            self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
+            self.send(jsonrpc.error(request_id, access.unknown_session(session_id)))
 
     def _fork(self, frame: Frame, request_id: bytes) -> None:
         session_id = frame.message.session_id or ""
@@ -406,7 +406,7 @@ class ViewerConnection:
             self.detach(session_id)
             session.supersede(viewer.id)
             if not session.has_room(viewer):
-                self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
+                self.send(jsonrpc.error(request_id, access.too_many_viewers()))
                 return
             attachment, reset = session.attach(viewer, cursor, replay=replay, compact=compact)
             if place is not None and cursor is place.cursor:
@@ -433,7 +433,7 @@ class ViewerConnection:
         self.detach(session.id)
         session.supersede(self.viewer.id)
         if not session.has_room(self.viewer):
-            self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
+            self.send(jsonrpc.error(request_id, access.too_many_viewers()))
             return
         attachment, _ = session.attach(self.viewer, None)
         answer = jsonrpc.result(request_id, _placed(result, session, attachment, None))

@@ -26,7 +26,7 @@ from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import wire
 from lastword.gateway.holder.effects import Commit, PresenceBounds, Retell, ToAgent, ToViewer, begun
 from lastword.gateway.log.entries import MAX_ENDS, NOTHING, About, LogEntry, LogKind, Numbered
-from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing import access
 from lastword.gateway.viewing.frames import number_of, read_question_id, session_key
 from lastword.gateway.viewing.reader import Attachment, Reader, start
 from lastword.gateway.viewing.render import TIMED_OUT, WaitLines
@@ -316,11 +316,11 @@ class Hub:
 
     def _refusal(self, viewer: Viewer, method: str) -> dict[str, Any] | None:
         if not viewer.controls:
-            return refusals.observes()
+            return access.observes()
         if method == acp.PROMPT and self.turn_of not in {None, viewer.id}:
-            return refusals.turn_open()
+            return access.turn_open()
         if sum(each.viewer == viewer.id for each in self._open.values()) >= MAX_OPEN:
-            return refusals.too_many_open(MAX_OPEN)
+            return access.too_many_open(MAX_OPEN)
         return None
 
     @staticmethod
@@ -373,11 +373,11 @@ class Hub:
         question = self._questions.get(number)
         if question is None:
             return (wire.DECIDED if 0 < number <= self._last_question else wire.GONE), []
-        line = refusals.answer_to(question.method, question.line, place)
+        line = access.answer_to(question.method, question.line, place)
         frame = jsonrpc.decode(line) if line is not None else None
         if not isinstance(frame, jsonrpc.Frame):
             return wire.GONE, []
-        viewer = refusals.VIEWER
+        viewer = access.VIEWER
         return wire.ANSWERED, self._decide(number, frame, now_ms, word="viewer", viewer=viewer)
 
     def _decide(  # noqa: PLR0913 - what stands on the entry
@@ -501,11 +501,11 @@ class Hub:
     def close(self, now_ms: int) -> list[HubEffect]:
         """End everything that is open as cancelled: the session is closed."""
         answers = [
-            ToAgent(refusals.cancelled_answer(question.method, question.agent_id))
+            ToAgent(access.cancelled_answer(question.method, question.agent_id))
             for question in self._questions.values()
         ]
         ends = self._end_open(
-            lambda number, opened: refusals.closed_answer(number, opened.method), now_ms
+            lambda number, opened: access.closed_answer(number, opened.method), now_ms
         )
         return [*ends, *answers]
 
@@ -574,7 +574,7 @@ class Hub:
             due = self._due(question)
             if due is None or due > now:
                 continue
-            frame = jsonrpc.decode(refusals.answer_of_nobody(question.method, question.line))
+            frame = jsonrpc.decode(access.answer_of_nobody(question.method, question.line))
             if isinstance(frame, jsonrpc.Frame):
                 at_once = question.method in acp.USER_REQUESTS and not self._unattended_seconds
                 why = "rejected" if at_once else "expired"

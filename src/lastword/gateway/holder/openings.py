@@ -20,7 +20,7 @@ from lastword.core.timeline.entry import Kind
 from lastword.gateway.holder.agent_process import RequestFailedError
 from lastword.gateway.holder.effects import waiting_turn
 from lastword.gateway.holder.session_holder import SessionHolder
-from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing import access
 from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:
@@ -166,9 +166,9 @@ async def bring_back(
     holder.conversation.begin_after(session.hub.last_number)
     incident = holder.record.incident()
     if takeover is None:
-        crash = refusals.agent_lost("Send the prompt again.", incident)
+        crash = access.agent_lost("Send the prompt again.", incident)
     else:
-        crash = refusals.machine_lost(incident, goes_on=takeover.has_files)
+        crash = access.machine_lost(incident, goes_on=takeover.has_files)
     waiting = waiting_turn(session.log) if holder.agent.waits_for_limits else None
     open_turns = session.hub.open_turns - (waiting is not None)
     lost: dict[str, Any] = {"open_turns": open_turns, "incident_id": incident}
@@ -210,7 +210,7 @@ async def _resumed(
         RequestFailedError: It cannot, or what it worked on is not here.
     """
     if takeover is not None and not takeover.has_files:
-        raise RequestFailedError(refusals.context_lost(incident))
+        raise RequestFailedError(access.context_lost(incident))
     return await session.restore(initialized)
 
 

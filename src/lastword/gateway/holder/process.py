@@ -31,8 +31,8 @@ from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings, bring
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.files import LogOwner
-from lastword.gateway.quality import table
-from lastword.gateway.viewing import refusals
+from lastword.gateway.quality import metrics
+from lastword.gateway.viewing import access
 from lastword.gateway.viewing.frames import number_of
 from lastword.gateway.viewing.render import with_session
 from lastword.outbox.own_reports import OwnReports
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.recording import SessionNotices
     from lastword.gateway.log.files import LogLock
     from lastword.gateway.log.store import OpenLog
-    from lastword.gateway.settings.holder import HolderSettings
+    from lastword.gateway.settings.values import HolderSettings
 
     OwnershipOf: TypeAlias = Callable[["Holder"], Ownership]
     """Returns the ownership of a holder's sessions in a fleet."""
@@ -353,7 +353,7 @@ class Holder:
         """Ask the agent for a fork. It stays with this agent, which alone knows its past."""
         if len(self.sessions) >= MAX_SESSIONS:
             request_id = frame.message.request_id or b"null"
-            link.send(jsonrpc.error(request_id, refusals.too_many_sessions()))
+            link.send(jsonrpc.error(request_id, access.too_many_sessions()))
             return
         if origin.agents_id != origin.id:
             line = with_session(frame.line, origin.agents_id)
@@ -369,7 +369,7 @@ class Holder:
     def _request(self, link: ViewerConnection, frame: Frame, params: dict[str, Any]) -> None:
         request_id = frame.message.request_id or b"null"
         if self._status is not None:
-            link.send(jsonrpc.error(request_id, refusals.agent_lost("Send it again.")))
+            link.send(jsonrpc.error(request_id, access.agent_lost("Send it again.")))
             return
         number = self.conversation.next_number()
         self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
@@ -410,10 +410,10 @@ class Holder:
         """Return the agent's frame without the gateway's own names; `None` if it is dropped."""
         clean = agent_process.cleaned(frame)
         if clean.used:
-            self.quality.counts.add(table.RESERVED, 1, clean.used)
+            self.quality.counts.add(metrics.RESERVED, 1, clean.used)
         request_id = frame.message.request_id
         if clean.frame is None and request_id is not None:
-            self.agent.send(jsonrpc.error(request_id, refusals.RESERVED))
+            self.agent.send(jsonrpc.error(request_id, access.RESERVED))
         return clean.frame
 
     def _session_of(self, frame: Frame) -> HeldSession | None:
@@ -440,7 +440,7 @@ class Holder:
                 early.append(frame)
         elif message.request_id is not None and message.session_id is not None:
             # Of a session that is over: whom it asks has gone.
-            gone = refusals.unknown_session(message.session_id)
+            gone = access.unknown_session(message.session_id)
             self.agent.send(jsonrpc.error(message.request_id, gone))
 
     def _opened(self, frame: Frame) -> None:
@@ -487,7 +487,7 @@ class Holder:
             await fleet.opened(session)
         except LastwordError as error:
             sys.stderr.write(f"lastword: {error}\n")
-            opening.link.send(jsonrpc.error(opening.request_id, refusals.fleet_away()))
+            opening.link.send(jsonrpc.error(opening.request_id, access.fleet_away()))
             self.close_session(session, "stopped")
         else:
             opening.link.has_opened(session, opening.request_id, answer)
@@ -565,7 +565,7 @@ class Holder:
         """Note the end of the link, which ends only if it cannot restart the agent."""
         self._status = status
         incident = self.record.incident()
-        error = refusals.agent_lost("Send the prompt again.", incident)
+        error = access.agent_lost("Send the prompt again.", incident)
         if self.sessions and not self._over.is_set():
             self.reports.add("holder", error["data"]["agent_error"] | {"reason": "run_ended"})
         self.conversation.lost(error)
@@ -583,7 +583,7 @@ class Holder:
     def _no_log(self, error: Exception) -> dict[str, Any]:
         """Return the error object for a session whose log cannot be written."""
         sys.stderr.write(f"lastword: {error}\n")
-        error_object = refusals.no_log()
+        error_object = access.no_log()
         self.reports.add("request", error_object["data"]["agent_error"])
         return error_object
 

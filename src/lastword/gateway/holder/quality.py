@@ -13,8 +13,8 @@ from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import BY_WORD
 from lastword.gateway.log.entries import LogKind
-from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import Counts
+from lastword.gateway.quality import metrics
+from lastword.gateway.quality.metrics import Counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,35 +59,35 @@ class HolderQuality:
 
     def committed(self, commit: Committed) -> None:
         """Count the entries of one commit."""
-        self.counts.add(table.ENTRIES, len(commit.entries))
-        self.counts.add(table.WRITTEN, commit.size_bytes)
-        self.counts.observe(table.COMMIT, commit.seconds)
+        self.counts.add(metrics.ENTRIES, len(commit.entries))
+        self.counts.add(metrics.WRITTEN, commit.size_bytes)
+        self.counts.observe(metrics.COMMIT, commit.seconds)
 
     def noted(self, entry: Entry) -> None:
         """Count what an entry of the link to the agent says that a turn has cost."""
         if entry.kind is Kind.COST:
-            self.counts.add(table.COST, entry.facts["amount"], entry.facts["currency"])
+            self.counts.add(metrics.COST, entry.facts["amount"], entry.facts["currency"])
 
     def pulled(self, pulled: Pulled, live_from: int) -> None:
         """Count what a viewer is sent; up to `live_from` it is the past."""
         add = self.counts.add
         if pulled.gap is not None:
-            add(table.GAPS, 1, pulled.gap.reason)
-            add(table.MISSED, pulled.gap.last - pulled.gap.first + 1, pulled.gap.reason)
+            add(metrics.GAPS, 1, pulled.gap.reason)
+            add(metrics.MISSED, pulled.gap.last - pulled.gap.first + 1, pulled.gap.reason)
         if pulled.entries:
-            add(table.DELIVERED, len(pulled.entries))
+            add(metrics.DELIVERED, len(pulled.entries))
             past = live_from + 1 - pulled.entries[0].seq
             if past > 0:
-                add(table.REPLAYED, min(past, len(pulled.entries)))
+                add(metrics.REPLAYED, min(past, len(pulled.entries)))
 
     def gauges(self, sessions: Iterable[MeasuredSession]) -> dict[str, float]:
         """Return the gauges of these sessions."""
-        gauges: dict[str, float] = {table.LAG_MOST.key(): 0}
+        gauges: dict[str, float] = {metrics.LAG_MOST.key(): 0}
         for session in sessions:
             for key, value in gauges_of(session):
                 gauges[key] = gauges.get(key, 0) + value
             most = max((each.reader.lag for each in session.hub.attached), default=0)
-            gauges[table.LAG_MOST.key()] = max(gauges[table.LAG_MOST.key()], most)
+            gauges[metrics.LAG_MOST.key()] = max(gauges[metrics.LAG_MOST.key()], most)
         return gauges
 
 
@@ -95,14 +95,14 @@ def gauges_of(session: MeasuredSession) -> Iterator[tuple[str, float]]:
     """Return the gauges of one session."""
     hub, log = session.hub, session.log
     running = "running" if hub.turn_of is not None else "idle"
-    yield table.SESSIONS.key("waiting" if hub.open_questions else running), 1
-    yield table.OPEN_QUESTIONS.key(), hub.open_questions
-    yield table.LOG_SIZE.key(), log.size_bytes
+    yield metrics.SESSIONS.key("waiting" if hub.open_questions else running), 1
+    yield metrics.OPEN_QUESTIONS.key(), hub.open_questions
+    yield metrics.LOG_SIZE.key(), log.size_bytes
     for each in hub.attached:
-        yield table.VIEWERS.key(each.viewer.role.value), 1
+        yield metrics.VIEWERS.key(each.viewer.role.value), 1
         if each.reader.lag > 0:
-            yield table.LAG.key(), each.reader.lag
-            yield table.LAG_SIZE.key(), session.bytes_after(each.reader.pos)
+            yield metrics.LAG.key(), each.reader.lag
+            yield metrics.LAG_SIZE.key(), session.bytes_after(each.reader.pos)
 
 
 class LogCounts:
@@ -123,15 +123,15 @@ class LogCounts:
     def _count(self, entry: LogEntry) -> None:
         about, add = entry.about, self._quality.counts.add
         if entry.kind is LogKind.ASK:
-            add(table.ASKED, 1)
+            add(metrics.ASKED, 1)
         elif entry.kind is LogKind.TOLD:
-            add(table.SETTLED, 1, about.word)
+            add(metrics.SETTLED, 1, about.word)
         elif entry.kind is LogKind.END and about.method == acp.PROMPT:
-            add(table.TURNS, 1, "failed" if about.failure is not None else "answered")
+            add(metrics.TURNS, 1, "failed" if about.failure is not None else "answered")
             if about.failure is not None:
-                add(table.ERRORS, 1, str(about.failure.get("type")))
+                add(metrics.ERRORS, 1, str(about.failure.get("type")))
         elif entry.kind is LogKind.LIFE:
-            add(table.EVENTS, 1, about.word)
+            add(metrics.EVENTS, 1, about.word)
             self._came_or_left(BY_WORD.get(about.word, Kind.LIFE), about.viewer, about.facts)
 
     def _came_or_left(self, kind: Kind, viewer: str, facts: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ class LogCounts:
             if len(self._gone) > MAX_GONE:
                 self._gone.popitem(last=False)
         elif kind is Kind.VIEWER_CAME:
-            unseen = table.UNKNOWN_CODE if facts.get("back") is True else None
+            unseen = metrics.UNKNOWN_CODE if facts.get("back") is True else None
             code = self._gone.pop(viewer, unseen)
             if code is not None:
-                self._quality.counts.add(table.RECONNECTS, 1, code)
+                self._quality.counts.add(metrics.RECONNECTS, 1, code)

@@ -27,7 +27,7 @@ from lastword.core.timeline.session_events import BY_WORD
 from lastword.errors import StoreError
 from lastword.gateway.holder.recorder_process import started
 from lastword.gateway.log.entries import LogEntry, LogKind, recorded, what_is_asked
-from lastword.gateway.viewing.refusals import choices_of, title_of
+from lastword.gateway.viewing.access import choices_of, title_of
 from lastword.otel.enabled import is_requested
 from lastword.platform.identity import run_id
 from lastword.record.paths import (

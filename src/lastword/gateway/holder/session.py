@@ -37,7 +37,7 @@ from lastword.gateway.log import files
 from lastword.gateway.log.files import LogLock, LogOwnedError
 from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.run_folder import make_private
-from lastword.gateway.viewing import access, refusals
+from lastword.gateway.viewing import access
 from lastword.gateway.viewing.reader import LOOK_AT_LAG_SECONDS, LagMeter, is_conversation
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
 from lastword.outbox.store import now_ms as _now_ms
@@ -275,7 +275,7 @@ class HeldSession:
         try:  # its folders may have been moved since, or the gateway has another root
             resumed = access.resolved_params(resumed, root) if root else resumed
         except access.OutsideRootError as error:
-            raise RequestFailedError(refusals.outside_root(error.member, root)) from error
+            raise RequestFailedError(access.outside_root(error.member, root)) from error
         dialect = acp.dialect(initialized.get("protocolVersion"))
         capabilities = object_of(initialized.get(dialect.agent_capabilities))
         can = object_of(capabilities.get("sessionCapabilities"))
@@ -372,7 +372,7 @@ class HeldSession:
         """Receive a viewer's frame."""
         method, request_id = frame.message.method, frame.message.request_id
         closes = method == acp.CLOSE
-        refused = refusals.unknown_session(self.id) if self.is_over else self.failed
+        refused = access.unknown_session(self.id) if self.is_over else self.failed
         # How a request has ended is known, whatever has become of the agent since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
         if refused is not None and (self.is_over or not (closes or is_again)):
@@ -425,7 +425,7 @@ class HeldSession:
     def end_turns(self) -> None:
         """End what is open with the agent; a turn that waits for the end of a limit is left."""
         waiting = waiting_turn(self.log) if self._holder.agent.waits_for_limits else None
-        self.failed = error = refusals.agent_stopped()
+        self.failed = error = access.agent_stopped()
         but = waiting.number if waiting is not None else 0
         self.carry_out(self.hub.lost_agent(lambda _: error, _now_ms(), but=but))
 
@@ -433,7 +433,7 @@ class HeldSession:
         """End it for the holder: log that, and tell the viewers."""
         at_ms = _now_ms()
         if word == "stopped":  # with the agent, whatever it was doing
-            self.carry_out(self.hub.lost_agent(lambda _: refusals.agent_stopped(), at_ms))
+            self.carry_out(self.hub.lost_agent(lambda _: access.agent_stopped(), at_ms))
         else:
             if self.hub.open_turns:
                 cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": self.agents_id})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.log.files import LogOwner
     from lastword.gateway.log.store import OpenLog
-    from lastword.gateway.settings.holder import HolderSettings
+    from lastword.gateway.settings.values import HolderSettings
     from lastword.gateway.viewing.reader import Attachment
 
 

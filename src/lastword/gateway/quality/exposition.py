@@ -15,9 +15,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from lastword._version import __version__
-from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import labels_of
-from lastword.gateway.quality.table import METRICS, Metric, MetricKind
+from lastword.gateway.quality import metrics
+from lastword.gateway.quality.metrics import METRICS, Metric, MetricKind, labels_of
 from lastword.otel import conventions as names
 from lastword.otel import enabled
 from lastword.otel.conventions import Instrument, InstrumentKind, InstrumentReading, Instruments
@@ -25,7 +24,7 @@ from lastword.otel.conventions import Instrument, InstrumentKind, InstrumentRead
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lastword.gateway.quality.counts import FrontCounts, Snapshot
+    from lastword.gateway.quality.metrics import FrontCounts, Snapshot
     from lastword.otel.gateway_meters import GatewayMeters
 
 
@@ -98,8 +97,8 @@ def instruments() -> tuple[Instrument, ...]:
             description=metric.help,
             bounds=metric.bounds,
         )
-        for metric in table.METRICS
-        if metric is not table.COMMIT and metric.name not in names.COUNTERS
+        for metric in metrics.METRICS
+        if metric is not metrics.COMMIT and metric.name not in names.COUNTERS
     ]
     for name, unit, description in (
         (COMMITS, "{commit}", "Commits to sessions' logs."),
@@ -114,12 +113,12 @@ def instruments() -> tuple[Instrument, ...]:
 def readings(name: str, snapshot: Snapshot) -> Iterator[InstrumentReading]:
     """Return the values of an instrument that is read."""
     if name in {COMMITS, COMMIT_TIME}:
-        for distribution in snapshot.distributions_of(table.COMMIT).values():
+        for distribution in snapshot.distributions_of(metrics.COMMIT).values():
             yield InstrumentReading(
                 sum(distribution.counts) if name == COMMITS else distribution.total, {}
             )
         return
-    metric = table.BY_NAME[name]
+    metric = metrics.BY_NAME[name]
     for key, value in snapshot.values_of(metric).items():
         yield InstrumentReading(value, attributes_of(metric, labels_of(key)))
 

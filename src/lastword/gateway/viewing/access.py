@@ -1,15 +1,7 @@
-"""What a viewer may send: its rights, the folders that it may name, and how often.
+"""What a viewer may send, and the refusals that it gets.
 
-Paths in a viewer's frames: resolved, and refused outside of the gateway's root. Owns which members
-of a request name a folder, and what one may be. A path is resolved once, and the resolved one is
-handed on and remembered: a symbolic link that is switched afterwards leads nobody elsewhere. What a
-prompt mentions is content, which an agent reads with its user's rights.
-
-Rates: how often something may happen, for each token, address or kind of event. Owns the token
-bucket. Sans-IO: the clock is given.
-
-Rights: what a viewer may send, by its role and by the session that it is limited to. Owns the
-decision, which the front makes before it passes a frame on, and the holder again.
+Owns its rights, the folders that it may name, how often it may send, the error of each refusal, and
+the codes that answer one question.
 """
 
 from __future__ import annotations
@@ -17,20 +9,26 @@ from __future__ import annotations
 import math
 import os
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote_to_bytes, urlsplit
 
 import msgspec
 
+from lastword.client.link_words import BY_NAME
+from lastword.core.failure.ladder import error_object
+from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.link import waits
+from lastword.core.link.waits import stands_for
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.acp import object_of
-from lastword.gateway.viewing import refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
     from lastword.core.protocol.jsonrpc import Envelope, Frame
+    from lastword.gateway.log.files import LogOwner
 
 
 INITIALIZED: dict[str, Any] = {
@@ -55,14 +53,14 @@ def refusal(message: Envelope, *, controls: bool, session: str) -> dict[str, Any
     """
     method, named = message.method, message.session_id
     if named is not None and session not in {"", named}:
-        return refusals.unknown_session(named)
+        return unknown_session(named)
     if method == acp.INITIALIZE:
         return INITIALIZED
     if method not in BEYOND_A_SESSION and (named is not None or method in _FOR_EVERYBODY):
         return None  # what an observer may send to its session, the session's hub decides
     if not controls:
-        return refusals.observes()
-    return refusals.one_session() if session else None
+        return observes()
+    return one_session() if session else None
 
 
 UNCHECKED = acp.BRINGS_BACK | {acp.INITIALIZE, acp.PROMPT, acp.CANCEL, "session/list"}
@@ -238,3 +236,353 @@ class RateLimiter:
         if len(self._buckets) > MAX_KEYS:
             self._buckets.popitem(last=False)
         return math.ceil((1 - left) / self._rate.per_second) if is_too_soon else 0
+
+
+Refusal: TypeAlias = "partial[dict[str, Any]]"
+"""A refusal: called, it gives the error object."""
+
+RESERVED: dict[str, Any] = {
+    "code": acp.METHOD_NOT_FOUND,
+    "message": "Methods that begin with _lastword/ are the gateway's own.",
+}
+_CLOSED: dict[str, Any] = {
+    "code": acp.REQUEST_CANCELLED,
+    "message": "The session was closed before this was done.",
+}
+
+
+def _refused(
+    word: str, message: str = "", *, retry_safety: RetrySafety = RetrySafety.NEVER
+) -> dict[str, Any]:
+    """Return the error object of a word, with its own sentences where no message is given."""
+    row = BY_NAME[word]
+    error = AgentError(
+        type=ErrorType(row.type),
+        message=message or f"{row.sentence} {row.advice}",
+        retryable=False,
+        reason=word,
+        origin=Origin.LASTWORD,
+        phase=Phase.BEFORE_REQUEST,
+        retry_safety=retry_safety,
+        action=Action(row.action),
+    )
+    return error_object(error)
+
+
+def _failed(
+    kind: ErrorType, reason: str, message: str, action: Action, **facts: Any
+) -> dict[str, Any]:
+    """Return the error object of a failure of the agent's process."""
+    error = AgentError(
+        type=kind,
+        message=message,
+        retryable=True,
+        reason=reason,
+        origin=Origin.PROCESS,
+        retry_safety=RetrySafety.ASK,
+        action=action,
+        **facts,
+    )
+    return error_object(error)
+
+
+observes: Refusal = partial(_refused, "observer")
+"""Refuse an observer what only a controller may do."""
+
+one_session: Refusal = partial(_refused, "one_session")
+"""Refuse the bearer of a token for one session what concerns others, or the whole agent."""
+
+too_many_sessions: Refusal = partial(_refused, "too_many_sessions")
+"""Refuse another session in an agent that has as many as it may have."""
+
+turn_open: Refusal = partial(_refused, "turn_open")
+"""Refuse a prompt while another viewer's turn is running."""
+
+too_many_viewers: Refusal = partial(_refused, "too_many_viewers")
+"""Refuse a viewer of a session that has as many as it may have."""
+
+too_fast: Refusal = partial(
+    _refused,
+    "too_many_requests",
+    "Requests of this kind come too fast over this connection. Wait a moment.",
+)
+"""Refuse a request of a kind that comes too often."""
+
+too_much_waits: Refusal = partial(
+    _refused,
+    "too_many_requests",
+    "Too much from this connection is waiting for its agents. Send it again later.",
+)
+"""Refuse a viewer from whom too much waits for agents."""
+
+agent_not_running: Refusal = partial(
+    _refused,
+    "observer",
+    "No agent is running for this session. It is available again once a controller opens it.",
+)
+"""Refuse an observer a session whose agent would have to be started."""
+
+no_log: Refusal = partial(_refused, "log_unwritable", retry_safety=RetrySafety.AUTO)
+"""Refuse because a session's log cannot be written, so its operator has to act."""
+
+holder_lost: Refusal = partial(
+    _failed,
+    ErrorType.AGENT_CRASH,
+    "holder_died",
+    "This session's agent has just ended. Send it again.",
+    Action.RETRY,
+)
+"""Refuse what was sent to an agent that ended at that moment."""
+
+holder_silent: Refusal = partial(
+    _failed,
+    ErrorType.TIMEOUT,
+    "holder_silent",
+    "What has this session does not answer. Send it again later; if this continues, the gateway on "
+    "that machine has to be restarted.",
+    Action.RETRY,
+)
+"""Refuse what was sent to a node that does not answer, or for a log that is still written."""
+
+
+no_free_node: Refusal = partial(
+    _failed,
+    ErrorType.RATE_LIMIT,
+    "no_free_node",
+    "No machine of the fleet has room for another agent now. Close a session, or send it again "
+    "later.",
+    Action.WAIT,
+    retry_after_seconds=5,
+)
+"""Refuse a new session for which no node of the fleet has a place."""
+
+node_silent: Refusal = partial(
+    _failed,
+    ErrorType.TIMEOUT,
+    "node_silent",
+    "The machine with this session does not answer. Send it again in a moment.",
+    Action.RETRY,
+    retry_after_seconds=5,
+)
+"""Refuse what is for another node that does not answer, or not in time."""
+
+fleet_away: Refusal = partial(
+    _failed,
+    ErrorType.NETWORK,
+    "fleet_away",
+    "The fleet's servers do not answer. Send it again in a moment.",
+    Action.RETRY,
+    retry_after_seconds=5,
+)
+"""Refuse what cannot be done, or not known to be done, while no server of the fleet answers."""
+
+
+def too_many_open(limit: int) -> dict[str, Any]:
+    """Refuse a viewer with too many open requests."""
+    message = f"{limit} requests of this connection are waiting for answers. Wait for one of them."
+    return _refused("too_many_requests", message)
+
+
+def unknown_session(session_id: str) -> dict[str, Any]:
+    """Refuse a session that does not exist. Clients know the code."""
+    message = "This session does not exist on the gateway. List the sessions, or start a new one."
+    return {
+        "code": acp.RESOURCE_NOT_FOUND,
+        "message": message,
+        "data": {"sessionId": session_id[:200]},
+    }
+
+
+def outside_root(member: str, root: str) -> dict[str, Any]:
+    """Refuse a path outside of the gateway's root.
+
+    Args:
+        member: The member that names it.
+        root: The root; empty for a viewer that may not know it.
+    """
+    below = f"below {root}" if root else "below the gateway's root"
+    message = f"Sessions of this gateway work {below}; {member} is outside. See --root."
+    return _refused("outside_root", message) | {"code": acp.INVALID_PARAMS}
+
+
+def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:
+    """Refuse a session whose log another gateway's process writes."""
+    port = owner.address.rpartition(":")[2]
+    ends = f"`lastword gateway stop --agents --port {port}`" if port.isdigit() else "its gateway"
+    message = (
+        f"This session belongs to another of your gateways, {owner.address or 'on this machine'}"
+        f" (process {owner.pid}). Connect to that one, or end its agents with {ends}."
+    )
+    error = _refused("session_elsewhere", message)
+    error["data"]["gateway"] = {"pid": owner.pid, "address": owner.address}
+    return error
+
+
+def too_many_agents(limit: int) -> dict[str, Any]:
+    """Refuse another agent beyond the limit."""
+    message = (
+        f"The gateway is full: {limit} agents are running. Close a session, or see --sessions."
+    )
+    return _refused("too_many_agents", message)
+
+
+def not_started(reason: str) -> dict[str, Any]:
+    """Refuse because an agent could not be started."""
+    message = "The agent could not be started; the gateway's stderr says why. Try again after that."
+    return _failed(ErrorType.AGENT_CRASH, reason, message, Action.RESTART, phase=Phase.STARTUP)
+
+
+def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
+    """Refuse what was open when an agent, or its gateway, ended.
+
+    Args:
+        advice: A sentence on what to do.
+        incident: The incident's id, where the end is recorded under one.
+    """
+    message = f"The agent's process ended unexpectedly. {advice}"
+    return _failed(
+        ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY, incident_id=incident
+    )
+
+
+def agent_stopped() -> dict[str, Any]:
+    """Refuse what was open when an agent was stopped with its session."""
+    message = "The agent was stopped on its machine. Send the prompt again to start it."
+    return _failed(ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY)
+
+
+_MACHINE_LOST = "The machine that ran this session's agent cannot be reached."
+
+
+def machine_lost(incident: str, *, goes_on: bool) -> dict[str, Any]:
+    """Refuse what was open when a session's machine was lost.
+
+    Args:
+        incident: The incident's id.
+        goes_on: The session's files are on this machine, too.
+    """
+    if goes_on:
+        message, action = f"{_MACHINE_LOST} Send the prompt again.", Action.RETRY
+        return _failed(ErrorType.AGENT_CRASH, "machine_lost", message, action, incident_id=incident)
+    return _session_lost("machine_lost", None, incident)
+
+
+def context_lost(incident: str) -> dict[str, Any]:
+    """Refuse a prompt to a session whose agent and files were on a machine that is lost."""
+    return _session_lost("context_lost", Phase.BEFORE_REQUEST, incident)
+
+
+def _session_lost(reason: str, phase: Phase | None, incident: str) -> dict[str, Any]:
+    error = AgentError(
+        type=ErrorType.AGENT_CRASH,
+        message=f"{_MACHINE_LOST} Its conversation can be read. Start a new session.",
+        retryable=False,
+        reason=reason,
+        origin=Origin.PROCESS,
+        phase=phase,
+        retry_safety=RetrySafety.NEVER,
+        action=Action.RESTART,
+        incident_id=incident,
+    )
+    return error_object(error)
+
+
+def answer_of_nobody(method: str, question: bytes) -> bytes:
+    """Return the answer to an agent when nobody came to answer; the id is added later."""
+    if method == acp.PERMISSION:
+        params = object_of(object_of(jsonrpc.loads(question)).get("params"))
+        result, _ = waits.answer_of_nobody(method, params, "reject")
+        return jsonrpc.result(b"0", result)
+    message = "No viewer of this session is connected to do this. Go on without it."
+    return jsonrpc.error(b"0", {"code": acp.INTERNAL_ERROR, "message": message})
+
+
+def cancelled_answer(method: str, request_id: bytes) -> bytes:
+    """Return the answer to an agent's question in a session that is closed."""
+    if method == acp.PERMISSION:
+        return jsonrpc.result(request_id, {"outcome": {"outcome": "cancelled"}})
+    return jsonrpc.error(request_id, _CLOSED)
+
+
+def closed_answer(request_id: bytes, method: str) -> bytes:
+    """Return the answer to a viewer's request that was open when its session was closed."""
+    if method == acp.PROMPT:
+        return jsonrpc.result(request_id, {"stopReason": acp.CANCELLED})
+    if method in acp.ENDS_SESSION:
+        return jsonrpc.result(request_id, {})
+    return jsonrpc.error(request_id, _CLOSED)
+
+
+VIEWER = "notification"
+"""The viewer that answers by a code, in a session's log."""
+
+
+class AnswerCode(msgspec.Struct, frozen=True, array_like=True):
+    """What a code is for.
+
+    Attributes:
+        session: the session.
+        run: the run of the holder that has the question: no later one has.
+        question: the question's number.
+        option: the place of the chosen option among those of the question.
+        expires: in seconds since 1970 UTC.
+        kind: the option's kind, which the page for one answer reads to say what is sent.
+    """
+
+    session: str
+    run: str
+    question: int
+    option: int
+    expires: int
+    kind: str = ""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """An option of a question.
+
+    Attributes:
+        place: its place among them, from 0.
+        option_id: the agent's id of it.
+        kind: such as `allow_once`.
+        name: the agent's name of it, which is content.
+    """
+
+    place: int
+    option_id: str
+    kind: str
+    name: str
+
+
+def choices_of(question: bytes) -> Iterator[Choice]:
+    """Return the options of a permission, as far as they can be chosen."""
+    params = object_of(object_of(jsonrpc.loads(question)).get("params"))
+    options = params.get("options")
+    for place, option in enumerate(options if isinstance(options, list) else ()):
+        members = object_of(option)
+        option_id, kind, name = (members.get(each) for each in ("optionId", "kind", "name"))
+        if isinstance(option_id, str) and isinstance(kind, str):
+            yield Choice(place, option_id, kind, name if isinstance(name, str) else "")
+
+
+def title_of(question: bytes) -> str:
+    """Return what a question is about, which is content."""
+    params = object_of(object_of(jsonrpc.loads(question)).get("params"))
+    title = object_of(params.get("toolCall")).get("title") or params.get("message")
+    return title if isinstance(title, str) else ""
+
+
+def answer_to(method: str, question: bytes, place: int) -> bytes | None:
+    """Return the answer to the agent for one option; `None` if the question has it not.
+
+    Where the option's id is also that of an option of another kind, the question is cancelled.
+    """
+    if method != acp.PERMISSION:
+        return None
+    chosen = next((each for each in choices_of(question) if each.place == place), None)
+    if chosen is None:
+        return None
+    outcome: dict[str, Any] = {"outcome": "selected", "optionId": chosen.option_id}
+    options = object_of(object_of(jsonrpc.loads(question)).get("params")).get("options")
+    if not stands_for(options, chosen.option_id, chosen.kind):
+        outcome = {"outcome": acp.CANCELLED}
+    return jsonrpc.result(b"0", {"outcome": outcome})

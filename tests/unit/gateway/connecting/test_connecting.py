@@ -19,7 +19,7 @@ from lastword.gateway.connecting.positions import (
     ToEditor,
     ToGateway,
 )
-from lastword.gateway.viewing import refusals
+from lastword.gateway.viewing import access
 from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed, play
 from tests.kit.rows import every
@@ -120,7 +120,7 @@ def test_a_session_that_cannot_be_attached_leaves_the_others_alone() -> None:
     connector.lost(0.0)
     attaches = sent(gateway(sent(connector.opened())[0], {"protocolVersion": 1}))
     by_session = {each["params"]["sessionId"]: each for each in attaches}
-    silent = jsonrpc.error(b"%d" % by_session["hung"]["id"], refusals.holder_silent())
+    silent = jsonrpc.error(b"%d" % by_session["hung"]["id"], access.holder_silent())
     effects = connector.from_gateway(silent, 0.0)
     assert not [each for each in effects if isinstance(each, NotGreeted)]
     (answer,) = given(effects)

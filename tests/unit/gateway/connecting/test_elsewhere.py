@@ -9,7 +9,7 @@ import pytest
 
 from lastword.client import reconnect
 from lastword.gateway.connecting import dial, failures, ssh
-from lastword.gateway.connecting.elsewhere import Elsewhere, FolderMap
+from lastword.gateway.connecting.ssh import Elsewhere, FolderMap
 from tests.kit.rows import every
 
 

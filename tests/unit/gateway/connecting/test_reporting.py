@@ -7,9 +7,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from lastword.gateway.api.requests import read_report
-from lastword.gateway.connecting import reporting
+from lastword.gateway.connecting import shell
 from lastword.gateway.connecting.dial import TokenSource
-from lastword.gateway.connecting.reporting import MAX_WAITING, PER_MINUTE, ConnectReports
+from lastword.gateway.connecting.shell import MAX_WAITING, PER_MINUTE, ConnectReports
 from lastword.outbox.post import CollectorAnswer
 from tests.kit.patience import FUSE_SECONDS
 
@@ -53,7 +53,7 @@ def sent(reports: ConnectReports) -> None:
 
 def test_a_close_is_told_by_its_word_and_not_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     posted = Posted()
-    monkeypatch.setattr(reporting, "post", posted)
+    monkeypatch.setattr(shell, "post", posted)
     reports = ConnectReports("wss://gateway.example/acp", TokenSource("t"))
     reports.lost(["s"], 4404, SECRET, 0.25)
     reports.lost([], 3999, SECRET, 1)
@@ -80,7 +80,7 @@ def test_what_waits_and_what_is_sent_in_a_minute_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posted = Posted()
-    monkeypatch.setattr(reporting, "post", posted)
+    monkeypatch.setattr(shell, "post", posted)
     reports = ConnectReports("ws://127.0.0.1:7780/acp", TokenSource("t"))
     for _ in range(3):
         for number in range(100):
@@ -95,8 +95,8 @@ def test_below_a_path_the_place_that_takes_reports_is_found_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posted = Posted()
-    monkeypatch.setattr(reporting, "post", posted)
-    beside, below, root = reporting.places_of("wss://gateway.example/a/b/acp?node=1")
+    monkeypatch.setattr(shell, "post", posted)
+    beside, below, root = shell.places_of("wss://gateway.example/a/b/acp?node=1")
     assert beside == "https://gateway.example/a/b/v1/client-events?node=1"
     assert below == "https://gateway.example/a/v1/client-events?node=1"
     assert root == "https://gateway.example/v1/client-events?node=1"
@@ -115,8 +115,8 @@ def test_a_gateway_that_is_nowhere_is_looked_for_again_with_the_next_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posted = Posted()
-    monkeypatch.setattr(reporting, "post", posted)
-    below, root = reporting.places_of("wss://gateway.example/team/acp")
+    monkeypatch.setattr(shell, "post", posted)
+    below, root = shell.places_of("wss://gateway.example/team/acp")
     posted.statuses = {below: 404, root: 404}
     reports = ConnectReports("wss://gateway.example/team/acp", TokenSource("t"))
     reports.note("one")
@@ -134,7 +134,7 @@ def test_what_is_not_taken_waits_for_the_next_time_and_what_is_refused_is_sent_n
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posted = Posted()
-    monkeypatch.setattr(reporting, "post", posted)
+    monkeypatch.setattr(shell, "post", posted)
     reports = ConnectReports("ws://127.0.0.1:7780/acp", TokenSource("t"))
     for word in ("one", "two"):
         reports.note(word)
@@ -148,7 +148,7 @@ def test_what_is_not_taken_waits_for_the_next_time_and_what_is_refused_is_sent_n
 
 def test_without_a_token_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     posted = Posted()
-    monkeypatch.setattr(reporting, "post", posted)
+    monkeypatch.setattr(shell, "post", posted)
     reports = ConnectReports("ws://127.0.0.1:7780/acp", TokenSource("", "/nonexistent/token"))
     reports.note("one")
     sent(reports)

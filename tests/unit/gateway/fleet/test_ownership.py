@@ -18,8 +18,7 @@ from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.log import files
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.files import LogOwnedError
-from lastword.gateway.settings.fleet import FleetSettings
-from lastword.gateway.settings.holder import HolderSettings
+from lastword.gateway.settings.values import FleetSettings, HolderSettings
 from tests.kit.fleet.leases_in_memory import MemoryBucket, owner
 from tests.kit.fleet.replica_in_memory import MemoryReplicas, MemoryReplicaStore
 from tests.kit.patience import fused

@@ -20,8 +20,8 @@ from lastword.gateway.front.tokens import (
     TokenError,
     TokenExpiredError,
 )
+from lastword.gateway.viewing.access import AnswerCode, answer_to, choices_of, title_of
 from lastword.gateway.viewing.reader import Role
-from lastword.gateway.viewing.refusals import AnswerCode, answer_to, choices_of, title_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from lastword.gateway.front.holders import Holders
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.session_log import reading
 from lastword.gateway.log.sqlite import SqliteLog
-from lastword.gateway.settings.holder import HolderSettings
+from lastword.gateway.settings.values import HolderSettings
 from tests.kit.patience import fused
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from lastword.gateway.fleet.errors import FleetError, OutcomeUnknownError
 from lastword.gateway.fleet.records import NodeRecord
 from lastword.gateway.front import fleet_node
 from lastword.gateway.front.fleet_node import FleetNode
-from lastword.gateway.settings.fleet import FleetSettings
+from lastword.gateway.settings.values import FleetSettings
 from tests.kit.fleet.connected import node
 from tests.kit.fleet.leases_in_memory import MemoryBucket
 from tests.kit.patience import fused

@@ -11,7 +11,7 @@ import pytest
 
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.log.files import LogLock, LogOwner
-from lastword.gateway.settings.holder import HolderSettings
+from lastword.gateway.settings.values import HolderSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

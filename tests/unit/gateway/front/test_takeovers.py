@@ -11,8 +11,8 @@ from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.replica import EMPTY, ReplicaBatch
-from lastword.gateway.front import fleet_takeovers
-from lastword.gateway.front.fleet_takeovers import Takeovers
+from lastword.gateway.front import fleet_sessions
+from lastword.gateway.front.fleet_sessions import Takeovers
 from tests.kit.fleet.faulty_store import FaultyStore
 from tests.kit.fleet.leases_in_memory import owner
 from tests.kit.gateway.entries_made import end, out, said
@@ -63,8 +63,8 @@ class TwoNodes:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet_takeovers, "SHORTEST_SECONDS", 0.0)
-    monkeypatch.setattr(fleet_takeovers, "SPREAD_SECONDS", 0.0)
+    monkeypatch.setattr(fleet_sessions, "SHORTEST_SECONDS", 0.0)
+    monkeypatch.setattr(fleet_sessions, "SPREAD_SECONDS", 0.0)
 
 
 @fused

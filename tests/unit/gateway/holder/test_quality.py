@@ -10,7 +10,7 @@ from lastword.gateway.holder import quality as held
 from lastword.gateway.holder.quality import HolderQuality, LogCounts
 from lastword.gateway.log.entries import About, Gap, LogEntry, LogKind, Numbered
 from lastword.gateway.log.session_log import session_log
-from lastword.gateway.quality import table
+from lastword.gateway.quality import metrics
 from lastword.gateway.viewing.reader import Pulled
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def life(word: str, viewer: str = "", **facts: object) -> LogEntry:
     return LogEntry(LogKind.LIFE, 0, b"", About(viewer=viewer, word=word, facts=facts))
 
 
-def counted(quality: HolderQuality, metric: table.Metric, *labels: str) -> float:
+def counted(quality: HolderQuality, metric: metrics.Metric, *labels: str) -> float:
     return quality.counts.counters.get(metric.key(*labels), 0)
 
 
@@ -47,9 +47,9 @@ def test_commits_are_counted_with_their_entries_their_bytes_and_their_time(
     entry = LogEntry(LogKind.OUT, 0, b"x" * 100)
     assert log.append([entry, entry]) == 2
     assert log.append([]) == 2
-    assert counted(quality, table.ENTRIES) == 2
-    assert counted(quality, table.WRITTEN) == 2 * entry.size == log.size_bytes
-    seen = quality.counts.distributions[table.COMMIT.key()]
+    assert counted(quality, metrics.ENTRIES) == 2
+    assert counted(quality, metrics.WRITTEN) == 2 * entry.size == log.size_bytes
+    seen = quality.counts.distributions[metrics.COMMIT.key()]
     assert sum(seen.counts) == 1
     assert seen.total > 0
 
@@ -63,12 +63,12 @@ def test_turns_failures_and_questions_are_counted_by_how_they_ended(
     log.append([end(None), end({"type": "budget"}), end(None, "session/set_mode")])
     log.append([LogEntry(LogKind.ASK, 0, b"{}"), LogEntry(LogKind.TOLD, 0, b"{}")])
     log.append([LogEntry(LogKind.TOLD, 0, b"{}", About(word="policy"))])
-    assert counted(quality, table.TURNS, "answered") == 1
-    assert counted(quality, table.TURNS, "failed") == 1
-    assert counted(quality, table.ERRORS, "budget") == 1
-    assert counted(quality, table.ASKED) == 1
-    assert counted(quality, table.SETTLED, "policy") == 1
-    assert counted(quality, table.SETTLED, "never heard of") == 1
+    assert counted(quality, metrics.TURNS, "answered") == 1
+    assert counted(quality, metrics.TURNS, "failed") == 1
+    assert counted(quality, metrics.ERRORS, "budget") == 1
+    assert counted(quality, metrics.ASKED) == 1
+    assert counted(quality, metrics.SETTLED, "policy") == 1
+    assert counted(quality, metrics.SETTLED, "never heard of") == 1
 
 
 def test_who_comes_back_is_counted_by_the_code_that_they_left_with(
@@ -80,10 +80,10 @@ def test_who_comes_back_is_counted_by_the_code_that_they_left_with(
     log.append([life("viewer_left", "b", code=1000, cause="attached again")])
     log.append([life("viewer_came", "b")])
     log.append([life("viewer_came", "c", back=True)])
-    assert counted(quality, table.RECONNECTS, "1006") == 1
-    assert counted(quality, table.RECONNECTS, "1000") == 0
-    assert counted(quality, table.RECONNECTS, "unknown") == 1
-    assert counted(quality, table.EVENTS, "viewer_came") == 6
+    assert counted(quality, metrics.RECONNECTS, "1006") == 1
+    assert counted(quality, metrics.RECONNECTS, "1000") == 0
+    assert counted(quality, metrics.RECONNECTS, "unknown") == 1
+    assert counted(quality, metrics.EVENTS, "viewer_came") == 6
 
 
 def test_viewers_that_never_come_back_are_forgotten_beyond_a_number(
@@ -92,7 +92,7 @@ def test_viewers_that_never_come_back_are_forgotten_beyond_a_number(
     monkeypatch.setattr(held, "MAX_GONE", 20)
     log.append([life("viewer_left", f"v{number}", code=1006) for number in range(40)])
     log.append([life("viewer_came", "v19"), life("viewer_came", "v20")])
-    assert counted(quality, table.RECONNECTS, "1006") == 1
+    assert counted(quality, metrics.RECONNECTS, "1006") == 1
 
 
 def test_the_past_is_counted_apart_from_the_present_and_a_gap_with_its_entries() -> None:
@@ -102,7 +102,7 @@ def test_the_past_is_counted_apart_from_the_present_and_a_gap_with_its_entries()
     quality.pulled(Pulled(entries=entries), 10)
     quality.pulled(Pulled(entries=entries), 100)
     quality.pulled(Pulled(gap=Gap(3, 7)), 0)
-    assert counted(quality, table.DELIVERED) == 30
-    assert counted(quality, table.REPLAYED) == 4 + 10
-    assert counted(quality, table.GAPS, "trimmed") == 1
-    assert counted(quality, table.MISSED, "trimmed") == 5
+    assert counted(quality, metrics.DELIVERED) == 30
+    assert counted(quality, metrics.REPLAYED) == 4 + 10
+    assert counted(quality, metrics.GAPS, "trimmed") == 1
+    assert counted(quality, metrics.MISSED, "trimmed") == 5

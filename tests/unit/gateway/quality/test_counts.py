@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import Counts, Distribution, Snapshot
+from lastword.gateway.quality import metrics
 from lastword.gateway.quality.exposition import escaped, exposition
+from lastword.gateway.quality.metrics import Counts, Distribution, Snapshot
 
 
 def test_every_line_is_read_by_prometheus_own_parser_as_what_the_table_says() -> None:
     counts = Counts()
-    counts.add(table.ERRORS, 2, "rate_limit")
-    counts.observe(table.COMMIT, 0.0003)
-    counts.observe(table.ATTACH, 90.0, "session/load", "error")
-    optional = {each.key(): 1.0 for each in table.METRICS if each.is_optional}
-    snapshot = Snapshot(counts=counts, gauges=optional | {table.SESSIONS.key("running"): 3})
+    counts.add(metrics.ERRORS, 2, "rate_limit")
+    counts.observe(metrics.COMMIT, 0.0003)
+    counts.observe(metrics.ATTACH, 90.0, "session/load", "error")
+    optional = {each.key(): 1.0 for each in metrics.METRICS if each.is_optional}
+    snapshot = Snapshot(counts=counts, gauges=optional | {metrics.SESSIONS.key("running"): 3})
     told = exposition(snapshot)
     families = {each.name: each for each in text_string_to_metric_families(told)}
-    for metric in table.METRICS:
+    for metric in metrics.METRICS:
         family = families.pop(metric.exposed.removesuffix("_total"))
         assert (family.type, family.documentation) == (metric.kind.value, metric.help)
         names = {label.name for label in metric.labels}
@@ -35,9 +35,9 @@ def test_what_only_a_fleet_has_is_not_shown_without_one() -> None:
 
 
 def test_a_metrics_name_ends_with_its_unit_and_a_counters_with_total() -> None:
-    for metric in table.METRICS:
+    for metric in metrics.METRICS:
         assert metric.exposed.startswith("lastword_gateway_")
-        assert metric.exposed.endswith("_total") == (metric.kind is table.MetricKind.COUNTER)
+        assert metric.exposed.endswith("_total") == (metric.kind is metrics.MetricKind.COUNTER)
         assert ("_seconds" in metric.exposed) == (metric.unit == "s")
         assert ("_bytes" in metric.exposed) == (metric.unit == "By")
         assert sorted(metric.bounds) == list(metric.bounds)
@@ -46,8 +46,8 @@ def test_a_metrics_name_ends_with_its_unit_and_a_counters_with_total() -> None:
 def test_a_label_takes_no_value_that_the_table_does_not_have() -> None:
     counts = Counts()
     for session in range(1000):
-        counts.add(table.ERRORS, 1, f"session {session}")
-    assert counts.counters == {table.ERRORS.key("anything"): 1000}
+        counts.add(metrics.ERRORS, 1, f"session {session}")
+    assert counts.counters == {metrics.ERRORS.key("anything"): 1000}
     assert 'type="other"} 1000' in exposition(Snapshot(counts=counts, gauges={}))
 
 
@@ -64,7 +64,7 @@ def test_series_of_another_version_are_left_out() -> None:
         "lastword.gateway.turns": 7,
         "lastword.gateway.turns|paused": 11,
         "lastword.gateway.turns|failed": -4,
-        table.TURNS.key("answered"): 3,
+        metrics.TURNS.key("answered"): 3,
     }
     counts.include(other)
     text = exposition(Snapshot(counts=counts, gauges={}))

@@ -7,8 +7,8 @@ import pytest
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.jsonrpc import Frame
 from lastword.gateway.api.shapes import DurationSeen, attaches_of, closed_of, round_trips_of
-from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import MAX_ATTACHING, FrontCounts
+from lastword.gateway.quality import metrics
+from lastword.gateway.quality.metrics import MAX_ATTACHING, FrontCounts
 
 
 def frame(line: bytes) -> Frame:
@@ -25,7 +25,7 @@ def probe(**params: object) -> Frame:
     return frame(jsonrpc.request(b"9", "_lastword/ping", params))
 
 
-def seen(front: FrontCounts, metric: table.Metric, *labels: str) -> int:
+def seen(front: FrontCounts, metric: metrics.Metric, *labels: str) -> int:
     found = front.counts.distributions.get(metric.key(*labels))
     return sum(found.counts) if found is not None else 0
 
@@ -41,16 +41,16 @@ def test_an_attach_lasts_from_its_request_to_its_answer_whatever_stands_between(
         b'{"jsonrpc":"2.0","params":{"text":"%s"},"id":1,"method":"a/b"}' % (b"x" * 99)
     )
     link.holder_sent(b'{"jsonrpc":"2.0","id":2,"result":{}}')
-    assert seen(front, table.ATTACH, "session/load", "ok") == 0
+    assert seen(front, metrics.ATTACH, "session/load", "ok") == 0
     link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
     link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    assert seen(front, table.ATTACH, "session/load", "ok") == 1
+    assert seen(front, metrics.ATTACH, "session/load", "ok") == 1
     link.request(load(3))
     link.holder_sent(b'{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"no"}}')
     link.request(load(4))
     link.failed(b"4")
     link.failed(None)
-    assert seen(front, table.ATTACH, "session/load", "error") == 2
+    assert seen(front, metrics.ATTACH, "session/load", "error") == 2
 
 
 def test_what_is_kept_of_attaches_that_are_never_answered_is_bounded() -> None:
@@ -60,13 +60,13 @@ def test_what_is_kept_of_attaches_that_are_never_answered_is_bounded() -> None:
         link.request(load(number))
     for number in range(2 * MAX_ATTACHING):
         link.failed(b"%d" % number)
-    assert seen(front, table.ATTACH, "session/load", "error") == MAX_ATTACHING
+    assert seen(front, metrics.ATTACH, "session/load", "error") == MAX_ATTACHING
 
 
 def test_a_probe_acknowledges_its_session_and_tells_its_round_trip() -> None:
     front = FrontCounts()
     link = front.open_link("websocket")
-    key = table.UNACKNOWLEDGED.key()
+    key = metrics.UNACKNOWLEDGED.key()
     link.ping(probe(seq=3, rttMs=12), ["s"])
     assert front.gauges({"s": 10})[key] == 7
     link.ping(probe(seq=9, sessionId="t"), ["s", "t"])
@@ -76,7 +76,7 @@ def test_a_probe_acknowledges_its_session_and_tells_its_round_trip() -> None:
     link.ping(probe(seq=2), ["s"])
     assert front.gauges({"s": 10})[key] == 8
     assert front.gauges({})[key] == 0
-    assert seen(front, table.RTT, "viewer") == 1
+    assert seen(front, metrics.RTT, "viewer") == 1
     front.close_link(link, 1000)
     assert front.gauges({"s": 10})[key] == 0
 
@@ -85,23 +85,23 @@ def test_a_probe_acknowledges_its_session_and_tells_its_round_trip() -> None:
 def test_a_round_trip_that_cannot_be_is_not_counted(rtt: object) -> None:
     front = FrontCounts()
     front.open_link("websocket").ping(probe(rttMs=rtt, seq="x"), ["s"])
-    assert seen(front, table.RTT, "viewer") == 0
+    assert seen(front, metrics.RTT, "viewer") == 0
 
 
 def test_connections_are_told_while_they_are_open_and_counted_once_by_their_code() -> None:
     front = FrontCounts()
     one, other = front.open_link("websocket"), front.open_link("http")
-    assert front.gauges({})[table.CONNECTIONS.key("websocket")] == 1
+    assert front.gauges({})[metrics.CONNECTIONS.key("websocket")] == 1
     front.close_link(one, 1006)
     front.close_link(one, 1006)
     front.close_link(other, 3999)
     assert front.counts.counters == {
-        table.CLOSED.key("websocket", "1006"): 1,
-        table.CLOSED.key("http", "other"): 1,
-        table.ENDED.key("link_cut"): 1,
-        table.ENDED.key("other"): 1,
+        metrics.CLOSED.key("websocket", "1006"): 1,
+        metrics.CLOSED.key("http", "other"): 1,
+        metrics.ENDED.key("link_cut"): 1,
+        metrics.ENDED.key("other"): 1,
     }
-    assert table.CONNECTIONS.key("websocket") not in front.gauges({})
+    assert metrics.CONNECTIONS.key("websocket") not in front.gauges({})
 
 
 def test_who_is_told_of_observations_hears_each() -> None:
@@ -111,7 +111,7 @@ def test_who_is_told_of_observations_hears_each() -> None:
     front.pong(0.5)
     front.ping_missed()
     assert heard == [("lastword.gateway.rtt", 0.5, ("websocket",))]
-    assert front.counts.counters == {table.PINGS_MISSED.key(): 1}
+    assert front.counts.counters == {metrics.PINGS_MISSED.key(): 1}
 
 
 def test_statistics_tell_closes_of_websockets_and_attaches_that_succeeded() -> None:

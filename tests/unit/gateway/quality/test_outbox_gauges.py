@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from lastword.gateway.quality import table
-from lastword.gateway.quality.counts import OutboxMetrics
+from lastword.gateway.quality import metrics
+from lastword.gateway.quality.metrics import OutboxMetrics
 from lastword.outbox.report import FailureReport, ReportTarget
 from lastword.outbox.store import Outbox
 
@@ -40,14 +40,14 @@ def test_what_waits_what_is_dead_and_since_when_is_told(tmp_path: Path) -> None:
     assert taken is not None
     outbox.refused(taken, TARGET, "400")
     seen.read()
-    assert seen.gauges[table.REPORTS.key("waiting")] == 2
-    assert seen.gauges[table.REPORTS.key("dead")] == 1
-    assert 500 <= seen.gauges[table.OLDEST_REPORT.key()] < 7000
+    assert seen.gauges[metrics.REPORTS.key("waiting")] == 2
+    assert seen.gauges[metrics.REPORTS.key("dead")] == 1
+    assert 500 <= seen.gauges[metrics.OLDEST_REPORT.key()] < 7000
     status = outbox.status()
     assert (status.waiting, status.dead) == (2, 1)
 
 
-def counted(seen: OutboxMetrics, metric: table.Metric, *labels: str) -> float:
+def counted(seen: OutboxMetrics, metric: metrics.Metric, *labels: str) -> float:
     return seen.counts.counters.get(metric.key(*labels), 0)
 
 
@@ -66,10 +66,10 @@ def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_ane
         outbox.clear_dead()
         seen.read()
         seen.read()
-        assert counted(seen, table.REPORTS_SENT) == times
-        assert counted(seen, table.REPORTS_REFUSED) == times
-        assert counted(seen, table.REPORTS_DROPPED, "old") == times
-        assert counted(seen, table.REPORTS_DROPPED, "full") == 0
+        assert counted(seen, metrics.REPORTS_SENT) == times
+        assert counted(seen, metrics.REPORTS_REFUSED) == times
+        assert counted(seen, metrics.REPORTS_DROPPED, "old") == times
+        assert counted(seen, metrics.REPORTS_DROPPED, "full") == 0
         (tmp_path / "outbox.db").unlink()
         if times == 1:
             Outbox(str(tmp_path)).add([report(9, 100)], TARGET)
