@@ -14,8 +14,8 @@ import time
 
 assert sys.platform != "win32"
 
-from lastword.platform.exits import Exit
 from lastword.platform.pipes import close, widen
+from lastword.platform.signals import Exit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

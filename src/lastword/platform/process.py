@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from lastword.platform.exits import Exit
+from lastword.platform.signals import Exit
 
 if sys.platform == "win32":
     from lastword.platform.windows_process import (

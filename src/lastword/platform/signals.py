@@ -1,8 +1,9 @@
-"""Signals that end this process, or the agent's, as something that a loop can wait for.
+"""Signals that end this process, or the agent's, as something that a loop can wait for; and exits.
 
-Owns the handlers, and the descriptor that wakes the loop. The reader decides what a signal means.
-It is set up before the agent is spawned, so that no signal is lost, and so it imports as little
-as possible. Windows has few signals, Ctrl-C and Ctrl-Break; an agent's end is reported like one.
+Owns the handlers, the descriptor that wakes the loop, and the shape of an exit on every system. The
+reader decides what a signal means. It is set up before the agent is spawned, so that no signal is
+lost, and so it imports as little as possible. Windows has few signals, Ctrl-C and Ctrl-Break; an
+agent's end is reported like one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from lastword.platform.pipes import read, set_blocking
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Protocol
 
@@ -25,6 +27,41 @@ if TYPE_CHECKING:
         def drain(self) -> list[int]:
             """Return the signals since the last call, in order."""
             ...
+
+
+_SIGN_BIT = 1 << 31
+
+
+class Exit:
+    """How a process ended: one of the two is set, or neither if that is unknown.
+
+    Attributes:
+        code: The exit code. Windows' are unsigned, such as 0xC0000005.
+        signal: The number of the signal that ended it; never on Windows.
+    """
+
+    __slots__ = ("code", "signal")
+
+    def __init__(self, code: int | None, signal_number: int | None) -> None:
+        self.code: int | None = code
+        self.signal: int | None = signal_number
+
+    @property
+    def status(self) -> int:
+        """Return the exit status as a shell reports it: 128 + N for signal N.
+
+        A code of Windows' from 0x80000000 up is negative, since only so `sys.exit` passes it on.
+        """
+        if self.signal is not None:
+            return 128 + self.signal
+        if self.code is None:
+            return 1
+        return self.code - 2 * _SIGN_BIT if self.code >= _SIGN_BIT else self.code
+
+    @property
+    def clean(self) -> bool:
+        """Return whether it exited by itself, with success."""
+        return self.code == 0
 
 
 SIGTERM = signal.SIGTERM

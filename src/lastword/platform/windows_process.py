@@ -23,8 +23,7 @@ assert sys.platform == "win32"
 import _winapi
 import msvcrt
 
-from lastword.platform.exits import Exit
-from lastword.platform.signals import SIGKILL, report_end
+from lastword.platform.signals import SIGKILL, Exit, report_end
 from lastword.platform.windows_pipes import close
 
 TYPE_CHECKING = False
