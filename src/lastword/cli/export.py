@@ -45,11 +45,9 @@ from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.summary import fault_of
 from lastword.errors import StoreError
 from lastword.record import reader
-from lastword.record.present.bundle import Bundle, encoded
-from lastword.record.present.documents import page_event, sentences_of
+from lastword.record.present.bundle import Bundle, by_rule, encoded, removal_words, scrubber_here
+from lastword.record.present.documents import page_event, sentences_of, words
 from lastword.record.present.moments import moment
-from lastword.record.present.scrub import by_rule, removal_words, scrubber_here
-from lastword.record.present.words import words
 from lastword.record.reader import in_time
 from lastword.web.files import record_files, record_script
 

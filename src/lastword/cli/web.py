@@ -30,8 +30,7 @@ from lastword.cli.record_access import UnusableError, chosen_session, frame_line
 from lastword.errors import StoreError
 from lastword.record import reader
 from lastword.record.present import documents
-from lastword.record.present.documents import page_event
-from lastword.record.present.sections import ShownPart, ShownTurn
+from lastword.record.present.documents import ShownPart, ShownTurn, page_event
 from lastword.record.reader import total
 from lastword.web.files import SAFE, TYPES, record_files
 

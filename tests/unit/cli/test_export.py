@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lastword.core.timeline.entry import Kind
-from lastword.record.present.scrub import Scrubber, scrubber_here
+from lastword.record.present.bundle import Scrubber, scrubber_here
 from tests.kit.recording import Book, a_run, lastword, now_ms, write
 
 SECRETS = (

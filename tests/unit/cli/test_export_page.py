@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.cli import export
 from lastword.core.timeline.entry import Kind
 from lastword.record import reader
-from lastword.record.present.bundle import Bundle
-from lastword.record.present.scrub import Scrubber
+from lastword.record.present.bundle import Bundle, Scrubber
 from tests.kit.canaries import CANARIES
 from tests.kit.recording import Book, a_run, lastword, write
 from tests.unit.cli.test_export import SECRETS, state

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from lastword.cli.log import page
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record.present import words
+from lastword.record.present import documents
 from tests.kit.rows import every
 
 
 @every("kind", list(Kind))
 def test_every_kind_has_words_whatever_its_facts_are(kind: Kind) -> None:
     values: list[object] = [None, 3, "word", ["a"], {"b": 1}, 2.5, True]
-    assert words.words(Entry(kind=kind, at_seconds=0.0))
+    assert documents.words(Entry(kind=kind, at_seconds=0.0))
     names = ("type", "reason", "wait_seconds", "call", "tool", "status", "count", "kinds", "bytes")
     names += ("tail", "by", "stop_reason", "attempt", "retry_safety", "action", "open_turns")
     names += ("viewer", "client", "role", "code", "cause", "entries", "first", "last", "what")
     names += ("how", "history", "exit_code", "exit_signal", "incident_id", "name", "back")
     for value in values:
-        assert words.words(Entry(kind=kind, at_seconds=0.0, facts=dict.fromkeys(names, value)))
+        assert documents.words(Entry(kind=kind, at_seconds=0.0, facts=dict.fromkeys(names, value)))
 
 
 def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
@@ -81,6 +81,6 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
 def test_what_befell_a_session_behind_a_gateway_is_a_plain_sentence(
     kind: Kind, facts: dict[str, object], told: str | None
 ) -> None:
-    said = words.words(Entry(kind=kind, at_seconds=0.0, facts=facts))
+    said = documents.words(Entry(kind=kind, at_seconds=0.0, facts=facts))
     assert said == (told or said)
     assert "_" not in said

@@ -18,7 +18,7 @@ from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import FACTS, GATEWAY, RECORDED, problems_of
 from lastword.inprocess import journal
 from lastword.otel import spans
-from lastword.record.present import words
+from lastword.record.present import documents
 from tests.kit.sources import FILES, ROOT, nodes_of
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def test_a_fact_that_is_read_is_one_of_some_kind() -> None:
     "names",
     [
         [name for name, _ in summary._QUOTED],
-        words.LEFT_TO_JSON,
+        documents.LEFT_TO_JSON,
         spans._END_FACTS,
         journal._NAMED,
         entries._TEXT,

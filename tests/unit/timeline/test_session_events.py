@@ -20,7 +20,7 @@ from lastword.core.timeline.session_events import (
 from lastword.gateway.api.shapes import EventKind
 from lastword.gateway.quality import metrics
 from lastword.otel import conventions, spans
-from lastword.record.present import words
+from lastword.record.present import documents
 from lastword.web.files import GATEWAY as GATEWAY_PAGE
 from lastword.web.files import SHARED
 from protocol import generate_events
@@ -52,7 +52,7 @@ def test_every_form_that_a_line_names_is_a_table_of_phrases_or_a_form_of_words()
     lines = [spec.line for spec in SESSION_EVENTS.values()]
     named = {form for line in lines for form in re.findall(r"{\w+:([^}|]+)", line)}
     counts = {form for form in named if form.startswith("count ")}
-    assert named - counts <= {*words._TABLES} | {*words._FORMS}
+    assert named - counts <= {*documents._TABLES} | {*documents._FORMS}
     assert {*PHRASES} <= named | {"silences", "exit reasons"}
     assert {*PHRASES["silences"]} == {*Cause}
 

@@ -45,8 +45,7 @@ from lastword.platform.pipes import close
 from lastword.platform.terminal import wait_for_readers_end
 from lastword.record import reader
 from lastword.record.present import documents
-from lastword.record.present.sections import ShownPart, ShownTurn
-from lastword.record.present.words import words
+from lastword.record.present.documents import ShownPart, ShownTurn, words
 from lastword.record.reader import total
 from lastword.record.store import file_of
 

@@ -18,16 +18,19 @@ from lastword.core.failure.sentences import TYPES
 from lastword.record import reader
 from lastword.record.present import documents
 from lastword.record.present.documents import (
+    Section,
     ShownFailure,
     Story,
     failure_document,
+    how_it_ended,
     sentences_of,
+    standing,
     story_document,
     summary_of,
     summary_of_request,
+    turn_to_summarize,
+    words,
 )
-from lastword.record.present.sections import Section, how_it_ended, standing, turn_to_summarize
-from lastword.record.present.words import words
 from lastword.record.reader import RecordedTurn, in_words, is_alive, total
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from lastword.record.present.sections import ShownPart, ShownTurn
+    from lastword.record.present.documents import ShownPart, ShownTurn
     from lastword.record.reader import Part, RecordedEntry, RecordedRun
 
 

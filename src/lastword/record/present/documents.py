@@ -1,38 +1,378 @@
-"""The record as JSON, and a turn or a failure in sentences, from what is recorded of it.
+"""Sessions, turns and entries of the record for display: as JSON, in sentences, and in a line each.
 
-Owns the names in the JSON that `lastword log --json` writes (durations are seconds; `moments`
-formats moments, and the command line adds the envelope), which entries the story of a turn uses,
-and the shorter sentences for a failure where a paragraph would be too long.
-`core.timeline.summary` writes the paragraph.
+Owns what a list and a timeline are made of, and the choice of a session's most important turn; how
+a line of `core/timeline/data/events.txt` is filled in; the names in the JSON that
+`lastword log --json` writes (durations are seconds; `moments` formats moments, and the command line
+adds the envelope); and which entries the story of a turn uses, with shorter sentences for a failure
+where a paragraph would be too long. `core.timeline.summary` writes the paragraph. Reads nothing
+itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from lastword.core.failure.phrases import plain
+from lastword.core.failure import sentences
+from lastword.core.failure.option_values import money
+from lastword.core.failure.phrases import counted, duration, plain
 from lastword.core.failure.sentences import (
     PHASES,
+    TYPES,
     advice_of,
     retry_words,
     sentence_of,
     type_of,
     what_of,
 )
+from lastword.core.protocol.acp import number_of, object_of
 from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.session_events import PHRASES, SESSION_EVENTS
 from lastword.core.timeline.summary import Outcome, Summary, summarise
 from lastword.record import reader
 from lastword.record.present.moments import moment, with_moments
-from lastword.record.present.sections import ended_epoch_ms, has_recovered
-from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive, total
+from lastword.record.reader import (
+    Part,
+    RecordedEntry,
+    RecordedRun,
+    RecordedTurn,
+    is_alive,
+    total,
+)
+from lastword.record.turns import FAILED, OK, OPEN
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from lastword.record.present.sections import Section, ShownPart
+    from lastword.core.timeline.entry import Entry
+
+
+class ShownTurn(msgspec.Struct, frozen=True):
+    """A turn of a list.
+
+    Attributes:
+        turn: the turn.
+        waits_seconds: the wait before each of its retries.
+        silent_seconds: the longest silence that was noticed; it lasted at least as long.
+        costs: what it has cost, by currency.
+    """
+
+    turn: RecordedTurn
+    waits_seconds: tuple[float, ...] = ()
+    silent_seconds: float | None = None
+    costs: dict[str, float] = {}
+
+
+class ShownPart(msgspec.Struct, frozen=True):
+    """A session in a run, as a list shows it.
+
+    Attributes:
+        part: the session's part.
+        run: the run that it is in.
+        turns: its latest turns.
+        marks: one mark for each of its latest turns, of which there may be more.
+        count: how many turns it has had.
+        failures: if it has had none, the requests that failed.
+        name: the session's name, which a gateway may have chosen instead of the agent.
+        number: its place in the list, from 1 for the latest; 0 outside a list.
+        last_failed: the latest turn that failed.
+        costs: what all its turns have cost, by currency.
+    """
+
+    part: Part
+    run: RecordedRun
+    turns: tuple[ShownTurn, ...]
+    marks: tuple[str, ...]
+    count: int
+    failures: tuple[RecordedEntry, ...] = ()
+    name: str = ""
+    number: int = 0
+    last_failed: RecordedTurn | None = None
+    costs: dict[str, float] = {}
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A session's part in a run, with the turns that a timeline shows."""
+
+    part: Part
+    run: RecordedRun
+    turns: tuple[RecordedTurn, ...]
+    left_out: int
+    name: str = ""
+    """As `ShownPart` has it."""
+    costs: dict[int, dict[str, float]] = {}
+    """What all turns of the part have cost, by their number."""
+
+    @property
+    def from_seconds(self) -> float | None:
+        """The start of what is shown, in the run's monotonic seconds."""
+        if not self.left_out:
+            return None
+        return self.turns[0].started_seconds if self.turns else float("inf")
+
+
+def how_it_ended(turn: RecordedTurn, *, alive: bool = False) -> str:
+    """Return the end of a turn in a few words; `alive` means that its run continues."""
+    if turn.outcome == FAILED:
+        return plain(turn.type or FAILED, TYPES)
+    if turn.outcome == OPEN:
+        return "running" if alive else "no end recorded"
+    if turn.outcome == OK and turn.stop_reason:
+        return plain(turn.stop_reason, PHRASES["stop reasons"])
+    return turn.outcome
+
+
+def ended_epoch_ms(turn: RecordedTurn) -> int:
+    """Return the moment of a turn's end, or of its prompt if it has not ended."""
+    return turn.started_epoch_ms + round(1000 * (turn.duration_seconds or 0))
+
+
+def has_recovered(failed: RecordedTurn, last: RecordedTurn) -> bool:
+    """Return whether a turn of the session has ended well since it failed."""
+    return last.turn != failed.turn and last.outcome == OK
+
+
+def standing(
+    last: RecordedTurn, failed: RecordedTurn | None, *, alive: bool, clock: Callable[[int], str]
+) -> str:
+    """Say whether a session's last turn failed, whether it has recovered, and whether it is over.
+
+    Args:
+        last: The session's last turn.
+        failed: Its latest turn that failed.
+        alive: Its run continues.
+        clock: Returns a moment in milliseconds since 1970 as a time of day.
+    """
+    over = "Goes on." if alive else "Ended."
+    if failed is None:
+        return over
+    what = f"{how_it_ended(failed)} at {clock(ended_epoch_ms(failed))}"
+    if failed.turn == last.turn:
+        sentence = f"The last turn failed: {what}"
+    elif has_recovered(failed, last):
+        sentence = f"Recovered after a failure: {what}"
+    else:
+        sentence = f"Turn {failed.turn} failed: {what}"
+    return f"{sentence}. {over}"
+
+
+def turn_to_summarize(turns: Sequence[RecordedTurn], *, alive: bool) -> RecordedTurn | None:
+    """Return the turn for a session's first paragraph: the last that did not end well.
+
+    A turn that is still running has no story yet.
+    """
+    over = [turn for turn in turns if turn.outcome != OPEN or not alive]
+    bad = [turn for turn in over if turn.outcome != OK]
+    return next(reversed(bad or over), None)
+
+
+MAX_TEXT_CHARS = 300
+_MAX_VALUE_CHARS = 80
+_VIEWER_CHARS = 6
+_MIB = 1024 * 1024
+
+LEFT_TO_JSON = frozenset(
+    {
+        *("rule", "redactions", "detail", "reset_at_epoch_ms", "traceparent", "message"),
+        *("origin", "retryable", "retry_after_seconds", "until_epoch_ms"),
+    }
+)
+"""Facts for machines and maintainers, and those that a line has in other words."""
+
+_TABLES = PHRASES | {
+    "types": sentences.TYPES,
+    "phases": sentences.PHASES,
+    "cancelled by": sentences.CANCELLED_BY,
+    "actions": {word: sentences.as_phrase(text) for word, text in sentences.ADVICE.items()},
+}
+"""What facts are called, by the form that a line names."""
+
+Facts = dict[str, Any]
+Form: TypeAlias = "Callable[[Any, Facts], str]"
+
+_PART = re.compile(r" ?\((?:\[[^]]*\])+\)|\[[^]]*\]")
+"""Parentheses with optional parts alone, or one such part."""
+
+_FACT = re.compile(r"\{(\w+)(?::([\w ]*))?(?:\|([^}]*))?\}")
+
+
+def words(entry: Entry) -> str:
+    """Return what happened, as one short sentence without a full stop."""
+    name = entry.kind.value.replace("_", " ")
+    return _filled(SESSION_EVENTS[entry.kind].line or name, entry.facts)
+
+
+def _filled(line: str, facts: Facts) -> str:
+    """Return a line with its facts; those that it does not name follow, or stand at `{rest}`."""
+    before, after, named = _split(line)
+    phrase = _with_parts(before, facts)
+    others = [f"{plain(name)} {_value(facts[name])}" for name in facts if name not in named]
+    mark = "," if ": " in phrase else ":"
+    rest = f"{mark} {', '.join(others)}" if others else ""
+    return f"{phrase}{rest}{_with_parts(after, facts)}"
+
+
+@cache
+def _split(line: str) -> tuple[str, str, frozenset[str]]:
+    """Return what is before `{rest}`, what is after it, and the facts that do not stand there."""
+    before, _, after = line.partition("{rest}")
+    named = {match[1] for match in _FACT.finditer(line)}
+    return before, after, LEFT_TO_JSON | _IN_OTHER_FORMS | named
+
+
+def _with_parts(text: str, facts: Facts) -> str:
+    """Return a text without the optional parts whose facts are missing."""
+    made = ""
+    for before, is_list, parts in _parts(text):
+        made += _with_facts(before, facts)
+        shown = "".join([_with_facts(part, facts, optional=True) for part in parts])
+        # In parentheses, the first goes without the mark before it.
+        made += f" ({shown.lstrip(',; ')})" if is_list and shown else shown
+    return made
+
+
+@cache
+def _parts(text: str) -> list[tuple[str, bool, list[str]]]:
+    """Return optional parts, each with the text before it, and whether it is a list of them."""
+    parts, at = [], 0
+    for match in _PART.finditer(text):
+        inner = [part.partition("]")[0] for part in match[0].split("[")[1:]]
+        parts.append((text[at : match.start()], match[0][0] != "[", inner))
+        at = match.end()
+    return [*parts, (text[at:], False, [])]
+
+
+def _with_facts(text: str, facts: Facts, *, optional: bool = False) -> str:
+    """Return a text with its facts; nothing if it is optional and one of them is missing."""
+    made, pieces = _pieces(text)
+    for name, in_words, otherwise, then in pieces:
+        phrase = in_words(facts.get(name), facts) or otherwise
+        if optional and not phrase and in_words is not _nothing:
+            return ""
+        made += phrase + then
+    return made
+
+
+@cache
+def _pieces(text: str) -> tuple[str, list[tuple[str, Form, str, str]]]:
+    """Return the beginning of a text, and its facts: name, form, otherwise, and what follows."""
+    first, *rest = _FACT.split(text)
+    facts = zip(rest[::4], rest[1::4], rest[2::4], rest[3::4], strict=True)
+    return first, [(name, _form(form), other or "", then) for name, form, other, then in facts]
+
+
+@cache
+def _form(form: str | None) -> Form:
+    """Return what puts a fact into a form's words, which are empty for a fact that is missing."""
+    if form is None:
+        return lambda value, _: "" if value is None else _value(value)
+    if form in _FORMS:
+        return _FORMS[form]
+    noun = form.removeprefix("count ")
+    if noun != form:
+        return lambda count, _: counted(count, noun) if count and isinstance(count, int) else ""
+    table = _TABLES[form]
+
+    def phrase_for(value: Any, facts: Facts) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, list):
+            return " and ".join(plain(each, table) for each in value)
+        phrase = table.get(str(value)) or table.get("*") or plain(_value(value))
+        return "" if phrase == "-" else _with_facts(phrase, facts)
+
+    return phrase_for
+
+
+def _nothing(_: Any, _facts: Facts) -> str:
+    return ""
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))[:_MAX_VALUE_CHARS] or "none"
+    return str(value)[:_MAX_VALUE_CHARS]
+
+
+def _duration(value: Any, _: Facts) -> str:
+    return duration(value) if isinstance(value, int | float) else ""
+
+
+def _exits(reason: Any, facts: Facts) -> str:
+    """Return why an agent exited, unless a signal says it."""
+    return plain(reason, PHRASES["exit reasons"]) if reason and not facts.get("exit_signal") else ""
+
+
+def _models(before: Any, facts: Facts) -> str:
+    names = (before, facts.get("to_model"))
+    return " → ".join(_value(name) for name in names if name is not None)
+
+
+def _silence(cause: Any, facts: Facts) -> str:
+    """Return the cause of a silence (`core.link.facts.Cause`)."""
+    tool, seconds = facts.get("tool"), facts.get("cause_seconds")
+    program = facts.get("program") or (f"a tool ({plain(tool)})" if tool else "a program")
+    return (
+        PHRASES["silences"]
+        .get(str(cause), "")
+        .format(
+            program=_value(program),
+            tries=_value(facts.get("tries") or "several"),
+            span=_duration(seconds, facts) or "a while",
+        )
+    )
+
+
+def _missed(first: Any, facts: Facts) -> str:
+    last = facts.get("last")
+    if not isinstance(first, int) or not isinstance(last, int):
+        return ""
+    return f"{counted(last - first + 1, 'entry')} ({first} to {last}),"
+
+
+def _next(_: Any, facts: Facts) -> str:
+    """Return whether a prompt may be sent again after a failure, or else how long to wait."""
+    retry, wait = sentences.retry_words(facts), facts.get("retry_after_seconds")
+    if retry:
+        return f"retry: {retry}"
+    return f"wait {duration(wait)}" if isinstance(wait, int | float) else ""
+
+
+def _original(message: Any, facts: Facts) -> str:
+    """Return the failing party's own words, or else those that the user was shown."""
+    text = object_of(facts.get("detail")).get("text")
+    original = text if isinstance(text, str) and text.strip() else message
+    return " ".join(original.split())[:MAX_TEXT_CHARS] if isinstance(original, str) else ""
+
+
+def _kinds(kinds: Any, _: Facts) -> str:
+    return ", ".join(f"{number} {plain(kind)}" for kind, number in object_of(kinds).items())
+
+
+_FORMS: dict[str, Form] = {
+    "": _nothing,
+    "duration": _duration,
+    "end": lambda text, _: str(text or "")[-MAX_TEXT_CHARS:],
+    "exit": lambda _, facts: sentences.exit_words(facts),
+    "exits": _exits,
+    "kinds": _kinds,
+    "mebibytes": lambda size, _: f"{size / _MIB:.1f} MiB" if isinstance(size, int) else "",
+    "missed": _missed,
+    "models": _models,
+    "money": lambda amount, facts: money(number_of(amount), str(facts.get("currency", ""))),
+    "next": _next,
+    "original": _original,
+    "plain": lambda word, _: plain(_value(word)) if word is not None else "",
+    "silence": _silence,
+    "viewer": lambda viewer, _: f"viewer {str(viewer)[:_VIEWER_CHARS]}" if viewer else "",
+}
+"""Forms that are more than a table of phrases."""
+
+_IN_OTHER_FORMS = frozenset({"exit_signal", "currency"})
 
 
 class ShownFailure(msgspec.Struct, frozen=True):
