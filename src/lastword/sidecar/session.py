@@ -22,8 +22,7 @@ from lastword.core.timeline.entry import TERMINAL, Entry, Kind
 from lastword.platform import pipes
 from lastword.platform.process import Exit, guardian_of
 from lastword.platform.signals import ENDING, PASSED
-from lastword.sidecar.child import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Child
-from lastword.sidecar.console import Console
+from lastword.sidecar.child import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Child, Console
 from lastword.sidecar.loop import Descriptors, PollLoop
 from lastword.sidecar.sources import Sources
 

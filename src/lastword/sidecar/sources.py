@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lastword.observer.requests import ModelRequests
     from lastword.quirks.journals import JournalRow
     from lastword.sidecar.agent_start import AgentStart
-    from lastword.sidecar.console import Console
+    from lastword.sidecar.child import Console
     from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WORD = "set-off-the-bug"
 
 _SITE = f"""
-from lastword.sidecar.relay import Relay
+from lastword.sidecar.loop import Relay
 
 _from_client = Relay.from_client
 

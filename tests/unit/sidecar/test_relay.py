@@ -11,7 +11,7 @@ import pytest
 from lastword.core.link.connection import Connection
 from lastword.core.link.failopen import FailOpen
 from lastword.core.link.options import LinkOptions
-from lastword.sidecar.relay import Relay
+from lastword.sidecar.loop import Relay
 from tests.kit.wire import INITIALIZE, INITIALIZED, chunk, fail, prompt, result, update
 
 if TYPE_CHECKING:
