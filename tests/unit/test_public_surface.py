@@ -30,7 +30,7 @@ MODULES = (
 
 GUIDE = [page for page in PAGES if page.parent.name not in {"design", "reference"}]
 """What users read, but for the pages that are about the inside."""
-BEHIND = {"lastword.inprocess.serve.client.Client"}
+BEHIND = {"lastword.inprocess.serve.connection.Client"}
 """What a public function hands over, and what is no public name itself."""
 
 SURFACE = {

@@ -20,7 +20,7 @@ from lastword.core.link.effects import AGENT, CLIENT, Effect, Ends, FrameSink, R
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.timeline.entry import Kind
-from lastword.inprocess import forked, settings, waits
+from lastword.inprocess import settings, stdio, waits
 from lastword.inprocess.request import Request, note_outside_of_turns
 from lastword.inprocess.settings import logger
 
@@ -256,7 +256,7 @@ class HandlerLink:
         """End a process that a handler forked: what it does here would be done twice."""
         # Before the lock, which another thread may have had when it was forked.
         if os.getpid() != self._pid:
-            forked.end_speaker()
+            stdio.end_speaker()
 
     def next_timeout(self) -> float | None:
         """Return when `handle_timeout` is due, in monotonic seconds."""

@@ -1,7 +1,9 @@
 """Stdin and stdout, reserved for the client.
 
 Owns where descriptors 0 and 1 lead while an agent serves, where printed output goes in the
-meantime, and that everything is restored afterwards. The author's own streams are left alone.
+meantime, and that everything is restored afterwards. The author's own streams are left alone. A
+process that a handler has forked ends when it comes back into the agent's own code: client and
+event loop are its parent's, whose turns it would answer and whose client it would silence.
 """
 
 from __future__ import annotations
@@ -11,15 +13,42 @@ import os
 import stat
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from lastword.errors import MisuseError
 from lastword.inprocess import settings
+from lastword.inprocess.request import process_ending
+from lastword.inprocess.settings import logger
 from lastword.platform.framing import READ_BYTES
 from lastword.platform.pipes import close, is_blocking, is_waitable, set_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+
+def end(error: BaseException | None = None, *, status: int = 0) -> NoReturn:
+    """End this process, with the exception that leaves its copy of the handler, if one does."""
+    ending = None if error is None else process_ending(error)
+    code = ending.code if isinstance(ending, SystemExit) else status or int(error is not None)
+    if error is not None and ending is None:
+        logger.error("A process that a handler forked has failed.", exc_info=error)
+    if not isinstance(code, int | None):
+        sys.stderr.write(f"{code}\n")
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit((code or 0) & 0xFF)
+
+
+def end_speaker() -> NoReturn:
+    """End this process, which would have spoken to its parent's client."""
+    logger.error(
+        "A process that a handler forked has ended: it used the connection to the client, which is "
+        "its parent's. Leave such a process with os._exit()."
+    )
+    end(status=1)
+
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 AT_A_TERMINAL = (

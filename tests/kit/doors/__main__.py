@@ -18,7 +18,7 @@ import os
 import sys
 
 import lastword
-from lastword.inprocess import loop_watchdog
+from lastword.inprocess import handling
 from lastword.record import thread
 from tests.kit.doors.work import Work
 from tests.kit.patience import FUSE_SECONDS, patient
@@ -44,9 +44,9 @@ def main(door: str, *words: str) -> None:
         folder = named["record"]
         options = lastword.Options(record=False if folder == "off" else folder)
     if "blocked" in named:
-        loop_watchdog.BLOCKED_SECONDS = 0.3
-        loop_watchdog.LOOK_SECONDS = 0.05
-        loop_watchdog.POLL_SECONDS = 0.02
+        handling.BLOCKED_SECONDS = 0.3
+        handling.LOOK_SECONDS = 0.05
+        handling.POLL_SECONDS = 0.02
         idle, grace = map(float, named["blocked"].split(","))
         options = lastword.Options(idle_timeout_seconds=idle, cancel_grace_seconds=grace)
     if "hurried" not in words:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import lastword
-from lastword.inprocess.serve import methods as handlers
+from lastword.inprocess.serve import connection as handlers
 
 
 async def handler(client: object, **params: object) -> None:

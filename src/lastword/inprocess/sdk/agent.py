@@ -30,9 +30,9 @@ from lastword.core.link.options import Options  # noqa: TC001 - of a public sign
 from lastword.core.protocol import acp as protocol
 from lastword.core.protocol import jsonrpc
 from lastword.inprocess import handling, settings, stdio
+from lastword.inprocess.handling import LoopWatchdog
 from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, HandlerLink
-from lastword.inprocess.loop_watchdog import LoopWatchdog
 from lastword.inprocess.request import CURRENT, Request
 from lastword.inprocess.transports import (
     ByteTransport,

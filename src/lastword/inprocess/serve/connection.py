@@ -1,30 +1,35 @@
 """One client and an author's handlers, with the core between them, until the client leaves.
 
-Owns the order in which handlers are started, the moment at which one is cancelled, and the task
-that calls the core when something is due. `inprocess.handling` decides what a handler's end means.
+Owns the check of the handlers, the order in which they are started, the moment at which one is
+cancelled, the requests that they make to the client until each is answered or given up, and the
+task that calls the core when something is due. `inprocess.handling` decides what a handler's end
+means.
 """
 
 from __future__ import annotations
 
+import difflib
+import inspect
+import re
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import anyio
 from msgspec import Raw
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.errors import TurnFailedError
+from lastword.errors import ClientError, MisuseError, TurnFailedError
 from lastword.inprocess import handling
+from lastword.inprocess.handling import LoopWatchdog
 from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, HandlerLink
-from lastword.inprocess.loop_watchdog import LoopWatchdog
 from lastword.inprocess.request import CURRENT, Request, asyncio_task, process_ending
-from lastword.inprocess.serve.client import Client
 from lastword.inprocess.settings import logger
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator
     from types import TracebackType
 
     from anyio.abc import TaskGroup, TaskStatus
@@ -33,6 +38,242 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.inprocess.serve.transport import Waker
     from lastword.inprocess.transports import Block
+
+
+class _OpenRequest:
+    """A request that waits for its answer."""
+
+    __slots__ = ("answer", "answered")
+
+    def __init__(self) -> None:
+        self.answered = anyio.Event()
+        self.answer: Frame | None = None
+
+
+class Client:
+    """The client at the other end; every handler gets it as its first argument.
+
+    Attributes:
+        capabilities: The client's capabilities, as sent in `initialize`.
+        info: The client's name and version, as sent in `initialize`.
+    """
+
+    def __init__(
+        self, send: Callable[[bytes, Request | None], None], drain: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Create a client; handlers are passed one and need not do this.
+
+        Args:
+            send: Takes a frame in, with the request whose handler sends it.
+            drain: Waits until the client has room for more.
+        """
+        self._send = send
+        self._drain = drain
+        self._open: dict[bytes, _OpenRequest] = {}
+        self._count = 0
+        self.capabilities: dict[str, Any] = {}
+        self.info: dict[str, Any] = {}
+
+    async def update(
+        self, session_id: str, update: Mapping[str, Any] | None = None, /, **members: Any
+    ) -> None:
+        """Send a `session/update`.
+
+        ```python
+        await client.update(session_id, session_update="tool_call", tool_call_id="1", title="Read")
+        await client.update(session_id, {"sessionUpdate": "plan", "entries": []})
+        ```
+
+        Args:
+            session_id: The session that it is for.
+            update: The update as it is sent.
+            members: Its members by name, in snake_case like handlers' arguments.
+
+        Raises:
+            MisuseError: The update has no kind.
+            TypeError: It holds something that is not JSON.
+        """
+        whole = dict(update or {}) | {camel_case(name): value for name, value in members.items()}
+        if not whole.get("sessionUpdate"):
+            raise MisuseError(
+                'an update says what it is: session_update="agent_message_chunk", or one of the '
+                "protocol's other kinds"
+            )
+        await self.notify(acp.UPDATE, {"sessionId": session_id, "update": whole})
+
+    async def say(self, session_id: str, text: str) -> None:
+        """Send a piece of the agent's text, an `agent_message_chunk`."""
+        content = {"type": "text", "text": text}
+        await self.update(session_id, session_update="agent_message_chunk", content=content)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification.
+
+        Raises:
+            TypeError: `params` hold something that is not JSON.
+        """
+        self._send(jsonrpc.notification(method, dict(params or {})), CURRENT.get())
+        await self._drain()
+
+    async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Send the client a request, such as `session/request_permission`, and await the result.
+
+        If it is cancelled, the request is withdrawn, and a late answer is ignored.
+
+        Returns:
+            The result.
+
+        Raises:
+            ClientError: The client answered with an error.
+            TypeError: `params` hold something that is not JSON.
+        """
+        self._count += 1
+        request_id = str(self._count).encode()
+        line = jsonrpc.request(request_id, method, dict(params or {}))
+        request = self._open[request_id] = _OpenRequest()
+        current = CURRENT.get()
+        try:
+            self._send(line, current)
+            await request.answered.wait()
+        finally:
+            del self._open[request_id]
+            if request.answer is None and (current is None or not current.over):
+                cancelled = {"requestId": int(request_id)}
+                self._send(jsonrpc.notification(acp.CANCEL_REQUEST, cancelled), current)
+        return _result_of(request.answer)
+
+    def answered(self, frame: Frame) -> None:
+        """Receive an answer from the client; lastword calls this."""
+        request = self._open.get(frame.message.request_id or jsonrpc.NULL_ID)
+        if request is not None and request.answer is None:
+            request.answer = frame
+            request.answered.set()
+
+    def introduced(self, frame: Frame) -> None:
+        """Receive the client's `initialize`; lastword calls this."""
+        params = jsonrpc.params_of(frame)
+        dialect = acp.dialect(params.get("protocolVersion"))
+        capabilities = params.get(dialect.client_capabilities)
+        info = params.get(dialect.client_info)
+        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
+        self.info = info if isinstance(info, dict) else {}
+
+
+def _result_of(answer: Frame | None) -> Any:
+    if answer is None:  # the wait ended without one, which it does not
+        raise AssertionError("no answer")
+    error = jsonrpc.loads(answer.message.error)
+    if error is None:
+        return jsonrpc.loads(answer.message.result)
+    members = error if isinstance(error, dict) else {}
+    code, message = members.get("code"), members.get("message")
+    raise ClientError(
+        code if isinstance(code, int) else acp.INTERNAL_ERROR,
+        message if isinstance(message, str) else "it gave no reason",
+        members.get("data"),
+    )
+
+
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
+
+REQUIRED = ("session/new", acp.PROMPT)
+
+_CUTOFF = 0.85
+"""How alike a name is that is misspelled: `session/load` is not `session/new`."""
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEAM = re.compile(r"(?<=[A-Za-z0-9])_([a-z0-9])")
+_BY_NAME = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY})
+_BY_PLACE = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY})
+
+
+class Method:
+    """A handler, and what it takes.
+
+    Attributes:
+        handler: What the author wrote.
+        needed: The params without which it cannot be called, in snake_case.
+    """
+
+    __slots__ = ("_accepts_all", "_first", "_names", "handler", "needed")
+
+    def __init__(self, name: str, handler: Handler) -> None:
+        """Raise TypeError, naming the method, for what cannot be called as a handler is."""
+        if not _is_async(handler):
+            what = "an asynchronous generator" if inspect.isasyncgenfunction(handler) else handler
+            raise TypeError(f'the handler of "{name}" is an `async def` function, not {what!r}')
+        first, *rest = inspect.signature(handler).parameters.values() or (None,)
+        by_place = _BY_PLACE | {inspect.Parameter.VAR_POSITIONAL}
+        unfit = [p.name for p in rest if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]
+        if first is None or first.kind not in by_place or unfit:
+            raise TypeError(
+                f'the handler of "{name}" takes the client as its first argument, and the '
+                "message's params by name: async def handler(client, session_id)"
+            )
+        self.handler: Handler = handler
+        self._first = first.name if first.kind is first.POSITIONAL_OR_KEYWORD else ""
+        self._names = frozenset(p.name for p in rest if p.kind in _BY_NAME)
+        self._accepts_all = any(p.kind is p.VAR_KEYWORD for p in rest)
+        self.needed: tuple[str, ...] = tuple(
+            p.name for p in rest if p.kind in _BY_NAME and p.default is p.empty
+        )
+
+    def arguments(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of a message's params with which the handler is called."""
+        named = {snake_case(key): value for key, value in params.items()}
+        # A param named like the first argument would be passed twice.
+        named.pop(self._first, None)
+        if self._accepts_all:
+            return named
+        return {name: value for name, value in named.items() if name in self._names}
+
+
+def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
+    """Check what an author passed to `serve`.
+
+    Raises:
+        TypeError: It is not a mapping of names to asynchronous functions.
+        ValueError: A method is missing without which no turn is possible.
+    """
+    if not isinstance(methods, Mapping):
+        raise TypeError(
+            "serve takes a mapping of ACP method names to `async def` functions, not "
+            f"{type(methods).__name__}"
+        )
+    for name in methods:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a method is a str, not {name!r}")
+    missing = [name for name in REQUIRED if name not in methods]
+    if missing:
+        words = " and ".join(f'"{name}"' for name in missing)
+        near = (difflib.get_close_matches(name, methods, 1, _CUTOFF) for name in missing)
+        meant = "".join(f'; is "{name}" misspelled?' for names in near for name in names)
+        raise ValueError(
+            f"serve needs a handler of {words}: without it no turn can be taken{meant}"
+        )
+    own = {name: Method(name, handler) for name, handler in methods.items()}
+    return {acp.INITIALIZE: Method(acp.INITIALIZE, initialize)} | own
+
+
+async def initialize(_: object) -> dict[str, Any]:
+    """Answer for an agent that says nothing about itself."""
+    return {"protocolVersion": acp.V1.version, acp.V1.agent_capabilities: {}}
+
+
+def snake_case(key: str) -> str:
+    """Return a name as handlers take it: `sessionId` becomes `session_id`."""
+    return _WORD.sub("_", key).lower()
+
+
+def camel_case(name: str) -> str:
+    """Return a name as it is sent: `session_id` becomes `sessionId`. A leading `_` stays."""
+    return _SEAM.sub(lambda letter: letter[1].upper(), name)
+
+
+def _is_async(handler: object) -> bool:
+    if inspect.iscoroutinefunction(handler):
+        return True
+    return callable(handler) and inspect.iscoroutinefunction(type(handler).__call__)
 
 
 class Clock:

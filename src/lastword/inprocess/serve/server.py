@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.link.options import Options  # noqa: TC001
 from lastword.core.protocol import acp, jsonrpc
 from lastword.inprocess import settings, stdio
-from lastword.inprocess.serve import methods as handlers
-from lastword.inprocess.serve.connection import ServedConnection
-from lastword.inprocess.serve.methods import Handler  # noqa: TC001
+from lastword.inprocess.serve import connection as handlers
+from lastword.inprocess.serve.connection import (
+    Handler,
+    ServedConnection,
+)
 from lastword.inprocess.serve.transport import DescriptorTransport, Waker
 
 with warnings.catch_warnings():
@@ -34,9 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.inprocess.serve.client import Client
-    from lastword.inprocess.serve.connection import ServedTransport
-    from lastword.inprocess.serve.methods import Method
+    from lastword.inprocess.serve.connection import Client, Method, ServedTransport
 
 
 MAX_QUOTED_CHARS = 200
@@ -64,8 +64,8 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
     On trio: `trio.run(lastword.serve, {...})`.
 
     A handler's first argument is the client, through which it sends updates and requests
-    (`lastword.inprocess.serve.client.Client`). The others are the message's params by name, with
-    top-level names in snake_case (`sessionId` is `session_id`); a handler gets those that it
+    (`lastword.inprocess.serve.connection.Client`). The others are the message's params by name,
+    with top-level names in snake_case (`sessionId` is `session_id`); a handler gets those that it
     declares, or all of them with `**params`. It returns the result as sent; `None` is an empty
     result. An exception ends its turn with a failure of the matching type: let a provider's
     exception pass. For a JSON-RPC error of your own, raise `jsonrpcserver.JsonRpcError(code,
