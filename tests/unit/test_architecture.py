@@ -73,7 +73,7 @@ ONLY_HOMES = {
     "acp": ("lastword.inprocess.sdk", "lastword.client.acp"),
     "jsonrpcserver": ("lastword.inprocess.serve.server",),
     "opentelemetry": (
-        *("lastword.otel.telemetry", "lastword.otel.setup", "lastword.otel.gateway_meters"),
+        *("lastword.otel.telemetry", "lastword.otel.setup", "lastword.otel.telemetry"),
     ),
     "tenacity": ("lastword.inprocess.retry",),
     "pytest": ("lastword.conformance.test_agent", "lastword.conformance.pytest_plugin"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lastword.otel.conventions import Instruments
-    from lastword.otel.gateway_meters import GatewayMeters
+    from lastword.otel.telemetry import GatewayMeters
     from lastword.record.run import Run
     from lastword.record.sink import Sink
 

@@ -16,8 +16,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from lastword.otel.gateway_meters import GatewayMeters
-from lastword.otel.telemetry import Telemetry
+from lastword.otel.telemetry import GatewayMeters, Telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

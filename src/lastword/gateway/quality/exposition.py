@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lastword.gateway.quality.metrics import FrontCounts, Snapshot
-    from lastword.otel.gateway_meters import GatewayMeters
+    from lastword.otel.telemetry import GatewayMeters
 
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
