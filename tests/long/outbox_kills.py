@@ -26,8 +26,7 @@ from typing import Any
 
 import msgspec
 
-from lastword.outbox.store import Outbox
-from lastword.outbox.tables import DROPPED
+from lastword.outbox.store import DROPPED, Outbox
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.gateway.serving import Gateway, agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient

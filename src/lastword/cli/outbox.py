@@ -35,8 +35,17 @@ from lastword.outbox.report import (
     target_of,
 )
 from lastword.outbox.sender import send_due, send_once
-from lastword.outbox.store import ALL, Outbox, now_ms
-from lastword.outbox.tables import COUNTS, DROPPED, SENT, WITHDRAWN, Pace, Status
+from lastword.outbox.store import (
+    ALL,
+    COUNTS,
+    DROPPED,
+    SENT,
+    WITHDRAWN,
+    Outbox,
+    Pace,
+    Status,
+    now_ms,
+)
 from lastword.record.run import this_run
 from lastword.record.store import set_aside_before
 

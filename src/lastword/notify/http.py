@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from lastword.notify.notification import NotifySettings
     from lastword.outbox.post import CollectorAnswer
-    from lastword.outbox.tables import OutboxItem
+    from lastword.outbox.store import OutboxItem
 
 
 # --- templates

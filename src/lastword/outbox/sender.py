@@ -34,8 +34,7 @@ from lastword.outbox.post import (
     wait_seconds,
 )
 from lastword.outbox.report import OTLP, WEBHOOK, ReportWriter, headers_of
-from lastword.outbox.store import Outbox, now_ms
-from lastword.outbox.tables import Item
+from lastword.outbox.store import Item, Outbox, now_ms
 from lastword.platform.identity import roll
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
 """The outbox on disk: reports that have not arrived, and counts of the others.
 
-Owns the file, its bounds, and the sum of its counts: every report was sent, is waiting, was
-refused, or was dropped for a stated reason. Each step is one transaction that is on disk before
-the next one begins, so a process can die only between two steps.
+Owns the file, its tables and bounds, the handling of a damaged one, and the sum of its counts:
+every report was sent, is waiting, was refused, or was dropped for a stated reason. Each step is one
+transaction that is on disk before the next one begins, so a process can die only between two
+steps.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import threading
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+
+import msgspec
 
 from lastword.errors import StoreError
-from lastword.outbox import tables
 from lastword.outbox.post import is_due
 from lastword.outbox.report import FailureReport
-from lastword.outbox.tables import Item
 from lastword.platform.files import CREATE, lock, unlock
 from lastword.platform.pipes import close
 from lastword.record import store as files
@@ -28,9 +29,260 @@ from lastword.record.paths import make_folder
 from lastword.record.thread import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lastword.outbox.report import ReportTarget
+
+
+MAX_REPORTS = 1000
+MAX_BYTES = 4 * 1024 * 1024
+MAX_AGE_SECONDS = 7 * 24 * 3600.0
+APPLICATION_ID = 0x4C574F42
+"""The application's id in SQLite's file header: `LWOB`."""
+
+VERSION = 1
+_TABLES = (
+    """CREATE TABLE reports (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        report_id TEXT NOT NULL UNIQUE,
+        target TEXT NOT NULL,
+        place TEXT NOT NULL,
+        at_epoch_ms INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        dead INTEGER NOT NULL DEFAULT 0,
+        said TEXT NOT NULL DEFAULT ''
+    )""",
+    """CREATE TABLE targets (
+        target TEXT PRIMARY KEY,
+        failures INTEGER NOT NULL DEFAULT 0,
+        due_epoch_ms INTEGER NOT NULL DEFAULT 0,
+        said TEXT NOT NULL DEFAULT ''
+    )""",
+    "CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
+)
+
+TAKEN = "taken"
+SENT = "sent"
+CLEARED = "cleared"
+WITHDRAWN = "withdrawn"
+REFUSED = "refused"
+"""All that were ever refused: each is dead, and counted again when it is cleared or dropped."""
+DROPPED = ("dropped_full", "dropped_old", "dropped_unwritten", "dropped_damaged")
+COUNTS = (TAKEN, SENT, CLEARED, REFUSED, *DROPPED)
+
+NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
+    ORDER BY tries, id LIMIT 1"""
+"""The least tried come first, so that one that always fails does not delay the others."""
+
+
+class OutboxItem(Protocol):
+    """What waits in an outbox: a struct that is written as JSON."""
+
+    @property
+    def report_id(self) -> str:
+        """The same however often it is sent."""
+        ...
+
+    @property
+    def at_epoch_ms(self) -> int:
+        """When it happened, in milliseconds since 1970 UTC."""
+        ...
+
+
+Item = TypeVar("Item", bound=OutboxItem)
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """The state of sending to one target.
+
+    Attributes:
+        target: identifies the target.
+        place: the target's place.
+        failures: the number of failures in a row.
+        due_epoch_ms: the earliest time of the next attempt.
+        reason: why the last attempt failed.
+        waiting: the number of waiting reports.
+        oldest_epoch_ms: when the oldest of them happened.
+    """
+
+    target: str
+    place: str
+    failures: int
+    due_epoch_ms: int
+    reason: str = msgspec.field(name="said")
+    waiting: int
+    oldest_epoch_ms: int
+
+
+class Status(msgspec.Struct, Generic[Item], frozen=True):
+    """The state of the outbox.
+
+    Attributes:
+        waiting: the number of reports that will be tried again.
+        dead: the number of reports that were refused for good.
+        bytes: the size of both.
+        counts: the outcomes of the others, by `COUNTS`.
+        targets: the targets of the waiting ones.
+        dead_letters: the last refused reports: where to, why, and the report.
+    """
+
+    waiting: int
+    dead: int
+    bytes: int
+    counts: dict[str, int]
+    targets: list[Pace]
+    dead_letters: list[tuple[str, str, Item]]
+
+
+def prepare(db: sqlite3.Connection, path: str) -> None:
+    """Create the tables if needed.
+
+    Raises:
+        StoreError: It is another program's database, or that of a newer lastword.
+    """
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    (owner,) = db.execute("PRAGMA application_id").fetchone()
+    if version == VERSION and owner == APPLICATION_ID:
+        return
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if owner != APPLICATION_ID and tables:
+        raise StoreError(f"{path} is a database of something else; name another folder")
+    if version > VERSION:
+        raise StoreError(f"{path} was made by a newer lastword; update lastword")
+    db.execute("BEGIN IMMEDIATE")
+    # Another process may have made it while we waited.
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version == 0:
+        for statement in _TABLES:
+            db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute("COMMIT")
+
+
+def insert(db: sqlite3.Connection, report: OutboxItem, target: ReportTarget) -> None:
+    """Add a report, once."""
+    made = db.execute(
+        "INSERT OR IGNORE INTO reports (report_id, target, place, at_epoch_ms, body)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (
+            *(report.report_id, target.key, target.place, report.at_epoch_ms),
+            msgspec.json.encode(report),
+        ),
+    ).rowcount
+    add_to(db, TAKEN, made)
+
+
+def redirect(db: sqlite3.Connection, key: str, target: ReportTarget) -> int:
+    """Give the waiting reports of one target to another, as if never tried; return how many."""
+    return db.execute(
+        "UPDATE reports SET target = ?, place = ?, tries = 0 WHERE target = ? AND dead = 0",
+        (target.key, target.place, key),
+    ).rowcount
+
+
+def arrived(db: sqlite3.Connection, report_ids: Iterable[str]) -> None:
+    """Remove reports that have arrived, by their ids: a file may have been replaced meanwhile."""
+    for each in report_ids:
+        gone = db.execute("DELETE FROM reports WHERE report_id = ?", (each,)).rowcount
+        add_to(db, SENT, gone)
+
+
+def withdraw(db: sqlite3.Connection, report_id: str) -> None:
+    """Remove what waits with this id, and count it."""
+    gone = db.execute("DELETE FROM reports WHERE report_id = ? AND dead = 0", (report_id,)).rowcount
+    add_to(db, WITHDRAWN, gone)
+
+
+def keep_within(db: sqlite3.Connection, now: int, max_age_seconds: float) -> None:
+    """Drop what is too old, and the oldest if there is too much, refused reports first."""
+    oldest = now - int(max_age_seconds * 1000)
+    gone = db.execute("DELETE FROM reports WHERE at_epoch_ms < ?", (oldest,)).rowcount
+    add_to(db, "dropped_old", gone)
+    number, size = db.execute(
+        "SELECT count(*), coalesce(sum(length(body)), 0) FROM reports"
+    ).fetchone()
+    if number <= MAX_REPORTS and size <= MAX_BYTES:
+        return
+    gone = 0
+    for row, length in db.execute(
+        "SELECT id, length(body) FROM reports ORDER BY dead DESC, id"
+    ).fetchall():
+        if number - gone <= MAX_REPORTS and size <= MAX_BYTES:
+            break
+        db.execute("DELETE FROM reports WHERE id = ?", (row,))
+        gone += 1
+        size -= length
+    add_to(db, "dropped_full", gone)
+
+
+def add_to(db: sqlite3.Connection, name: str, more: int) -> None:
+    if more:
+        db.execute(
+            "INSERT INTO counts (name, value) VALUES (?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+            (name, more),
+        )
+
+
+def due_at(db: sqlite3.Connection, key: str) -> int:
+    """Return when to try a target next, in milliseconds since 1970 UTC."""
+    row = db.execute("SELECT due_epoch_ms FROM targets WHERE target = ?", (key,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def set_pace(
+    db: sqlite3.Connection, target: ReportTarget, failures: int, due_epoch_ms: int, reason: str
+) -> None:
+    """Store the state of sending to a target."""
+    db.execute(
+        "INSERT OR REPLACE INTO targets (target, failures, due_epoch_ms, said) VALUES (?, ?, ?, ?)",
+        (target.key, failures, due_epoch_ms, reason),
+    )
+
+
+MAX_SHOWN_LETTERS = 20
+
+
+def status_of(
+    db: sqlite3.Connection,
+    now: int,
+    max_age_seconds: float,
+    decode: Callable[[object], Item | None],
+) -> Status[Item]:
+    keep_within(db, now, max_age_seconds)
+    waiting, dead, size = db.execute(
+        "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead), 0),"
+        " coalesce(sum(length(body)), 0) FROM reports"
+    ).fetchone()
+    counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
+    counts.update(db.execute("SELECT name, value FROM counts"))
+    targets = [
+        Pace(key, place, failures or 0, due or 0, reason or "", number, oldest)
+        for key, place, failures, due, reason, number, oldest in db.execute(
+            "SELECT r.target, place, failures, due_epoch_ms, t.said, count(*), min(at_epoch_ms)"
+            " FROM reports r LEFT JOIN targets t USING (target) WHERE dead = 0 GROUP BY r.target"
+        )
+    ]
+    letters = [
+        (place, reason, report)
+        for place, reason, body in db.execute(
+            "SELECT place, said, body FROM reports WHERE dead = 1 ORDER BY id DESC LIMIT ?",
+            (MAX_SHOWN_LETTERS,),
+        )
+        if (report := decode(body)) is not None
+    ]
+    return Status(waiting, dead, size, counts, targets, letters)
+
+
+def decoded(body: object, item: type[Item]) -> Item | None:
+    """Return what is in a row; `None` if it cannot be read."""
+    try:
+        return msgspec.json.decode(body, type=item) if isinstance(body, bytes) else None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
 
 NAME = "outbox.db"
 ALL = "all"
@@ -52,7 +304,7 @@ class ItemOutbox(Generic[Item]):
     """
 
     NAME: ClassVar[str]
-    ITEM: ClassVar[type[tables.OutboxItem]]
+    ITEM: ClassVar[type[OutboxItem]]
     MAX_AGE_SECONDS: ClassVar[float]
 
     def __init__(self, folder: str) -> None:
@@ -89,13 +341,13 @@ class ItemOutbox(Generic[Item]):
         reports, lost, done = list(self._unwritten), self._lost, frozenset(self._done)
 
         def put(db: sqlite3.Connection) -> None:
-            tables.arrived(db, done)
+            arrived(db, done)
             if lost:
-                tables.add_to(db, tables.TAKEN, lost)
-                tables.add_to(db, "dropped_unwritten", lost)
+                add_to(db, TAKEN, lost)
+                add_to(db, "dropped_unwritten", lost)
             for report, target in reports:
-                tables.put(db, report, target)
-            tables.keep_within(db, now_ms(), self.MAX_AGE_SECONDS)
+                insert(db, report, target)
+            keep_within(db, now_ms(), self.MAX_AGE_SECONDS)
 
         try:
             self._transact(put)
@@ -117,18 +369,18 @@ class ItemOutbox(Generic[Item]):
         now, done = now_ms(), frozenset(self._done)
 
         def due(db: sqlite3.Connection) -> Item | None:
-            tables.keep_within(db, now, self.MAX_AGE_SECONDS)
-            tables.arrived(db, done)
-            if not is_due(tables.due_at(db, target.key), now):
+            keep_within(db, now, self.MAX_AGE_SECONDS)
+            arrived(db, done)
+            if not is_due(due_at(db, target.key), now):
                 return None
-            while (row := db.execute(tables.NEXT, (target.key,)).fetchone()) is not None:
+            while (row := db.execute(NEXT, (target.key,)).fetchone()) is not None:
                 number, body = row
                 report = self._decoded(body)
                 if report is not None:
                     db.execute("UPDATE reports SET tries = tries + 1 WHERE id = ?", (number,))
                     return report
                 db.execute("DELETE FROM reports WHERE id = ?", (number,))
-                tables.add_to(db, "dropped_damaged", 1)
+                add_to(db, "dropped_damaged", 1)
             return None
 
         report = self._transact(due)
@@ -146,7 +398,7 @@ class ItemOutbox(Generic[Item]):
             waits = "SELECT 1 FROM reports WHERE target = ? AND dead = 0 LIMIT 1"
             if db.execute(waits, (target.key,)).fetchone() is None:
                 return None
-            return tables.due_at(db, target.key)
+            return due_at(db, target.key)
 
         return self._transact(due)
 
@@ -159,8 +411,8 @@ class ItemOutbox(Generic[Item]):
         self._done.add(report.report_id)
 
         def done(db: sqlite3.Connection) -> None:
-            tables.arrived(db, [report.report_id])
-            tables.set_pace(db, target, 0, 0, "")
+            arrived(db, [report.report_id])
+            set_pace(db, target, 0, 0, "")
 
         self._transact(done)
         self._done.discard(report.report_id)
@@ -175,8 +427,8 @@ class ItemOutbox(Generic[Item]):
         def dead(db: sqlite3.Connection) -> None:
             died = "UPDATE reports SET dead = 1, said = ? WHERE report_id = ? AND dead = 0"
             gone = db.execute(died, (reason, report.report_id)).rowcount
-            tables.add_to(db, tables.REFUSED, gone)
-            tables.set_pace(db, target, 0, 0, "")
+            add_to(db, REFUSED, gone)
+            set_pace(db, target, 0, 0, "")
 
         self._transact(dead)
 
@@ -192,7 +444,7 @@ class ItemOutbox(Generic[Item]):
                 "SELECT failures FROM targets WHERE target = ?", (target.key,)
             ).fetchone()
             failures = (row[0] if row else 0) + 1
-            tables.set_pace(db, target, failures, now_ms() + int(wait(failures) * 1000), reason)
+            set_pace(db, target, failures, now_ms() + int(wait(failures) * 1000), reason)
 
         self._transact(later)
 
@@ -218,7 +470,7 @@ class ItemOutbox(Generic[Item]):
         for key in others:
             with self._as_sender(key) as is_ours:
                 if is_ours:
-                    moved += self._transact(partial(tables.redirect, key=key, target=target))
+                    moved += self._transact(partial(redirect, key=key, target=target))
                 else:
                     is_busy = True
         return moved, is_busy
@@ -253,9 +505,9 @@ class ItemOutbox(Generic[Item]):
     # Status and commands.
 
     def _decoded(self, body: object) -> Item | None:
-        return tables.decoded(body, self.ITEM)  # type: ignore[return-value]
+        return decoded(body, self.ITEM)  # type: ignore[return-value]
 
-    def status(self) -> tables.Status[Item]:
+    def status(self) -> Status[Item]:
         """Return its status.
 
         Raises:
@@ -263,7 +515,7 @@ class ItemOutbox(Generic[Item]):
         """
         now = now_ms()
         age, decode = self.MAX_AGE_SECONDS, self._decoded
-        return self._transact(lambda db: tables.status_of(db, now, age, decode))
+        return self._transact(lambda db: status_of(db, now, age, decode))
 
     def clear_dead(self) -> int:
         """Remove the refused reports; return how many there were.
@@ -274,7 +526,7 @@ class ItemOutbox(Generic[Item]):
 
         def clear(db: sqlite3.Connection) -> int:
             gone = db.execute("DELETE FROM reports WHERE dead = 1").rowcount
-            tables.add_to(db, tables.CLEARED, gone)
+            add_to(db, CLEARED, gone)
             return gone
 
         return self._transact(clear)
@@ -291,7 +543,7 @@ class ItemOutbox(Generic[Item]):
                 each for each in self._unwritten if each[0].report_id != report_id
             )
         if os.path.exists(self.path):
-            self._transact(lambda db: tables.withdraw(db, report_id))
+            self._transact(lambda db: withdraw(db, report_id))
 
     def hurry(self, target: ReportTarget) -> None:
         """Make waiting reports due at once.
@@ -299,7 +551,7 @@ class ItemOutbox(Generic[Item]):
         Raises:
             StoreError: It cannot be used.
         """
-        self._transact(lambda db: tables.set_pace(db, target, 0, 0, ""))
+        self._transact(lambda db: set_pace(db, target, 0, 0, ""))
 
     def _transact(self, work: Callable[[sqlite3.Connection], _Given]) -> _Given:
         """Run one transaction on its own connection: the file may have been replaced."""
@@ -331,7 +583,7 @@ class ItemOutbox(Generic[Item]):
         try:
             # A rollback journal: no file stays beside it, and what is committed is on the disk.
             connection.execute("PRAGMA synchronous = FULL")
-            tables.prepare(connection, self.path)
+            prepare(connection, self.path)
             yield connection
         finally:
             connection.close()
@@ -346,8 +598,8 @@ class ItemOutbox(Generic[Item]):
             files.set_aside(self.path, files.file_of(self.path))
             with self._opened() as db:
                 # The number of reports in it is unknown.
-                tables.add_to(db, tables.TAKEN, 1)
-                tables.add_to(db, "dropped_damaged", 1)
+                add_to(db, TAKEN, 1)
+                add_to(db, "dropped_damaged", 1)
         finally:
             os.close(number)
 
@@ -364,8 +616,8 @@ class Outbox(ItemOutbox[FailureReport]):
     """The outbox of reports."""
 
     NAME: ClassVar[str] = NAME
-    ITEM: ClassVar[type[tables.OutboxItem]] = FailureReport
-    MAX_AGE_SECONDS: ClassVar[float] = tables.MAX_AGE_SECONDS
+    ITEM: ClassVar[type[OutboxItem]] = FailureReport
+    MAX_AGE_SECONDS: ClassVar[float] = MAX_AGE_SECONDS
 
 
 def _lock_file(path: str) -> int:

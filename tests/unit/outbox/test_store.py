@@ -12,9 +12,8 @@ import msgspec
 import pytest
 
 from lastword.errors import StoreError
-from lastword.outbox import store, tables
-from lastword.outbox.store import Outbox
-from lastword.outbox.tables import COUNTS, DROPPED, MAX_BYTES, MAX_REPORTS
+from lastword.outbox import store
+from lastword.outbox.store import COUNTS, DROPPED, MAX_BYTES, MAX_REPORTS, Outbox
 from lastword.record.store import set_aside_before
 from tests.kit.recording import DAY_MS
 from tests.kit.reports_made import a_report, a_target
@@ -245,7 +244,7 @@ def test_nothing_is_sent_that_cannot_be_marked_and_nothing_twice(
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(tables, "add_to", full)
+        patched.setattr(store, "add_to", full)
         with pytest.raises(StoreError, match="disk is full"):
             outbox.delivered(waiting, TARGET)
     # It has arrived, which the disk did not take: this process does not send it again.

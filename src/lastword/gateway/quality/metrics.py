@@ -23,8 +23,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.session_events import RECORDED, WORDS
 from lastword.gateway.log.entries import CAUSE_OF_CODE, CAUSES, cause_of
-from lastword.outbox.store import NAME
-from lastword.outbox.tables import DROPPED, REFUSED, SENT
+from lastword.outbox.store import DROPPED, NAME, REFUSED, SENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
