@@ -71,7 +71,11 @@ A constant that is spelled like its value is a word of the wire or of a file, an
 """
 
 ALLOWED_IN_FILES = {
-    "kit/agent/script.py": {"ask", "ask_permission", "ask_permissions"}  # steps of a scenario file
+    "kit/agent/scenarios.py": {
+        "ask",
+        "ask_permission",
+        "ask_permissions",
+    }  # steps of a scenario file
 }
 """Whole names that are allowed in one file, relative to the package."""
 

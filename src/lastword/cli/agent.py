@@ -22,15 +22,20 @@ from lastword.core.failure.ladder import AUTO, Rung
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.kit.agent import rungs as ladder
-from lastword.kit.agent.scenarios import GROUPS, SCENARIOS, unknown
-from lastword.kit.agent.script import YAML_SUFFIXES, ScriptError, load
+from lastword.kit.agent.scenarios import (
+    GROUPS,
+    SCENARIOS,
+    YAML_SUFFIXES,
+    ScriptError,
+    load,
+    unknown,
+)
 from lastword.platform.files import name_for_child
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.agent.scenarios import Scenario
-    from lastword.kit.agent.script import Script
+    from lastword.kit.agent.scenarios import Scenario, Script
 
 
 INDENT = 4

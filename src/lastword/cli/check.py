@@ -15,11 +15,18 @@ from lastword.cli import envelope
 from lastword.cli.page import Page, Progress
 from lastword.cli.parser import CommandParser, add_arguments, positive_seconds
 from lastword.cli.words import refuse
-from lastword.kit.check import documents
+from lastword.kit.check import run
 from lastword.kit.check.checks import CheckVerdict, Finding
-from lastword.kit.check.documents import COUNTING, outlived, reason_for
 from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find, is_in_front
-from lastword.kit.check.run import CheckSettings, UnknownCheckError, chosen, findings
+from lastword.kit.check.run import (
+    COUNTING,
+    CheckSettings,
+    UnknownCheckError,
+    chosen,
+    findings,
+    outlived,
+    reason_for,
+)
 from lastword.kit.check.stage import WaitLimits
 from lastword.quirks.setup import PRESETS
 
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lastword.kit.check.checks import Check
-    from lastword.kit.check.documents import Row
+    from lastword.kit.check.run import Row
 
 
 LABELS: Mapping[CheckVerdict, str] = {
@@ -193,8 +200,8 @@ def main(arguments: Sequence[str]) -> int:
         if options.list:
             return _list(checks, as_json=options.json)
         settings = _settings(options, agent)
-        reasons = documents.load_baseline(options.baseline) if options.baseline else {}
-    except (HookError, UnknownCheckError, documents.BaselineError) as error:
+        reasons = run.load_baseline(options.baseline) if options.baseline else {}
+    except (HookError, UnknownCheckError, run.BaselineError) as error:
         return refuse("check", error)
     # The agents run in their own sessions, so neither signal reaches them, not even when the
     # terminal is closed.
@@ -299,7 +306,7 @@ def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
 
 def _list(checks: Sequence[Check], *, as_json: bool) -> int:
     if as_json:
-        envelope.write({"checks": [documents.described(row) for row in checks]})
+        envelope.write({"checks": [run.described(row) for row in checks]})
     else:
         page = new_page()
         show_list(page, checks)
@@ -328,14 +335,14 @@ def _check(
             rows.append((row, finding))
             if not options.json:
                 in_front = is_in_front(settings.command)
-                reason = documents.reason_for(row, finding, reasons)
+                reason = run.reason_for(row, finding, reasons)
                 show(page, row, finding, is_in_front=in_front, reason=reason)
                 with progress.aside():
                     sys.stdout.write(page.drain())
                     sys.stdout.flush()
     seconds = time.monotonic() - started
     if options.json:
-        envelope.write(documents.report(settings.command, rows, seconds, reasons))
+        envelope.write(run.report(settings.command, rows, seconds, reasons))
     else:
         show_summary(page, rows, seconds, reasons)
         sys.stdout.write(page.drain())
@@ -357,11 +364,11 @@ def _publish(
     options: argparse.Namespace,
 ) -> None:
     if options.junit:
-        documents.write_whole(options.junit, documents.junit(command, rows, seconds, reasons))
+        run.write_whole(options.junit, run.junit(command, rows, seconds, reasons))
     if options.sarif:
-        documents.write_whole(options.sarif, documents.sarif(command, rows, reasons))
+        run.write_whole(options.sarif, run.sarif(command, rows, reasons))
     if options.badge:
-        documents.write_whole(options.badge, documents.badge(rows, reasons))
+        run.write_whole(options.badge, run.badge(rows, reasons))
 
 
 def _has_failed(rows: Sequence[Row], reasons: Mapping[str, str], fail_on: str) -> bool:
@@ -369,7 +376,7 @@ def _has_failed(rows: Sequence[Row], reasons: Mapping[str, str], fail_on: str) -
     new = {
         finding.verdict
         for check, finding in rows
-        if documents.reason_for(check, finding, reasons) is None
+        if run.reason_for(check, finding, reasons) is None
     }
     # An agent that cannot be judged, such as one that does not start, has not passed; nor has one
     # that opened no session.

@@ -12,9 +12,8 @@ import pytest
 
 from lastword.core.failure.option_values import DURATION_EXAMPLES, seconds_of
 from lastword.kit.check.checks import Check, CheckVerdict
-from lastword.kit.check.documents import words
 from lastword.kit.check.hooks import PROMPT, HookError, Hooks, find
-from lastword.kit.check.run import CheckRun, CheckSettings, UnknownCheckError, chosen
+from lastword.kit.check.run import CheckRun, CheckSettings, UnknownCheckError, chosen, words
 from lastword.kit.check.stage import WaitLimits
 
 if TYPE_CHECKING:

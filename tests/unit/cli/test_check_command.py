@@ -9,7 +9,7 @@ import re
 import pytest
 
 from lastword.cli.check import _rounded
-from lastword.kit.check import documents
+from lastword.kit.check import run
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.checks.model import JUDGES
 from tests.kit.command import command
@@ -66,8 +66,8 @@ def test_a_finding_names_the_requirement_of_acp_tck_that_tests_the_same() -> Non
     assert len(ids) == len(set(ids))
     assert all(re.fullmatch(r"ACP-[A-Z]+-\d{3}", name) for name in ids)
     check, finding = CHECKS["unknown-method"], Finding(CheckVerdict.FAIL, "no answer")
-    assert documents.described(check)["tck"] == ["ACP-JSONRPC-004"]
-    assert "in acp-tck: ACP-JSONRPC-004" in documents.words(check, finding, ["agent"])
-    log = json.loads(documents.sarif(["agent"], [(check, finding)], {}))
+    assert run.described(check)["tck"] == ["ACP-JSONRPC-004"]
+    assert "in acp-tck: ACP-JSONRPC-004" in run.words(check, finding, ["agent"])
+    log = json.loads(run.sarif(["agent"], [(check, finding)], {}))
     [rule] = log["runs"][0]["tool"]["driver"]["rules"]
     assert rule["properties"] == {"tags": ["ACP-JSONRPC-004"]}

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from lastword.kit.agent.scenarios import SCENARIOS
-from lastword.kit.agent.script import STEPS, ScriptError, load, script_of
+from lastword.kit.agent.scenarios import SCENARIOS, STEPS, ScriptError, load, script_of
 from tests.kit.command import command
 from tests.kit.doc_blocks import scenarios
 from tests.kit.rows import every

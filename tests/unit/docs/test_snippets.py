@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from lastword.kit.agent.script import load
+from lastword.kit.agent.scenarios import load
 from tests.kit.doc_blocks import Block, blocks, scenarios
 from tests.kit.places import PROTOCOL
 from tests.kit.rows import every

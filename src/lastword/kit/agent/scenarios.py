@@ -1,19 +1,27 @@
-"""The scenarios: each with its script, its description, and what a good client does with it.
+"""Scenarios: the language of scripts, and the scenarios that are written in it.
 
-They are the rows of `scenarios.json`, in the groups in which they are shown. The answers in them
-resemble those of model providers; every id and key is made up. The advice is derived from what
-`lastword.client.describe` shows for the failure.
+Owns the shape of a script, which is also the format of a scenario file (JSON, or YAML if its
+package is installed), and the messages about a file: where, what is wrong, and what to do.
+`kit.agent.scripted` carries out the steps. Our own scenarios are the rows of `scenarios.json`, in
+the groups in which they are shown. The answers in them resemble those of model providers; every id
+and key is made up. The advice is derived from what `lastword.client.describe` shows for the
+failure.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
+import json
+import re
+import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from lastword.core.classify.process import SIGNALS
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     Action,
@@ -23,10 +31,392 @@ from lastword.core.failure.taxonomy import (
     RetrySafety,
 )
 from lastword.core.protocol import acp
-from lastword.kit.agent.script import Script  # noqa: TC001 - of a decoded struct
 
 if TYPE_CHECKING:
     from lastword.client.display import ErrorView
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of a script: a value that refuses unknown members."""
+
+
+class Tool(_Part, frozen=True, kw_only=True):
+    """A tool call, or the end of one.
+
+    Attributes:
+        title: What the user reads; without it, the call is one that was shown before.
+        kind: `read`, `edit`, `execute` and so on. All but `read`, `search`, `think` and `fetch`
+            count as having side effects.
+        status: `pending`, `in_progress`, `completed` or `failed`.
+        id: Which call it is.
+    """
+
+    title: str = ""
+    kind: str = "other"
+    status: Literal["pending", "in_progress", "completed", "failed"] = "in_progress"
+    id: str = "call_1"
+
+
+class ClientRequest(_Part, frozen=True, kw_only=True):
+    """A request to the client.
+
+    Attributes:
+        method: Such as `session/request_permission` or `terminal/create`.
+        params: Without the session, which is put in.
+        wait: Whether the turn waits for the client's answer.
+    """
+
+    method: str
+    params: dict[str, Any] = {}
+    wait: bool = True
+
+
+class Fail(_Part, frozen=True, kw_only=True):
+    """The failure of a turn: exactly one of the first four members.
+
+    Attributes:
+        http: The status that the model provider answered, in the way agents pass it on.
+        exception: The text of an exception, in the same way.
+        error: The JSON-RPC error object itself, whatever it holds.
+        agent_error: A payload of the `agent_error` extension, from an agent that speaks it.
+        message: With `http`: what the provider said.
+        code: With `http`: the provider's own word for it.
+        headers: With `http`: the answer's headers, such as `retry-after`.
+        refused: In protocol version 2, the prompt is rejected. Must be the turn's first step.
+    """
+
+    http: int | None = None
+    exception: str | None = None
+    error: Any = UNSET
+    agent_error: dict[str, Any] | None = None
+    message: str = ""
+    code: str = ""
+    headers: dict[str, str] = {}
+    refused: bool = False
+
+
+class RetryStep(_Part, frozen=True, kw_only=True):
+    """The agent says that it tries its model call again.
+
+    Attributes:
+        attempt: The number of the try that comes next; the first was 1.
+        http: The status that the last one failed with.
+        message: What the provider said.
+        wait: Seconds that the agent then waits.
+    """
+
+    attempt: int
+    http: int = 529
+    message: str = "Overloaded"
+    wait: float = 0
+
+
+class Repeat(_Part, frozen=True, kw_only=True):
+    """Repeated steps; `times` 0 is forever."""
+
+    steps: tuple[Step, ...]
+    times: int = 0
+
+
+class Step(_Part, frozen=True, kw_only=True):
+    """One step: exactly one of these.
+
+    Attributes:
+        say: A piece of the agent's text.
+        think: A piece of its reasoning.
+        tool: A tool call.
+        update: Any `session/update`, as it goes over the wire.
+        ask: A request to the client.
+        ask_permission: A permission dialog with this title; the turn waits for its answer.
+        ask_permissions: Several such dialogs that are open at once. The turn waits for all answers,
+            and says in the order of the titles how each was answered.
+        wait: Seconds of silence. A cancel ends it.
+        silence: Silence until the user cancels.
+        retry: The agent says that it tries its model call again.
+        repeat: Repeated steps.
+        fail: The turn ends with a failure.
+        result: The turn ends: a stop reason, or a whole result.
+        raw: A line on stdout: a text as it is, anything else as JSON. `$id` and `$session` in it
+            are the prompt's id and its session.
+        bytes: Bytes on stdout, in hexadecimal, without a line end.
+        fill: This many bytes of text in one frame.
+        stderr: A text on stderr, with a line end.
+        exit: The process exits with this status.
+        kill: The process gets this signal, such as `SIGKILL`.
+        hang: The process reads and writes nothing more.
+        child: A process that holds stdout and stderr open for this many seconds.
+        close: `stdout` or `stdin` is closed.
+    """
+
+    say: str | UnsetType = UNSET
+    think: str | UnsetType = UNSET
+    tool: Tool | UnsetType = UNSET
+    update: dict[str, Any] | UnsetType = UNSET
+    ask: ClientRequest | UnsetType = UNSET
+    ask_permission: str | UnsetType = UNSET
+    ask_permissions: tuple[str, ...] | UnsetType = UNSET
+    wait: float | UnsetType = UNSET
+    silence: bool | UnsetType = UNSET
+    retry: RetryStep | UnsetType = UNSET
+    repeat: Repeat | UnsetType = UNSET
+    fail: Fail | UnsetType = UNSET
+    result: str | dict[str, Any] | UnsetType = UNSET
+    raw: Any = UNSET
+    bytes: str | UnsetType = UNSET
+    fill: int | UnsetType = UNSET
+    stderr: str | UnsetType = UNSET
+    exit: int | UnsetType = UNSET
+    kill: str | UnsetType = UNSET
+    hang: bool | UnsetType = UNSET
+    child: float | UnsetType = UNSET
+    close: Literal["stdin", "stdout"] | UnsetType = UNSET
+
+    @property
+    def action(self) -> tuple[str, Any]:
+        """Its one member that is set, as name and value."""
+        return next((name, value) for name in STEPS if (value := getattr(self, name)) is not UNSET)
+
+
+STEPS = Step.__struct_fields__
+"""The names of all steps."""
+
+Steps: TypeAlias = tuple[Step, ...]
+
+
+class Script(_Part, frozen=True, kw_only=True):
+    """A whole scenario.
+
+    Attributes:
+        turns: The first prompt plays the first, and so on; the last one repeats.
+        starts: What each start of the process does before it reads anything; the last one repeats.
+        on_cancel: `confirm` ends a cancelled turn as the protocol has it, `ignore` continues with
+            it, and steps are played in its place.
+        sessions: What happens to a session when the process is restarted: `resume` and `load`
+            bring it back by that method, `lost` does not.
+        login: Whether the agent offers a login.
+        models: The models that a session offers as a config option, the first one in force, each
+            with what comes of choosing it: the agent switches, refuses, never answers, or crashes.
+        run: Options of `lastword run` in front, such as `{"idle-timeout": 5}`.
+        sees: What the client sees, in a sentence.
+    """
+
+    turns: tuple[Steps, ...]
+    starts: tuple[Steps, ...] = ()
+    on_cancel: Literal["confirm", "ignore"] | Steps = "confirm"
+    sessions: Literal["resume", "load", "lost"] = "resume"
+    login: bool = False
+    models: dict[str, Literal["switch", "refuse", "hang", "crash"]] = {}
+    run: dict[str, float | str] = {}
+    sees: str = ""
+
+    def turn(self, number: int) -> Steps:
+        """Return the steps of a turn, from 0."""
+        return self.turns[min(number, len(self.turns) - 1)]
+
+    def accepts_prompt(self, number: int) -> bool:
+        """Return whether a turn accepts its prompt, rather than rejecting it."""
+        fail = self.turn(number)[0].fail if self.turn(number) else UNSET
+        return not (isinstance(fail, Fail) and fail.refused)
+
+    def start(self, life: int) -> Steps:
+        """Return the steps of a start of the process, from 1."""
+        return self.starts[min(life, len(self.starts)) - 1] if self.starts else ()
+
+
+MAX_FILE_BYTES = 1024 * 1024
+MAX_SECONDS = 86_400
+MAX_FILL_BYTES = 1024 * 1024 * 1024
+ENDS_TURN = frozenset({"fail", "result"})
+YAML_SUFFIXES = frozenset({".yaml", ".yml"})
+
+
+class ScriptError(Exception):
+    """The script cannot be used; the text says where, why and what to do."""
+
+
+def load(path: str) -> Script:
+    """Read a scenario file.
+
+    Raises:
+        ScriptError: It cannot be read, or is not a scenario.
+    """
+    file = Path(path)
+    try:
+        data = file.read_bytes()[: MAX_FILE_BYTES + 1]
+    except OSError as error:
+        raise ScriptError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise ScriptError(f"{path}: a scenario file is at most {MAX_FILE_BYTES // 1024} KiB long")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise ScriptError(f"{path}: the file is not UTF-8 (byte {error.start})") from error
+    read = _yaml if file.suffix.lower() in YAML_SUFFIXES else _json
+    try:
+        return script_of(read(text))
+    except ScriptError as error:
+        raise ScriptError(f"{path}: {error}") from error
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ScriptError(
+            f"invalid JSON: {error}. The name of a YAML file ends in .yaml"
+        ) from error
+    except RecursionError as error:
+        raise ScriptError("nested too deeply") from error
+
+
+def _yaml(text: str) -> object:
+    try:
+        # An optional package, and its own types would be one more.
+        yaml: Any = importlib.import_module("yaml")
+    except ImportError as error:
+        # As above.
+        from lastword._installation import command_for  # noqa: PLC0415
+
+        raise ScriptError(
+            f"YAML needs the package PyYAML: {command_for('yaml')}; or use JSON"
+        ) from error
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        message = " ".join(str(error).split())
+        raise ScriptError(f"invalid YAML: {message}") from error
+
+
+def script_of(value: object) -> Script:
+    """Read a script from plain values.
+
+    Raises:
+        ScriptError: It is not a script.
+    """
+    try:
+        script = msgspec.convert(value, Script)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ScriptError(_explained(str(error))) from error
+    if not script.turns:
+        raise ScriptError("turns is empty: a scenario needs at least one turn")
+    for place, steps in _lists(script):
+        _check(steps, place)
+    return script
+
+
+def _lists(script: Script) -> list[tuple[str, Steps]]:
+    lists = [(f"turn {n}", steps) for n, steps in enumerate(script.turns, 1)]
+    lists += [(f"start {n}", steps) for n, steps in enumerate(script.starts, 1)]
+    return lists if isinstance(script.on_cancel, str) else [*lists, ("on_cancel", script.on_cancel)]
+
+
+def _check(steps: Steps, place: str) -> None:
+    """Raise ScriptError for problems that the types do not cover."""
+    for number, step in enumerate(steps, 1):
+        where = f"{place}, step {number}"
+        named = [name for name in STEPS if getattr(step, name) is not UNSET]
+        if len(named) != 1:
+            what = f"these are {len(named)}: {', '.join(named)}" if named else "this one is empty"
+            raise ScriptError(f"{where}: a step is one of {', '.join(STEPS)}; {what}")
+        name, value = step.action
+        problem = _PROBLEMS[name](value) if name in _PROBLEMS else ""
+        if problem:
+            raise ScriptError(f"{where}, {name}: {problem}")
+        if place.startswith("start ") and name in ENDS_TURN:
+            raise ScriptError(f"{where}, {name}: a start has no turn to end")
+        if isinstance(value, Repeat):
+            _check(value.steps, f"{where}, repeat")
+
+
+def _of_fail(fail: Fail) -> str:
+    ways = [
+        *(name for name in ("http", "exception", "agent_error") if getattr(fail, name) is not None),
+        *(["error"] if fail.error is not UNSET else []),
+    ]
+    if len(ways) != 1:
+        return "it needs exactly one of http, exception, error and agent_error"
+    if fail.agent_error is None:
+        return ""
+    lacks = [key for key in ("type", "message", "retryable") if key not in fail.agent_error]
+    if lacks:
+        return f"the payload lacks {', '.join(lacks)}"
+    words = [word.value for word in ErrorType]
+    return "" if fail.agent_error["type"] in words else f"type is one of {', '.join(words)}"
+
+
+def _of_bytes(text: str) -> str:
+    try:
+        bytes.fromhex(text)
+    except ValueError:
+        return 'write bytes in hexadecimal, such as "ff fe 0a"'
+    return ""
+
+
+def _of_repeat(repeat: Repeat) -> str:
+    if not repeat.steps:
+        return "there are no steps to repeat"
+    return "times is at least 1, or 0 for no limit" if repeat.times < 0 else ""
+
+
+def _of_seconds(seconds: float) -> str:
+    return "" if 0 <= seconds <= MAX_SECONDS else f"seconds are from 0 to {MAX_SECONDS}, a day"
+
+
+def _of_flag(value: bool) -> str:  # noqa: FBT001  (a step's value)
+    return "" if value else "it can only be true"
+
+
+def _of_fill(count: int) -> str:
+    return "" if 0 <= count <= MAX_FILL_BYTES else f"it takes at most {MAX_FILL_BYTES} bytes"
+
+
+_SIGNALS = {*signal.Signals.__members__, *SIGNALS.values()}  # Windows has few of its own
+_PROBLEMS: dict[str, Any] = {
+    "fail": _of_fail,
+    "bytes": _of_bytes,
+    "repeat": _of_repeat,
+    "wait": _of_seconds,
+    "child": _of_seconds,
+    "retry": lambda retry: _of_seconds(retry.wait),
+    "silence": _of_flag,
+    "hang": _of_flag,
+    "fill": _of_fill,
+    "exit": lambda code: "" if 0 <= code <= 255 else "a status is from 0 to 255",  # noqa: PLR2004
+    "kill": lambda name: "" if name in _SIGNALS else "such as SIGKILL or SIGTERM",
+    "update": lambda update: "" if update.get("sessionUpdate") else "sessionUpdate is missing",
+}
+
+_PLACE = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+_INDEXED = re.compile(r"^\.(?P<list>turns|starts|on_cancel)(?P<indices>(?:\[\d+\])*)(?P<rest>.*)$")
+_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>[^`]*)`")
+
+
+def _explained(message: str) -> str:
+    """Return what msgspec found, in words that name the turn and the step."""
+    match = _PLACE.search(message)
+    path = match["path"] if match else ""
+    what = message[: match.start()] if match else message
+    place = _INDEXED.match(path)
+    where = path.lstrip(".")
+    names: tuple[str, ...] = STEPS if place else Script.__struct_fields__
+    if place and place["rest"]:
+        names = ()
+    if place:
+        numbers = [int(number) + 1 for number in re.findall(r"\d+", place["indices"])]
+        words = {"turns": ["turn", "step"], "starts": ["start", "step"]}.get(
+            place["list"], ["on_cancel, step"]
+        )
+        parts = [f"{word} {number}" for word, number in zip(words, numbers, strict=False)]
+        rest = place["rest"].replace("[", ".").split(".")[1:]
+        where = ", ".join([*(parts or [place["list"]]), *rest])
+    unknown = _UNKNOWN.match(what)
+    if unknown:
+        like = difflib.get_close_matches(unknown["name"], names, n=2)
+        hint = f"; did you mean {' or '.join(like)}?" if like else ""
+        listed = f". There are: {', '.join(names)}" if names and not like else ""
+        what = f'there is no "{unknown["name"]}" here{hint}{listed}'
+    return f"{where}: {what}" if where else what
+
 
 ENDS_WELL = "show the turn as any other"
 

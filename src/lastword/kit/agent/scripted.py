@@ -37,14 +37,13 @@ from lastword.kit.agent.plain import (
     text_of,
     write_all,
 )
-from lastword.kit.agent.scenarios import SCENARIOS, unknown
-from lastword.kit.agent.script import Fail, Script, Step
+from lastword.kit.agent.scenarios import SCENARIOS, Fail, Script, Step, unknown
 from lastword.platform.files import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lastword.kit.agent.script import RetryStep, Steps, Tool
+    from lastword.kit.agent.scenarios import RetryStep, Steps, Tool
 
 
 INFO = {"name": "lastword-agent", "version": __version__}
