@@ -216,7 +216,7 @@ def read(folder: Path, rounds: int) -> Table:
 
 def start_up() -> Table:
     """What loading `lastword log` takes by Python's own count."""
-    command = [sys.executable, "-X", "importtime", "-c", "import lastword.cli.log.command"]
+    command = [sys.executable, "-X", "importtime", "-c", "import lastword.cli.log"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     own = [int(found) for found in re.findall(r"import time: +(\d+) \|", done.stderr)]
     return {"lastword log": {"importtime_ms": sum(own) / 1000, "modules": float(len(own))}}

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 
-AGENT = [sys.executable, "-m", "lastword.kit.demo.agent", "crash"]
+AGENT = [sys.executable, "-m", "lastword.kit.demo", "crash"]
 COMMAND = [sys.executable, "-m", "lastword", "run", "--", *(sys.argv[2:] or AGENT)]
 
 # Advertising the extension is all that a client has to do to get failures typed.

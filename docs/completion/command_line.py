@@ -16,18 +16,18 @@ from lastword.cli.config.command import parser as config
 from lastword.cli.connect_parser import parser as connect
 from lastword.cli.demo import parser as demo
 from lastword.cli.doctor import parser as doctor
-from lastword.cli.explain.command import parser as explain
+from lastword.cli.explain import parser as explain
 from lastword.cli.export import parser as export
 from lastword.cli.gateway.options import WORDS as GATEWAY_WORDS
 from lastword.cli.gateway.options import parser as gateway
-from lastword.cli.log.command import parser as log
+from lastword.cli.log import parser as log
 from lastword.cli.outbox import parser as outbox
 from lastword.cli.run.parser import parser as run
 from lastword.cli.setup.command import parser as setup
 from lastword.cli.stats import parser as stats
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.check.checks import CHECKS
-from lastword.kit.doctor.diagnosis import CLIENTS
+from lastword.kit.diagnosis import CLIENTS
 from lastword.quirks.setup import AGENTS, EDITORS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.explain.page import (
+from lastword.cli.explain_page import (
     case_of_exit,
     case_of_response,
     case_of_text,

@@ -116,8 +116,8 @@ def _look_at_users_modules_last() -> None:
 
 MODULES = {
     **{name: name for name in ("agent", "check", "completion", "connect", "demo", "doctor")},
-    **{name: name for name in ("export", "outbox", "stats")},
-    **{name: f"{name}.command" for name in ("config", "explain", "gateway", "log", "setup")},
+    **{name: name for name in ("explain", "export", "log", "outbox", "stats")},
+    **{name: f"{name}.command" for name in ("config", "gateway", "setup")},
 }
 """The module of each command but `run`."""
 

@@ -23,9 +23,10 @@ from lastword.core.link.option_table import OPTIONS
 from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.gateway.settings.values import URL_VARIABLE
+from lastword.kit import diagnosis, doctor
 from lastword.kit.agent.rungs import EXAMPLE
-from lastword.kit.doctor import Health, Observation, command, diagnosis, note, ok, problem
-from lastword.kit.doctor.diagnosis import converse
+from lastword.kit.diagnosis import converse
+from lastword.kit.doctor import Health, Observation, note, ok, problem
 from lastword.notify.http import target_of
 from lastword.notify.notification import settings_of
 from lastword.observer.pipe import ObserverPipe
@@ -140,13 +141,13 @@ def parser() -> CommandParser:
 def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
     own = (*paths.VARIABLES, FROM_FILE_VARIABLE, URL_VARIABLE)
     variables = [*(option.variable for option in OPTIONS), *own]
-    findings = command.examine_surroundings(os.environ, _complaint, variables)
+    findings = doctor.examine_surroundings(os.environ, _complaint, variables)
     about, own_journals = _configuration()
     findings += about
     about, values = _options()
     findings += about
-    findings += command.examine(agent[0], os.environ)
-    if findings[-1].verdict is Health.PROBLEM and findings[-1].step == command.STEP:
+    findings += doctor.examine(agent[0], os.environ)
+    if findings[-1].verdict is Health.PROBLEM and findings[-1].step == doctor.STEP:
         if not shutil.which(agent[0]):
             findings[-1].facts["message"] = diagnosis.not_found(agent[0])
         return Report(agent, findings, [])

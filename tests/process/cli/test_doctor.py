@@ -16,9 +16,9 @@ import pytest
 from lastword.cli import doctor as doctor_command
 from lastword.cli import page
 from lastword.core.failure.ladder import Rung
-from lastword.kit.doctor import command as examining
-from lastword.kit.doctor import diagnosis
-from lastword.kit.doctor.diagnosis import ConversationResult, diagnose
+from lastword.kit import diagnosis
+from lastword.kit import doctor as examining
+from lastword.kit.diagnosis import ConversationResult, diagnose
 from lastword.platform.process import Exit
 from lastword.quirks.clients import RULES
 from tests.kit.client import clean_environment

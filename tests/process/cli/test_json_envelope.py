@@ -26,11 +26,11 @@ INCIDENT = "01M7X4Q9WSKR12H4A9DNDD1JMH-1"
 CHECKED = ("--only", "initialize", "--", *SCRIPTED, "healthy")
 
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "the list": ("log/command.py", ("log", "--json")),
-    "a session": ("log/command.py", ("log", "1", "--json")),
-    "failures": ("log/command.py", ("log", "--errors", "--json")),
+    "the list": ("log.py", ("log", "--json")),
+    "a session": ("log.py", ("log", "1", "--json")),
+    "failures": ("log.py", ("log", "--errors", "--json")),
     "stats": ("stats.py", ("stats", "--json")),
-    "explain": ("explain/command.py", ("explain", "--json", "--status", "429", "--body", "{}")),
+    "explain": ("explain.py", ("explain", "--json", "--status", "429", "--body", "{}")),
     "scenarios": ("agent.py", ("agent", "--list", "--json")),
     "rungs": ("agent.py", ("agent", "--rungs", "--json")),
     "checks": ("check.py", ("check", "--list", "--json")),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from lastword.cli.demo import FAULT, SAFE, facts, left_with
+from lastword.cli.demo import FAULT, SAFE, DemoTurn, facts, left_with, shown_by_zed
 from lastword.core.failure.taxonomy import AgentError, ErrorType, Origin, RetrySafety
-from lastword.kit.demo.client import DemoTurn, shown_by_zed
 
 
 def seen(*, answer: dict[str, object] | None = None, ended: bool = False) -> DemoTurn:

@@ -6,8 +6,8 @@ import platform
 
 import pytest
 
-from lastword.kit.doctor import command
-from lastword.kit.doctor.command import examine_on_windows, windows_format_of
+from lastword.kit import doctor
+from lastword.kit.doctor import examine_on_windows, windows_format_of
 
 
 def program_for(machine: int) -> bytes:
@@ -54,7 +54,7 @@ def test_scripts_of_powershell_and_the_store_s_alias_are_named() -> None:
 
 
 def test_the_console_s_code_page_and_long_paths_are_findings_of_windows_alone() -> None:
-    console = command._console
+    console = doctor._console
     assert console(None, allows_long=None) == []
     assert console(65001, allows_long=True) == []
     page, paths = console(1252, allows_long=False)

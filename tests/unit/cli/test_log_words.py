@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastword.cli.log import page
+from lastword.cli import log_page
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record.present import documents
 from tests.kit.rows import every
@@ -21,9 +21,9 @@ def test_every_kind_has_words_whatever_its_facts_are(kind: Kind) -> None:
 
 
 def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
-    assert (page.turn_strip(".x", 5), page.turn_strip(".....xx-", 4)) == (".x", "<xx-")
-    assert page.retry_strip([0, 1.5, 4, 10, 30, 100, 500, 5000], 8, bars=False) == ".:-=+*%#"
-    assert page.retry_strip([0] * 9, 3, bars=True) == "<▁▁"
+    assert (log_page.turn_strip(".x", 5), log_page.turn_strip(".....xx-", 4)) == (".x", "<xx-")
+    assert log_page.retry_strip([0, 1.5, 4, 10, 30, 100, 500, 5000], 8, bars=False) == ".:-=+*%#"
+    assert log_page.retry_strip([0] * 9, 3, bars=True) == "<▁▁"
 
 
 @every(

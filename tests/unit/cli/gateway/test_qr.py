@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from lastword.cli.gateway import command, qr
+from lastword.cli.gateway import command
 
 SMALL = """\
 #######...#.#.#######
@@ -46,24 +46,24 @@ DIGESTS = {
 
 
 def test_a_small_code_is_as_other_programs_read_it() -> None:
-    rows = ("".join(".#"[module] for module in row) for row in qr.matrix(b"lastword"))
+    rows = ("".join(".#"[module] for module in row) for row in command.matrix(b"lastword"))
     assert "\n".join(rows) + "\n" == SMALL
 
 
 @pytest.mark.parametrize("size", DIGESTS)
 def test_every_version_is_as_other_programs_read_it(size: int) -> None:
-    modules = qr.matrix((b"https://gateway.example/?code=" * 8)[:size])
+    modules = command.matrix((b"https://gateway.example/?code=" * 8)[:size])
     bits = "".join("01"[module] for row in modules for module in row)
     assert hashlib.sha256(bits.encode()).hexdigest()[:16] == DIGESTS[size]
 
 
 def test_a_text_that_is_too_long_has_no_code() -> None:
-    assert qr.drawn("a" * 230)
-    assert qr.drawn("a" * 231) == []
+    assert command.drawn("a" * 230)
+    assert command.drawn("a" * 231) == []
 
 
 def test_it_is_dark_on_light_with_a_margin_of_four() -> None:
-    lines = qr.drawn("lastword")
+    lines = command.drawn("lastword")
     bare = [line.removeprefix("\x1b[30;107m").removesuffix("\x1b[0m") for line in lines]
     assert {len(line) for line in bare} == {21 + 8}
     assert [line.strip() for line in (bare[0], bare[1], bare[-1])] == ["", "", ""]

@@ -1,4 +1,4 @@
-"""The demo's agent: `python -m lastword.kit.demo.agent retries|empty|crash [PROVIDER_URL]`.
+"""The demo's agent: `python -m lastword.kit.demo retries|empty|crash [PROVIDER_URL]`.
 
 It is the kit's plain agent, which knows nothing of lastword, failing as real ones do: it retries
 its model call and says so only in its own log, it takes the provider's refusal for an empty

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 
 from lastword.cli import envelope
-from lastword.cli.explain.page import (
+from lastword.cli.explain_page import (
     Case,
     case_of_exit,
     case_of_response,

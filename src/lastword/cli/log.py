@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
-from lastword.cli.log.page import (
+from lastword.cli.log_page import (
     LEVEL_STYLES,
     SHOWN_ID_CHARS,
     mark_of,

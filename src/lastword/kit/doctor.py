@@ -1,9 +1,10 @@
-"""The examination of the agent's command before it is run, and of lastword's own surroundings.
+"""`lastword doctor`: what it finds, and the examination of the agent's command and surroundings.
 
-Owns the search on the PATH, as the system does it, and the reasons why a file cannot be run: it is
-a directory, is not executable, lacks its interpreter, or is for another kind of machine; and those
-of Windows, which goes by a file's suffix and reads no #! line. The surroundings are environment
-variables, the platform and the PATH.
+Owns the shape of a finding; the search on the PATH, as the system does it; and the reasons why a
+file cannot be run: it is a directory, is not executable, lacks its interpreter, or is for another
+kind of machine; and those of Windows, which goes by a file's suffix and reads no #! line. The
+surroundings are environment variables, the platform and the PATH. `kit.diagnosis` has the
+conversation with the agent, what clients would get, and its diagnosis. Nothing here prints.
 """
 
 from __future__ import annotations
@@ -13,15 +14,69 @@ import os
 import platform
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from lastword._version import __version__
-from lastword.kit.doctor import Observation, note, ok, problem
 from lastword.platform.program_folders import is_beyond_the_dock, located_off_path
 from lastword.platform.terminal import allows_long_paths, code_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+class Health(StrEnum):
+    """The result. Only a problem makes the doctor's exit status 1."""
+
+    OK = "ok"
+    NOTE = "note"
+    PROBLEM = "problem"
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """One finding.
+
+    Attributes:
+        step: What was examined, in a word or two.
+        verdict: The result.
+        sentence: The finding, in one sentence.
+        action: What to do about it; empty where there is nothing to be done.
+        facts: The details, for programs.
+    """
+
+    step: str
+    verdict: Health
+    sentence: str
+    action: str = ""
+    facts: dict[str, Any] = {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the finding for a machine; `says` and `do` are older names."""
+        return {
+            "step": self.step,
+            "verdict": self.verdict.value,
+            "sentence": self.sentence,
+            "says": self.sentence,
+            **({"advice": self.action, "do": self.action} if self.action else {}),
+            **({"facts": self.facts} if self.facts else {}),
+        }
+
+
+def ok(step: str, sentence: str, /, **facts: Any) -> Observation:
+    """Return a finding without a problem."""
+    return Observation(step, Health.OK, sentence, "", facts)
+
+
+def note(step: str, sentence: str, action: str = "", /, **facts: Any) -> Observation:
+    """Return a finding that is worth knowing, but not a problem behind lastword."""
+    return Observation(step, Health.NOTE, sentence, action, facts)
+
+
+def problem(step: str, sentence: str, action: str, /, **facts: Any) -> Observation:
+    """Return a finding that must be fixed."""
+    return Observation(step, Health.PROBLEM, sentence, action, facts)
 
 
 # --- lastword's surroundings

@@ -1,1 +1,0 @@
-"""`lastword explain`: what an error means, and the evidence for it."""

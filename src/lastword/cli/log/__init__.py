@@ -1,1 +1,0 @@
-"""`lastword log`: the record as a list, as a timeline, and live."""
