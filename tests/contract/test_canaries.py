@@ -102,7 +102,7 @@ EXCEPTIONS = (in_message, in_body, in_headers, in_attributes, in_causes, in_url,
 
 
 @every("shape, carrier", each_way(EXCEPTIONS))
-def test_nothing_comes_out_of_classify(shape: str, carrier: Callable[[str], Exception]) -> None:
+def test_classify_leaks_no_secret(shape: str, carrier: Callable[[str], Exception]) -> None:
     error = lastword.classify(carrier(SHAPES[shape]))
     assert traces_of(shape, json.dumps(error.payload(), ensure_ascii=False)) == []
     assert traces_of(shape, repr(error)) == []
@@ -137,7 +137,7 @@ def texts_with(canary: str) -> Iterator[str]:
 
 
 @every("shape, way", each_way(range(TEXTS)))
-def test_nothing_comes_out_of_explain(
+def test_explain_leaks_no_secret(
     shape: str, way: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = [*texts_with(SHAPES[shape])][way]
@@ -158,11 +158,11 @@ def test_nothing_comes_out_of_explain(
         assert traces_of(shape, capsys.readouterr().out) == []
 
 
-def test_explain_is_tried_with_every_form() -> None:
+def test_explain_is_tested_with_every_form() -> None:
     assert len([*texts_with("x")]) == TEXTS
 
 
-def test_a_secret_of_the_environment_does_not_come_out_whatever_its_shape(
+def test_a_secret_of_the_environment_is_redacted_whatever_its_shape(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "correct horse battery")
@@ -188,7 +188,7 @@ ENDS = (
 
 
 @every("shape, turn", each_way(itertools.product(Rung, (False, True), ENDS)))
-def test_nothing_comes_out_of_the_sidecar_on_any_rung(shape: str, turn: tuple[Any, ...]) -> None:
+def test_the_sidecar_leaks_no_secret_on_any_rung(shape: str, turn: tuple[Any, ...]) -> None:
     rung, output, end = turn
     canary = SHAPES[shape]
     typed = {"clientCapabilities": {"_meta": {"agent_error": {"version": 1}}}}
@@ -221,7 +221,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def test_the_texts_of_a_thousand_real_errors_stay_as_they_are() -> None:
+def test_the_texts_of_a_thousand_real_errors_are_not_redacted() -> None:
     samples = [json.loads(line) for line in SAMPLES.read_text(encoding="utf-8").splitlines()]
     keys = ("message", "body", "rpc_error", "text", "causes", "process")
     texts = {text for sample in samples for key in keys for text in _texts(sample.get(key))}

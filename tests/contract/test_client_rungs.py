@@ -87,7 +87,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_no_rung_is_missing_where_rungs_are_named_by_hand(place: str) -> None:
+def test_every_place_that_lists_the_rungs_by_hand_has_them_all(place: str) -> None:
     missing = sorted({*option_values.RUNGS, *Rung} - {*PLACES[place]})
     assert not missing, f"{place}: add {', '.join(missing)}"
 
@@ -102,7 +102,7 @@ RUNGS = [
 @every("error_type", ErrorType)
 @every("error", [full, PLAIN.__getitem__])
 @every("accepts_result", [False, True])
-def test_a_failure_is_read_back_as_it_was_written(
+def test_a_failure_is_read_back_unchanged_from_every_rung(
     rung: Rung, dialect: acp.Dialect, error_type: ErrorType, error: Any, accepts_result: bool
 ) -> None:
     written = error(error_type)
@@ -147,7 +147,7 @@ def test_a_client_that_gets_the_sentence_alone_still_gets_the_type(error_type: E
     assert read_error(update) == PLAIN[error_type]
 
 
-def test_the_sentence_alone_also_tells_the_wait() -> None:
+def test_the_wait_is_read_from_the_sentence_alone() -> None:
     limited = own_failure(ErrorType.RATE_LIMIT)
     limited = msgspec.structs.replace(limited, retry_after_seconds=20)
     error = wording.compose(limited, phase=None, retry_safety=RetrySafety.AUTO)
@@ -157,7 +157,7 @@ def test_the_sentence_alone_also_tells_the_wait() -> None:
     assert told.retry_after_seconds == 20
 
 
-def test_the_text_of_the_rung_that_shows_nothing_else_is_no_failure_by_itself() -> None:
+def test_the_text_of_the_text_rung_alone_is_not_read_as_a_failure() -> None:
     shown, _ = frames(full(ErrorType.BUDGET), Rung.TEXT, acp.V1)
     assert read_error(shown) is None
     assert raise_for_error(shown) is shown
@@ -168,7 +168,7 @@ def conversations() -> list[list[dict[str, Any]]]:
     return [[json.loads(line[2:]) for line in block.splitlines()] for block in blocks]
 
 
-def test_in_every_example_of_the_contract_the_failure_and_nothing_else_is_one() -> None:
+def test_in_each_example_conversation_only_the_failure_is_read_as_a_failure() -> None:
     assert len(conversations()) == 2
     for frames_of_one in conversations():
         told = [error for frame in frames_of_one if (error := read_error(frame)) is not None]

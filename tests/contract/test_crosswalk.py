@@ -47,7 +47,7 @@ def test_every_type_has_one_row_with_its_defaults() -> None:
         assert row["grpc"] in GRPC
 
 
-def test_the_rung_of_air_and_telemetry_use_these_words() -> None:
+def test_the_air_categories_and_telemetry_use_these_words() -> None:
     for row in ROWS:
         assert row["air"] == CATEGORIES[ErrorType(row["type"])]
         assert row["otel"] == row["type"]

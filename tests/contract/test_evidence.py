@@ -39,7 +39,7 @@ def _all_signs() -> list[tuple[tuple[str | None, Happening], ...]]:
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_on_the_wire_each_end_meets_each_combination_of_signs(end: str) -> None:
+def test_each_end_of_a_turn_is_classified_with_each_combination_of_signs(end: str) -> None:
     named_by_end, happens = ENDS[end]
     for signs in _all_signs():
         announced, *others = [name for name, _ in signs]
@@ -54,7 +54,7 @@ def test_on_the_wire_each_end_meets_each_combination_of_signs(end: str) -> None:
 
 
 @pytest.mark.parametrize("end", [*ENDS, "the agent's death", "the grace runs out"])
-def test_whatever_meets_our_own_stop_we_say_why_we_stopped_unless_the_agent_has_said_it(
+def test_a_turn_that_we_stop_gets_our_reason_unless_the_agent_gave_one(
     end: str,
 ) -> None:
     _, happens = ENDS.get(end, NOTHING)
@@ -70,7 +70,7 @@ def test_whatever_meets_our_own_stop_we_say_why_we_stopped_unless_the_agent_has_
         assert failure(wire)["type"] == (signs[0][0] or "stderr_overflow"), signs
 
 
-def test_whatever_meets_the_agents_death_it_died_unless_it_has_said_why() -> None:
+def test_an_agents_death_is_a_crash_unless_the_agent_gave_a_reason() -> None:
     for signs in _all_signs():
         wire = in_turn()
         for _, sign in signs:
@@ -80,7 +80,7 @@ def test_whatever_meets_the_agents_death_it_died_unless_it_has_said_why() -> Non
 
 
 @pytest.mark.parametrize("end", [*ENDS, "the agent's death", "the grace runs out"])
-def test_whatever_meets_the_users_cancel_they_are_told_no_failure(end: str) -> None:
+def test_a_turn_that_the_user_cancels_is_never_reported_as_failed(end: str) -> None:
     _, happens = ENDS.get(end, NOTHING)
     for signs in _all_signs():
         wire = in_turn()

@@ -69,7 +69,7 @@ def test_a_sample_with_everything_and_one_with_nothing_are_answered() -> None:
     assert (empty["id"], empty["type"], empty["retry_safety"]) == (None, "unknown", "never")
 
 
-def test_how_safe_a_retry_is_depends_on_where_the_transport_stood() -> None:
+def test_retry_safety_depends_on_the_phase_of_the_transport() -> None:
     samples = [
         ({"phase": "connect"}, "auto"),
         ({"phase": "before"}, "auto"),
@@ -82,7 +82,7 @@ def test_how_safe_a_retry_is_depends_on_where_the_transport_stood() -> None:
     assert [answer["retry_safety"] for answer in answers] == [safety for _, safety in samples]
 
 
-def test_a_line_that_is_no_object_is_answered_by_its_number_and_the_rest_goes_on() -> None:
+def test_a_line_that_is_not_an_object_gets_an_error_with_its_number_and_the_rest_are_read() -> None:
     bad = ["nonsense", "[1]", "12", '"text"', "null", '{"id": "cut', b"\xff\xfe\x00"]
     status, answers = explained(*bad, "", '{"id": 7, "message": "401 unauthorized"}')
     assert status == 1

@@ -114,7 +114,7 @@ def verdict_on(example: Any, agent: str | None) -> Verdict:
 
 
 @pytest.mark.no_cover
-def test_a_file_is_valid_and_has_the_version_of_all() -> None:
+def test_every_file_is_valid_and_has_the_same_version() -> None:
     assert len({file["version"] for file in FILES.values()}) == 1
     for kind, file in FILES.items():
         jsonschema.Draft202012Validator(SCHEMA).validate(file)
@@ -124,7 +124,7 @@ def test_a_file_is_valid_and_has_the_version_of_all() -> None:
 
 
 @pytest.mark.no_cover
-def test_the_example_of_each_row_gets_what_the_row_says() -> None:
+def test_each_rows_example_gets_the_rows_verdict() -> None:
     wrong = []
     for row in rows():
         kind = row.fact("type")
@@ -144,7 +144,7 @@ def test_the_example_of_each_row_gets_what_the_row_says() -> None:
     assert not wrong
 
 
-def test_the_example_of_each_reset_has_the_wait_or_the_moment_that_its_row_says() -> None:
+def test_each_resets_example_gives_the_wait_or_the_moment_of_its_row() -> None:
     wrong = []
     for row in rows():
         if row.kind == "resets":
@@ -192,7 +192,7 @@ def test_the_example_of_a_row_has_what_the_row_matches_in_it() -> None:
 
 
 @pytest.mark.no_cover
-def test_no_row_takes_an_honest_answer() -> None:
+def test_no_row_matches_an_honest_answer() -> None:
     keys = {group.get("agent") for file in FILES.values() for group in file["groups"]}
     names = sorted(str(name_of(key)) for key in keys if key)
     for number, (question, answer) in enumerate(honest_answers()):
@@ -213,7 +213,7 @@ def matched(row: Any) -> Any:
     return row.get("match", row.get("pattern")) if isinstance(row, dict) else row
 
 
-def test_one_thing_is_matched_once_in_a_tier() -> None:
+def test_no_two_rows_of_a_tier_match_the_same_text() -> None:
     for kind, file in FILES.items():
         seen: set[tuple[Any, ...]] = set()
         for group in file["groups"]:

@@ -93,12 +93,12 @@ def test_deep_wide_and_cyclic_values_are_bounded() -> None:
         check(classify_rpc_error(value))
 
 
-def test_json_text_nested_ten_thousand_deep_is_no_recursion() -> None:
+def test_json_text_nested_ten_thousand_deep_causes_no_recursion_error() -> None:
     check(classify_text('{"error":' * 10_000 + "1" + "}" * 10_000))
     check(classify_text("[" * 50_000))
 
 
-def test_numbers_without_end_are_no_statuses_codes_or_waits() -> None:
+def test_endless_numbers_are_not_read_as_statuses_codes_or_waits() -> None:
     huge = "9" * 400
     check(classify_text(f'{{"code": {huge}, "status": {huge}, "retry_after": {huge}}}'))
     check(classify({"http_status": 10**400, "headers": {"retry-after": huge}, "body": None}))

@@ -27,7 +27,7 @@ RUN = "run python protocol/generate_payload.py"
 (COMPILED,) = (REPOSITORY / "src").rglob("agent_error.js")
 
 
-def test_what_is_committed_is_what_the_command_makes() -> None:
+def test_the_committed_files_are_those_that_the_command_generates() -> None:
     files = generate_payload.made()
     schema = json.loads(generate_payload.SCHEMA.read_text(encoding="utf-8"))
     _, mark, by_hand = generate.TARGET.read_text(encoding="utf-8").partition(generate.MARK)
@@ -90,6 +90,6 @@ PLACES = (
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.where.partition(":")[0])
-def test_no_member_is_missing_where_members_are_named_by_hand(place: Place) -> None:
+def test_every_place_that_lists_the_members_by_hand_has_them_all(place: Place) -> None:
     missing = sorted(place.needs - place.has)
     assert not missing, f"{place.where}: add {', '.join(missing)}"

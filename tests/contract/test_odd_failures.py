@@ -37,7 +37,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_no_json_is_too_odd_to_be_read(value: Any) -> None:
+def test_any_json_value_can_be_read(value: Any) -> None:
     told = read_error(value)
     assert told is None or isinstance(told, AgentError)
     assert told is None or (told.message and json.loads(json.dumps(told.payload())))
@@ -46,20 +46,20 @@ def test_no_json_is_too_odd_to_be_read(value: Any) -> None:
 
 
 @given(JSON, st.sampled_from(["agent_error", "_agent_error"]))
-def test_no_typed_update_is_too_odd_to_be_a_failure(value: Any, kind: str) -> None:
+def test_any_typed_update_is_read_as_a_failure(value: Any, kind: str) -> None:
     told = read_error({"sessionUpdate": kind, "error": value})
     assert told is not None
     assert told.message
 
 
 @given(JSON, st.integers() | st.text(max_size=5) | st.none())
-def test_no_error_answer_is_too_odd_to_be_a_failure(value: Any, code: Any) -> None:
+def test_any_error_answer_is_read_as_a_failure(value: Any, code: Any) -> None:
     answer = {"jsonrpc": "2.0", "id": 2, "error": {"code": code, "message": value, "data": value}}
     assert read_error(answer) is not None
 
 
 @given(JSON)
-def test_the_last_net_catches_nothing_that_json_can_hold(value: Any) -> None:
+def test_any_json_value_is_read_without_an_exception(value: Any) -> None:
     reading._read(value)
     reading._read({"sessionUpdate": "agent_error", "error": value})
     reading._read({"error": value or 1})

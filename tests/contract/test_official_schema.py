@@ -108,7 +108,7 @@ def changed(value: Any) -> Iterator[Any]:
 @pytest.mark.no_cover
 @pytest.mark.parametrize("one_of", [11, pytest.param(3, marks=pytest.mark.matrix)])
 @pytest.mark.parametrize("version", [1, 2])
-def test_it_says_the_same_as_a_whole_validator(version: int, one_of: int) -> None:
+def test_the_built_in_schema_agrees_with_a_full_validator(version: int, one_of: int) -> None:
     judged: dict[str, Counter[bool]] = defaultdict(Counter)
     validators: dict[str, Draft202012Validator] = {}
     seen = set()
@@ -133,7 +133,7 @@ def test_it_says_the_same_as_a_whole_validator(version: int, one_of: int) -> Non
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_what_stands_for_a_definition_is_sent_by_no_vector(version: int) -> None:
+def test_no_vector_sends_a_definition_that_has_a_stand_in(version: int) -> None:
     assert not SEEN_NOWHERE[version].keys() & {name for name, _ in sent(version)}
 
 
@@ -192,13 +192,13 @@ def update(**members: object) -> dict[str, object]:
         ),
     ],
 )
-def test_it_says_where_and_what_and_how_much_that_is(
+def test_a_departure_has_its_place_its_problem_and_its_weight(
     name: str, value: object, said: str, weight: Weight
 ) -> None:
     found = official(1).departures(name, value)
     assert [(str(each), each.weight) for each in found][:1] == [(said, weight)]
 
 
-def test_it_names_its_source_and_its_licence() -> None:
+def test_the_schema_names_its_source_and_its_licence() -> None:
     for version in (1, 2):
         assert official(version).source.startswith("@agentclientprotocol/sdk 2.4.0, schema/v")

@@ -138,7 +138,7 @@ CARRIED = [name for name in WALKED if name.partition("-")[0] in {"message", "exi
 
 @pytest.mark.no_cover
 @every("name", WALKED)
-def test_every_door_reads_an_odd_payload_alike(name: str) -> None:
+def test_every_door_reads_an_odd_payload_the_same_way(name: str) -> None:
     message = typed(ODD_PAYLOADS[name])
     read = read_payload(ODD_PAYLOADS[name]).payload()
     assert (by_client(message), by_core(message, END)) == (read, read)
@@ -148,7 +148,7 @@ def test_every_door_reads_an_odd_payload_alike(name: str) -> None:
 @pytest.mark.no_cover
 @every("carrier", CARRIERS)
 @every("name", CARRIED)
-def test_an_odd_payload_is_read_alike_wherever_it_stands(name: str, carrier: str) -> None:
+def test_every_carrier_of_an_odd_payload_reads_the_same(name: str, carrier: str) -> None:
     frames = CARRIERS[carrier](ODD_PAYLOADS[name])
     read = read_payload(ODD_PAYLOADS[name]).payload()
     assert (by_client(frames[0]), by_core(*frames)) == (read, read)
@@ -162,7 +162,7 @@ def read_of(member: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("member", TEXTS)
-def test_a_text_is_a_text_or_the_digits_of_a_whole_number(member: str) -> None:
+def test_only_text_and_whole_numbers_are_read_as_text(member: str) -> None:
     assert read_of(member, "x" * 600) == "x" * 500
     assert [read_of(member, value) for value in ("", "a b", 429, -9, 429.0)] == [
         *("", "a b", "429", "-9", "429")
@@ -181,7 +181,7 @@ def test_a_value_of_the_wrong_type_counts_as_absent(member: str) -> None:
         assert read_of(member, value) is None
 
 
-def test_a_detail_is_an_object_within_its_bound() -> None:
+def test_a_detail_is_a_bounded_object() -> None:
     assert read_of("detail", {"text": "x", "nothing": None}) == {"text": "x", "nothing": None}
     assert read_of("detail", "said") == {"text": "said"}
     assert read_of("detail", 429) == {"text": "429"}
@@ -218,7 +218,7 @@ def test_a_message_is_one_plain_line(sent: str, plain: str) -> None:
         ({}, "Check the details"),
     ],
 )
-def test_the_words_that_a_failure_without_any_gets_end_with_what_to_do(
+def test_the_message_of_a_failure_without_words_ends_with_advice(
     facts: dict[str, Any], advice: str
 ) -> None:
     message = read_payload(facts).message
@@ -226,7 +226,7 @@ def test_the_words_that_a_failure_without_any_gets_end_with_what_to_do(
     assert len(message.partition(". ")[0]) > 10
 
 
-def test_half_a_character_is_none_to_whoever_reads_on() -> None:
+def test_a_lone_surrogate_is_replaced() -> None:
     odd = {"source": "a\ud83d", "detail": {"text": "b\ud83d"}, "vendor": {"c\udc00": ["\ud83d"]}}
     read = read_payload(PAYLOAD | odd)
     assert (read.source, read.detail) == ("a\ufffd", {"text": "b\ufffd"})
@@ -234,7 +234,7 @@ def test_half_a_character_is_none_to_whoever_reads_on() -> None:
     assert json.dumps(read.payload(), ensure_ascii=False).encode()
 
 
-def test_what_is_no_json_loses_nothing_else() -> None:
+def test_a_value_that_is_not_json_is_dropped_alone() -> None:
     deep: Json = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -246,7 +246,7 @@ def test_what_is_no_json_loses_nothing_else() -> None:
 
 
 @every("name", ODD_PAYLOADS)
-def test_the_public_model_is_made_of_the_same_reading(name: str) -> None:
+def test_the_public_model_reads_a_payload_the_same_way(name: str) -> None:
     payload = ODD_PAYLOADS[name]
     read = read_payload(payload)
     model = AgentErrorPayload.model_validate(payload)
@@ -254,7 +254,7 @@ def test_the_public_model_is_made_of_the_same_reading(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOUNDS_OF_A_SPEAKER)
-def test_a_speaker_tells_on_in_its_bounds(name: str) -> None:
+def test_the_core_and_the_guard_forward_bounded_payloads(name: str) -> None:
     payload = ODD_PAYLOADS[name]
     read = read_payload(payload).payload()
     on = by_core(typed(payload), END)
@@ -268,7 +268,7 @@ def test_a_speaker_tells_on_in_its_bounds(name: str) -> None:
 KEY = "sk-ant-api03-" + "a1B2" * 8
 
 
-def test_a_secret_in_a_payload_is_not_told_on() -> None:
+def test_a_secret_in_a_payload_is_not_forwarded() -> None:
     texts = dict.fromkeys((*TEXTS, "message", "vendor"), f"x {KEY} y")
     payload = PAYLOAD | texts | {"detail": {"text": KEY}, "api_key": "hunter22", KEY: {"a": [KEY]}}
     many = {f"vendor-{number}": f"{number} {KEY}" for number in range(1000)}
@@ -281,12 +281,12 @@ def test_a_secret_in_a_payload_is_not_told_on() -> None:
             assert len(on) < 100
 
 
-def test_a_payload_that_a_handler_raises_is_told_on() -> None:
+def test_a_payload_that_a_handler_raises_is_forwarded() -> None:
     on = by_guard(raised=in_error(PAYLOAD | {"provider_code": 429})["error"])
     assert on == PAYLOAD | {"provider_code": "429"}
 
 
-def test_an_advertisement_beside_an_answer_is_no_failure() -> None:
+def test_an_advertisement_beside_an_answer_is_not_a_failure() -> None:
     answer = END | {"result": {"stopReason": "end_turn", "_meta": {"agent_error": {"version": 1}}}}
     shown = update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "Hi"})
     assert by_client(answer) is None
@@ -304,7 +304,7 @@ ODD_RECORDS: dict[str, Json] = {
 
 @pytest.mark.no_cover
 @every("name", ODD_RECORDS)
-def test_an_odd_record_of_airs_is_the_same_failure_at_every_door(name: str) -> None:
+def test_every_door_reads_an_odd_air_record_as_the_same_failure(name: str) -> None:
     meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": ODD_RECORDS[name]}}}
     answer = END | {"result": {"stopReason": "end_turn", "_meta": meta}}
     read = by_client(answer)
@@ -316,7 +316,7 @@ def test_an_odd_record_of_airs_is_the_same_failure_at_every_door(name: str) -> N
 
 
 @every("name", ODD_UPDATES)
-def test_every_door_reads_an_odd_update_alike(name: str) -> None:
+def test_every_door_reads_an_odd_update_the_same_way(name: str) -> None:
     members = ODD_UPDATES[name]
     message = update(sessionUpdate="agent_error", **members)
     read = by_client(message)
@@ -331,7 +331,7 @@ def test_every_door_reads_an_odd_update_alike(name: str) -> None:
 
 
 @every("name", ODD_RETRIES)
-def test_every_door_reads_an_odd_retry_alike(name: str) -> None:
+def test_every_door_reads_an_odd_retry_the_same_way(name: str) -> None:
     members = ODD_RETRIES[name]
     message = update(sessionUpdate="agent_retry", **members)
     read = read_retry(message)

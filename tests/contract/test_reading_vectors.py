@@ -24,13 +24,13 @@ def named(vector: dict[str, Any]) -> str:
 
 
 @every("vector", document()["read"])
-def test_a_message_is_read_as_the_vector_has_it(vector: dict[str, Any]) -> None:
+def test_a_message_is_read_as_its_vector_defines(vector: dict[str, Any]) -> None:
     error = read_error(vector["given"])
     expect_error(vector, error and error.payload())
 
 
 @every("vector", document()["view"])
-def test_a_failure_is_shown_as_the_vector_has_it(vector: dict[str, Any]) -> None:
+def test_a_failure_is_shown_as_its_vector_defines(vector: dict[str, Any]) -> None:
     error = read_error(vector["error"])
     assert error is not None
     assert error.payload() == vector["error"], "it is given as read"
@@ -69,14 +69,14 @@ def test_every_rule_of_reading_has_a_vector() -> None:
     assert proved == rules
 
 
-def test_every_type_action_and_advice_on_retries_is_shown_once_at_least() -> None:
+def test_the_vectors_show_every_type_action_and_retry_safety() -> None:
     errors = [vector["error"] for vector in document()["view"]]
     assert {error["type"] for error in errors} == set(ErrorType)
     assert {error.get("action") for error in errors} > set(Action)
     assert {error.get("retry_safety") for error in errors} > set(RetrySafety)
 
 
-def test_a_vector_that_comes_to_something_else_is_told() -> None:
+def test_a_reading_that_differs_from_its_vector_is_reported() -> None:
     [vector] = [one for one in document()["read"] if one["id"] == "payload-empty"]
     with pytest.raises(MismatchError, match="payload-empty"):
         expect_error(vector, None)

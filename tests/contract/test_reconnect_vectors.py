@@ -24,7 +24,7 @@ def steps_of(name: str) -> list[dict[str, Any]]:
 
 
 @every("name", schedules())
-def test_a_schedule_comes_to_what_the_vector_has(name: str) -> None:
+def test_a_schedule_gives_the_states_and_actions_of_its_vector(name: str) -> None:
     state = reconnect.initial(0)
     expected = asdict(state)
     for number, told in enumerate(steps_of(name)):
@@ -39,17 +39,17 @@ def test_a_schedule_comes_to_what_the_vector_has(name: str) -> None:
 
 
 @every("told", document()["close"])
-def test_a_close_code_means_what_the_table_has(told: dict[str, Any]) -> None:
+def test_a_close_code_is_classified_as_in_the_table(told: dict[str, Any]) -> None:
     assert asdict(reconnect.classify_close(told["code"], told["reason"])) == told["loss"]
 
 
 @every("told", document()["upgrade"])
-def test_an_upgrades_status_means_what_the_table_has(told: dict[str, Any]) -> None:
+def test_an_upgrades_status_is_classified_as_in_the_table(told: dict[str, Any]) -> None:
     assert asdict(reconnect.classify_upgrade(told["status"], told["retry_after"])) == told["loss"]
 
 
 @every("told", document()["failure"])
-def test_a_failure_before_an_answer_means_what_the_table_has(told: dict[str, Any]) -> None:
+def test_a_failure_before_an_answer_is_classified_as_in_the_table(told: dict[str, Any]) -> None:
     assert asdict(reconnect.classify_failure(told["text"])) == told["loss"]
 
 

@@ -122,7 +122,7 @@ def test_there_is_at_most_one_notice_an_interval(random: float) -> None:
     assert lines[-1] == "Gave up after 6 tries."
 
 
-def test_after_six_tries_it_is_quiet() -> None:
+def test_after_six_tries_the_link_gives_up() -> None:
     desk = Desk(always((10, Closed(1006))))
     desk.run()
     assert desk.now == 10_000_000, "nothing is awaited any more"
@@ -157,7 +157,7 @@ def test_a_loop_of_accept_and_close_reaches_its_end(loop: tuple[tuple[int, Event
     assert [end.why for end in desk.ends] == [Why.UNREACHABLE]
 
 
-def test_tries_are_counted_anew_only_after_30_s_attached() -> None:
+def test_tries_are_reset_only_after_30_s_attached() -> None:
     for lasts, tries in ((29_999, 1), (30_000, 0)):
         desk = Desk(first([(10, Closed(1011))], UP))
         desk.run(1_070)
@@ -184,7 +184,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 @given(SEEDS)
-def test_no_walk_exceeds_its_budget(seed: int) -> None:
+def test_random_walks_never_exceed_their_budget(seed: int) -> None:
     moments = [moment for moment in drawn_schedule(seed) if moment[0]["event"] != "offline"]
     state, last = reconnect.initial(0), 0
     for told, now, random in moments:
@@ -202,7 +202,7 @@ def test_no_walk_exceeds_its_budget(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_no_walk_goes_before_the_gateways_wait_is_over(seed: int) -> None:
+def test_random_walks_never_connect_before_the_gateways_wait_is_over(seed: int) -> None:
     for before, told, now, _, actions in walked(seed):
         if any(isinstance(action, Connect) for action in actions):
             by_user = told["event"] == "retry"
@@ -211,7 +211,7 @@ def test_no_walk_goes_before_the_gateways_wait_is_over(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_no_walk_waits_in_silence_for_ever(seed: int) -> None:
+def test_random_walks_never_wait_forever_in_silence(seed: int) -> None:
     for _, _, now, after, _ in walked(seed):
         awaited = reconnect.timer(after)
         over = after.phase in {LinkPhase.GAVE_UP, LinkPhase.ENDED}
@@ -226,7 +226,7 @@ def test_no_walk_waits_in_silence_for_ever(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_the_timer_is_the_one_that_was_last_set(seed: int) -> None:
+def test_the_timer_is_always_the_one_set_last(seed: int) -> None:
     timer: int | None = 0
     for _, _, _, after, actions in walked(seed):
         waits = [action.until for action in actions if isinstance(action, WaitUntil)]
@@ -236,7 +236,7 @@ def test_the_timer_is_the_one_that_was_last_set(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_every_end_says_why_and_what_to_do(seed: int) -> None:
+def test_every_end_states_its_reason_and_what_to_do(seed: int) -> None:
     for before, told, _, after, actions in walked(seed):
         ends = [action for action in actions if isinstance(action, GiveUp)]
         is_over = after.phase in {LinkPhase.GAVE_UP, LinkPhase.ENDED}
@@ -251,14 +251,14 @@ def test_every_end_says_why_and_what_to_do(seed: int) -> None:
             assert told["event"] == "close"
 
 
-def test_what_waking_would_not_help_has_no_wake() -> None:
+def test_only_ends_that_waking_can_help_have_a_wake() -> None:
     woken = {why for why, end in reconnect_model.ENDS.items() if end.wakes}
     assert woken == {Why.UNREACHABLE, Why.ASKED_TO_WAIT, Why.UNAUTHORIZED}
     assert set(Why) == {*reconnect_model.ENDS, Why.CLOSED}
 
 
 @given(SEEDS)
-def test_without_a_network_no_try_is_used_and_no_socket_closed(seed: int) -> None:
+def test_going_offline_uses_no_try_and_closes_no_socket(seed: int) -> None:
     for before, told, _, after, actions in walked(seed):
         if told["event"] == "offline":
             assert after.tries == before.tries
@@ -269,7 +269,7 @@ def test_without_a_network_no_try_is_used_and_no_socket_closed(seed: int) -> Non
 
 
 @given(SEEDS)
-def test_no_foreign_text_steers_a_terminal(seed: int) -> None:
+def test_foreign_text_never_steers_a_terminal(seed: int) -> None:
     for _, _, _, after, _ in walked(seed):
         for text in (after.line, after.news, after.cause):
             assert text.isprintable()
@@ -277,7 +277,7 @@ def test_no_foreign_text_steers_a_terminal(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_what_is_shown_is_what_the_state_says(seed: int) -> None:
+def test_the_line_shown_is_the_line_of_the_state(seed: int) -> None:
     shown = ""
     for _, _, _, after, actions in walked(seed):
         lines = [action.line for action in actions if isinstance(action, Show | GiveUp)]
@@ -286,7 +286,7 @@ def test_what_is_shown_is_what_the_state_says(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_moments_are_whole_and_a_state_is_never_changed(seed: int) -> None:
+def test_moments_are_whole_numbers_and_states_are_immutable(seed: int) -> None:
     for before, told, now, after, actions in walked(seed):
         kept = asdict(before)
         again = reconnect.step(before, event_of(told), now, 0.5)
@@ -318,7 +318,7 @@ def test_a_wait_is_within_a_quarter_of_its_mean(tries: int, random: float) -> No
 
 
 @given(st.integers(0, 1_899))
-def test_what_is_back_within_2_s_is_never_told(lasts: int) -> None:
+def test_a_link_that_is_back_within_2_s_shows_nothing(lasts: int) -> None:
     desk = Desk(
         first((*UP, (600_000, Closed(1006))), [(lasts, Signal.OPENED), (lasts, Attached())])
     )
@@ -335,14 +335,14 @@ def test_frames_cost_an_idle_state_nothing() -> None:
     assert actions == ()
 
 
-def test_a_probing_viewer_of_a_gateway_that_answers_no_more_reaches_the_end() -> None:
+def test_a_probing_viewer_gives_up_on_a_gateway_that_stopped_answering() -> None:
     desk = Desk(always((40, Signal.OPENED), (60, Attached(probes=True))))
     desk.run()
     assert [end.why for end in desk.ends] == [Why.UNREACHABLE]
     assert len(desk.connects) == 1 + reconnect.TRIES
 
 
-def test_probes_go_out_every_30_s() -> None:
+def test_a_probe_is_sent_every_30_s() -> None:
     state, sent = reconnect.initial(0), []
     for now, event in [(0, Signal.TICK), (1, Signal.OPENED), (2, Attached(probes=True))]:
         state, _ = reconnect.step(state, event, now, 0.5)

@@ -59,7 +59,7 @@ def functions(path: Path) -> frozenset[str]:
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, defined))
 
 
-def test_the_list_and_the_text_hold_the_same_requirements_in_the_same_order() -> None:
+def test_the_list_and_the_text_have_the_same_requirements_in_the_same_order() -> None:
     assert [requirement["id"] for requirement in REQUIREMENTS] == list(paragraphs())
 
 
@@ -109,7 +109,7 @@ def test_every_requirement_has_a_test() -> None:
     assert [item["id"] for item in REQUIREMENTS if not item["tests"]] == []
 
 
-def test_no_requirement_refers_to_one_that_is_not_there() -> None:
+def test_the_text_refers_only_to_requirements_that_exist() -> None:
     named = set(re.findall(r"`([A-Z][A-Z0-9]*-\d+|G\d)`", TEXT))
     assert named == set(BY_ID)
 
@@ -132,7 +132,7 @@ def test_the_closed_sets_are_the_ones_of_the_code(member: str, words: type[Any])
     assert re.findall(r"`(\w+)`", row[1]) == [word.value for word in words]
 
 
-def test_the_vectors_text_describes_every_option_with_its_default() -> None:
+def test_the_vector_format_page_describes_every_option_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", VECTORS_TEXT, re.MULTILINE))
     given = {name: rows[name].strip("` ") for name in OPTIONS}
     defaults = LinkOptions()
@@ -140,6 +140,6 @@ def test_the_vectors_text_describes_every_option_with_its_default() -> None:
         assert json.loads(said) == getattr(defaults, name)
 
 
-def test_the_vectors_text_describes_every_step_and_matcher() -> None:
+def test_the_vector_format_page_describes_every_step_and_matcher() -> None:
     for name in STEP_KINDS | MATCHERS | {"$unordered", "$frame", "$none", "$repeat"}:
         assert f'{{"{name}": ' in VECTORS_TEXT, f"{name} is not described"

@@ -40,7 +40,7 @@ def _happen(wire: Wire, event: Event) -> None:
 
 @every("retry", [0, 2])
 @every("silent_success", ["error", "pass"])
-def test_every_three_event_sequence_gives_one_answer_and_nothing_of_ours_after_it(
+def test_every_three_event_sequence_gives_one_answer_and_ends_with_it(
     silent_success: str, retry: int
 ) -> None:
     for sequence in itertools.product(Event, repeat=3):
@@ -49,7 +49,9 @@ def test_every_three_event_sequence_gives_one_answer_and_nothing_of_ours_after_i
 
 @every("retry", [0, 2])
 @every("silent_success", ["error", "pass"])
-def test_so_does_one_of_twenty_of_four_events(silent_success: str, retry: int) -> None:
+def test_one_four_event_sequence_in_twenty_gives_one_answer(
+    silent_success: str, retry: int
+) -> None:
     # The same in every run, and others for each of the options.
     dice = Random(f"{silent_success} {retry}")
     sequences = [*itertools.product(Event, repeat=4)]
@@ -60,7 +62,7 @@ def test_so_does_one_of_twenty_of_four_events(silent_success: str, retry: int) -
 @pytest.mark.matrix
 @pytest.mark.parametrize("retry", [0, 2])
 @pytest.mark.parametrize("silent_success", ["error", "pass"])
-def test_so_does_every_one_of_four_events(silent_success: str, retry: int) -> None:
+def test_every_four_event_sequence_gives_one_answer(silent_success: str, retry: int) -> None:
     for sequence in itertools.product(Event, repeat=4):
         play(sequence, silent_success, retry)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from protocol.typescript import generate_tables
 
 
-def test_the_guards_tables_are_what_the_command_makes_of_the_packages() -> None:
+def test_the_guards_committed_tables_are_those_that_the_command_generates() -> None:
     made = generate_tables.made()
     shown = "run protocol/typescript/generate_tables.py"
     assert generate_tables.TARGET.read_text(encoding="utf-8") == made, shown

@@ -33,7 +33,7 @@ def check(expected: Any, *frames: Any) -> None:
         ([{"$same": "x"}, {"$same": "x"}], [{"y": 1}, {"y": 1}]),
     ],
 )
-def test_what_matches(expected: Any, actual: Any) -> None:
+def test_matching_values_pass(expected: Any, actual: Any) -> None:
     check([expected], actual)
 
 
@@ -62,12 +62,12 @@ def test_what_matches(expected: Any, actual: Any) -> None:
         ({"$any": "string", "$same": "x", "$sentence": True}, "[no]"),
     ],
 )
-def test_what_does_not_match(expected: Any, actual: Any) -> None:
+def test_mismatched_values_are_refused(expected: Any, actual: Any) -> None:
     with pytest.raises(MismatchError):
         check([expected], actual)
 
 
-def test_frames_are_compared_in_order_unless_told_otherwise() -> None:
+def test_frames_are_compared_in_order_unless_marked_unordered() -> None:
     check([1, {"$unordered": [3, 2]}, 4], 1, 2, 3, 4)
     check([{"$frame": 7, "$times": 3}], 7, 7, 7)
     for expected, came in [
@@ -88,7 +88,7 @@ def test_an_unordered_attempt_that_fails_binds_no_name() -> None:
     check([{"$unordered": wanted}, {"$same": "two"}], one, two, "b")
 
 
-def test_none_of_the_frames_may_be_there() -> None:
+def test_a_forbidden_frame_is_refused() -> None:
     check({"$none": [{"$contains": {"id": 3}}]}, {"id": 4}, 3)
     with pytest.raises(MismatchError):
         check({"$none": [{"$contains": {"id": 3}}]}, {"id": 4}, {"id": 3, "result": {}})
@@ -109,7 +109,7 @@ def test_a_bound_value_can_be_sent_and_a_text_repeated() -> None:
         matching.fill({"id": {"$same": "never bound"}})
 
 
-def test_an_example_matches_what_it_is_an_example_of() -> None:
+def test_an_example_matches_its_expectation() -> None:
     expected = {
         "a": {"$any": "integer"},
         "b": {"$sentence": True, "$same": "b"},

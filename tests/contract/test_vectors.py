@@ -19,7 +19,7 @@ MEAN_SOMETHING_ELSE = {-32002, -32602, -32700, -32800}
 
 @every("name", VECTORS)
 @every("observed", [False, True])
-def test_the_core_keeps_the_vector_with_and_without_its_fast_path(
+def test_the_core_satisfies_the_vector_with_and_without_its_fast_path(
     name: str, observed: bool
 ) -> None:
     Run(VECTORS[name], observed=observed).all_steps()
@@ -45,7 +45,7 @@ def answers_to_client(vector: Vector) -> list[dict[str, Any]]:
     return [frame for frame in frames if "method" not in frame]
 
 
-def test_no_request_of_the_client_is_answered_twice() -> None:
+def test_no_client_request_is_answered_twice() -> None:
     for name, frames in answers().items():
         _expect_one_answer_each(name, VECTORS[name], frames)
 
@@ -64,7 +64,7 @@ def _expect_one_answer_each(name: str, vector: Vector, frames: list[dict[str, An
         assert len(by_id) <= len(allowed) or broken_lines, name
 
 
-def test_no_failure_of_our_own_has_a_code_that_means_something_else() -> None:
+def test_our_own_failures_never_use_a_code_with_another_meaning() -> None:
     for name, frames in answers().items():
         _expect_own_codes(name, VECTORS[name], frames)
     assert any("error" in frame for frames in answers().values() for frame in frames)

@@ -80,11 +80,11 @@ def test_the_schema_is_valid_and_refers_to_nothing_that_must_be_fetched() -> Non
 
 
 @every("error_type", ErrorType)
-def test_every_failure_of_the_core_keeps_the_schema(error_type: ErrorType) -> None:
+def test_every_failure_of_the_core_satisfies_the_schema(error_type: ErrorType) -> None:
     validator("AgentErrorPayload").validate(minimal(error_type).payload())
 
 
-def test_the_schema_names_every_field_of_the_core() -> None:
+def test_the_schema_has_every_member_of_the_core() -> None:
     payload = FULL.payload()
     assert list(payload) == list(SCHEMA["$defs"]["AgentErrorPayload"]["properties"])
     validator("AgentErrorPayload").validate(payload)
@@ -112,12 +112,12 @@ def test_the_schema_names_every_field_of_the_core() -> None:
         {"exit_code": 1.5},
     ],
 )
-def test_a_writer_that_strays_is_told_by_the_schema(change: dict[str, Any]) -> None:
+def test_the_schema_refuses_a_payload_that_strays(change: dict[str, Any]) -> None:
     assert not validator("AgentErrorPayload").is_valid(FULL.payload() | change)
 
 
 @pytest.mark.parametrize("missing", ["type", "message", "retryable"])
-def test_a_writer_that_leaves_out_what_is_required_is_told(missing: str) -> None:
+def test_the_schema_refuses_a_payload_without_a_required_member(missing: str) -> None:
     payload = FULL.payload()
     del payload[missing]
     assert not validator("AgentErrorPayload").is_valid(payload)
@@ -152,7 +152,7 @@ def messages(value: Any, *, greeting: bool = False) -> Iterator[tuple[str, Any]]
         yield from messages(item, greeting=greeting)
 
 
-def test_every_example_of_the_contract_keeps_the_schema() -> None:
+def test_every_example_of_the_contract_satisfies_the_schema() -> None:
     seen: dict[str, int] = {}
     for frame in example_frames():
         found = [("AgentErrorPayload", frame)] if "jsonrpc" not in frame else []
@@ -214,7 +214,7 @@ FIELDS = st.sampled_from([*AgentErrorPayload.model_fields, "other"])
 
 
 @given(st.dictionaries(FIELDS, JSON_VALUES))
-def test_no_payload_is_so_broken_that_the_failure_is_lost(payload: dict[str, Any]) -> None:
+def test_a_broken_payload_never_loses_the_failure(payload: dict[str, Any]) -> None:
     read = AgentErrorPayload.model_validate(payload)
     assert read.message.strip()
     assert len(read.message) <= 500
@@ -237,14 +237,14 @@ def test_the_typed_update_is_read_and_written(version_2: bool) -> None:
     validator("AgentErrorUpdate").validate(update)
 
 
-def test_another_kind_of_update_is_not_taken_for_a_failure() -> None:
+def test_another_kind_of_update_is_not_read_as_a_failure() -> None:
     with pytest.raises(ValidationError):
         AgentErrorUpdate.model_validate({"sessionUpdate": "notice", "error": FULL.payload()})
     with pytest.raises(ValidationError):
         AgentErrorUpdate.model_validate("agent_error")
 
 
-def test_a_retry_is_read_with_what_is_known_of_it() -> None:
+def test_a_retry_is_read_with_whatever_members_it_has() -> None:
     bare = AgentRetryUpdate.model_validate({"sessionUpdate": "agent_retry"})
     assert bare.to_wire() == {"sessionUpdate": "agent_retry"}
     told = AgentRetryUpdate.model_validate(
@@ -269,6 +269,6 @@ def test_consent_is_true_and_nothing_else(value: Any) -> None:
 
 
 @pytest.mark.parametrize("version", [0, "1", True, 1.5, None])
-def test_an_advertisement_without_a_version_is_none(version: Any) -> None:
+def test_an_advertisement_without_a_version_is_refused(version: Any) -> None:
     with pytest.raises(ValidationError):
         Advertisement.model_validate({"version": version})

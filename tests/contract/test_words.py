@@ -25,7 +25,7 @@ ROWS: list[dict[str, Any]] = json.loads((PROTOCOL / "words.json").read_text())["
 WORDS = every("word", TRANSPORT_WORDS)
 
 
-def test_what_is_committed_is_what_the_command_makes() -> None:
+def test_the_committed_files_are_those_that_the_command_generates() -> None:
     made = generate_words.made()
     assert len(made) == 4
     for path, text in made.items():
@@ -34,7 +34,7 @@ def test_what_is_committed_is_what_the_command_makes() -> None:
 
 
 @WORDS
-def test_a_word_is_a_reason_of_a_type_with_a_sentence_and_what_to_do(word: TransportWord) -> None:
+def test_a_word_has_a_type_an_action_a_sentence_and_advice(word: TransportWord) -> None:
     assert word.type in set(ErrorType)
     assert word.action in set(Action)
     assert word.loss in {*LossKind, "none"}
@@ -44,7 +44,7 @@ def test_a_word_is_a_reason_of_a_type_with_a_sentence_and_what_to_do(word: Trans
     assert word.word == word.word.lower()
 
 
-def test_no_name_code_or_status_stands_for_two_words() -> None:
+def test_no_name_code_or_status_belongs_to_two_words() -> None:
     for member in ("codes", "statuses"):
         found = [each for word in TRANSPORT_WORDS for each in getattr(word, member)]
         assert len(found) == len(set(found))
@@ -53,7 +53,7 @@ def test_no_name_code_or_status_stands_for_two_words() -> None:
 
 
 @WORDS
-def test_codes_and_statuses_mean_for_the_next_try_what_the_policy_says(word: TransportWord) -> None:
+def test_codes_and_statuses_are_classified_like_their_word(word: TransportWord) -> None:
     for code in word.codes:
         loss = classify_close(code)
         assert loss.kind == word.loss
@@ -66,7 +66,7 @@ def test_codes_and_statuses_mean_for_the_next_try_what_the_policy_says(word: Tra
 
 
 @pytest.mark.parametrize("why", [why for why in ENDS if "{" not in ENDS[why].line])
-def test_an_end_of_the_policy_is_told_in_the_same_words(why: Why) -> None:
+def test_an_end_of_the_policy_has_its_words_sentence_and_advice(why: Why) -> None:
     word = BY_NAME[why.value]
     assert (word.sentence, word.advice) == (ENDS[why].line, ENDS[why].advice)
 
@@ -86,7 +86,7 @@ def test_an_end_of_the_policy_is_told_in_the_same_words(why: Why) -> None:
         (4999, "nothing that is known", None),
     ],
 )
-def test_a_close_has_its_reasons_word_or_its_codes(code: int, reason: str, named: str) -> None:
+def test_a_close_is_described_by_its_reason_or_its_code(code: int, reason: str, named: str) -> None:
     word = word_of_close(code, reason)
     assert (word.word if word else None) == named
 
@@ -97,7 +97,7 @@ CALLS = {"ProblemError": 1, "problem": 1, "Refusal": 2, "_refused": 0, "close": 
 """The functions of the gateway that refuse or close, and which of their arguments is the reason."""
 
 
-def test_the_gateway_refuses_and_closes_with_these_words_alone() -> None:
+def test_the_gateway_refuses_and_closes_only_with_these_words() -> None:
     found = set()
     for path in (ROOT / "gateway").rglob("*.py"):
         if path.parent.name == "connecting":

@@ -15,13 +15,13 @@ PLAYED = (
     "outbox/test_sending.py",
     "notify/test_runs.py",
     "client/test_client_stderr.py",
-    f"{_DOCTOR}::test_an_agent_that_is_well_is_told_step_by_step",
-    f"{_DOCTOR}::test_a_command_that_is_not_there_is_said",
-    f"{_DOCTOR}::test_a_crash_at_the_start_is_explained_with_its_last_words_but_for_secrets",
-    f"{_DOCTOR}::test_nothing_of_a_stubborn_agent_stays_behind",
-    f"{_GATEWAY}::test_what_runs_is_told_kept_secret_and_stopped_and_nothing_else_is",
-    f"{_GATEWAY}::test_a_reload_goes_on_though_the_agent_is_gone",
-    f"{_GATEWAY}::test_a_session_goes_on_under_a_state_folder_with_a_long_path",
+    f"{_DOCTOR}::test_a_healthy_agent_is_reported_step_by_step",
+    f"{_DOCTOR}::test_a_missing_command_is_reported",
+    f"{_DOCTOR}::test_a_crash_at_the_start_is_explained_with_its_last_words_without_secrets",
+    f"{_DOCTOR}::test_a_stubborn_agent_leaves_no_process_behind",
+    f"{_GATEWAY}::test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret",
+    f"{_GATEWAY}::test_a_reload_works_although_the_agents_program_is_gone",
+    f"{_GATEWAY}::test_a_session_works_under_a_state_folder_with_a_long_path",
 )
 """Files, folders and tests below `tests/process`."""
 
@@ -32,13 +32,13 @@ _SEARCHES = "looks for processes in /proc"
 _PROCESS = "platform/test_process.py"
 _UNREAD = "test_a_client_that_reads_nothing_while_the_agent_dies_and_returns_misses_nothing"
 LINUX_ONLY = {
-    f"{_PROCESS}::test_the_last_words_of_a_child_fit_into_its_pipes": (
+    f"{_PROCESS}::test_a_child_can_write_its_last_half_megabyte_to_each_pipe": (
         "a pipe of macOS has 64 KiB at most"
     ),
     f"{_PROCESS}::test_an_ended_child_keeps_its_pid_until_it_is_reaped": (
         "`waitpid` reads its end there, and reaps it: Python before 3.13 has no `waitid`"
     ),
-    f"{_PROCESS}::test_a_guardian_that_somebody_killed_can_be_disarmed": "waits by `waitid`",
+    f"{_PROCESS}::test_a_killed_guardian_can_be_disarmed": "waits by `waitid`",
     f"{_PROCESS}::test_the_guardian_ends_an_agent_that_has_left_its_group": _SEARCHES,
     "platform/test_silence_sources.py": "what only /proc knows of an agent",
     f"{_RESTART}::test_twenty_restarts_leave_no_descriptor_no_zombie_and_no_guardian": _SEARCHES,

@@ -24,7 +24,7 @@ def test_an_agent_on_the_sdk_has_no_fault_and_nothing_to_be_warned_of() -> None:
     assert found["cancel-in-question"].verdict is CheckVerdict.PASS
 
 
-def test_of_an_sdk_without_a_known_fault_nothing_is_said() -> None:
+def test_an_sdk_without_a_known_fault_is_not_blamed() -> None:
     assert blame("junk-scalars", Sdk(setup.TYPESCRIPT, "2.4.0")) == ""
     older = blame("junk-scalars", Sdk(setup.PYTHON, "0.11.0"))
     assert older.startswith("the SDK, agent-client-protocol (Python) 0.11.0: it stops reading")

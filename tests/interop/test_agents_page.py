@@ -71,7 +71,7 @@ def test_the_page_loads_nothing_and_has_every_row_without_a_script() -> None:
     assert not re.search(r'src=|href="[^#]', text)
 
 
-def test_the_badge_counts_the_failing_turns_that_are_named_rightly() -> None:
+def test_the_badge_counts_the_correctly_typed_failing_turns() -> None:
     silent = made(one("codex", "hang", Mode.BEHIND, end=End.ANSWER))
     assert ">3 of 4</text>" in badge(SOME | silent)
 
@@ -96,7 +96,7 @@ def shown(tmp_path: Path, view: str) -> list[str]:
         ("bare=silent&q=quota+budget", ["codex"]),
     ],
 )
-def test_a_browser_sorts_and_filters_as_its_address_says(
+def test_the_address_selects_the_sorting_and_the_filter(
     tmp_path: Path, view: str, agents: list[str]
 ) -> None:
     assert shown(tmp_path, view) == agents

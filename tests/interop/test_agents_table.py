@@ -65,7 +65,7 @@ def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Seen]]:
 
 
 @pytest.mark.parametrize("cell", selection.in_ci(CELLS, IN_CI.__contains__), ids=str)
-def test_a_failing_provider_is_told_of_by_the_right_type(
+def test_a_failing_provider_is_reported_as_the_right_type(
     lived: Callable[[Cell], Seen], cell: Cell
 ) -> None:
     seen = lived(cell)
@@ -86,7 +86,7 @@ def test_the_document_has_every_agent_and_every_failure() -> None:
     assert [agent for agent, each in rows.items() if [row[0] for row in each] != words] == []
 
 
-def test_a_table_is_put_beside_the_others_of_its_file(tmp_path: Path) -> None:
+def test_saving_a_table_leaves_the_others_of_its_file(tmp_path: Path) -> None:
     file = tmp_path / "agents.json"
     file.write_text(TABLES.read_text("utf-8"), "utf-8")
     row = seen("quota", End.ERROR, type="budget", seconds=1.0)
@@ -99,7 +99,7 @@ def test_a_table_is_put_beside_the_others_of_its_file(tmp_path: Path) -> None:
     )
 
 
-def test_a_table_is_put_in_place_of_the_one_before_it() -> None:
+def test_a_table_replaces_the_one_before_it() -> None:
     whole = put_into("what follows\n", "one")
     assert put_into(whole, "two") == whole.replace("one", "two")
     assert whole.endswith("what follows\n")
@@ -110,7 +110,7 @@ def seen(failure: str, end: End, **more: object) -> Seen:
     return Seen(**known, failure=failure, end=end, **more)  # type: ignore[arg-type]
 
 
-def test_what_is_counted_over_failing_turns() -> None:
+def test_failing_turns_are_counted_by_their_report() -> None:
     told = (Told(1.0, "network"), Told(7.0, "rate_limit"))
     turns = [
         seen("unauthorized", End.ERROR, seconds=0.2, type="auth"),
@@ -124,7 +124,7 @@ def test_what_is_counted_over_failing_turns() -> None:
     assert counts(turns) == (6, [1, 2, 1, 2, 1, 1, 1, 1, 1])
 
 
-def test_the_unknown_have_a_section_of_their_own() -> None:
+def test_unknown_agents_have_a_section() -> None:
     whole = put_into("before\n", section_of_unknown({}, "--an-option"), OF_UNKNOWN)
     assert whole.count("--an-option") == 1
     assert (
@@ -146,6 +146,6 @@ def test_an_agent_can_be_made_unknown_and_others_stay_known() -> None:
     assert done.stdout == "None qwen\n"
 
 
-def test_lastword_runs_as_it_is_to_an_agent_that_it_does_not_know() -> None:
+def test_lastword_runs_for_an_unknown_agent() -> None:
     command = [sys.executable, "-m", "tests.interop.agents_unknown", "opencode", "--version"]
     assert run_program(command).stdout.startswith("lastword ")

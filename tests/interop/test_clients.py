@@ -69,7 +69,7 @@ def seen_in(played: list[Turns]) -> dict[str, Seen]:
 
 
 @pytest.mark.parametrize("cell", PLAYED, ids=str)
-def test_every_turn_ends_as_the_right_type_and_as_the_table_has_it_and_the_next_prompt_works(
+def test_every_turn_ends_typed_as_in_the_table_and_the_next_prompt_works(
     lived: Lived, cell: Cell
 ) -> None:
     played = lived(cell)
@@ -107,13 +107,13 @@ def test_the_table_has_every_client_on_every_rung_that_it_can_come_to() -> None:
         assert [name for name in first if not name.startswith("…")] == wanted
 
 
-def test_the_page_has_each_rung_and_what_is_counted_on_it() -> None:
+def test_the_page_has_each_rung_and_its_counts() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert summary(TABLE) in text
     assert [rung.key for rung in RUNGS if section(rung) not in text] == []
 
 
-def test_a_client_has_a_rule_of_its_own_only_if_it_is_measured() -> None:
+def test_only_a_measured_client_has_a_rule() -> None:
     measured = {client.key for client in CLIENTS}
     text = DOCUMENT.read_text(encoding="utf-8")
     for name, rule in known_clients.RULES.items():
@@ -122,7 +122,7 @@ def test_a_client_has_a_rule_of_its_own_only_if_it_is_measured() -> None:
         assert rule.evidence
 
 
-def test_a_client_of_the_bare_agent_is_seen_to_be_worse_off(
+def test_a_client_of_the_bare_agent_fares_worse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clients_cells, "sidecar", lambda argv, _options: argv)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.matrix
 
 
-def test_a_session_goes_on_over_a_gateway_that_was_killed(tmp_path: Path) -> None:
+def test_a_session_survives_a_killed_gateway(tmp_path: Path) -> None:
     or_skip(environment.require_environment)
     with (
         closing(Gateway(tmp_path, agent("healthy"))) as gateway,

@@ -40,7 +40,7 @@ def test_every_example_is_run_here() -> None:
 
 
 @pytest.mark.parametrize("name", SAYS)
-def test_an_example_runs_and_says_what_it_promises(name: str) -> None:
+def test_an_example_prints_what_it_promises(name: str) -> None:
     pytest_alone = (
         ["-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider"] if name == TESTED else []
     )

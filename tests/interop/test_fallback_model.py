@@ -28,7 +28,7 @@ def shown(result: Run) -> list[str]:
     return models
 
 
-def test_opencode_goes_on_with_its_other_model_and_returns_to_the_first(tmp_path: Path) -> None:
+def test_opencode_continues_with_its_other_model_and_returns_to_the_first(tmp_path: Path) -> None:
     models_shown = [f"fake/{OTHER}", f"fake/{MODEL}"]
     so_far = Run()
 

@@ -23,13 +23,13 @@ def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Seen]]:
 
 
 @pytest.mark.parametrize("cell", selection.in_ci(CELLS, lambda cell: cell.client == "raw"), ids=str)
-def test_a_fault_of_the_agents_is_typed_and_everything_goes_on(
+def test_an_agents_fault_is_typed_and_the_session_continues(
     lived: Callable[[Cell], Seen], cell: Cell
 ) -> None:
     assert wrong(cell, lived(cell)) == []
 
 
-def test_a_fault_without_lastword_is_seen_to_be_bad(tmp_path: Path) -> None:
+def test_a_fault_without_lastword_does_harm(tmp_path: Path) -> None:
     bare = Cell(CELLS[0].fault, "raw", behind=False)
     assert len(wrong(bare, play(bare, tmp_path))) == 3
 

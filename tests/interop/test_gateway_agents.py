@@ -42,7 +42,7 @@ def tells_a_stock_viewer(frame: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("cell", in_ci(CELLS, IN_CI.__contains__), ids="-".join)
-def test_a_failure_is_told_to_two_viewers_each_in_its_way(
+def test_two_viewers_each_get_a_failure_in_their_own_form(
     tmp_path: Path, cell: tuple[str, str]
 ) -> None:
     agent, failure = cell

@@ -26,7 +26,9 @@ def texts(run: Run) -> str:
     return "".join(chunk["content"].get("text", "") for chunk in chunks)
 
 
-def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_path: Path) -> None:
+def test_a_session_continues_once_its_provider_has_recovered(
+    agent_name: str, tmp_path: Path
+) -> None:
     with Provider(ProviderScenario.UNAUTHORIZED, marked=RECOVERS) as provider:
         agent = real_agents.prepare(agent_name, provider, tmp_path)
         result = run(TWO_TURNS, sidecar(agent.argv), agent.env, agent.cwd)
@@ -37,9 +39,7 @@ def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_
     assert "model is 42" in texts(result)
 
 
-def test_after_a_crash_in_mid_prompt_the_next_prompt_of_the_session_works(
-    agent_name: str, tmp_path: Path
-) -> None:
+def test_the_next_prompt_works_after_a_crash_in_mid_prompt(agent_name: str, tmp_path: Path) -> None:
     with Provider(ProviderScenario.HANG_AFTER_TEXT, marked=RECOVERS) as provider:
         agent = real_agents.prepare(agent_name, provider, tmp_path)
         command, on_event = killed_at_first_text(list(agent.argv), tmp_path / "pid")
@@ -53,7 +53,7 @@ def test_after_a_crash_in_mid_prompt_the_next_prompt_of_the_session_works(
     assert result.leftovers == []
 
 
-def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
+def test_an_agent_killed_between_two_prompts_keeps_its_history(
     agent_name: str, tmp_path: Path
 ) -> None:
     with Provider(ProviderScenario.HEALTHY) as provider:
@@ -72,7 +72,7 @@ def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("agent_name", ["claude"], indirect=True)
-def test_a_turn_goes_on_when_the_limit_of_a_plan_ends(agent_name: str, tmp_path: Path) -> None:
+def test_a_turn_continues_when_the_limit_of_a_plan_ends(agent_name: str, tmp_path: Path) -> None:
     text = "You have reached your usage limit. Please try again in 3 seconds."
     error = {"type": "error", "error": {"type": "rate_limit_error", "message": text}}
     # Other agents wait by themselves, as this one does unless it is asked not to.

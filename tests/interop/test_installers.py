@@ -37,7 +37,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> subprocess.Comple
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_command_that_is_named_adds_the_extra_in_the_same_way(way: str, tmp_path: Path) -> None:
+def test_the_suggested_command_adds_the_extra_in_the_same_way(way: str, tmp_path: Path) -> None:
     tools = require_packages(INSTALLERS).parent
     environment = {
         **os.environ,

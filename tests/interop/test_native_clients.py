@@ -40,7 +40,7 @@ def named(events: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("stop_reason", [False, True])
-def test_a_client_that_uses_the_crate_hears_what_its_sdk_drops(
+def test_a_client_on_the_crate_receives_what_its_sdk_drops(
     tmp_path: Path, stop_reason: bool
 ) -> None:
     meta = {"agent_error": {"version": 1, "stop_reason": stop_reason}}
@@ -74,7 +74,7 @@ def read_in_rust(values: list[Any], *, thrown: bool = False) -> list[Any]:
 # --- the locks -----------------------------------------------------------------------------------
 
 
-def test_a_crate_of_another_content_than_the_locks_is_refused(
+def test_a_crate_whose_checksum_is_not_the_locks_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     toolchain_native.require_rust()

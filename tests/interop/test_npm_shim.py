@@ -96,7 +96,7 @@ def test_every_byte_passes_through_unchanged(machine: Machine) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, BYTES, b"")
 
 
-def test_lastword_itself_relays_a_large_frame_behind_it(machine: Machine) -> None:
+def test_lastword_itself_relays_a_large_frame_behind_the_shim(machine: Machine) -> None:
     path = f"sys.path.insert(0, {str(ROOT / 'src')!r})"
     machine.program("lastword", f"{path}\nfrom lastword.cli import main\nsys.exit(main())")
     assert machine.run("--version").stdout.startswith(b"lastword ")
@@ -121,9 +121,7 @@ def test_a_signal_reaches_the_program_which_may_answer_it(machine: Machine, name
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
-def test_a_program_that_is_ended_by_a_signal_ends_it_by_the_same(
-    machine: Machine, name: str
-) -> None:
+def test_the_shim_ends_by_the_same_signal_as_its_program(machine: Machine, name: str) -> None:
     machine.program("lastword", f"print('ready', flush=True)\nos.kill(os.getpid(), signal.{name})")
     with machine.start() as started:
         assert started.wait(FUSE_SECONDS) == -getattr(signal, name)
@@ -141,7 +139,7 @@ def test_an_installed_lastword_comes_first_then_uvx_then_uv(machine: Machine) ->
     assert shown() == "lastword demo\n"
 
 
-def test_without_uv_one_sentence_says_how_to_get_it(machine: Machine) -> None:
+def test_one_sentence_says_how_to_get_a_missing_uv(machine: Machine) -> None:
     done = machine.run("demo", LASTWORD_FROM="a folder")
     assert (done.returncode, done.stdout) == (127, b"")
     assert done.stderr.startswith(
@@ -150,20 +148,20 @@ def test_without_uv_one_sentence_says_how_to_get_it(machine: Machine) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_without_a_source_it_says_which_variable_names_one(machine: Machine) -> None:
+def test_a_missing_source_is_refused_with_the_variable_to_set(machine: Machine) -> None:
     machine.program("uvx", WORDS)
     done = machine.run("demo")
     assert done.returncode == 127
     assert b"set LASTWORD_FROM to what uv can install lastword from" in done.stderr
 
 
-def test_in_a_clone_it_runs_the_clone(machine: Machine) -> None:
+def test_the_shim_runs_the_clone_that_it_is_in(machine: Machine) -> None:
     machine.program("uvx", WORDS)
     machine.command = str(ROOT / "packaging" / "npm" / "lastword.js")
     assert machine.run("demo").stdout.decode() == f"uvx --from {ROOT} lastword demo\n"
 
 
-def test_a_script_of_a_package_manager_s_own_is_not_taken_for_lastword(machine: Machine) -> None:
+def test_a_package_managers_own_script_is_not_mistaken_for_lastword(machine: Machine) -> None:
     machine.program("lastword", "# exec node node_modules/lastword/lastword.js")
     machine.program("uvx", WORDS)
     assert machine.run("demo", LASTWORD_FROM=".").stdout == b"uvx --from . lastword demo\n"

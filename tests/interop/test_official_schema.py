@@ -169,7 +169,7 @@ def sent() -> list[tuple[Vector, Side, bytes]]:
     return found
 
 
-def test_what_the_vectors_expect_keeps_the_official_schema(
+def test_frames_in_the_vectors_keep_the_official_schema(
     official: dict[int, OfficialSchema],
 ) -> None:
     expected = (
@@ -180,12 +180,12 @@ def test_what_the_vectors_expect_keeps_the_official_schema(
     assert problems(official, expected) == []
 
 
-def test_what_the_core_sends_keeps_the_official_schema(official: dict[int, OfficialSchema]) -> None:
+def test_frames_from_the_core_keep_the_official_schema(official: dict[int, OfficialSchema]) -> None:
     frames = ((vector, side, json.loads(line)) for vector, side, line in sent())
     assert problems(official, frames) == []
 
 
-def test_kinds_of_our_own_go_only_to_clients_that_negotiated() -> None:
+def test_only_clients_that_negotiated_get_our_own_update_kinds() -> None:
     assert [
         (vector.id, kind)
         for vector, side, line in sent()
@@ -195,7 +195,7 @@ def test_kinds_of_our_own_go_only_to_clients_that_negotiated() -> None:
     ] == []
 
 
-def test_enough_frames_are_held_against_the_schemas(official: dict[int, OfficialSchema]) -> None:
+def test_enough_frames_are_checked_against_the_schemas(official: dict[int, OfficialSchema]) -> None:
     checked = {1: 0, 2: 0}
     for vector in VECTORS.values():
         for side, frame in expected_frames(vector):

@@ -72,7 +72,7 @@ def call(
 
 
 @every("stream", [True, False])
-def test_a_healthy_answer_holds_the_text(dialect: ProviderDialect, stream: bool) -> None:
+def test_a_healthy_answer_contains_the_text(dialect: ProviderDialect, stream: bool) -> None:
     with Provider() as provider:
         status, body, _ = call(provider, dialect, stream=stream)
         assert [made.stream for made in provider.calls] == [stream]
@@ -120,7 +120,7 @@ def test_a_stream_can_be_cut_before_its_first_event(dialect: ProviderDialect) ->
             call(provider, dialect, stream=True)
 
 
-def test_it_asks_for_a_tool_and_fails_at_the_tools_result(dialect: ProviderDialect) -> None:
+def test_the_provider_requests_a_tool_and_fails_at_its_result(dialect: ProviderDialect) -> None:
     tools = [SHELL[dialect]]
     with Provider(ProviderScenario.FAILS_AFTER_TOOL) as provider:
         status, body, _ = call(provider, dialect, stream=True, tools=tools)
@@ -130,7 +130,7 @@ def test_it_asks_for_a_tool_and_fails_at_the_tools_result(dialect: ProviderDiale
         assert provider.failed_at is not None
 
 
-def test_it_recovers_after_two_failures_of_calls_that_offer_tools(dialect: ProviderDialect) -> None:
+def test_the_provider_recovers_after_failing_two_calls_with_tools(dialect: ProviderDialect) -> None:
     tools = [SHELL[dialect]]
     with Provider(ProviderScenario.RECOVERS) as provider:
         assert call(provider, dialect, stream=True)[0] == 200
@@ -138,7 +138,7 @@ def test_it_recovers_after_two_failures_of_calls_that_offer_tools(dialect: Provi
     assert statuses == [429, 429, 200]
 
 
-def test_a_call_with_a_mark_in_its_request_gets_what_the_mark_stands_for(
+def test_a_marked_call_gets_the_marks_scenario(
     dialect: ProviderDialect,
 ) -> None:
     marked = {"SHALL FAIL": ProviderScenario.RATE_LIMITED}
@@ -150,7 +150,7 @@ def test_a_call_with_a_mark_in_its_request_gets_what_the_mark_stands_for(
         assert [made.scenario for made in provider.calls] == ["slow", "rate_limited"]
 
 
-def test_the_first_failure_is_that_of_a_call_with_tools_where_one_has_failed() -> None:
+def test_the_first_failure_is_that_of_a_call_with_tools_if_one_has_failed() -> None:
     dialect = ProviderDialect.OPENAI
     with Provider(ProviderScenario.UNAUTHORIZED) as provider:
         began = time.monotonic()
@@ -164,13 +164,13 @@ def test_the_first_failure_is_that_of_a_call_with_tools_where_one_has_failed() -
         assert began <= of_a_title <= of_a_turn == provider.failed_at
 
 
-def test_an_empty_answer_is_one_without_a_word(dialect: ProviderDialect) -> None:
+def test_an_empty_answer_has_no_text(dialect: ProviderDialect) -> None:
     with Provider(ProviderScenario.EMPTY) as provider:
         assert call(provider, dialect, stream=True)[:2] == (200, b"")
         assert call(provider, dialect, stream=False)[:2] == (200, b"")
 
 
-def test_a_tool_call_is_whole_or_cut_in_its_middle(dialect: ProviderDialect) -> None:
+def test_a_tool_call_is_whole_or_cut_in_the_middle(dialect: ProviderDialect) -> None:
     with Provider(ProviderScenario.HEALTHY_TOOL) as provider:
         _, body, _ = call(provider, dialect, stream=True, tools=[SHELL[dialect]])
         assert TOOL_COMMAND.encode() in body
@@ -180,7 +180,7 @@ def test_a_tool_call_is_whole_or_cut_in_its_middle(dialect: ProviderDialect) -> 
         assert provider.wait_for_calls(2, 0)
 
 
-def test_it_is_gone_at_once_while_calls_hang() -> None:
+def test_the_provider_stops_at_once_while_calls_hang() -> None:
     with Provider(ProviderScenario.HANG) as provider:
         hanging = [threading.Thread(target=_ignore_failure, args=(provider,)) for _ in range(3)]
         for thread in hanging:
@@ -207,7 +207,7 @@ def _ignore_failure(provider: Provider) -> None:
         *("kimi-requirements.txt", "vibe-requirements.txt"),
     ],
 )
-def test_a_lock_names_every_hash_and_no_place_to_get_it(name: str) -> None:
+def test_a_lock_has_every_hash_and_no_registry(name: str) -> None:
     text = (HERE / name).read_text()
     assert "resolved" not in text
     assert not re.search(r"(?m)^ *-[if]\b|^--|https?://\S*(\.tgz|\.whl|/simple)", text)

@@ -177,7 +177,7 @@ def test_errors_are_read_as_an_sdk_hands_them_out(read: Callable[..., list[Any]]
     assert read(errors, thrown=True) == [as_told(error) for error in errors]
 
 
-def test_a_bare_agents_error_is_a_failure_that_no_machine_may_retry(
+def test_a_bare_agents_error_is_a_failure_without_automatic_retry(
     read: Callable[..., list[Any]],
 ) -> None:
     bodies = [json.loads(line).get("body") for line in SAMPLES.read_text().splitlines()]

@@ -72,7 +72,7 @@ def test_a_failing_turn_ends_once_with_an_error_that_user_code_receives(played: 
 
 
 @each(CELLS)
-def test_the_error_names_what_really_happened(played: Played, cell: Cell) -> None:
+def test_the_error_names_the_real_failure(played: Played, cell: Cell) -> None:
     case = CASES[cell.case]
     for kind, run in clients(played):
         payload = payload_of(run)
@@ -81,7 +81,7 @@ def test_the_error_names_what_really_happened(played: Played, cell: Cell) -> Non
 
 
 @each(CELLS)
-def test_the_typed_update_comes_before_the_answer_and_only_to_who_asked(
+def test_the_typed_update_precedes_the_answer_and_only_reaches_clients_that_asked(
     played: Played, cell: Cell
 ) -> None:
     for kind, run in clients(played):
@@ -106,7 +106,7 @@ def carriers(run: Run) -> list[dict[str, Any]]:
 
 
 @each(CELLS)
-def test_nothing_about_the_failure_follows_its_answer(played: Played) -> None:
+def test_nothing_about_the_failure_follows_its_answer_on_the_wire(played: Played) -> None:
     for kind, run in clients(played):
         frames = run.received()
         (answer,) = run.answers_on_the_wire()
@@ -134,6 +134,6 @@ def test_the_key_is_in_no_frame_and_in_no_record(played: Played) -> None:
 
 
 @each(CELLS)
-def test_no_process_outlives_its_client(played: Played) -> None:
+def test_every_process_ends_with_its_client(played: Played) -> None:
     for kind, run in clients(played):
         assert run.leftovers == [], kind

@@ -30,7 +30,7 @@ def record(holder: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_what_claude_tells_in_its_own_records_passes_as_it_came(tmp_path: Path) -> None:
+def test_claudes_own_failure_records_pass_unchanged(tmp_path: Path) -> None:
     result = turn(ProviderScenario.BAD_GATEWAY, tmp_path)
     (answer,) = result.answers_on_the_wire()
     failure = record(answer["result"])
@@ -45,13 +45,15 @@ def test_what_claude_tells_in_its_own_records_passes_as_it_came(tmp_path: Path) 
     assert read.type == "provider_unavailable"
 
 
-def test_a_login_that_claude_wants_stays_the_error_that_begins_it(tmp_path: Path) -> None:
+def test_claudes_request_to_log_in_stays_the_error_that_starts_the_login(tmp_path: Path) -> None:
     (answer,) = turn(ProviderScenario.UNAUTHORIZED, tmp_path).answers_on_the_wire()
     assert answer["error"]["code"] == -32000
     assert answer["error"]["data"]["agent_error"]["type"] == "auth"
 
 
-def test_a_healthy_turn_of_such_a_client_is_the_same_with_and_without(tmp_path: Path) -> None:
+def test_a_healthy_turn_of_such_a_client_is_the_same_with_and_without_lastword(
+    tmp_path: Path,
+) -> None:
     for folder in ("bare", "wrapped"):
         (tmp_path / folder).mkdir()
     bare = turn(ProviderScenario.HEALTHY, tmp_path / "bare", bare=True)

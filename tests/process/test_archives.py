@@ -70,7 +70,7 @@ def test_the_pages_are_in_the_wheel(wheel: Path) -> None:
             assert kept == {each.name: each.read_bytes() for each in folder.iterdir()}
 
 
-def test_the_wheel_is_enough_where_nothing_but_python_is(wheel: Path, tmp_path: Path) -> None:
+def test_the_wheel_works_where_only_python_is_installed(wheel: Path, tmp_path: Path) -> None:
     """The README's first line, with the dependencies at the versions that are tested."""
     locked = (TESTS / "requirements.txt").read_text(encoding="utf-8").splitlines()
     # A constraint names no extras, as a lock does.

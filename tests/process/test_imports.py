@@ -120,7 +120,7 @@ def test_a_silent_turn_in_which_nothing_fails_loads_no_classifier(printed: Print
     assert not {"lastword.core.classify", "lastword.sidecar.journal_lines"} & set(said.split())
 
 
-def test_before_the_agent_is_spawned_almost_nothing_is_loaded(printed: Printed) -> None:
+def test_almost_nothing_is_loaded_before_the_agent_is_spawned(printed: Printed) -> None:
     code = "import sys; before = set(sys.modules); import lastword.cli.run.command; "
     code += "print(*sorted(set(sys.modules) - before))"
     said = printed(code)
@@ -162,7 +162,7 @@ print(*[name for name in sys.modules if name.startswith("lastword.core.restart")
 
 
 @every(("ends", "loads"), [(["client", "agent"], False), (["agent"], True)])
-def test_nothing_of_restarts_is_loaded_before_a_crash(
+def test_the_code_for_restarts_is_not_loaded_before_a_crash(
     printed: Printed, ends: list[str], *, loads: bool
 ) -> None:
     said = printed(_UNTIL_THE_FIRST_CRASH.format(ends=ends))
@@ -171,7 +171,7 @@ def test_nothing_of_restarts_is_loaded_before_a_crash(
     assert bool(after) is loads
 
 
-def test_a_recorder_that_nobody_asked_for_telemetry_loads_none_of_it(printed: Printed) -> None:
+def test_a_recorder_without_telemetry_loads_none_of_it(printed: Printed) -> None:
     code = "import os, sys; [os.environ.pop(n) for n in [*os.environ] if n.startswith('OTEL_')]\n"
     code += "from lastword.otel.enabled import of_own, within_program\n"
     code += "assert of_own(None) is None and within_program(None) is None\n"
@@ -179,7 +179,7 @@ def test_a_recorder_that_nobody_asked_for_telemetry_loads_none_of_it(printed: Pr
     printed(code)
 
 
-def test_the_library_is_loaded_by_serve_alone(printed: Printed) -> None:
+def test_only_serve_loads_the_library(printed: Printed) -> None:
     others = [name for name in lastword.__all__ if name != "serve"]
     code = "import sys, lastword; "
     code += f"[getattr(lastword, name) for name in {others!r}]; "

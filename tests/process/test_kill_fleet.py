@@ -18,7 +18,7 @@ LAST = (
 
 
 @pytest.mark.matrix
-def test_a_fleet_loses_nothing_of_what_it_has_shown_whatever_is_killed() -> None:
+def test_a_fleet_under_kills_loses_nothing_that_it_has_shown() -> None:
     require_server()
     kills = ("--kills", "1", "--sessions", "2", "--kinds", "reload,server,node", "--seed", "3")
     done = subprocess.run(

@@ -50,7 +50,7 @@ def said_without() -> Iterator[SaidWithout]:
         "import asyncio, lastword.testing as t; asyncio.run(t.take_turn(lambda _: None))",
     ],
 )
-def test_without_the_official_sdk_the_last_line_says_which_line_to_type(
+def test_a_missing_sdk_is_reported_with_the_line_to_type(
     said_without: SaidWithout, code: str
 ) -> None:
     said = said_without("acp", code)
@@ -93,7 +93,7 @@ def test_the_extras_are_those_that_the_package_has() -> None:
     assert named == set(EXTRAS)
 
 
-def test_an_optional_package_that_is_too_old_is_told_as_such() -> None:
+def test_an_outdated_optional_package_is_reported_as_such() -> None:
     old = ImportError("cannot import name 'x' from 'acp.core'", name="acp.core")
     told = missing_extra("lastword.run_agent", "acp", old)
     assert isinstance(told, MissingExtraError)
@@ -101,6 +101,6 @@ def test_an_optional_package_that_is_too_old_is_told_as_such() -> None:
     assert (told.extra, told.name) == ("acp", "acp.core")
 
 
-def test_an_import_that_fails_for_another_reason_is_left_as_it_is() -> None:
+def test_an_unrelated_import_error_is_left_as_it_is() -> None:
     other = ModuleNotFoundError("No module named 'colour'", name="colour")
     assert missing_extra("lastword.run_agent", "acp", other) is other

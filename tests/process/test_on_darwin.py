@@ -28,12 +28,12 @@ LONG_TEMPORARY = "var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T"
 
 
 @pytest.mark.matrix
-def test_what_is_played_as_on_macos_passes(tmp_path: Path) -> None:
+def test_the_tests_chosen_for_macos_pass(tmp_path: Path) -> None:
     play(PLAYED, tmp_path)
 
 
 @pytest.mark.matrix
-def test_what_asks_lsof_on_macos_passes(tmp_path: Path) -> None:
+def test_the_tests_that_need_lsof_on_macos_pass(tmp_path: Path) -> None:
     if shutil.which("lsof", path=SHORT_PATH) is None:
         give_up("lsof is not there. Install Debian's package lsof.")
     play(NEEDS_LSOF, tmp_path)
@@ -73,7 +73,7 @@ def play(names: Iterable[str], tmp_path: Path) -> None:
 
 
 @every("name", LINUX_ONLY)
-def test_what_is_not_played_exists(name: str) -> None:
+def test_an_excluded_test_exists(name: str) -> None:
     file, _, test = name.partition("::")
     text = (TESTS / "process" / file).read_text(encoding="utf-8")
     assert f"def {test}" in text

@@ -9,7 +9,7 @@ import sys
 from tests.kit.places import ROOT
 
 
-def test_whoever_of_a_gateway_is_killed_each_failure_is_reported_or_counted() -> None:
+def test_a_gateway_under_kills_reports_or_counts_each_failure() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.long.outbox_kills", "--kills", "10", "--seed", "3"],
         cwd=ROOT,

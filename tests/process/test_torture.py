@@ -14,7 +14,7 @@ FUSE_SECONDS = 600
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what is left is looked for in /proc")
-def test_a_system_call_that_fails_leaves_no_prompt_without_an_answer_or_a_word() -> None:
+def test_a_failing_system_call_leaves_no_prompt_unanswered_or_unexplained() -> None:
     done = subprocess.run(
         [*TORTURE, "--every", "6", "--first", "2"],
         cwd=ROOT,

@@ -52,7 +52,7 @@ def restore(name: str, path: Path) -> None:
     path.chmod(0o600)
 
 
-def test_the_record_is_read_and_written_on(tmp_path: Path) -> None:
+def test_an_old_record_is_read_and_continued(tmp_path: Path) -> None:
     restore("record", tmp_path / "record.db")
     before = json.loads(lastword("log", "--json", state=tmp_path).stdout)["sessions"]
     turns = [turn for session in before for turn in session["turns"]]
@@ -69,7 +69,7 @@ def test_the_record_is_read_and_written_on(tmp_path: Path) -> None:
     assert '"agent_crash"' in stats.stdout
 
 
-def test_a_report_that_waits_is_sent(tmp_path: Path) -> None:
+def test_a_report_left_by_the_old_version_is_sent(tmp_path: Path) -> None:
     restore("outbox", tmp_path / "outbox.db")
     assert json.loads(lastword("outbox", "--json", state=tmp_path).stdout)["waiting"] == 1
     with Collector() as collector:
@@ -82,7 +82,7 @@ def test_a_report_that_waits_is_sent(tmp_path: Path) -> None:
     assert "network" in json.dumps(report.facts)
 
 
-def test_a_session_of_the_gateway_is_there_with_what_it_showed(tmp_path: Path) -> None:
+def test_a_gateways_old_session_is_listed_with_what_it_showed(tmp_path: Path) -> None:
     sessions = tmp_path / "state" / "gateway" / "sessions"
     restore("session", sessions / "6845ad5ef79e7cdd0fc0bd05.db")
     with closing(Gateway(tmp_path, agent("healthy"))) as gateway:
@@ -93,7 +93,7 @@ def test_a_session_of_the_gateway_is_there_with_what_it_showed(tmp_path: Path) -
             assert "error" not in viewer.load(session["id"], gateway.root)
 
 
-def test_an_entry_in_an_editors_settings_is_taken_out(tmp_path: Path) -> None:
+def test_an_old_entry_in_an_editors_settings_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text(SETTINGS)
     done = lastword("setup", "zed", "claude", "--remove", "--file", str(file), state=tmp_path)

@@ -56,7 +56,7 @@ CORE_MAY_IMPORT = {
 
 
 @each([f for f in FILES if f.is_relative_to(ROOT / "core")])
-def test_the_core_imports_itself_msgspec_and_what_does_no_io(file: Path) -> None:
+def test_the_core_imports_itself_msgspec_and_modules_without_io(file: Path) -> None:
     for name in imports_of(file):
         top = name.partition(".")[0]
         ours = f"{name}.".startswith(("lastword.core.", "lastword.quirks."))
@@ -84,7 +84,7 @@ SHELLS = ("lastword.inprocess.sdk", "lastword.inprocess.serve.server", "lastword
 
 
 @each(FILES)
-def test_a_library_for_one_door_is_known_to_that_door_alone(file: Path) -> None:
+def test_only_its_own_door_imports_a_doors_library(file: Path) -> None:
     for name in imports_of(file):
         homes = ONLY_HOMES.get(name.partition(".")[0])
         assert homes is None or f"{module_of(file)}.".startswith(
@@ -126,16 +126,16 @@ def test_coming_back_to_a_gateway_needs_the_standard_library_alone(file: Path) -
 
 
 @each(FILES)
-def test_no_file_is_longer_than_eight_hundred_lines(file: Path) -> None:
+def test_files_have_at_most_eight_hundred_lines(file: Path) -> None:
     assert len(text_of(file).splitlines()) <= 800
 
 
 @each(FILES)
-def test_every_module_says_what_it_is(file: Path) -> None:
+def test_every_module_has_a_docstring(file: Path) -> None:
     assert ast.get_docstring(tree_of(file))
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_modules_never_import_each_other_in_a_cycle() -> None:
     known = MODULES.keys()
     graph = {m: (imports_of(f, typing_too=False) & known) - {m} for m, f in MODULES.items()}
     # A package's `__init__` is loaded before its modules; that alone is no circle.
@@ -153,7 +153,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         visit(module, ())
 
 
-def test_only_one_module_knows_protocol_versions() -> None:
+def test_only_one_module_reads_protocol_versions() -> None:
     for file in FILES:
         if file.is_relative_to(ROOT / "core") and file.stem not in {"acp", "handshake"}:
             assert "protocolVersion" not in text_of(file), file
@@ -167,7 +167,7 @@ HAVE_ERROR_CODES = {"lastword.core.protocol.acp", "lastword.kit.agent.plain"}
 """The module that names the codes, and an agent that uses nothing of lastword."""
 
 
-def test_the_codes_of_errors_stand_in_one_module() -> None:
+def test_the_error_codes_are_in_one_module() -> None:
     found = {
         module_of(file)
         for file in FILES
@@ -263,7 +263,7 @@ INPUTS = {"lastword.core.link.state.Link.expect_hints"}
 """What a shell says of its surroundings, which has no effect but the value."""
 
 
-def test_no_method_merely_assigns_one_attribute() -> None:
+def test_methods_do_more_than_assign_one_attribute() -> None:
     """State is changed by methods that say what happened, not by a setter for each attribute."""
     setters = [
         f"{module_of(file)}.{owner.name}.{method.name}"

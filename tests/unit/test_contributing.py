@@ -27,7 +27,7 @@ def test_there_are_five_walks_of_at_most_five_steps() -> None:
 
 
 @every("step", NAMED)
-def test_what_a_walk_names_is_there(step: str) -> None:
+def test_every_name_in_a_walk_exists(step: str) -> None:
     file, _, name = step.partition(": ")
     body = ast.parse((sources.ROOT / file).read_text(encoding="utf-8")).body
     for part in name.split("."):

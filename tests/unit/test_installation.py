@@ -56,14 +56,14 @@ def installed(
         (INDEX, "'lastword[acp]'"),
     ],
 )
-def test_an_extra_comes_from_where_lastword_came(
+def test_an_extra_is_installed_from_lastwords_own_source(
     origin: dict[str, object], source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(monkeypatch, origin)
     assert command_for("acp") == f"/env/bin/python -m pip install {source}"
 
 
-def test_in_an_environment_that_is_active_it_is_its_pip(
+def test_the_command_is_pip_in_an_active_environment(
     prefix: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(monkeypatch, FOLDER)
@@ -73,7 +73,7 @@ def test_in_an_environment_that_is_active_it_is_its_pip(
     assert command_for("acp") == "uv pip install '/home/me/last word[acp]'"
 
 
-def test_without_pip_it_is_uv_with_the_python_of_this_environment(
+def test_the_command_is_uv_with_this_environments_python_without_pip(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     installed(monkeypatch, EDITABLE, "uv")
@@ -157,7 +157,7 @@ def test_a_clone_that_is_not_installed_is_installed_from_its_folder(
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])
-def test_what_an_installer_wrote_that_cannot_be_read_is_as_if_it_were_not_there(
+def test_an_unreadable_installer_file_is_ignored(
     text: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"INSTALLER": "pip", "METADATA": "Name: lastword", "direct_url.json": text}

@@ -55,7 +55,7 @@ def test_every_import_inside_a_function_is_on_the_list_with_its_figure_and_no_ot
     assert sorted(listed) == sorted(set(_late_imports()))
 
 
-def test_the_list_of_the_failure_path_loads_what_it_names_and_nothing_else() -> None:
+def test_the_failure_paths_list_loads_exactly_what_it_names() -> None:
     assert sorted(late.__all__) == sorted(late.MODULES)
     assert [getattr(late, name).__name__ for name in late.MODULES] == [*late.MODULES.values()]
     with pytest.raises(AttributeError, match="no attribute 'turn'"):

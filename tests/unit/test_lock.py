@@ -25,7 +25,7 @@ def locked() -> dict[str, set[str]]:
     }
 
 
-def test_each_line_of_the_lock_names_the_extras_that_are_asked_of_it() -> None:
+def test_each_line_of_the_lock_names_the_extras_that_others_require_of_it() -> None:
     lock = locked()
     asked: dict[str, set[str]] = {}
     for distribution in distributions():

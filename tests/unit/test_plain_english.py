@@ -181,7 +181,7 @@ def _counts(hits: Iterable[Hit]) -> Counter[str]:
 @pytest.mark.parametrize(
     ("hits", "left"), [(phrases, PHRASES_LEFT), (names, NAMES_LEFT)], ids=["phrases", "names"]
 )
-def test_no_room_has_more_of_them_than_it_may(
+def test_every_room_stays_within_its_allowance(
     hits: Callable[[], list[Hit]], left: dict[str, int]
 ) -> None:
     counts = _counts(hits())
@@ -201,7 +201,7 @@ def test_no_room_has_more_of_them_than_it_may(
         "The editor is told.",
     ],
 )
-def test_a_phrase_is_noticed_where_a_line_breaks_in_it_too(text: str) -> None:
+def test_a_phrase_is_noticed_across_a_line_break_too(text: str) -> None:
     assert _PHRASE.search(_LINE_BREAK.sub("\n", text))
 
 
@@ -214,7 +214,7 @@ def test_a_phrase_is_noticed_where_a_line_breaks_in_it_too(text: str) -> None:
         "is\n\nno file",
     ],
 )
-def test_plain_sentences_that_look_alike_are_not_refused(text: str) -> None:
+def test_similar_plain_sentences_are_not_refused(text: str) -> None:
     assert not _PHRASE.search(_LINE_BREAK.sub("\n", text))
 
 
@@ -234,7 +234,7 @@ def test_plain_sentences_that_look_alike_are_not_refused(text: str) -> None:
         ("print(row.told)", False),
     ],
 )
-def test_a_name_is_refused_where_it_is_defined(code: str, refused: bool) -> None:
+def test_a_name_is_refused_at_its_definition(code: str, refused: bool) -> None:
     defined = [name for node in ast.walk(ast.parse(code)) if (name := _defined(node))]
     assert any(map(_is_refused, defined)) is refused
 

@@ -82,7 +82,7 @@ def test_a_module_of_one_system_names_it_first() -> None:
             assert _asserts(file, f"sys.platform {sign} 'win32'"), file.name
 
 
-def test_what_is_used_above_the_seam_is_there_on_either_system() -> None:
+def test_names_used_above_the_seam_exist_on_either_system() -> None:
     offered = {file.stem: _on_both(file) for file in SEAM.glob("*.py")}
     for file in FILES:
         module = module_of(file)

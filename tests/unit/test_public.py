@@ -60,7 +60,7 @@ flags = st.booleans()
     ),
     flags,
 )
-def test_a_retry_is_automatic_only_where_nothing_at_all_had_come(
+def test_a_retry_is_automatic_only_if_nothing_at_all_had_come(
     facts: TurnFacts, retryable: bool
 ) -> None:
     safety = facts.retry_safety(retryable=retryable)
@@ -71,13 +71,13 @@ def test_a_retry_is_automatic_only_where_nothing_at_all_had_come(
         assert safety is not RetrySafety.OFFER_CONTINUE
 
 
-def test_what_a_retry_cannot_help_is_never_retried_whatever_had_happened() -> None:
+def test_a_failure_that_a_retry_cannot_help_is_never_retried() -> None:
     for facts in (None, TurnFacts(), TurnFacts(request_sent=False)):
         error = classify(ValueError("invalid api key"), facts=facts)
         assert (error.type, error.retry_safety) == (ErrorType.AUTH, RetrySafety.NEVER)
 
 
-def test_a_reset_is_told_by_the_clock_of_the_reader() -> None:
+def test_a_reset_is_stated_in_the_readers_local_time() -> None:
     class UsedUpError(Exception):
         def __init__(self, at: float) -> None:
             super().__init__("usage limit reached")
@@ -88,7 +88,7 @@ def test_a_reset_is_told_by_the_clock_of_the_reader() -> None:
     assert re.search(r"or try again on \d{1,2} \w+(?: \d{4})? at \d\d:\d\d\.$", message)
 
 
-def test_the_users_own_redactor_goes_over_every_text() -> None:
+def test_the_users_own_redactor_processes_every_text() -> None:
     error = classify(ValueError("Jane did it"), redactor=lambda text: text.replace("Jane", "X"))
     assert "Jane" not in str(error)
     assert "X did it" in str(error)

@@ -56,7 +56,7 @@ NAMES = [
 ]
 
 
-def test_every_module_that_readme_and_the_guide_name_is_looked_at() -> None:
+def test_every_module_that_readme_and_the_guide_name_is_checked() -> None:
     guide = "\n".join(page.read_text(encoding="utf-8") for page in GUIDE)
     named = re.findall(r"\blastword(?:\.[a-z_]+)*", guide)
     imported = re.findall(r"from lastword import (.+)", guide)
@@ -122,7 +122,7 @@ def test_help_and_signature_of_a_public_name_work(module: str, name: str) -> Non
 
 
 @every(("module", "name"), NAMES)
-def test_every_method_of_a_public_class_says_what_it_does(module: str, name: str) -> None:
+def test_every_method_of_a_public_class_has_a_docstring(module: str, name: str) -> None:
     public = getattr(importlib.import_module(module), name)
     for base in inspect.getmro(public) if inspect.isclass(public) else ():
         for member, value in vars(base).items() if base.__module__.startswith("lastword") else ():

@@ -122,7 +122,7 @@ def test_a_room_of_the_core_imports_only_the_rooms_below_it(room: str) -> None:
         assert rooms & CORE_ROOMS.keys() <= CORE_ROOMS[room] | {room}, file
 
 
-def test_the_core_has_these_rooms_and_no_loose_file() -> None:
+def test_the_core_has_these_rooms_and_no_other_files() -> None:
     found = {path.name for path in (ROOT / "core").iterdir() if path.name != "__pycache__"}
     assert found == {*CORE_ROOMS, "__init__.py"}
 
@@ -150,31 +150,31 @@ def test_a_room_of_the_gateway_imports_only_the_rooms_below_it_also_for_types(ro
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_the_gateway_knows_its_store_by_the_protocol_alone(store: str) -> None:
+def test_the_gateway_uses_its_store_only_through_the_protocol(store: str) -> None:
     files = (ROOT / "gateway").rglob("*.py")
     users = {module_of(file) for file in files if store in imports_of(file, typing_too=True)}
     assert users == STORES[store]
 
 
-def test_the_hub_knows_no_store_also_for_types() -> None:
+def test_the_hub_does_not_depend_on_a_store_even_for_types() -> None:
     logs = {name for name in GRAPH["lastword.gateway.holder.hub"] if ".log." in name}
     assert logs == {f"lastword.gateway.log.{name}" for name in ("entries", "store")}
     source = (ROOT / "gateway" / "holder" / "hub.py").read_text(encoding="utf-8")
     assert {*re.findall(r"(?:self\._|[^.])log\.(\w+)", source)} == {"head", "pins_of"}
 
 
-def test_the_gateway_has_these_rooms_and_no_other_loose_file() -> None:
+def test_the_gateway_has_these_rooms_and_no_other_files() -> None:
     there = {path for path in (ROOT / "gateway").iterdir() if path.name != "__pycache__"}
     assert {path.stem for path in there} == {*GATEWAY_ROOMS, "__init__"}
     assert {path.stem for path in there if path.is_file()} == {*LOOSE, "__init__"}
 
 
 @pytest.mark.parametrize("table", [CORE_ROOMS, GATEWAY_ROOMS, ROOMS])
-def test_rooms_form_no_circle(table: dict[str, set[str]]) -> None:
+def test_rooms_form_no_cycle(table: dict[str, set[str]]) -> None:
     assert floors(table) > 0
 
 
-def test_circles_of_files_are_of_two_at_most_also_for_types() -> None:
+def test_cycles_of_files_are_of_two_at_most_also_for_types() -> None:
     for circle in circles_of(GRAPH):
         rooms = {name.rpartition(".")[0] for name in circle}
         allowed = max(CIRCLES.get(room, 2) for room in rooms) if len(rooms) == 1 else 2

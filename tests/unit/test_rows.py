@@ -32,10 +32,10 @@ def test_each_row_that_fails_is_named_and_no_other(tmp_path: Path) -> None:
     assert "not less" in told
 
 
-def test_what_is_no_row_stays_a_fixture() -> None:
+def test_a_parameter_that_is_not_a_row_stays_a_fixture() -> None:
     assert [*inspect.signature(_less).parameters] == ["tmp_path"]
 
 
-def test_no_rows_at_all_are_a_mistake() -> None:
+def test_an_empty_list_of_rows_is_a_mistake() -> None:
     with pytest.raises(AssertionError, match="no rows of left"):
         every("left", [])

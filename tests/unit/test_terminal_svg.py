@@ -65,14 +65,14 @@ def test_any_text_is_xml_and_says_the_same(lines: list[list[tuple[str, str]]]) -
     ]
 
 
-def test_a_text_stands_in_the_column_where_a_terminal_has_it() -> None:
+def test_a_text_is_in_the_column_where_a_terminal_shows_it() -> None:
     lead, text = spans(drawn([[("  ", ""), ("lead ", "dim"), (" text", "green")]]))
     assert float(lead.get("x", "")) == pytest.approx(MARGIN_PX + 2 * CELL_PX, abs=0.1)
     assert float(text.get("x", "")) == pytest.approx(MARGIN_PX + 8 * CELL_PX, abs=0.1)
     assert (text.text, text.get("class")) == ("text", "green")
 
 
-def test_a_screen_reader_is_told_what_it_is() -> None:
+def test_a_screen_reader_gets_title_and_description() -> None:
     picture = drawn([])
     assert picture.get("role") == "img"
     named = [picture.find(f"{SVG}{tag}") for tag in ("title", "desc")]
@@ -80,7 +80,7 @@ def test_a_screen_reader_is_told_what_it_is() -> None:
     assert picture.get("aria-labelledby") == "title desc"
 
 
-def test_nothing_comes_from_outside_and_it_is_small() -> None:
+def test_a_picture_loads_nothing_and_is_small() -> None:
     text = terminal_svg(
         [[("x" * 100, "green")]] * 60,
         columns=100,

@@ -124,7 +124,7 @@ def soon_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits, "QUIET_SECONDS", 0.05)
 
 
-def test_a_turn_that_ends_well_has_its_text_its_stop_reason_and_its_frames() -> None:
+def test_a_successful_turn_has_its_text_stop_reason_and_frames() -> None:
     turn = taken(SdkAgent(greet), prompt="Hi")
     assert (turn.outcome, turn.stop_reason, turn.error) == (Outcome.OK, "end_turn", None)
     assert turn.text == "Hello, you."
@@ -143,7 +143,7 @@ def test_a_failure_is_the_value_that_a_client_reads() -> None:
     assert turn.error_type == "rate_limit"
 
 
-def test_a_client_that_knows_of_no_typed_errors_is_told_in_its_own_way() -> None:
+def test_a_client_without_typed_errors_gets_the_failure_in_its_own_form() -> None:
     turn = taken(SdkAgent(fail), client_capabilities={})
     assert turn.outcome == "failed"
     assert not any(u["sessionUpdate"] == "agent_error" for u in turn.updates)
@@ -151,13 +151,13 @@ def test_a_client_that_knows_of_no_typed_errors_is_told_in_its_own_way() -> None
     assert turn.error.type == "rate_limit"
 
 
-def test_tools_have_their_last_status() -> None:
+def test_tools_are_listed_with_their_last_status() -> None:
     turn = taken(SdkAgent(use_a_tool))
     tool = ToolCall(tool_call_id="1", title="Edit a.py", kind="edit", status="completed")
     assert turn.tools == (tool,)
 
 
-def test_the_waits_of_retries_are_told_as_they_are_and_pass_at_once() -> None:
+def test_skipped_waits_are_reported_at_full_length_and_pass_at_once() -> None:
     began = time.monotonic()
     turn = taken(limited(2, "200"))
     assert time.monotonic() - began < FUSE_SECONDS
@@ -182,7 +182,7 @@ def test_skipped_waits_count_against_the_budget() -> None:
     assert (turn.outcome, len(turn.retries)) == ("failed", 2)
 
 
-def test_with_real_waits_a_wait_takes_its_time() -> None:
+def test_a_real_wait_takes_its_time() -> None:
     began = time.monotonic()
     turn = taken(limited(1, "0.05", first_wait_seconds=0), real_waits=True)
     assert turn.outcome == "ok"
@@ -197,7 +197,7 @@ def test_a_cancel_in_the_middle_of_a_skipped_wait_comes_at_its_moment(seconds: f
     assert seconds <= turn.duration_seconds < seconds + FUSE_SECONDS
 
 
-def test_a_cancel_comes_at_its_moment_though_the_process_slept_through_what_it_is_given(
+def test_a_cancel_comes_at_its_moment_although_the_process_oversleeps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(anyio, "sleep", lambda _: anyio.lowlevel.checkpoint())
@@ -237,7 +237,7 @@ def test_a_limit_on_silence_that_the_test_sets_passes_at_once() -> None:
 
 
 @pytest.mark.usefixtures("soon_quiet")
-def test_a_handler_that_takes_a_moment_is_not_stopped_by_a_limit_that_nobody_set() -> None:
+def test_a_slow_handler_is_not_stopped_by_a_limit_that_was_not_set() -> None:
     async def think(agent: SdkAgent, _: str) -> None:
         await asyncio.sleep(3 * waits.QUIET_SECONDS)  # the agent's own time
         await agent.say("So.")
@@ -248,13 +248,13 @@ def test_a_handler_that_takes_a_moment_is_not_stopped_by_a_limit_that_nobody_set
 
 
 @pytest.mark.usefixtures("soon_quiet")
-def test_of_a_cancel_and_a_limit_the_earlier_one_ends_the_turn() -> None:
+def test_the_earlier_of_a_cancel_and_a_limit_ends_the_turn() -> None:
     options = Options(first_update_timeout_seconds=60)
     assert taken(SdkAgent(hang), cancel_after=30, options=options).outcome == "cancelled"
     assert taken(SdkAgent(hang), cancel_after=90, options=options).outcome == "failed"
 
 
-def test_a_turn_waits_for_a_limit_and_goes_on_with_the_same_call() -> None:
+def test_a_turn_waits_for_a_limit_and_continues_with_the_same_call() -> None:
     turn = taken(limited(2, "7200", until_reset_seconds=21_600))
     assert (turn.outcome, turn.text) == ("ok", "Done.")
     assert [retry.wait_seconds for retry in turn.retries] == [7200, 7200]
@@ -303,14 +303,14 @@ def test_methods_that_hang_are_cancelled_and_limited(run: Any) -> None:
     assert ended == ["cancelled", "agent_stalled"]
 
 
-def test_what_a_thread_of_a_handlers_sends_comes_too() -> None:
+def test_an_update_from_a_handlers_thread_arrives_too() -> None:
     async def work(client: Any) -> None:
         await anyio.to_thread.run_sync(anyio.from_thread.run, client.say, "m", "from a thread")
 
     assert taken(methods(work)).text == "from a thread"
 
 
-def test_a_session_takes_several_turns_and_goes_on_after_a_failure() -> None:
+def test_a_session_has_several_turns_and_continues_after_a_failure() -> None:
     async def test() -> list[TurnResult]:
         async with open_session(limited(3, attempts=3)) as session:
             return [await session.prompt("one"), await session.prompt("two")]
@@ -366,7 +366,7 @@ def test_the_client_answers_other_requests_as_the_test_says_and_refuses_the_rest
     assert (turn.outcome, turn.text) == ("ok", "of /a.py")
 
 
-def test_what_an_answer_of_the_tests_raises_is_raised_in_the_test() -> None:
+def test_an_exception_in_the_tests_answer_is_raised_in_the_test() -> None:
     async def read(agent: SdkAgent, session_id: str) -> None:
         await agent.client.read_text_file(session_id=session_id, path="/a.py")
 
@@ -379,7 +379,7 @@ def test_what_an_answer_of_the_tests_raises_is_raised_in_the_test() -> None:
         asyncio.run(test())
 
 
-def test_an_assertion_in_a_session_is_raised_as_it_is() -> None:
+def test_an_assertion_in_a_session_is_raised_unchanged() -> None:
     async def test() -> None:
         async with open_session(SdkAgent(greet)) as session:
             turn = await session.prompt()
@@ -408,7 +408,7 @@ def test_an_unknown_word_for_an_answer_is_refused_in_a_sentence() -> None:
         taken(SdkAgent(greet), answer_permission="yes")
 
 
-def test_what_is_no_agent_is_refused_in_a_sentence() -> None:
+def test_an_invalid_agent_is_refused_in_a_sentence() -> None:
     with pytest.raises(MisuseError, match=r"it has no `prompt`.*not object"):
         taken(object())
 
@@ -418,7 +418,7 @@ def test_an_agent_of_the_sdk_on_trio_is_refused_in_a_sentence() -> None:
         trio.run(take_turn, SdkAgent(greet))
 
 
-def test_a_captured_turn_has_its_outcome() -> None:
+def test_a_captured_turn_has_an_outcome() -> None:
     with capture_timeline() as timeline:
         taken(SdkAgent(greet))
         taken(SdkAgent(fail))
@@ -450,14 +450,14 @@ def test_a_retried_function_waits_for_nothing_outside_of_turns_too() -> None:
     assert time.monotonic() - began < FUSE_SECONDS
 
 
-def test_no_wait_is_skipped_once_the_context_is_left() -> None:
+def test_waits_are_not_skipped_after_the_context() -> None:
     with without_waits():
         assert waits.SKIPPED.get() is not None
         taken(SdkAgent(greet))
     assert waits.SKIPPED.get() is None
 
 
-def test_nothing_in_the_package_skips_waits_but_what_is_for_tests() -> None:
+def test_only_the_testing_module_skips_waits() -> None:
     from tests.kit.sources import FILES  # noqa: PLC0415
 
     users = {f for f in FILES if "waits.skipped()" in f.read_text() and f.name != "waits.py"}

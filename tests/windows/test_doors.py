@@ -10,7 +10,7 @@ from tests.windows.kit import Client, failure, lastword, run
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 
-def test_an_agent_of_functions_reports_its_failure_and_goes_on() -> None:
+def test_an_agent_of_functions_reports_its_failure_and_continues() -> None:
     with Client(sys.executable, str(EXAMPLES / "bare_agent.py")) as client:
         session = client.session()
         for _ in range(2):
@@ -20,7 +20,7 @@ def test_an_agent_of_functions_reports_its_failure_and_goes_on() -> None:
         assert client.leave() == 0
 
 
-def test_an_agent_on_the_official_sdk_reports_its_failure_and_goes_on() -> None:
+def test_an_agent_on_the_official_sdk_reports_its_failure_and_continues() -> None:
     with Client(sys.executable, str(EXAMPLES / "sdk_agent.py")) as client:
         session = client.session()
         for _ in range(2):

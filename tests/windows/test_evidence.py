@@ -36,7 +36,7 @@ def test_a_journal_is_read_after_a_silence_too(
         assert failure(editor.prompt(editor.session()))["type"] == "rate_limit"
 
 
-def test_a_program_that_runs_is_seen_below_the_agent() -> None:
+def test_a_running_program_is_found_below_the_agent() -> None:
     with Editor(*agent("parent")) as editor:
         editor.session()
         tree = read_tree(editor.process.pid)
@@ -67,7 +67,7 @@ def test_a_listener_is_found_by_its_port() -> None:
 
 
 @pytest.mark.needs_windows
-def test_a_listener_is_one_of_its_own_process() -> None:
+def test_a_listener_belongs_to_its_own_process() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert listens(port, os.getpid())

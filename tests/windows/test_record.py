@@ -44,7 +44,7 @@ def test_three_that_are_killed_leave_a_record_that_can_be_read_and_written(tmp_p
     assert len(listed(folder)) == before + 1
 
 
-def test_what_failed_is_recorded_and_shown_while_the_session_goes_on(tmp_path: Path) -> None:
+def test_a_failure_is_recorded_and_shown_while_the_session_continues(tmp_path: Path) -> None:
     with Editor(*agent("crash"), options=("--record", str(tmp_path / "r"))) as editor:
         failure(editor.prompt(editor.session()))
         editor.session()  # the agent is started again, which takes longer than to record
@@ -75,7 +75,7 @@ def test_a_report_that_was_refused_outlives_a_killed_lastword_and_arrives(tmp_pa
     assert waiting(folder) == 0
 
 
-def test_what_was_recorded_is_counted_exported_and_explained(tmp_path: Path) -> None:
+def test_a_recorded_failure_is_counted_exported_and_explained(tmp_path: Path) -> None:
     folder = str(tmp_path / "r")
     with Editor(*agent("crash"), options=("--record", folder)) as editor:
         failure(editor.prompt(editor.session()))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 QUICK = ("--no-record", "--first-update-timeout", "1s", "--cancel-grace", "1s")
 
 
-def test_turns_of_two_sessions_that_end_well_are_passed_on() -> None:
+def test_the_successful_turns_of_two_sessions_are_passed_on() -> None:
     with Editor(*agent("fine")) as editor:
         first, second = editor.session(), editor.session()
         assert editor.prompt(first)["result"]["stopReason"] == "end_turn"
@@ -39,7 +39,7 @@ def test_the_agent_is_started_again_after_a_crash() -> None:
         assert editor.prompt(editor.session())["result"]["stopReason"] == "end_turn"
 
 
-def test_a_turn_that_hangs_is_ended_and_its_agent_goes_with_the_editor() -> None:
+def test_a_hanging_turn_is_ended_and_its_agent_ends_with_the_editor() -> None:
     with Editor(*agent("hang"), options=QUICK) as editor:
         session = editor.session()
         below = descendants(editor.process.pid)
@@ -49,7 +49,7 @@ def test_a_turn_that_hangs_is_ended_and_its_agent_goes_with_the_editor() -> None
         assert all_gone(below)
 
 
-def test_a_cancel_that_the_agent_does_not_hear_ends_the_turn() -> None:
+def test_a_cancel_that_the_agent_ignores_ends_the_turn() -> None:
     with Editor(*agent("hang"), options=("--no-record", "--cancel-grace", "1s")) as editor:
         session = editor.session()
         prompt = editor.ask(session)
@@ -65,7 +65,7 @@ def test_a_process_that_the_agent_leaves_is_ended_with_lastword() -> None:
         assert all_gone(below)
 
 
-def test_nothing_outlives_a_lastword_that_is_killed() -> None:
+def test_no_process_outlives_a_killed_lastword() -> None:
     with Editor(*agent("parent")) as editor:
         editor.session()
         below = descendants(editor.process.pid)

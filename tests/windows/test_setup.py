@@ -38,7 +38,7 @@ def said_by(*arguments: str) -> tuple[int, str]:
     return ended.returncode, (ended.stdout + ended.stderr).decode("cp1252")
 
 
-def test_zed_gets_its_entry_beside_comments_and_line_ends_of_its_user(profile: Path) -> None:
+def test_zed_gets_its_entry_and_keeps_the_users_comments_and_line_ends(profile: Path) -> None:
     file = profile / "AppData" / "Roaming" / ZED
     file.parent.mkdir()
     before = b'// m\xc3\xbcde\r\n{\r\n  "theme": "One Dark", // for the night\r\n}\r\n'
@@ -59,7 +59,7 @@ def test_zed_gets_its_entry_beside_comments_and_line_ends_of_its_user(profile: P
         ("vscode", f"AppData/Roaming/{VSCODE}", "acp.agents"),
     ],
 )
-def test_an_editor_without_settings_gets_them_where_it_reads_them(
+def test_an_editor_without_settings_gets_them_in_the_right_place(
     profile: Path, editor: str, place: str, member: str
 ) -> None:
     status, said = said_by("setup", editor, "--write", "--create", "--", *agent("fine"))
@@ -78,7 +78,7 @@ def test_the_doctor_finds_an_agent_usable(profile: Path) -> None:
     assert "tested in Wine" in said
 
 
-def test_the_gateway_says_what_it_needs() -> None:
+def test_the_gateway_states_its_system_requirement() -> None:
     status, said = said_by("gateway")
     assert status != 0
     assert "needs Linux or macOS" in said
@@ -95,6 +95,6 @@ def test_a_folder_may_have_a_long_path(tmp_path: Path) -> None:
     assert "unknown error" in said
 
 
-def test_the_console_script_is_lastword() -> None:
+def test_the_console_script_starts_lastword() -> None:
     script = os.path.join(os.path.dirname(sys.executable), "Scripts", "lastword.exe")
     assert run(script, "--version").stdout.startswith(b"lastword ")

@@ -76,7 +76,7 @@ def in_kubernetes(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> GatewaySett
 
 
 @pytest.mark.parametrize("name", GATEWAYS)
-def test_a_gateways_command_is_one_that_the_gateway_takes(
+def test_a_gateways_command_is_accepted_by_the_gateway(
     name: str, secrets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = SERVICES[name]
@@ -107,7 +107,7 @@ def test_a_gateway_may_write_every_bucket_and_no_other() -> None:
     assert STREAMS + len(buckets) <= streams
 
 
-def test_nobody_but_the_proxy_is_in_the_gateways_network() -> None:
+def test_only_the_proxy_is_in_the_gateways_network() -> None:
     for name, network in COMPOSE["networks"].items():
         (pool,) = network["ipam"]["config"]
         subnet = ipaddress.ip_network(pool["subnet"])
@@ -144,7 +144,7 @@ def test_the_gateways_reach_each_server_by_the_name_in_its_certificate(
     subprocess.run(verify, check=True, capture_output=True)
 
 
-def test_the_key_that_is_made_is_one_and_stays_at_the_next_run(secrets: Path) -> None:
+def test_one_key_is_generated_and_kept_at_the_next_run(secrets: Path) -> None:
     key = FleetKey.at(str(secrets / "fleet.key"))
     before = {file.name: file.read_bytes() for file in secrets.iterdir()}
     subprocess.run(["sh", secrets.parent / "prepare", "localhost", "a key"], check=True)
@@ -153,7 +153,7 @@ def test_the_key_that_is_made_is_one_and_stays_at_the_next_run(secrets: Path) ->
     assert all(file.stat().st_mode & 0o077 == 0 for file in secrets.iterdir())
 
 
-def test_every_secret_is_a_file_that_is_made_and_none_is_in_the_environment(
+def test_every_secret_is_a_generated_file_and_none_is_in_the_environment(
     secrets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = {file.name for file in secrets.iterdir()}
@@ -178,7 +178,7 @@ def test_every_secret_is_a_file_that_is_made_and_none_is_in_the_environment(
         assert path in NATS or f"include ./secrets/{secret['source']}\n" in NATS
 
 
-def test_nothing_in_the_containers_runs_as_root_or_can_be_written_without_need() -> None:
+def test_containers_run_without_root_and_are_read_only() -> None:
     for name, service in SERVICES.items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
@@ -196,7 +196,7 @@ def test_nothing_in_the_containers_runs_as_root_or_can_be_written_without_need()
             assert container["resources"]["limits"]["memory"]
 
 
-def test_a_pods_command_is_one_that_the_gateway_takes(
+def test_a_pods_command_is_accepted_by_the_gateway(
     secrets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_ = in_kubernetes(secrets, monkeypatch)
@@ -214,7 +214,7 @@ def test_a_pods_command_is_one_that_the_gateway_takes(
         assert f"http://{read_.listen[0]}:{read_.listen[1]}/{path}" in command[-1]
 
 
-def test_the_proxy_waits_longer_than_anything_is_silent_and_holds_nothing_back() -> None:
+def test_the_proxy_outwaits_every_silence_and_buffers_nothing() -> None:
     def seconds(name: str) -> int:
         (found,) = re.findall(rf"^ +{name} (\d+)s;", NGINX, re.MULTILINE)
         return int(found)
@@ -229,7 +229,7 @@ def test_the_proxy_waits_longer_than_anything_is_silent_and_holds_nothing_back()
     assert NGINX.count("    server 172.") == len(GATEWAYS)
 
 
-def test_both_files_have_one_version_of_the_server_that_is_also_the_tests() -> None:
+def test_both_files_use_the_version_of_the_server_that_the_tests_use() -> None:
     go = (ROOT / "tests" / "kit" / "fleet" / "nats_server" / "go.mod").read_text()
     (version,) = re.findall(r"nats-server/v2 v(\S+)", go)
     images = {SERVICES[server]["image"] for server in SERVERS}
@@ -237,7 +237,7 @@ def test_both_files_have_one_version_of_the_server_that_is_also_the_tests() -> N
     assert images == {f"nats:{version}-alpine"}
 
 
-def test_every_command_of_the_page_can_be_typed() -> None:
+def test_every_command_of_the_page_is_valid() -> None:
     inside = re.findall(r"(?:exec -T ([\w-]+)|-c (gateway) --) lastword gateway ([^`\n]+)", README)
     assert len(inside) >= 4
     for service, container, words in inside:

@@ -35,13 +35,13 @@ def check(name: str, file: Path) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("example", COMPOSE)
-def test_compose_knows_every_name_of_an_examples_file(example: str) -> None:
+def test_an_examples_compose_file_is_valid(example: str) -> None:
     status, printed = check("compose", EXAMPLES / example / "compose.yaml")
     assert status == 0, printed
 
 
 @pytest.mark.parametrize("version", [name for name in CHECKS if name.startswith("kubernetes")])
-def test_kubernetes_knows_every_name_of_the_fleets_file(version: str) -> None:
+def test_the_fleets_kubernetes_file_is_valid(version: str) -> None:
     status, printed = check(version, KUBERNETES)
     assert status == 0, printed
 

@@ -157,7 +157,7 @@ def test_an_old_server_is_named_with_its_version(starts: Starts) -> None:
     assert f"the NATS server {address} is version 2.9.10, and a fleet needs 2.12 or newer" in said
 
 
-def test_one_server_that_runs_alone_is_refused_unless_one_copy_is_asked_for(
+def test_a_lone_server_is_refused_unless_one_copy_is_requested(
     starts: Starts, tmp_path: Path
 ) -> None:
     with Cluster(tmp_path / "alone", 1) as alone:
@@ -206,7 +206,7 @@ def _clients(server: Server) -> int:
     return int(server.report("connz").get("num_connections", 0))
 
 
-def test_a_start_waits_for_a_stream_whose_leader_is_being_elected(cluster: Cluster) -> None:
+def test_a_start_waits_while_a_stream_elects_its_leader(cluster: Cluster) -> None:
     async def play() -> None:
         async with connected(cluster.urls) as broker:
             store, failures = broker.store, [NotStoredError("no NATS server has the stream now")]
@@ -223,7 +223,7 @@ def test_a_start_waits_for_a_stream_whose_leader_is_being_elected(cluster: Clust
     asyncio.run(play())
 
 
-def test_an_answer_that_is_late_is_no_clock_that_is_ahead(
+def test_a_late_answer_is_not_taken_for_a_clock_that_is_ahead(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def play() -> None:
@@ -254,9 +254,7 @@ def test_a_login_that_the_server_does_not_accept_is_refused_at_once(
     assert f"the NATS server {address}: it does not accept the user and password" in said
 
 
-def test_credentials_that_are_none_are_named(
-    starts: Starts, cluster: Cluster, tmp_path: Path
-) -> None:
+def test_invalid_credentials_are_named(starts: Starts, cluster: Cluster, tmp_path: Path) -> None:
     address = cluster.servers[0].address
     cases = (
         (None, "cannot be used (no such file or directory)"),
@@ -282,7 +280,7 @@ def _credentials(seed: str) -> str:
     )
 
 
-def test_tls_that_the_server_does_not_have_is_missed_before_a_password_is_sent(
+def test_missing_tls_is_noticed_before_a_password_is_sent(
     starts: Starts,
 ) -> None:
     received: list[bytes] = []
@@ -298,7 +296,7 @@ def test_tls_that_the_server_does_not_have_is_missed_before_a_password_is_sent(
     assert received == []
 
 
-def test_a_file_of_certificates_that_is_none_is_named(
+def test_an_invalid_certificate_file_is_named(
     starts: Starts, cluster: Cluster, tmp_path: Path
 ) -> None:
     absent = starts.begin(cluster.option, "--fleet-ca", str(tmp_path / "absent.pem"))
@@ -335,7 +333,7 @@ LIMITED = {
 
 
 @pytest.mark.parametrize("what", LIMITED)
-def test_an_account_with_less_than_a_fleet_needs_is_refused(
+def test_an_account_with_too_low_limits_is_refused(
     what: str, starts: Starts, tmp_path: Path
 ) -> None:
     account, says = LIMITED[what]
@@ -344,7 +342,7 @@ def test_an_account_with_less_than_a_fleet_needs_is_refused(
         assert says in starts.refusal(server, "--fleet-replicas", "1")
 
 
-def test_a_stream_that_is_another_programs_is_not_taken(starts: Starts, tmp_path: Path) -> None:
+def test_another_programs_stream_is_not_used(starts: Starts, tmp_path: Path) -> None:
     async def occupy(urls: list[str], name: str, subject: str) -> None:
         async with connected(urls) as broker:
             await broker.call(f"STREAM.CREATE.{name}", {"name": name, "subjects": [subject]})
@@ -365,7 +363,7 @@ def test_a_stream_that_is_another_programs_is_not_taken(starts: Starts, tmp_path
 # --- the fleet itself
 
 
-def test_a_node_is_not_started_beside_one_of_a_version_that_it_cannot_talk_to(
+def test_a_node_is_refused_beside_one_of_an_incompatible_version(
     starts: Starts, cluster: Cluster
 ) -> None:
     async def play() -> str:
@@ -382,7 +380,7 @@ def test_a_node_is_not_started_beside_one_of_a_version_that_it_cannot_talk_to(
     assert "stop every gateway of the fleet before you upgrade the first" in said
 
 
-def test_a_fleet_of_another_key_or_another_format_is_left_alone(
+def test_a_fleet_with_another_key_or_format_is_left_alone(
     starts: Starts, tmp_path: Path, cluster: Cluster
 ) -> None:
     async def begin(record: FormatRecord | None) -> None:
@@ -403,7 +401,7 @@ def test_a_fleet_of_another_key_or_another_format_is_left_alone(
     assert "--fleet-key-file" in said
 
 
-def test_a_key_that_is_none_is_refused_before_anything_is_connected(
+def test_an_invalid_key_is_refused_before_anything_is_connected(
     starts: Starts, tmp_path: Path
 ) -> None:
     keys = {"open": KEY_BYTES, "short": b"short"}

@@ -82,7 +82,7 @@ def test_a_stopped_server_is_given_up_even_with_much_to_send(cluster: Cluster) -
     assert took < patient(12.0)
 
 
-def test_nothing_is_sent_later_than_the_connection_that_it_was_sent_on(tmp_path: Path) -> None:
+def test_a_message_never_outlives_the_connection_that_it_was_sent_on(tmp_path: Path) -> None:
     async def play(alone: Cluster) -> int:
         async with connected(alone.urls, replicas=1) as broker:
             changes: list[bool] = []

@@ -137,7 +137,7 @@ def test_the_servers_own_check_accepts_the_file_and_finds_what_is_misspelled(
         assert f"{name}_" in done.stderr
 
 
-def test_nobody_gets_in_without_tls_or_with_another_password(
+def test_a_client_without_tls_or_with_a_wrong_password_is_refused(
     example: ExampleCluster, secrets: Path
 ) -> None:
     async def play() -> None:
@@ -155,7 +155,7 @@ def test_nobody_gets_in_without_tls_or_with_another_password(
     asyncio.run(play())
 
 
-def test_a_monitor_sees_sizes_and_leaders_and_no_message_of_anybodys(
+def test_a_monitor_sees_sizes_and_leaders_and_no_messages(
     example: ExampleCluster, secrets: Path
 ) -> None:
     async def play() -> None:
@@ -181,7 +181,7 @@ def test_a_monitor_sees_sizes_and_leaders_and_no_message_of_anybodys(
     asyncio.run(play())
 
 
-def test_a_gateway_neither_deletes_a_stream_nor_reads_one_as_an_archive(
+def test_a_gateway_can_neither_delete_a_stream_nor_read_it_as_an_archive(
     example: ExampleCluster, secrets: Path
 ) -> None:
     async def play() -> None:
@@ -215,7 +215,7 @@ def test_a_backup_gets_whole_streams_and_deletes_none(
     asyncio.run(play())
 
 
-def test_nothing_of_a_conversation_can_be_read_on_the_servers_disks(
+def test_the_servers_disks_hold_no_readable_conversation(
     example: ExampleCluster,
 ) -> None:
     files = [

@@ -43,7 +43,7 @@ def test_exactly_one_of_two_creates_a_record(cluster: Cluster) -> None:
     assert asyncio.run(play()) == ["FencedError", "int"]
 
 
-def test_a_record_lives_while_it_is_renewed_and_can_be_created_as_soon_as_it_has_expired(
+def test_a_renewed_record_survives_and_an_expired_one_can_be_created_again(
     cluster: Cluster,
 ) -> None:
     async def play() -> None:
@@ -90,7 +90,7 @@ class _Deaf(Bucket[NodeRecord]):
         self.broker.store = stored  # type: ignore[method-assign]
 
 
-def test_whose_answer_was_lost_still_has_its_record(cluster: Cluster) -> None:
+def test_a_node_that_loses_an_answer_keeps_its_record(cluster: Cluster) -> None:
     async def play() -> None:
         async with connected(cluster.urls, replicas=3) as broker, connected(cluster.urls) as other:
             bucket = _Deaf(broker, NODES, NodeRecord, Records(KEY))
@@ -118,7 +118,7 @@ def test_whose_answer_was_lost_still_has_its_record(cluster: Cluster) -> None:
     asyncio.run(play())
 
 
-def test_a_record_that_another_key_wrote_is_in_nobodys_way_where_it_may_be_replaced(
+def test_a_record_of_another_key_blocks_nothing_where_it_may_be_replaced(
     cluster: Cluster,
 ) -> None:
     async def play() -> None:
@@ -157,7 +157,7 @@ def test_a_deleted_record_is_gone_and_only_its_revision_is_deleted(cluster: Clus
     asyncio.run(play())
 
 
-def test_a_mirror_has_what_there_was_and_follows_what_comes(cluster: Cluster) -> None:
+def test_a_mirror_has_the_existing_records_and_follows_new_ones(cluster: Cluster) -> None:
     async def play() -> None:
         async with connected(cluster.urls, replicas=3) as broker, connected(cluster.urls) as other:
             written = Bucket(other, SESSIONS, NodeRecord, Records(KEY))
@@ -231,7 +231,7 @@ async def _put_in_time(bucket: Bucket[NodeRecord], name: str) -> None:
                 is_stored = bool(await bucket.put(name, node(name)))
 
 
-def test_a_mirror_that_comes_back_drops_what_went_without_a_trace(cluster: Cluster) -> None:
+def test_a_reconnected_mirror_drops_records_that_vanished_without_a_trace(cluster: Cluster) -> None:
     async def play() -> None:
         async with connected(cluster.urls, replicas=3) as broker, connected(cluster.urls) as other:
             mirror = Mirror(bucket_of(broker))

@@ -142,7 +142,7 @@ class Viewing:
 
 
 @pytest.mark.matrix
-def test_a_viewer_whose_gateway_dies_goes_on_at_any_other_while_the_owner_is_replaced(
+def test_a_viewer_whose_gateway_dies_continues_at_another_while_the_owner_is_replaced(
     fleet: Fleet,
 ) -> None:
     one, two = fleet.start("a1"), fleet.start("a2")
@@ -230,7 +230,7 @@ def test_a_node_that_dies_is_replaced_by_one_with_the_same_files(fleet: Fleet) -
             assert answer["result"] == {"stopReason": "end_turn"}
 
 
-def test_a_turn_that_waits_for_the_end_of_a_limit_goes_on_at_another_node(
+def test_a_turn_that_waits_for_a_limit_continues_at_another_node(
     fleet: Fleet, tmp_path: Path
 ) -> None:
     shared, prompts = tmp_path / "files", tmp_path / "prompts"
@@ -284,7 +284,7 @@ def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_noth
     until("it is recorded", lambda: "session_fenced" in kinds_recorded(one))
 
 
-def test_a_session_that_the_fleet_cannot_keep_is_refused_in_time_and_typed(
+def test_a_session_that_the_fleet_cannot_store_is_refused_in_time_and_typed(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     with Partition(cluster) as way:
@@ -391,7 +391,7 @@ def test_an_owner_that_is_cut_off_ends_its_agent_before_another_node_has_the_sam
         way.heal()
 
 
-def test_a_node_that_is_to_go_on_alone_shows_what_the_fleet_does_not_have_and_says_so(
+def test_a_node_set_to_work_alone_shows_what_the_fleet_lacks_and_reports_it(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     with Partition(cluster) as way:
@@ -413,7 +413,7 @@ def test_a_node_that_is_to_go_on_alone_shows_what_the_fleet_does_not_have_and_sa
 
 
 @pytest.mark.matrix
-def test_a_turn_goes_on_where_the_server_that_leads_its_stream_dies(
+def test_a_turn_continues_when_the_leader_of_its_stream_dies(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     one = fleet.start("h1")
@@ -432,7 +432,7 @@ def test_a_turn_goes_on_where_the_server_that_leads_its_stream_dies(
 
 
 @pytest.mark.matrix
-def test_a_turn_goes_on_where_all_servers_are_started_again(fleet: Fleet, cluster: Cluster) -> None:
+def test_a_turn_continues_when_all_servers_restart(fleet: Fleet, cluster: Cluster) -> None:
     one, _ = fleet.start("o1"), fleet.start("o2")
     with ViewerClient(one) as viewer:
         session = viewer.new(one.root)
@@ -479,7 +479,7 @@ def last_message(cluster: Cluster, session: str) -> int:
 
 
 @pytest.mark.matrix
-def test_what_the_broker_has_lost_after_acknowledging_it_is_replicated_again(
+def test_entries_that_the_broker_lost_after_acknowledging_are_replicated_again(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     one, two = fleet.start("i1"), fleet.start("i2")
@@ -497,7 +497,7 @@ def test_what_the_broker_has_lost_after_acknowledging_it_is_replicated_again(
 
 
 @pytest.mark.matrix
-def test_entries_whose_acknowledgement_is_lost_are_shown_and_kept_once(
+def test_entries_with_a_lost_acknowledgement_are_shown_and_stored_once(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     two = fleet.start("j2")
@@ -516,7 +516,7 @@ def test_entries_whose_acknowledgement_is_lost_are_shown_and_kept_once(
                 assert counted(other.frames, 1) == [*range(100)]
 
 
-def test_streams_that_are_deleted_under_running_nodes_are_made_again(
+def test_streams_deleted_under_running_nodes_are_created_again(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     one = fleet.start("r1")
@@ -532,7 +532,7 @@ def test_streams_that_are_deleted_under_running_nodes_are_made_again(
         assert counted(other.frames, 2) == [0, 1, 2]
 
 
-def test_a_session_whose_copies_are_all_gone_begins_a_new_log_and_says_so(
+def test_a_session_that_lost_all_copies_starts_a_new_log_and_reports_it(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     one = fleet.start("k1")

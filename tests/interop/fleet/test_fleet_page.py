@@ -101,7 +101,7 @@ class Terminal:
                 process.wait(FUSE_SECONDS)
 
 
-def test_the_commands_of_the_page_make_a_fleet_of_two_on_one_machine(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_create_a_fleet_of_two_on_one_machine(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     one, two = (line for line in LINES if "--fleet nats" in line)
     with terminal.going("nats-server", "Server is ready"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc shows what a process was given")
-def test_the_password_of_the_servers_is_neither_an_agents_nor_on_a_command_line(
+def test_the_servers_password_is_in_no_agents_environment_and_on_no_command_line(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     key = tmp_path / "fleet.key"

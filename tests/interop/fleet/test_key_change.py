@@ -27,7 +27,7 @@ async def empty_streams(cluster: Cluster) -> None:
             await broker.call(f"STREAM.PURGE.{name}", {})
 
 
-def test_a_new_key_voids_tokens_and_a_session_goes_on_where_its_node_is(
+def test_a_new_key_voids_tokens_and_a_session_continues_at_its_node(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     with Fleet(tmp_path, cluster, agent("healthy")) as fleet:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.kit.fleet.nodes import Fleet
 
 
-def test_a_turn_of_a_node_that_has_died_is_ended_by_another_one(fleet: Fleet) -> None:
+def test_another_node_ends_the_turn_of_a_dead_node(fleet: Fleet) -> None:
     one, two, three = fleet.start("one"), fleet.start("two"), fleet.start("three")
     with ViewerClient(one, capabilities=TYPED) as viewer:
         session = viewer.new(one.root)
@@ -56,7 +56,7 @@ def test_a_turn_of_a_node_that_has_died_is_ended_by_another_one(fleet: Fleet) ->
         assert refusal(other, "session/prompt", params)["reason"] == lost
 
 
-def test_a_node_that_is_told_to_end_ends_its_turns_itself_and_is_listed_no_more(
+def test_a_node_that_is_stopped_ends_its_turns_itself_and_leaves_the_list(
     fleet: Fleet,
 ) -> None:
     one, two = fleet.start("one"), fleet.start("two")
@@ -134,7 +134,7 @@ def reason_of(answer: dict[str, Any]) -> tuple[str, str]:
 
 
 @pytest.mark.matrix
-def test_where_nodes_share_their_files_the_session_goes_on_at_another_one(fleet: Fleet) -> None:
+def test_a_session_continues_at_another_node_that_shares_its_files(fleet: Fleet) -> None:
     one = fleet.start("one", "--workspace-id", "shared")
     two = fleet.start("two", "--workspace-id", "shared", root=one.root)
     with ViewerClient(one, capabilities=TYPED) as viewer:
@@ -152,7 +152,7 @@ def test_where_nodes_share_their_files_the_session_goes_on_at_another_one(fleet:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("on_loss", ["hold", "local"])
-def test_sessions_that_are_known_go_on_while_no_server_answers(fleet: Fleet, on_loss: str) -> None:
+def test_known_sessions_continue_while_no_server_answers(fleet: Fleet, on_loss: str) -> None:
     one, two = fleet.start("one", "--fleet-on-loss", on_loss), fleet.start("two")
     with ViewerClient(one, capabilities=TYPED) as viewer:
         session = viewer.new(one.root)

@@ -35,7 +35,7 @@ ALLOWED_BYTES = 48 * 1024 * 1024
 that are slow."""
 
 
-def test_a_session_goes_on_at_every_front_and_its_viewer_comes_back_by_cursor(fleet: Fleet) -> None:
+def test_a_session_continues_at_every_front_and_its_viewer_resumes_by_cursor(fleet: Fleet) -> None:
     one, two, three = fleet.start("one"), fleet.start("two"), fleet.start("three")
     first = ViewerClient(one, capabilities=TYPED, replay=True)
     session = first.new(one.root)
@@ -110,7 +110,7 @@ def test_a_new_session_goes_to_the_node_that_has_its_folder(fleet: Fleet) -> Non
         assert refusal(viewer, "session/new", inside)["reason"] == "outside_root"
 
 
-def test_a_request_that_is_sent_again_at_another_front_opens_no_second_session(
+def test_a_request_repeated_at_another_front_opens_no_second_session(
     fleet: Fleet,
 ) -> None:
     one, two = fleet.start("one"), fleet.start("two")
@@ -122,7 +122,7 @@ def test_a_request_that_is_sent_again_at_another_front_opens_no_second_session(
         assert again.answer(sent)["result"]["sessionId"] == session
 
 
-def test_without_room_anywhere_a_new_session_is_refused_with_a_time_to_wait(fleet: Fleet) -> None:
+def test_a_new_session_is_refused_with_a_wait_when_no_node_has_room(fleet: Fleet) -> None:
     one = fleet.start("one", "--sessions", "1")
     two = fleet.start("two", "--sessions", "1", root=one.root)
     with ViewerClient(one, capabilities=TYPED) as viewer:
@@ -154,7 +154,7 @@ def test_a_question_that_is_open_while_its_node_is_reloaded_is_answered_at_anoth
 
 
 @pytest.mark.matrix
-def test_a_session_of_a_node_that_was_killed_is_brought_back_there_once_it_runs_again(
+def test_a_killed_nodes_session_is_restored_there_once_it_runs_again(
     fleet: Fleet,
 ) -> None:
     one, two = fleet.start("one"), fleet.start("two")
@@ -168,7 +168,7 @@ def test_a_session_of_a_node_that_was_killed_is_brought_back_there_once_it_runs_
     assert [each["sessionId"] for held in one.holders() for each in held["sessions"]] == [session]
 
 
-def test_an_observer_elsewhere_sees_a_session_and_starts_nothing(fleet: Fleet) -> None:
+def test_an_observer_elsewhere_sees_a_session_without_starting_anything(fleet: Fleet) -> None:
     one, two = fleet.start("one"), fleet.start("two")
     token = fleet.nodes[0].token(role=Role.OBSERVER)
     with ViewerClient(one, capabilities=TYPED) as first:
@@ -223,7 +223,7 @@ def test_a_link_to_the_page_works_once_at_whichever_front_and_its_cookie_at_all(
 
 
 @pytest.mark.matrix
-def test_an_editor_goes_on_at_another_front_with_the_session_of_the_first(fleet: Fleet) -> None:
+def test_an_editor_continues_the_session_of_the_first_front_at_another(fleet: Fleet) -> None:
     one, two = fleet.start("one"), fleet.start("two")
 
     async def play() -> None:
@@ -238,7 +238,7 @@ def test_an_editor_goes_on_at_another_front_with_the_session_of_the_first(fleet:
     asyncio.run(play())
 
 
-def test_a_browser_that_subscribes_at_one_front_is_known_at_the_others(fleet: Fleet) -> None:
+def test_a_browser_that_subscribes_at_one_front_is_listed_at_the_others(fleet: Fleet) -> None:
     one, two = fleet.start("one"), fleet.start("two")
     with PushService() as service:
         browser = json.dumps(PushBrowser(service, "one").request).encode()

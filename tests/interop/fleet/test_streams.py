@@ -83,7 +83,7 @@ class Owner:
         return [entry.frame for _, entry in found]
 
 
-def test_the_rules_of_every_store_hold(cluster: Cluster) -> None:
+def test_the_rules_for_every_store_hold(cluster: Cluster) -> None:
     async def play(broker: Broker) -> None:
         async def keep(rule: Callable[[Streams, str], Awaitable[None]]) -> None:
             await rule(Streams(broker, KEY.derived(REPLICAS)), f"rules-{secrets.token_hex(4)}")
@@ -116,7 +116,7 @@ async def read_of(store: Streams, session: str, count: int) -> list[LogEntry]:
             return entries
 
 
-def test_what_is_not_from_a_node_of_the_fleet_counts_as_missing(cluster: Cluster) -> None:
+def test_a_message_from_outside_the_fleet_counts_as_missing(cluster: Cluster) -> None:
     async def play(broker: Broker) -> None:
         store, session = Streams(broker, KEY.derived(REPLICAS)), f"forged-{secrets.token_hex(4)}"
         other = Streams(broker, FleetKey(bytes(32)).derived(REPLICAS))
@@ -153,7 +153,7 @@ def test_a_message_of_another_session_counts_as_missing(cluster: Cluster) -> Non
     played(cluster, play)
 
 
-def test_a_leader_that_is_killed_delays_the_entries_and_loses_none(
+def test_a_killed_leader_delays_the_entries_and_loses_none(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     async def play(broker: Broker) -> None:
@@ -220,9 +220,7 @@ def test_an_owner_that_slept_past_a_takeover_shows_nothing_more(
     played(cluster, play)
 
 
-def test_a_stream_that_somebody_has_emptied_is_filled_again(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_an_emptied_stream_is_filled_again(cluster: Cluster, tmp_path: Path) -> None:
     async def play(broker: Broker) -> None:
         owner = Owner(broker, tmp_path)
         log = await owner.begin()
@@ -265,7 +263,7 @@ def test_a_full_stream_is_a_stall_with_the_servers_reason_until_there_is_room(
     played(cluster, play)
 
 
-def test_a_log_that_is_trimmed_is_trimmed_in_its_stream_and_still_taken_over(
+def test_trimming_a_log_trims_its_stream_and_it_can_still_be_taken_over(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     async def play(broker: Broker) -> None:
@@ -287,7 +285,7 @@ def test_a_log_that_is_trimmed_is_trimmed_in_its_stream_and_still_taken_over(
     played(cluster, play)
 
 
-def test_what_is_old_and_without_an_owner_is_dropped_with_its_record(
+def test_an_old_stream_without_an_owner_is_dropped_with_its_record(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     async def play(broker: Broker) -> None:

@@ -52,7 +52,7 @@ def status_of(url: str, token: str = "") -> int:
 
 
 @pytest.mark.matrix
-def test_what_one_node_prints_every_node_takes_and_a_link_works_once(
+def test_every_node_accepts_another_nodes_token_and_a_link_works_once(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     with Fleet(tmp_path, cluster, agent("ok")) as fleet:
@@ -86,7 +86,7 @@ async def last_message(broker: Broker, subject: str) -> dict[str, Any]:
     return message
 
 
-def test_the_servers_password_brings_back_no_removed_subscription(
+def test_the_servers_password_cannot_restore_a_removed_subscription(
     fleet: Fleet, cluster: Cluster
 ) -> None:
     one, two = fleet.start("one"), fleet.start("two")
@@ -128,7 +128,9 @@ def test_the_servers_password_brings_back_no_removed_subscription(
         asyncio.run(play(service))
 
 
-def test_the_servers_password_makes_no_used_link_work_again(fleet: Fleet, cluster: Cluster) -> None:
+def test_the_servers_password_cannot_make_a_used_link_work_again(
+    fleet: Fleet, cluster: Cluster
+) -> None:
     one, two = fleet.start("one"), fleet.start("two")
     links = [printed(one, "--link", f"http://127.0.0.1:{each.port}") for each in (one, two)]
     at_one = links[1].replace(str(two.port), str(one.port))
@@ -148,7 +150,7 @@ def test_the_servers_password_makes_no_used_link_work_again(fleet: Fleet, cluste
     assert status_of(printed(one, "--link", f"http://127.0.0.1:{one.port}")) == 303
 
 
-def test_a_gateway_that_has_left_its_fleet_prints_tokens_of_its_own(
+def test_a_gateway_that_left_its_fleet_prints_its_own_tokens(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     with Fleet(tmp_path, cluster, agent("ok")) as fleet:

@@ -88,7 +88,7 @@ def versions(gateway: Gateway) -> set[int]:
     return {holder["version"] for holder in gateway.holders()}
 
 
-def test_turns_go_on_while_each_gateway_and_each_server_is_replaced(
+def test_turns_continue_while_each_gateway_and_each_server_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"
@@ -153,7 +153,7 @@ def start(cluster: Cluster) -> None:
     cluster.wait_until_ready()
 
 
-def test_servers_with_an_older_copy_get_from_the_node_what_they_lack_and_new_ones_serve_it(
+def test_servers_restored_from_an_older_copy_get_the_missing_entries_from_the_node(
     tmp_path: Path,
 ) -> None:
     older, newest = tmp_path / "older", tmp_path / "newest"
@@ -195,7 +195,7 @@ def test_servers_with_an_older_copy_get_from_the_node_what_they_lack_and_new_one
         assert said == ["Turn 1.", "Turn 2.", "Turn 3."]
 
 
-def test_a_log_whose_end_the_servers_have_lost_together_with_its_node_starts_again(
+def test_a_log_whose_end_is_lost_with_its_node_and_servers_starts_again(
     tmp_path: Path,
 ) -> None:
     older, scenario = tmp_path / "older", tmp_path / "scenario.json"

@@ -118,9 +118,7 @@ def test_a_child_that_may_not_see_the_observers_files_is_not_observed(
 
 
 @pytest.mark.matrix
-def test_an_old_version_of_node_runs_the_program_as_without_it(
-    server: Server, tmp_path: Path
-) -> None:
+def test_an_old_version_of_node_runs_the_program_unobserved(server: Server, tmp_path: Path) -> None:
     command = [Runtime("node-16").program(), "-p", "process.env.NODE_OPTIONS.length > 0"]
     with Pipe(tmp_path / "fifo") as pipe:
         assert run(command, {"NODE_OPTIONS": "--no-warnings"}, pipe).shown == ("true\n", "", 0)
@@ -136,7 +134,7 @@ def ours(folder: Path) -> tuple[str, str]:
     return f'--require "{OBSERVER}"', f'--require "{link / OBSERVER.name}"'
 
 
-def test_the_users_options_stay_whatever_they_look_like(server: Server, tmp_path: Path) -> None:
+def test_the_users_options_stay_in_any_form(server: Server, tmp_path: Path) -> None:
     option, linked = ours(tmp_path)
     (tmp_path / "it's own.cjs").write_text("")
     own = f'--require "{tmp_path}/it\'s own.cjs"'

@@ -100,7 +100,7 @@ def harm(runtime: Runtime, kind: str, environment: dict[str, str], pipe: Pipe | 
     return run([runtime.program(), HERE / "harm.cjs", kind], environment, pipe)
 
 
-def test_without_a_reader_the_environment_is_the_users_at_once(
+def test_without_a_reader_a_program_gets_the_users_environment_at_once(
     runtime: Runtime, environment: dict[str, str], tmp_path: Path
 ) -> None:
     with Unread(tmp_path / "fifo") as pipe:
@@ -109,7 +109,7 @@ def test_without_a_reader_the_environment_is_the_users_at_once(
 
 
 @pytest.mark.parametrize("kind", ["rejection", "replaced", "resources", "inheritance"])
-def test_a_program_meets_no_trace_of_the_observer(
+def test_a_program_sees_no_trace_of_the_observer(
     kind: str, runtime: Runtime, environment: dict[str, str], tmp_path: Path
 ) -> None:
     with Pipe(tmp_path / "fifo") as pipe:
@@ -119,7 +119,7 @@ def test_a_program_meets_no_trace_of_the_observer(
     assert (observed.code == 0) is (kind != "rejection")
 
 
-def test_a_descriptor_that_the_program_closed_is_written_to_no_more(
+def test_a_descriptor_that_the_program_closed_is_no_longer_written_to(
     runtime: Runtime, environment: dict[str, str], tmp_path: Path
 ) -> None:
     with Pipe(tmp_path / "fifo") as pipe:
@@ -173,7 +173,7 @@ def sites() -> int:
         pytest.param(IN_THE_END, id="in the end", marks=pytest.mark.matrix),
     ],
 )
-def test_a_program_has_the_same_with_each_function_of_the_observer_broken(
+def test_the_programs_output_is_the_same_with_any_function_of_the_observer_broken(
     when: str, runtime: Runtime, environment: dict[str, str], tmp_path: Path
 ) -> None:
     command = [runtime.program(), HERE / "requests.cjs", CASES]

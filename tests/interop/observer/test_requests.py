@@ -149,7 +149,7 @@ def _in_short(events: list[dict[str, Any]]) -> list[str]:
     return words
 
 
-def test_the_program_has_the_same_as_without_the_observer(both: Both) -> None:
+def test_the_programs_output_is_the_same_as_without_the_observer(both: Both) -> None:
     assert both.observed.shown == both.plain.shown
     assert both.plain.code == 0
     assert len(both.plain.output.splitlines()) > 20
@@ -234,7 +234,7 @@ server.listen(0, '127.0.0.1', () => {
 """
 
 
-def test_http2_works_as_without_and_is_reported_where_the_runtime_publishes_it(
+def test_http2_works_unchanged_and_is_reported_where_the_runtime_publishes_it(
     runtime: Runtime, tmp_path: Path
 ) -> None:
     command = [runtime.program(), "-e", HTTP2]

@@ -76,7 +76,7 @@ def lines_of(which: str, *options: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("which", SETS)
-def test_each_request_is_reported_once_and_the_agent_gets_what_it_gets_without(which: str) -> None:
+def test_each_request_is_reported_once_and_the_agent_sees_no_difference(which: str) -> None:
     lines = lines_of(which)
     assert {line["client"] for line in lines} == LIBRARIES[which]
     for line in lines:
@@ -112,7 +112,7 @@ def test_a_failure_has_the_systems_code_or_the_name_of_its_class(which: str) -> 
 
 
 @pytest.mark.parametrize("which", SETS)
-def test_no_error_of_the_observers_own_reaches_an_agent(which: str) -> None:
+def test_the_observers_own_errors_never_reach_an_agent(which: str) -> None:
     assert lines_of(which, "--mutants") == ["done"]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
-def test_the_official_messages_take_a_report_as_it_is(packages_python: Path) -> None:
+def test_the_official_messages_accept_a_report(packages_python: Path) -> None:
     plain = a_report(1, http_status=429, attempts=2.5, exit_code=-9)
     traced = msgspec.structs.replace(
         plain,

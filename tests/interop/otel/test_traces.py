@@ -40,7 +40,7 @@ def by_name(spans: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {span["span"]: span for span in spans}
 
 
-def test_one_trace_goes_from_the_clients_span_to_the_tool_calls(
+def test_one_trace_leads_from_the_clients_span_to_the_tool_calls(
     take_turns: Callable[..., Any], receiver: Receiver, command: list[str], door: str
 ) -> None:
     frames = take_turns("work", command=command)
@@ -87,7 +87,7 @@ def test_a_turn_that_failed_is_a_span_with_our_type(
     assert receiver.expect_point("lastword.turn.time_to_first_output")["value"] == 1
 
 
-def test_with_the_sdk_switched_off_there_are_no_spans_and_there_is_a_record(
+def test_disabling_the_sdk_drops_the_spans_and_keeps_the_record(
     take_turns: Callable[..., Any], receiver: Receiver, command: list[str], tmp_path: Path
 ) -> None:
     take_turns("work", command=command, OTEL_SDK_DISABLED="true")
@@ -115,13 +115,13 @@ assert ours.SCHEMA_URL in {each.value for each in Schemas}
 """
 
 
-def test_the_names_of_others_are_those_of_the_semantic_conventions_that_are_named(
+def test_the_borrowed_names_are_those_of_the_named_semantic_conventions(
     packages_python: Path, environment: dict[str, str]
 ) -> None:
     subprocess.run([packages_python, "-c", _KNOWN], check=True, timeout=60, env=environment)
 
 
-def test_no_secret_gets_to_the_receiver(
+def test_no_secret_reaches_the_receiver(
     take_turns: Callable[..., Any], receiver: Receiver, command: list[str]
 ) -> None:
     secret = CANARIES["openai"]
@@ -133,7 +133,7 @@ def test_no_secret_gets_to_the_receiver(
     assert secret[6:-2] not in receiver.text
 
 
-def test_a_receiver_that_is_not_there_holds_nobody_up(
+def test_an_absent_receiver_delays_nothing(
     take_turns: Callable[..., Any], command: list[str], door: str, tmp_path: Path
 ) -> None:
     # The author's own exporter is another's: only what is ours is looked at.
@@ -144,7 +144,7 @@ def test_a_receiver_that_is_not_there_holds_nobody_up(
     until("it is recorded", lambda: is_recorded(tmp_path / "state"))
 
 
-def test_an_agent_that_uses_no_opentelemetry_loads_none_of_it(
+def test_an_agent_without_opentelemetry_loads_none_of_it(
     take_turns: Callable[..., Any], request: pytest.FixtureRequest
 ) -> None:
     agent = str(request.path.parent / "traced_agent.py")

@@ -59,7 +59,7 @@ def holds_for_all(tab: Tab, name: str) -> None:
     tab.do("size", 1000, 760)
 
 
-def test_a_failing_turn_is_seen_understood_and_tried_again(
+def test_a_failing_turn_is_shown_explained_and_retried(
     browser: Browser, waiting: tuple[Gateway, str]
 ) -> None:
     gateway, session = waiting
@@ -113,7 +113,7 @@ def test_a_failing_turn_is_seen_understood_and_tried_again(
         holds_for_all(tab, "health")
 
 
-def test_the_keyboard_alone_does(browser: Browser, gateway: Gateway, session: str) -> None:
+def test_the_keyboard_alone_is_enough(browser: Browser, gateway: Gateway, session: str) -> None:
     tab = browser.tab(still=True)
     with tab.without_errors():
         tab.log_in(gateway)
@@ -138,7 +138,7 @@ def test_the_keyboard_alone_does(browser: Browser, gateway: Gateway, session: st
         tab.see("The turn failed: Model provider unavailable.")
 
 
-def test_of_two_windows_one_answers_and_the_others_question_goes(
+def test_a_question_answered_in_one_window_closes_in_the_other(
     browser: Browser, gateway: Gateway, session: str
 ) -> None:
     one, two, watcher = browser.tab(), browser.tab(), browser.tab()
@@ -214,7 +214,7 @@ def gateway_events(gateway: Gateway, session: str) -> list[dict[str, object]]:
     return found
 
 
-def test_a_gateway_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
+def test_the_page_waits_for_a_killed_gateway_then_gives_up_with_advice(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     (tmp_path / "script.json").write_text(json.dumps(SCRIPT), encoding="utf-8")
@@ -253,7 +253,7 @@ def test_a_gateway_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
     tab.shot("not-logged-in")
 
 
-def test_a_session_that_is_unknown_is_said_to_be(browser: Browser, gateway: Gateway) -> None:
+def test_an_unknown_session_is_reported_as_such(browser: Browser, gateway: Gateway) -> None:
     tab = browser.tab()
     tab.session(gateway, "none-of-these")
     tab.see("This session no longer exists on the gateway. Start a new session.")
@@ -265,7 +265,7 @@ def test_a_session_that_is_unknown_is_said_to_be(browser: Browser, gateway: Gate
     assert tab.do("errors") == []
 
 
-def test_the_same_viewer_elsewhere_takes_the_session_and_gives_it_back(
+def test_the_same_viewer_elsewhere_takes_the_session_over_and_gives_it_back(
     browser: Browser, gateway: Gateway, session: str
 ) -> None:
     tab = browser.tab()
@@ -290,7 +290,7 @@ def test_the_same_viewer_elsewhere_takes_the_session_and_gives_it_back(
         assert other.closed()[0] == 4409
 
 
-def test_what_is_no_longer_kept_is_told_as_a_gap(
+def test_messages_that_are_no_longer_stored_are_shown_as_a_gap(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     command = [*COUNTING, str(tmp_path / "told")]
@@ -307,7 +307,7 @@ def test_what_is_no_longer_kept_is_told_as_a_gap(
     assert tab.do("errors") == []
 
 
-def test_what_an_agent_says_is_text_and_however_much_it_is_it_is_bounded(
+def test_an_agents_words_are_shown_as_bounded_plain_text(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     gateway = serve(tmp_path, TALKATIVE)

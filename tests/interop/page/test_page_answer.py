@@ -36,7 +36,7 @@ def holds_on_a_phone(tab: Tab, name: str) -> None:
     tab.shot(name)
 
 
-def test_a_link_says_what_it_answers_sends_it_on_a_click_and_a_second_answer_is_refused(
+def test_a_link_shows_its_answer_sends_it_on_a_click_and_refuses_a_second_one(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     script = tmp_path / "script.json"

@@ -113,7 +113,7 @@ def serving(serve: Serve, folder: Path, *turns: list[dict[str, Any]]) -> Gateway
     return serve(folder, agent(str(file)))
 
 
-def test_words_code_a_diff_a_plan_and_a_picture_are_shown_as_what_they_are(
+def test_words_code_a_diff_a_plan_and_a_picture_are_shown_in_their_forms(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     steps = [
@@ -229,7 +229,7 @@ HEAVY: dict[str, str | list[dict[str, Any]]] = {
 }
 
 
-def test_no_word_of_an_agents_becomes_a_script_markup_or_a_request(
+def test_an_agents_words_never_become_a_script_markup_or_a_request(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     gateway = serving(
@@ -264,7 +264,7 @@ def test_no_word_of_an_agents_becomes_a_script_markup_or_a_request(
         tab.shot("hostile-markdown")
 
 
-def test_however_heavy_markdown_is_the_page_goes_on(
+def test_the_page_keeps_working_with_heavy_markdown(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     turns = [
@@ -302,9 +302,7 @@ def test_however_heavy_markdown_is_the_page_goes_on(
     tab.shot("heavy-markdown")
 
 
-def test_the_library_is_served_as_it_is_in_the_package(
-    browser: Browser, tmp_path: Path, serve: Serve
-) -> None:
+def test_the_library_is_served_unchanged(browser: Browser, tmp_path: Path, serve: Serve) -> None:
     gateway = serving(serve, tmp_path, [{"result": "end_turn"}])
     tab = browser.tab()
     tab.log_in(gateway)
@@ -318,7 +316,7 @@ def test_the_library_is_served_as_it_is_in_the_package(
     tab.see("There are no messages yet.")
 
 
-def test_a_past_turn_has_its_times_and_who_answered_its_question(
+def test_a_past_turn_shows_its_times_and_who_answered_its_question(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     limit = {"http": 429, "message": "slow down", "headers": {"retry-after": "20"}}
@@ -350,7 +348,7 @@ def parsed(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp() * 1000
 
 
-def test_a_card_has_one_wait_that_runs(browser: Browser, tmp_path: Path, serve: Serve) -> None:
+def test_a_card_counts_down_one_wait(browser: Browser, tmp_path: Path, serve: Serve) -> None:
     limit = {"http": 429, "message": "slow down", "headers": {"retry-after": "660"}}
     gateway = serving(serve, tmp_path, [{"fail": limit}])
     tab = browser.tab()

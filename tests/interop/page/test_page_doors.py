@@ -67,7 +67,7 @@ def test_a_page_of_another_site_does_not_lock_the_owner_out(
     assert owner.do("errors") == []
 
 
-def test_two_gateways_of_one_host_are_logged_in_to_at_once(
+def test_a_browser_can_be_logged_in_to_two_gateways_of_one_host(
     browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     gateways = two_with_one_key(tmp_path)

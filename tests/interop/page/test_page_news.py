@@ -40,7 +40,7 @@ def scripted(folder: Path, *steps: dict[str, Any], **more: Any) -> list[str]:
         ("resume", "The agent was restarted, and knows this conversation."),
     ],
 )
-def test_a_session_that_was_brought_back_is_said_to_be_and_with_what(
+def test_a_restored_session_says_so_and_what_it_was_restored_with(
     browser: Browser, tmp_path: Path, sessions: str, said: str, serve: Serve
 ) -> None:
     command = scripted(tmp_path, {"say": "One."}, {"result": "end_turn"}, sessions=sessions)
@@ -90,7 +90,7 @@ def test_a_crash_is_news_to_a_window_that_did_not_prompt(
     assert (one.do("errors"), watcher.do("errors")) == ([], [])
 
 
-def test_a_window_that_lags_is_told_so_while_it_does(
+def test_a_lagging_window_says_so_while_it_lags(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     flood = {"repeat": {"times": 1200, "steps": [{"fill": 12_000}, {"fill": 12_001}]}}
@@ -109,7 +109,7 @@ def test_a_window_that_lags_is_told_so_while_it_does(
         slow.shot("lagging")
 
 
-def test_mode_commands_and_context_are_shown_and_used(
+def test_mode_commands_and_context_are_shown_and_can_be_used(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     gateway = serve(tmp_path, CHOOSING)
@@ -149,7 +149,7 @@ def test_mode_commands_and_context_are_shown_and_used(
         tab.do("wait", ".composer details:not([hidden])")
 
 
-def test_a_question_that_timed_out_and_work_in_the_background_are_said_on_a_phone(
+def test_a_timed_out_question_and_background_work_are_shown_on_a_phone(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     steps = (
@@ -188,7 +188,7 @@ HOLDS_STATE = """() => {
 """What the gateway says of a session comes once the test releases it, and is old by then."""
 
 
-def test_a_turn_that_ended_while_the_page_asked_for_the_sessions_state_is_over(
+def test_a_turn_that_ended_during_the_pages_request_for_the_state_is_over(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
     command = scripted(tmp_path, {"say": "One."}, {"result": "end_turn"})

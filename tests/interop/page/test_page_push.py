@@ -56,7 +56,7 @@ def ready(browser: Browser, gateway: Gateway, subscribed: PushBrowser, place: st
     return tab
 
 
-def test_a_browser_subscribes_and_ends_it_by_one_button(
+def test_one_button_subscribes_and_unsubscribes_a_browser(
     browser: Browser, gateway: Gateway, service: PushService
 ) -> None:
     tab = ready(browser, gateway, PushBrowser(service, "one"))
@@ -76,7 +76,7 @@ def test_a_browser_subscribes_and_ends_it_by_one_button(
         assert ApiClient(gateway).json("/v1/push")["subscriptions"] == []
 
 
-def test_a_session_can_be_subscribed_to_alone(
+def test_a_single_session_can_be_subscribed_to(
     browser: Browser, gateway: Gateway, service: PushService
 ) -> None:
     with ViewerClient(gateway, capabilities=TYPED) as viewer:

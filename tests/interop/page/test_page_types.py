@@ -41,5 +41,5 @@ def test_the_compiler_agrees_with_every_type(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_library_is_what_npm_has_under_its_locked_hash() -> None:
+def test_the_library_is_the_one_that_npm_locks_by_hash() -> None:
     assert {path.name: path.read_bytes() for path in LIBRARY.iterdir()} == library()

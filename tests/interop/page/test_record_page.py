@@ -76,7 +76,7 @@ def test_a_session_in_one_file_is_read_filtered_opened_and_copied(
         tab.see("Copied")
 
 
-def test_without_scripts_the_file_has_the_summary_and_every_entry(
+def test_the_file_shows_the_summary_and_every_entry_without_scripts(
     browser: Browser, page: str
 ) -> None:
     tab = browser.tab(scripts=False)
@@ -113,7 +113,7 @@ def test_the_record_is_read_live_and_its_link_works_once(browser: Browser, tmp_p
         tab.see("is no longer running")
 
 
-def test_messages_show_what_lastword_made_of_them(browser: Browser, tmp_path: Path) -> None:
+def test_messages_show_how_lastword_changed_them(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl"
     editor = Editor(tmp_path, "--frames", str(file))
     editor.play("rate_limit")

@@ -42,7 +42,7 @@ def test_a_packages_own_tries_count_among_the_attempts(
     assert all(retry["attempt"] <= retry["max_attempts"] == attempts for retry in retries)
 
 
-def test_two_calls_at_once_keep_their_attempts_apart(case: Case) -> None:
+def test_two_simultaneous_calls_count_their_attempts_separately(case: Case) -> None:
     failing, mending = f"{case.model} failing", f"{case.model} mending"
     case.provider.script(failing, DOWN, DOWN, Step("unauthorized"))
     case.provider.script(mending, Step("drop"), Step("drop"), Step("hang"))

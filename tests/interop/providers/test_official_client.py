@@ -27,7 +27,7 @@ def take_turn(python: Path, environment: dict[str, str], case: Case) -> dict[str
     return seen
 
 
-def test_it_gets_the_answer_of_a_call_that_was_tried_again(
+def test_the_client_gets_the_answer_of_a_call_that_was_retried(
     packages_python: Path, environment: dict[str, str], case: Case
 ) -> None:
     case.script(DOWN, HEALTHY)
@@ -37,7 +37,7 @@ def test_it_gets_the_answer_of_a_call_that_was_tried_again(
     assert case.made == 2
 
 
-def test_it_gets_a_failure_as_an_error_with_the_typed_payload_in_it(
+def test_the_client_gets_a_failure_as_an_error_with_the_typed_payload(
     packages_python: Path, environment: dict[str, str], case: Case
 ) -> None:
     case.script(Step("unauthorized"))

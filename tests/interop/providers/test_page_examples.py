@@ -106,7 +106,7 @@ def end_of(client: Client, prompt: int) -> Turn:
     return client.end_of(prompt, 0, fuse=2 * FUSE_SECONDS)
 
 
-def test_there_are_examples_on_the_page_for_agents() -> None:
+def test_the_agents_page_has_two_examples() -> None:
     assert {block.page for block in SHOWN} == {"docs/agent.md"}
     assert len(SHOWN) == 2
 
@@ -135,7 +135,7 @@ def test_a_limited_call_is_made_again_and_its_answer_is_shown(
 
 
 @pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.name)
-def test_a_limit_that_stays_ends_the_turn_as_one_after_three_calls(
+def test_a_persistent_limit_ends_the_turn_after_three_calls(
     block: Block, provider: Provider, play: Callable[[str], tuple[Client, int]]
 ) -> None:
     turn = end_of(*play(program(block)))

@@ -16,7 +16,7 @@ ANSWER = "The answer from the fake model is 42."
 LIMITED = Step("rate_limited", retry_after_seconds=1)
 
 
-def test_a_limited_call_succeeds_after_the_wait_that_the_server_asked_for(case: Case) -> None:
+def test_a_limited_call_succeeds_after_the_servers_wait(case: Case) -> None:
     case.script(LIMITED, HEALTHY)
     turn = case.turn(RETRY)
     assert turn.answer["result"] == {"stopReason": "end_turn"}
@@ -60,7 +60,7 @@ def test_a_wait_is_shown_only_to_clients_that_can_show_it(
     ],
     ids=["told not to", "login", "too long"],
 )
-def test_what_another_try_cannot_mend_is_not_tried_again(
+def test_a_failure_that_a_retry_cannot_fix_is_not_retried(
     case: Case, step: Step, error_type: str
 ) -> None:
     case.script(step)
@@ -71,9 +71,7 @@ def test_what_another_try_cannot_mend_is_not_tried_again(
 
 
 @pytest.mark.parametrize("kind", ["cut", "truncated"])
-def test_a_call_that_broke_off_after_text_is_left_to_the_user_to_continue(
-    case: Case, kind: str
-) -> None:
+def test_a_call_that_broke_off_after_text_offers_to_continue(case: Case, kind: str) -> None:
     case.script(Step(kind))
     turn = case.turn(TYPED)
     assert (case.made, turn.text) == (1, ANSWER)
@@ -82,7 +80,7 @@ def test_a_call_that_broke_off_after_text_is_left_to_the_user_to_continue(
     assert (error["phase"], error["retry_safety"]) == ("mid_output", "offer_continue")
 
 
-def test_a_call_that_broke_off_before_its_output_is_tried_again(case: Case) -> None:
+def test_a_call_that_broke_off_before_its_output_is_retried(case: Case) -> None:
     case.script(Step("drop"), Step("cut_at_once"), HEALTHY)
     turn = case.turn(TYPED)
     assert (case.made, turn.text) == (3, ANSWER)

@@ -95,7 +95,7 @@ def test_node_plays_every_vector_to_the_same_bytes() -> None:
     same(told_by_node(lines), expected)
 
 
-def test_node_classifies_alike() -> None:
+def test_node_classifies_the_same_way() -> None:
     lines, expected = classified()
     same(told_by_node(lines), expected)
 

@@ -22,7 +22,7 @@ CLOSES = [(code, "") for code in (*range(1000, 1020), 3500, 4000, 4001, *range(4
 
 
 @pytest.mark.parametrize("module", [PROTOCOL / "words.js", SHARED / "words.js"], ids=str)
-def test_a_close_has_the_same_word_in_both(module: Path) -> None:
+def test_a_close_has_the_same_word_in_both_languages(module: Path) -> None:
     toolchain.require_plain_node()
     closes = CLOSES + [(1006, text) for text in (*REASONS, *BY_NAME)]
     done = run_program(

@@ -181,7 +181,7 @@ def test_an_official_client_has_a_turn_with_opencode_through_tls(deployed: Deplo
     assert any(each["event"] == "update" for each in events)
 
 
-def test_who_comes_through_the_proxy_is_looked_at_as_who_they_are(deployed: Deployed) -> None:
+def test_a_client_behind_the_proxy_is_treated_as_itself(deployed: Deployed) -> None:
     assert deployed.get("/readyz") == (200, '{"status":"ready"}')
     assert deployed.get("/v1/sessions")[0] == 401
     # Neither the proxy's own address nor what a client claims lets anybody in.

@@ -118,7 +118,7 @@ def chunks(events: list[dict[str, Any]], name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("client", PLAYED, ids="-".join)
-def test_a_session_that_is_cut_in_mid_turn_is_loaded_asked_and_goes_on(
+def test_a_session_cut_in_mid_turn_is_loaded_again_and_continues(
     gateway: Gateway, client: tuple[str, str]
 ) -> None:
     sdk, transport = client

@@ -224,7 +224,7 @@ def user(tmp_path: Path) -> Iterator[User]:
     user.box.close()
 
 
-def test_one_command_sets_it_up_and_the_turn_goes_on_whatever_happens_to_the_network(
+def test_one_command_sets_it_up_and_the_turn_survives_any_network_failure(
     user: User,
 ) -> None:
     shown = user.setup("zed", "--", "counting")
@@ -295,7 +295,7 @@ def test_a_link_that_falls_silent_is_left_for_another(user: User) -> None:
     asyncio.run(play())
 
 
-def test_a_machine_is_sought_on_while_a_turn_is_open_and_no_longer(user: User) -> None:
+def test_an_unreachable_machine_is_sought_only_while_a_turn_is_open(user: User) -> None:
     user.setup("zed", "--write", "--", "counting")
 
     async def play() -> None:
@@ -321,7 +321,7 @@ def test_a_machine_is_sought_on_while_a_turn_is_open_and_no_longer(user: User) -
     asyncio.run(play())
 
 
-def test_the_agent_works_in_the_folders_there_and_asks_nothing_of_this_machine(user: User) -> None:
+def test_the_agent_works_in_that_machines_folders_and_uses_nothing_of_this_one(user: User) -> None:
     noting = f"{sys.executable} -m tests.kit.gateway.agents noting"
     notes = user.box.home / "notes"
     user.box.install("noting", f'cd {ROOT} && exec {noting} {notes} "$@"')
@@ -356,7 +356,7 @@ def test_the_agent_works_in_the_folders_there_and_asks_nothing_of_this_machine(u
     assert params["session/prompt"]["prompt"][1]["uri"] == f"file://{there}/a%20b.py"
 
 
-def test_what_cannot_be_used_is_said_in_a_sentence_and_changes_nothing(user: User) -> None:
+def test_an_unusable_host_or_command_is_refused_in_a_sentence(user: User) -> None:
     box, words = user.box, ("--write", "--", "counting")
     box.known_hosts.write_text("")
     said = user.setup("zed", *words, status=1)
@@ -387,7 +387,7 @@ def test_what_cannot_be_used_is_said_in_a_sentence_and_changes_nothing(user: Use
     assert not list(user.home.rglob("*.token"))
 
 
-def test_what_a_login_shell_sets_holds_there_and_one_that_becomes_another_is_left_out(
+def test_the_login_shells_variables_apply_and_a_profile_that_execs_is_skipped(
     user: User,
 ) -> None:
     profile = user.box.home / ".bash_profile"

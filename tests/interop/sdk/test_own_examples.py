@@ -51,7 +51,7 @@ def run(official: Official, *command: str, said: str, **environment: str) -> str
     [("duet.py",), ("client.py", "echo_agent.py"), ("client.py", "agent.py")],
     ids=" ".join,
 )
-def test_a_session_of_an_example_reads_the_same_with_the_import_exchanged(
+def test_an_examples_session_reads_the_same_with_the_import_exchanged(
     official: Official, examples: Path, command: tuple[str, ...]
 ) -> None:
     said = "hello\nhello again, ünïcödé\n"

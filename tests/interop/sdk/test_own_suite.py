@@ -111,13 +111,15 @@ def test_the_suite_passes_bare(bare: dict[str, str]) -> None:
     assert list(bare.values()).count("passed") >= AT_LEAST
 
 
-def test_what_passes_bare_passes_guarded_but_for_what_the_contract_forbids(
+def test_guarded_agents_pass_all_but_the_tests_that_the_contract_forbids(
     bare: dict[str, str], guarded: dict[str, str]
 ) -> None:
     assert {name for name, verdict in bare.items() if guarded.get(name) != verdict} == BY_CONTRACT
 
 
-def test_the_guard_was_in_every_agent_of_these_runs(guarded: dict[str, str], agents: Path) -> None:
+def test_the_guard_was_active_in_every_agent_of_these_runs(
+    guarded: dict[str, str], agents: Path
+) -> None:
     assert guarded
     seen: dict[str, set[str]] = {}
     for record in agents.iterdir():

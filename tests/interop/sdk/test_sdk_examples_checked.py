@@ -49,7 +49,7 @@ def words(found: dict[str, Finding]) -> dict[str, CheckVerdict]:
         ("echo_agent.py", {"future-version": CheckVerdict.FAIL, "agent-info": CheckVerdict.WARN}),
     ],
 )
-def test_the_example_agents_have_the_faults_that_they_are_known_for(
+def test_the_example_agents_have_exactly_their_known_faults(
     official: Official, example: str, own: dict[str, CheckVerdict]
 ) -> None:
     command = (str(official.python), str(official.source / "examples" / example))

@@ -34,7 +34,7 @@ def generator() -> ModuleType:
     return module
 
 
-def test_the_types_are_the_schemas() -> None:
+def test_the_types_are_generated_from_the_schema() -> None:
     made = generator()
     types, mark, reader = SOURCE.read_text().partition(made.MARK)
     assert types == made.generated(json.loads((PROTOCOL / "schema.json").read_text())) + "\n"
@@ -57,7 +57,7 @@ def compile_reader(folder: Path) -> Path:
     return (folder / "agent_error.js").rename(folder / "agent_error.mjs")
 
 
-def test_the_gateways_page_has_this_reader_compiled(tmp_path: Path) -> None:
+def test_the_gateways_page_uses_this_reader_compiled(tmp_path: Path) -> None:
     compiled = compile_reader(tmp_path)
     assert (GATEWAY / "agent_error.js").read_bytes() == compiled.read_bytes()
 
@@ -71,7 +71,7 @@ def read_in_typescript(compiled: Path, values: list[Any], *, thrown: bool = Fals
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_the_command_writes_the_types_anew_and_leaves_the_reader(tmp_path: Path) -> None:
+def test_the_command_regenerates_the_types_and_leaves_the_reader(tmp_path: Path) -> None:
     copy = shutil.copytree(PROTOCOL, tmp_path / "protocol")
     target = copy / "typescript" / "agent_error.ts"
     reader = "".join(SOURCE.read_text().partition("// ---")[1:])

@@ -151,7 +151,9 @@ def test_a_retry_is_one_line(compiled: Path) -> None:
 
 
 @pytest.mark.parametrize("throws", [False, True])
-def test_the_tap_notes_both_updates_and_lets_all_else_through(compiled: Path, throws: bool) -> None:
+def test_the_tap_notes_both_updates_and_passes_everything_else(
+    compiled: Path, throws: bool
+) -> None:
     def update(kind: str, method: str = "session/update") -> dict[str, Any]:
         params = {"sessionId": "s1", "update": {"sessionUpdate": kind}}
         return {"jsonrpc": "2.0", "method": method, "params": params}

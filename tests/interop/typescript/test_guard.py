@@ -70,7 +70,7 @@ def test_a_turn_ends_as_the_vectors_have_it(player: Player, file: str) -> None:
     assert wrong == []
 
 
-def test_each_vector_left_out_would_not_be_met(player: Player) -> None:
+def test_each_skipped_vector_would_indeed_fail(player: Player) -> None:
     for name in LEFT_TO_THE_SIDECAR:
         with pytest.raises(MismatchError):
             player.play(load_vectors()[name])
@@ -148,7 +148,7 @@ def failures_of(package: Path, samples: list[dict[str, Any]]) -> list[dict[str, 
     return failures
 
 
-def test_of_hundreds_of_real_errors_few_are_read_otherwise_than_in_python(package: Path) -> None:
+def test_few_of_hundreds_of_real_errors_are_read_differently_than_in_python(package: Path) -> None:
     samples = [
         one
         for one in map(json.loads, SAMPLES.read_text().splitlines())
@@ -165,7 +165,7 @@ def test_of_hundreds_of_real_errors_few_are_read_otherwise_than_in_python(packag
     assert wrong < 0.05 * len(samples)
 
 
-def test_nearly_all_examples_of_words_codes_and_transports_get_their_rows_types(
+def test_nearly_all_examples_of_the_rows_get_the_rows_types(
     package: Path,
 ) -> None:
     rows = [row for row in failure_rows() if row.kind in {"words", "transport", "codes"}]
@@ -189,7 +189,7 @@ def test_nearly_all_examples_of_words_codes_and_transports_get_their_rows_types(
     assert sum(kind not in {wanted, *VAGUE} for wanted, kind in pairs) <= 2
 
 
-def test_waits_and_resets_are_read_as_their_rows_say(package: Path) -> None:
+def test_waits_and_resets_are_read_as_in_their_rows(package: Path) -> None:
     # A time of day is only quoted, which needs no reader.
     read = [
         row for row in failure_rows() if row.kind == "resets" and "reset_text" not in row.reset()
@@ -252,7 +252,7 @@ def test_over_pipes_each_turn_of_the_official_sdk_ends_once(package: Path, versi
     assert (retry["attempt"], retry["max_attempts"], retry["wait_seconds"]) == (2, 3, 2)
 
 
-def test_an_agent_is_guarded_by_every_way_to_connect_it(package: Path) -> None:
+def test_an_agent_is_guarded_however_it_is_connected(package: Path) -> None:
     seen = json.loads(node(HERE / "guard_doors.mjs", package))
     assert seen == {
         "late": 'Call guard() before onRequest("session/prompt", …).',
@@ -268,7 +268,7 @@ def test_an_agent_is_guarded_by_every_way_to_connect_it(package: Path) -> None:
     }
 
 
-def test_secrets_that_the_guard_in_python_knows_by_their_form_are_taken_out(package: Path) -> None:
+def test_secrets_that_the_python_guard_recognises_are_redacted(package: Path) -> None:
     texts = [*(f"key {one} refused" for one in CANARIES.values()), *NAMED_CANARIES.values()]
     script = (
         f"import {{ redact }} from '{(package / 'dist' / 'classify.js').as_uri()}';"

@@ -72,7 +72,7 @@ ODD = [[tells(odd), ["say", "Here."], ends(odd)] for odd in ODD_RECORDS.values()
 WELL = [["say", "Fine."], ["answer", END_TURN]]
 
 
-def test_who_reads_records_gets_the_agents_as_they_came_and_ours_under_ids_of_their_own(
+def test_a_client_of_records_gets_the_agents_unchanged_and_ours_under_separate_ids(
     watched: Attack,
 ) -> None:
     sent = [{**WARNING, "revision": number} for number in (3, 2, 2, 1)]
@@ -100,7 +100,7 @@ def test_who_reads_records_gets_the_agents_as_they_came_and_ours_under_ids_of_th
         leave(client, None)
 
 
-def test_records_of_any_shape_end_their_turns_for_who_reads_none_and_no_key_passes(
+def test_odd_records_end_turns_for_other_clients_and_leak_no_key(
     watched: Attack,
 ) -> None:
     secret = {**RECORD, "title": f"401 for {KEY}", "details": KEY, "reason": KEY}
@@ -148,7 +148,7 @@ def test_records_of_any_shape_end_their_turns_for_who_reads_none_and_no_key_pass
         leave(client)
 
 
-def test_a_client_that_asks_for_records_the_wrong_way_gets_an_error(watched: Attack) -> None:
+def test_a_client_that_negotiates_records_wrongly_gets_an_error(watched: Attack) -> None:
     odd = {"version": True, "capabilities": ["sessionFailure"]}
     with watched.run({"session/prompt": [BUSY]}) as client:
         client.open(capabilities={"_meta": {"jetbrains": {"air": odd}}})

@@ -15,7 +15,7 @@ LONG_ID = "x" * 200_000
 # TERM-11, G6: a frame of ours is short, however long an agent's ids are.
 
 
-def test_our_own_frames_stay_short_where_an_agent_left_something_with_a_long_id_open(
+def test_our_own_frames_stay_short_when_an_agent_leaves_a_long_id_open(
     attack: Attack,
 ) -> None:
     tool = {"toolCallId": LONG_ID, "title": "Edit", "status": "pending"}
@@ -46,7 +46,7 @@ DEEP = (
 )
 
 
-def test_what_either_side_nests_deep_passes_byte_for_byte(attack: Attack) -> None:
+def test_deeply_nested_json_passes_byte_for_byte_both_ways(attack: Attack) -> None:
     turn = [["say", "Here."], *(["raw", line] for line in DEEP)]
     with attack.run({"session/prompt": [turn]}) as client:
         client.open()
@@ -67,7 +67,7 @@ def chunk(text: bytes) -> bytes:
     )
 
 
-def test_no_invalid_utf_8_reaches_the_client_however_many_frames_come_at_once(
+def test_invalid_utf_8_never_reaches_the_client_however_many_frames_come_at_once(
     attack: Attack,
 ) -> None:
     turns = []

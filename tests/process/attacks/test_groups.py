@@ -27,7 +27,7 @@ HEALTHY: Life = {"capabilities": {"loadSession": True}}
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
-def test_an_agent_that_left_its_group_is_ended_however_lastword_ends(
+def test_an_agent_that_left_its_group_ends_however_lastword_ends(
     attack: Attack, number: int | None
 ) -> None:
     ignores = [["ignore", "SIGTERM"]] if number == signal.SIGTERM else []
@@ -44,7 +44,7 @@ def test_an_agent_that_left_its_group_is_ended_however_lastword_ends(
         assert not is_running(agent)
 
 
-def test_after_a_cancel_that_such_an_agent_does_not_confirm_the_next_prompt_is_answered(
+def test_the_next_prompt_is_answered_after_such_an_agent_ignores_a_cancel(
     attack: Attack,
 ) -> None:
     with attack.run(LEAVES, HEALTHY, options=(GRACE,)) as client:
@@ -60,7 +60,7 @@ def test_after_a_cancel_that_such_an_agent_does_not_confirm_the_next_prompt_is_a
 
 
 @pytest.mark.parametrize("dies", [["exit", 0], ["kill"]])
-def test_of_an_agent_that_ended_in_mid_turn_the_group_is_ended_and_a_daemon_left_alone(
+def test_an_agent_that_ended_in_mid_turn_loses_its_group_but_not_its_daemon(
     attack: Attack, dies: list[object]
 ) -> None:
     leaves = [["worker", "group"], ["worker", "session"], dies]

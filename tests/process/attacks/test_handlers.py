@@ -45,7 +45,7 @@ OF_TRIO = {"too_slow": {"timeout"}}
 BY_THE_AUTHOR = ["timer", "cancel_itself"]
 
 
-def test_a_turn_ends_as_its_handler_left_it_and_no_other_turn_does(door: AttackClient) -> None:
+def test_a_turn_ends_as_its_handler_left_it_without_affecting_others(door: AttackClient) -> None:
     fails = FAILS | (OF_TRIO if door.command[-1] == "trio" else {})
     others = door.new_session()
     other = door.prompt("wait", session=others)
@@ -67,7 +67,7 @@ def test_a_turn_ends_as_its_handler_left_it_and_no_other_turn_does(door: AttackC
     ("name", "what"),
     [("asyncio", "keep_scope"), ("trio", "scope_over_a_yield"), ("trio", "group_over_a_yield")],
 )
-def test_a_scope_that_a_generator_keeps_open_ends_its_turn_and_no_other(
+def test_a_scope_that_a_generator_keeps_open_ends_only_its_turn(
     watched: Attack, name: str, what: str
 ) -> None:
     with watched.start(*scoped(name)) as client:
@@ -83,7 +83,7 @@ def test_a_scope_that_a_generator_keeps_open_ends_its_turn_and_no_other(
 
 
 @pytest.mark.parametrize("door", TASKS, indirect=True)
-def test_a_handler_that_its_author_cancelled_ends_its_turn_at_once_and_no_other(
+def test_a_handler_that_its_author_cancelled_ends_only_its_turn_at_once(
     door: AttackClient,
 ) -> None:
     session = door.new_session()
@@ -103,7 +103,7 @@ def test_a_handler_that_its_author_cancelled_ends_its_turn_at_once_and_no_other(
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_users_cancel_that_the_author_carries_out_by_the_task_ends_the_turn_once(
+def test_a_users_cancel_that_the_author_implements_by_the_task_ends_the_turn_once(
     watched: Attack, name: str
 ) -> None:
     with watched.start(*scoped(name, "cancel=task")) as client:
@@ -131,7 +131,7 @@ STOPPED = [
 ]
 
 
-def test_a_cancelled_turn_ends_as_cancelled_whatever_its_scopes_say(door: AttackClient) -> None:
+def test_a_cancelled_turn_ends_as_cancelled_whatever_its_scopes_do(door: AttackClient) -> None:
     other = door.new_session()
     for what in STOPPED:
         session = door.new_session()
@@ -157,7 +157,7 @@ def test_fifty_sessions_that_are_cancelled_in_one_breath_all_end(door: AttackCli
 # Stdout is the client's: what a handler prints goes to stderr, and its author is told.
 
 
-def test_what_a_handler_prints_goes_to_stderr_and_never_between_frames(door: AttackClient) -> None:
+def test_a_handlers_prints_go_to_stderr_and_never_between_frames(door: AttackClient) -> None:
     session = door.new_session()
     for how in ("line", *PRINTS):
         since = len(door.stderr.data)
@@ -184,7 +184,7 @@ ENDS = ["interrupt_in_group", "exit_and_error", "signal_itself", "interrupt"]
 
 
 @pytest.mark.parametrize(("name", "what"), in_turn(["trio", "trio", "asyncio"], ENDS))
-def test_what_ends_the_process_answers_every_open_turn_before(
+def test_every_open_turn_is_answered_before_the_process_ends(
     watched: Attack, name: str, what: str
 ) -> None:
     with watched.start(*scoped(name)) as client:
@@ -202,7 +202,7 @@ DOOR_ENDS = [("asyncio", "cancel_the_door"), ("trio", "cancel_the_door"), ("trio
 
 
 @pytest.mark.parametrize(("name", "what"), DOOR_ENDS)
-def test_a_handler_that_brings_the_door_down_leaves_no_turn_without_an_answer(
+def test_a_handler_that_crashes_the_door_leaves_no_turn_unanswered(
     watched: Attack, name: str, what: str
 ) -> None:
     # Where the door itself lives on, the clock of silence ends what is open.
@@ -217,7 +217,7 @@ def test_a_handler_that_brings_the_door_down_leaves_no_turn_without_an_answer(
         leave(client, None, tells_its_author=True)
 
 
-def test_a_prompt_handler_that_is_a_generator_is_said_at_the_start(watched: Attack) -> None:
+def test_a_prompt_handler_that_is_a_generator_is_refused_at_the_start(watched: Attack) -> None:
     with watched.start(*scoped("trio", "generator")) as client:
         assert client.wait() == 1
         assert b"TypeError" in client.stderr.data

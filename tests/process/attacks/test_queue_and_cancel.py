@@ -53,7 +53,7 @@ def test_large_prompts_behind_a_stuck_turn_go_to_the_next_agent_or_are_refused(
             assert "result" in answer or payload_of(answer)["reason"] == "queue_full"
 
 
-def test_after_a_crash_a_prompt_larger_than_the_queue_passes_and_a_cancelled_one_is_never_sent(
+def test_an_oversized_prompt_after_a_crash_passes_and_a_cancelled_one_is_never_sent(
     attack: Attack,
 ) -> None:
     dies = {**HEALTHY, "session/prompt": [[["kill"]]]}
@@ -77,7 +77,7 @@ def test_after_a_crash_a_prompt_larger_than_the_queue_passes_and_a_cancelled_one
 
 
 @pytest.mark.parametrize("method", ["session/cancel", "$/cancel_request"])
-def test_a_cancel_behind_a_pipe_that_the_agent_does_not_read_is_heard(
+def test_a_cancel_works_behind_a_pipe_that_the_agent_does_not_read(
     attack: Attack, method: str
 ) -> None:
     with attack.run(deaf(after=1), HEALTHY, options=WATCHDOG) as client:
@@ -91,7 +91,7 @@ def test_a_cancel_behind_a_pipe_that_the_agent_does_not_read_is_heard(
         assert client.turn("Hello.").get("result") == END_TURN
 
 
-def test_a_cancel_of_one_session_is_heard_behind_the_unread_prompt_of_another(
+def test_a_cancel_of_one_session_works_behind_the_unread_prompt_of_another(
     attack: Attack,
 ) -> None:
     hangs = {**HEALTHY, "session/prompt": [[["hang"]]]}
@@ -104,7 +104,7 @@ def test_a_cancel_of_one_session_is_heard_behind_the_unread_prompt_of_another(
         assert client.answer(small).get("result") == CANCELLED
 
 
-def test_what_an_agent_is_slow_to_read_reaches_it_in_order(attack: Attack) -> None:
+def test_a_slow_reading_agent_gets_messages_in_order(attack: Attack) -> None:
     reads_late = {"session/new": [[["serve"], ["wait_for", "go"], ["hear", "_test/last"]]]}
     with attack.run(reads_late) as client:
         client.open()
@@ -124,7 +124,7 @@ def test_what_an_agent_is_slow_to_read_reaches_it_in_order(attack: Attack) -> No
 # every prompt is answered all the same.
 
 
-def test_a_client_that_floods_an_agent_which_does_not_read_is_held(attack: Attack) -> None:
+def test_a_client_that_floods_an_agent_which_does_not_read_is_paused(attack: Attack) -> None:
     with attack.run(deaf(after=1), options=("--first-update-timeout=3", GRACE)) as client:
         client.open()
         prompt = client.prompt("x" * 2 * MB)
@@ -140,7 +140,7 @@ def test_a_client_that_floods_an_agent_which_does_not_read_is_held(attack: Attac
         assert len(client.peer.unsent) > 60 * MB
 
 
-def test_a_prompt_that_is_not_read_at_the_bound_is_answered_when_those_before_it_are(
+def test_prompts_unread_at_the_bound_fail_and_the_next_is_answered(
     attack: Attack,
 ) -> None:
     options = ("--first-update-timeout=6", GRACE)

@@ -33,7 +33,7 @@ def rights(path: Path) -> str:
 
 
 @pytest.mark.parametrize("door", ["run", "trio"])
-def test_a_record_and_its_folders_are_their_users_alone_whatever_was_there_and_whatever_the_umask(
+def test_a_record_and_its_folders_are_private_whatever_their_former_modes_and_the_umask(
     attack: Attack, door: str
 ) -> None:
     state = attack.folder / "a" / "b" / "c"

@@ -78,7 +78,7 @@ FAILS: dict[str, list[Any]] = {
 }
 
 
-def test_what_an_agent_sends_costs_its_client_no_turn_but_that_whose_answer_is_none(
+def test_odd_output_of_an_agent_fails_only_the_turn_without_a_valid_answer(
     watched: Attack,
 ) -> None:
     odd = [*STILL_WELL.values(), *([SAYS, answer] for answer in FAILS.values())]
@@ -94,7 +94,7 @@ def test_what_an_agent_sends_costs_its_client_no_turn_but_that_whose_answer_is_n
 
 
 @every("dies", [[SAYS, ["kill"]], [["stderr", "x" * 2**20], ["raw", '{"id":'], ["exit", 3]]])
-def test_an_agent_that_dies_fails_this_prompt_and_the_next_at_once(
+def test_a_dying_agent_fails_this_prompt_and_the_next_at_once(
     attack: Attack, dies: list[Any]
 ) -> None:
     told = outcomes(attack, {"session/prompt": [dies]}, 2)

@@ -19,7 +19,7 @@ DIES: Life = {"capabilities": {"loadSession": True}, "session/prompt": [[["kill"
 # RST-4: its id stands for no other session, also where an agent counts from 1 in each life.
 
 
-def test_cancels_and_questions_of_such_a_session_are_mapped_both_ways(attack: Attack) -> None:
+def test_cancels_and_questions_of_a_restored_session_are_mapped_both_ways(attack: Attack) -> None:
     params: dict[str, Any] = {"sessionId": "s1", "toolCall": {"toolCallId": "t1"}, "options": []}
     asks = ["send", {"id": 0, "method": "session/request_permission", "params": params}]
     second = {"session/prompt": [[asks, ["hear", "answer"], ["say", "Here."]]]}

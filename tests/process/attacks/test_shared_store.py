@@ -66,7 +66,7 @@ def until_recorded(client: AttackClient, attack: Attack, least: int = 1) -> None
     client.read_until_true(lambda: turns_recorded(attack) >= least, f"{least} turns in the record")
 
 
-def test_four_that_begin_a_store_in_the_same_moment_lose_no_turn_and_are_read_meanwhile(
+def test_four_processes_that_create_a_store_at_once_lose_no_turn_and_can_be_read_meanwhile(
     watched: Attack,
 ) -> None:
     clients = [sidecar(watched), sidecar(watched), guard(watched), guard(watched)]
@@ -102,7 +102,7 @@ def test_four_that_begin_a_store_in_the_same_moment_lose_no_turn_and_are_read_me
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_store_that_is_locked_or_deleted_costs_no_turn_and_is_written_on(
+def test_a_locked_or_deleted_store_costs_no_turn_and_is_written_again(
     watched: Attack, writer: Callable[[Attack], AttackClient]
 ) -> None:
     with writer(watched) as client:
@@ -195,7 +195,7 @@ def readers_come_to_no_harm(attack: Attack) -> None:
 
 
 @pytest.mark.parametrize("happens", UNDER_THEM, ids=lambda each: each.__name__)
-def test_whatever_happens_to_the_store_no_turn_and_no_reader_comes_to_harm(
+def test_no_damage_to_the_store_harms_a_turn_or_a_reader(
     watched: Attack, happens: Callable[[Path], None]
 ) -> None:
     with sidecar(watched) as client, guard(watched) as other:
@@ -257,7 +257,7 @@ BEFORE = [
 
 
 @pytest.mark.parametrize(("writer", "it"), in_turn(WRITERS, BEFORE), ids=lambda each: each.__name__)
-def test_a_store_that_cannot_be_used_costs_no_turn_and_readers_say_why(
+def test_an_unusable_store_costs_no_turn_and_readers_say_why(
     watched: Attack, writer: Callable[[Attack], AttackClient], it: Callable[[Path], None]
 ) -> None:
     store(watched).parent.mkdir()

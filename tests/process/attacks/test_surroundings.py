@@ -47,7 +47,7 @@ ODD_VALUES = {
 
 
 @every(("variable", "value"), [(name, value) for name in ODD_VALUES for value in ODD_VALUES[name]])
-def test_a_variable_that_means_nothing_is_one_sentence_of_run(
+def test_a_meaningless_variable_is_refused_by_run_in_one_sentence(
     attack: Attack, variable: str, value: str
 ) -> None:
     attack.environment[variable] = value
@@ -59,7 +59,7 @@ def test_a_variable_that_means_nothing_is_one_sentence_of_run(
     assert "\x1b" not in done.stderr
 
 
-def test_variables_that_mean_nothing_stop_no_guarded_agent(watched: Attack) -> None:
+def test_meaningless_variables_do_not_stop_a_guarded_agent(watched: Attack) -> None:
     for variable, values in ODD_VALUES.items():
         watched.environment[variable] = values[-1]
     watched.environment["LASTWORD_IDLE_TIMEOUT"] = "\udcff"
@@ -101,7 +101,7 @@ GONE = ["sh", "-c", 'mkdir "$0" && cd "$0" && rmdir "$0" && exec "$@"']
 
 
 @pytest.mark.parametrize("door", ["run", "trio"])
-def test_a_working_directory_that_is_gone_costs_no_turn(watched: Attack, door: str) -> None:
+def test_a_deleted_working_directory_costs_no_turn(watched: Attack, door: str) -> None:
     watched.environment["LASTWORD_STATE_DIR"] = "state"
     # Python itself cannot find a module in a directory that is not there.
     with watched.start(*GONE, str(watched.folder / "gone"), *command(watched, door)) as client:
@@ -135,7 +135,7 @@ HARMLESS = [signal.SIGWINCH, signal.SIGCHLD, signal.SIGURG, signal.SIGCONT, sign
     ("door", "language"),
     [*in_turn(["run", "trio"], LANGUAGES), ("sdk", "C, and no home")],
 )
-def test_a_turn_is_the_same_in_any_surroundings_of_python(
+def test_a_turn_is_the_same_in_any_language_of_python(
     watched: Attack, door: str, language: str
 ) -> None:
     """In a directory of odd characters too, and whatever signals come that mean nothing here."""
@@ -155,7 +155,7 @@ def test_a_turn_is_the_same_in_any_surroundings_of_python(
         leave(client)
 
 
-def test_what_is_printed_is_printed_in_any_surroundings_of_python(watched: Attack) -> None:
+def test_the_log_and_the_help_are_printed_in_any_surroundings_of_python(watched: Attack) -> None:
     with watched.run({"name": "\u4e2d\u6587 \U0001f600"}) as client:
         client.open()
         takes(client)
@@ -191,7 +191,7 @@ CLOSED = [("run", "<&-"), ("run", ">&-"), ("trio", "2>&-"), ("run", "<&- >&- 2>&
 
 
 @pytest.mark.parametrize(("door", "redirections"), CLOSED)
-def test_a_closed_standard_stream_is_an_end_and_no_crash(
+def test_a_closed_standard_stream_causes_no_crash(
     watched: Attack, door: str, redirections: str
 ) -> None:
     done = shell(watched, door, redirections)
@@ -224,7 +224,7 @@ def test_an_agent_that_was_stopped_longer_than_its_clocks_allow_finishes_its_tur
 
 
 @pytest.mark.parametrize("descriptors", [8, 16])
-def test_few_descriptors_answer_a_prompt_or_end_in_a_sentence(
+def test_a_lack_of_descriptors_costs_no_answer_or_ends_in_a_sentence(
     watched: Attack, descriptors: int
 ) -> None:
     with watched.start(*limited("NOFILE", descriptors), *command(watched, "run")) as client:
@@ -238,7 +238,7 @@ def test_few_descriptors_answer_a_prompt_or_end_in_a_sentence(
         leave(client, None)
 
 
-def test_an_argument_as_long_as_the_kernel_takes_reaches_the_agent(watched: Attack) -> None:
+def test_an_argument_as_long_as_the_kernel_allows_reaches_the_agent(watched: Attack) -> None:
     with watched.start(*command(watched, "run"), "x" * 130_000) as client:
         client.open()
         takes(client)
@@ -249,7 +249,7 @@ NOT_THERE = ["n" * 300, "/" + "d/" * 3000, "a\nb\x1b[31mc", "\u202egpj.exe", "~/
 HELLO = '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
 
 
-def test_a_command_that_is_none_is_one_clean_sentence_and_a_typed_answer(attack: Attack) -> None:
+def test_an_invalid_command_gets_one_clean_sentence_and_a_typed_answer(attack: Attack) -> None:
     for name in NOT_THERE:
         done = in_process("run", "--", name, stdin=HELLO, environment=attack.environment)
         assert payload_of(json.loads(done.stdout))["reason"] == "spawn_failed", done
@@ -272,7 +272,7 @@ NUMBERS: list[list[Any]] = [
 ]
 
 
-def test_a_question_to_the_record_of_any_size_is_answered_or_refused_in_a_sentence(
+def test_numbers_of_any_size_are_answered_or_refused_in_a_sentence(
     watched: Attack,
 ) -> None:
     with watched.run({}) as client:

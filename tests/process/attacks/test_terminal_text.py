@@ -161,7 +161,7 @@ READERS = [
 
 
 @every("command", READERS)
-def test_what_reads_the_record_shows_nothing_that_a_terminal_obeys(
+def test_commands_that_read_the_record_show_nothing_that_a_terminal_obeys(
     recorded: Attack, command: list[str]
 ) -> None:
     assert harmless(both(recorded.command(*command, check=False))) == []
@@ -221,7 +221,7 @@ ARGUMENTS = [
 
 
 @every("arguments", ARGUMENTS)
-def test_no_command_repeats_an_argument_that_a_terminal_obeys(
+def test_no_command_repeats_an_argument_that_a_terminal_would_obey(
     attack: Attack, arguments: list[str]
 ) -> None:
     """They come from scripts and settings as much as from hands."""
@@ -252,9 +252,7 @@ def on_a_terminal(attack: Attack, *arguments: str) -> bytes:
 
 
 @pytest.mark.parametrize("command", [["log", "--last"], ["explain", "FILE"]])
-def test_on_a_terminal_there_is_no_more_than_our_own_colours(
-    recorded: Attack, command: list[str]
-) -> None:
+def test_a_terminal_gets_only_our_own_colours(recorded: Attack, command: list[str]) -> None:
     file = recorded.folder / "told"
     file.write_text(TOLD["a JSON-RPC error"])
     shown = on_a_terminal(recorded, *(word.replace("FILE", str(file)) for word in command))

@@ -25,7 +25,7 @@ def is_retry(frame: Frame, *, of: int | None) -> bool:
 # RTY-15: a failed call that a log speaks of, and that the agent then answers with, is one request.
 
 
-def test_three_prompts_of_one_request_each_are_told_as_three_tries(attack: Attack) -> None:
+def test_three_prompts_of_one_request_each_count_as_three_tries(attack: Attack) -> None:
     steps = [["stderr", LOGGED], ["hear", PING], ["error", LIMITED]]
     with attack.run({"session/prompt": [steps]}, options=("--retry=2",)) as client:
         client.open(capabilities=RETRY)
@@ -49,7 +49,7 @@ def test_three_prompts_of_one_request_each_are_told_as_three_tries(attack: Attac
 # RTY-14: what changes something through the client was begun, and comes of a call that went well.
 
 
-def test_once_a_file_was_written_a_turn_did_not_end_on_its_failed_call_and_is_not_sent_again(
+def test_a_turn_that_wrote_a_file_is_not_sent_again_after_a_failed_call(
     attack: Attack,
 ) -> None:
     def writes(session: str, *ends: list[Any]) -> list[list[Any]]:

@@ -53,7 +53,7 @@ NO_MESSAGE = {
 }
 
 
-def test_a_line_that_is_no_message_costs_no_turn(door: AttackClient) -> None:
+def test_a_line_that_is_not_a_message_costs_no_turn(door: AttackClient) -> None:
     others = door.new_session()
     for what, line in NO_MESSAGE.items():
         door.begin_anew()
@@ -97,7 +97,7 @@ IDS = {
 NO_IDS = {"null": "null", "true": "true", "an object": "{}", "a list": "[1]"}
 
 
-def test_a_prompt_is_answered_once_under_whatever_id_and_in_whatever_text_it_has(
+def test_a_prompt_is_answered_once_whatever_its_id_and_its_formatting(
     door: AttackClient,
 ) -> None:
     session = door.new_session()
@@ -274,7 +274,7 @@ def text(words: str, session: str) -> dict[str, Any]:
     return {"sessionId": session, "prompt": [{"type": "text", "text": words}]}
 
 
-def test_a_client_that_breaks_the_rules_is_served_on(door: AttackClient) -> None:
+def test_a_client_that_breaks_the_rules_is_still_served(door: AttackClient) -> None:
     for misbehaves in ORDER:
         door.begin_anew()
         session = door.new_session()
@@ -302,7 +302,7 @@ OF_SERVE_ALONE = "an error that is a text"
 """The official SDK's own reader dies of it, bare or guarded."""
 
 
-def test_questions_are_answered_once_in_any_order_and_an_answer_that_is_none_ends_its_turn_alone(
+def test_questions_are_answered_once_in_any_order_and_an_invalid_answer_ends_only_its_turn(
     door: AttackClient,
 ) -> None:
     session = door.new_session()
@@ -329,7 +329,7 @@ def test_questions_are_answered_once_in_any_order_and_an_answer_that_is_none_end
 
 
 @pytest.mark.parametrize("door", ["asyncio", "trio"], indirect=True)
-def test_a_question_whose_scope_ran_out_is_taken_back_and_its_late_answer_is_nobodys(
+def test_a_question_whose_scope_ran_out_is_withdrawn_and_its_late_answer_ignored(
     door: AttackClient,
 ) -> None:
     session = door.new_session()
@@ -386,7 +386,7 @@ LEAVES = [
     in_turn(["sdk", "trio"], LEAVES),
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_a_client_that_leaves_however_it_does_ends_the_agent_well(
+def test_the_agent_ends_properly_however_its_client_leaves(
     watched: Attack, name: str, leaves: Callable[[AttackClient], None]
 ) -> None:
     with watched.start(*scoped(name)) as client:

@@ -79,7 +79,7 @@ ODD_ERRORS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_states_in_any_order_and_errors_of_any_shape_end_their_turn_and_leave_the_next_alone(
+def test_states_in_any_order_and_odd_errors_end_only_their_turn(
     watched: Attack,
 ) -> None:
     errors = [[*WORKS, state("idle", stopReason="error", **e)] for e in ODD_ERRORS.values()]
@@ -114,7 +114,7 @@ DIES: dict[str, Steps] = {
 
 
 @pytest.mark.parametrize("whats", [list(DIES)[:2], list(DIES)[2:]], ids=", ".join)
-def test_an_agent_that_dies_ends_its_turn_by_one_idle_state(
+def test_an_agents_death_ends_its_turn_with_one_idle_state(
     watched: Attack, whats: list[str]
 ) -> None:
     # Two crashes, since three in a row are a loop.
@@ -137,7 +137,7 @@ def test_an_agent_that_dies_ends_its_turn_by_one_idle_state(
         leave(client, None)
 
 
-def test_what_nobody_confirms_ends_in_the_grace_of_a_cancel_and_joined_prompts_with_it(
+def test_an_unconfirmed_cancel_ends_its_turn_and_joined_prompts_after_the_grace(
     watched: Attack,
 ) -> None:
     late = [TAKEN, state("idle", stopReason="cancelled"), *ENDS_WELL[1:]]
@@ -163,7 +163,7 @@ def test_what_nobody_confirms_ends_in_the_grace_of_a_cancel_and_joined_prompts_w
         assert (len(idles(client, one)), len(idles(client, two))) == (2, 1), client.story("ends")
 
 
-def test_a_silent_agent_and_a_lastword_that_is_told_to_stop_end_the_turn_by_its_idle_state(
+def test_a_silent_agent_and_a_stopped_lastword_end_the_turn_with_an_idle_state(
     watched: Attack,
 ) -> None:
     watched.environment["LASTWORD_IDLE_TIMEOUT"] = "1.5"

@@ -9,12 +9,12 @@ from tests.kit.client import Client
 from tests.kit.command import at_a_terminal, in_a_process
 
 
-def test_a_client_that_says_nothing_and_leaves_is_no_failure() -> None:
+def test_a_client_that_leaves_without_a_word_is_not_a_failure() -> None:
     done = in_a_process("agent", "healthy")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
+def test_a_person_at_a_terminal_sees_what_the_command_expects() -> None:
     command = [sys.executable, "-m", "lastword", "agent", "healthy"]
     done = at_a_terminal(command, b"hello\n\x04")
     assert done.returncode == 0
@@ -22,7 +22,7 @@ def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
     assert b"is not valid JSON" in done.stdout
 
 
-def test_an_interrupt_ends_it_quietly() -> None:
+def test_an_interrupt_ends_the_agent_quietly() -> None:
     client = Client([sys.executable, "-m", "lastword", "agent", "healthy"])
     try:
         client.initialize()

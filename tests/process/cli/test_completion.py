@@ -197,7 +197,7 @@ def test_zsh_completes(zsh: Zsh) -> None:
 
 
 @pytest.mark.matrix
-def test_zsh_lists_what_a_word_may_become_and_what_each_is_for(zsh: Zsh) -> None:
+def test_zsh_lists_the_completions_of_a_word_with_their_purpose(zsh: Zsh) -> None:
     seen = zsh.listed("lastword exp", to="write a session to one file")
     assert "explain" in seen
 
@@ -236,7 +236,7 @@ def test_every_option_of_every_command_is_completed(
     assert {known.name for known in every} >= {*PARSERS}
 
 
-def test_every_command_of_the_help_has_a_parser_and_the_other_way_round() -> None:
+def test_the_commands_of_the_help_and_the_parsers_correspond() -> None:
     assert {name for name in PARSERS if " " not in name} == set(names())
     assert {value.kind for c in commands() if (value := c.argument)} >= {
         Completed.FILE,
@@ -253,7 +253,7 @@ def sessions(place: Path) -> Iterator[None]:
     (place / "record.db").unlink(missing_ok=True)
 
 
-def test_sessions_are_completed_from_the_record_but_for_what_a_shell_would_run(
+def test_recorded_sessions_are_completed_except_names_that_a_shell_would_run(
     place: Path, sessions: None
 ) -> None:
     told = each_in_bash(place, ["lastword log s", "lastword export s-f"])
@@ -268,12 +268,12 @@ def test_sessions_are_completed_in_fish_and_zsh_too(place: Path, zsh: Zsh, sessi
     assert not (place / "trapped").exists()
 
 
-def test_each_script_and_the_manual_page_are_printed_as_they_are() -> None:
+def test_each_script_and_the_manual_page_are_printed_unchanged() -> None:
     for form in FILES:
         assert command("completion", form).stdout == path_of(form).read_text(encoding="utf-8")
 
 
-def test_where_there_is_no_record_no_session_is_completed_and_nothing_is_said(
+def test_a_missing_record_completes_no_session_and_prints_nothing(
     tmp_path: Path, place: Path
 ) -> None:
     environment = _environment(place) | {"LASTWORD_STATE_DIR": str(tmp_path)}

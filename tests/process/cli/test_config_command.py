@@ -94,7 +94,7 @@ def sidecar(start: Start, desk: ConfigDesk, command: list[str], *options: str) -
 # --- lastword run
 
 
-def test_a_run_takes_the_users_values_and_the_projects_before_them(
+def test_a_run_uses_the_users_values_and_the_projects_take_precedence(
     start: Start, desk: ConfigDesk
 ) -> None:
     desk.user.write_text("[run]\nfirst-update-timeout = 3600\nrecord = 'rec'\n")
@@ -109,7 +109,7 @@ def test_a_run_takes_the_users_values_and_the_projects_before_them(
     assert json.loads(listed.stdout)["sessions"], listed.stderr
 
 
-def test_the_environment_comes_before_the_files_and_the_command_line_before_it(
+def test_the_environment_overrides_the_files_and_the_command_line_overrides_it(
     desk: ConfigDesk,
 ) -> None:
     desk.user.write_text("[run]\nretry = 1\nidle-timeout = '5m'\nfallback = 'text'\n")
@@ -129,7 +129,7 @@ def test_the_environment_comes_before_the_files_and_the_command_line_before_it(
     assert found["warn-after"]["set_by"] == "default"
 
 
-def test_a_users_file_that_is_wrong_starts_no_agent_and_says_one_line(desk: ConfigDesk) -> None:
+def test_a_wrong_users_file_starts_no_agent_and_prints_one_line(desk: ConfigDesk) -> None:
     desk.user.write_text("[run]\nretry = -1\n")
     done = desk.run(*ECHO)
     assert (done.returncode, done.stdout) == (2, "")
@@ -139,7 +139,7 @@ def test_a_users_file_that_is_wrong_starts_no_agent_and_says_one_line(desk: Conf
         assert desk.run(*way, *ECHO[1:]).returncode == 7
 
 
-def test_other_tables_of_the_users_file_do_not_stop_a_run(desk: ConfigDesk) -> None:
+def test_a_wrong_table_in_the_users_file_does_not_stop_a_run(desk: ConfigDesk) -> None:
     desk.user.write_text(f"[gateway]\nlisten = 'x'\n{RULE.replace('budget', 'no')}")
     done = desk.run(*ECHO)
     assert (done.returncode, done.stderr.count("it runs")) == (7, 1)
@@ -154,7 +154,7 @@ def test_other_tables_of_the_users_file_do_not_stop_a_run(desk: ConfigDesk) -> N
         ("#" * 2_000_000, "larger than 4 KiB"),
     ],
 )
-def test_a_projects_file_that_is_wrong_is_left_out_with_a_warning_and_the_agent_runs(
+def test_a_wrong_projects_file_is_ignored_with_a_warning(
     text: str, says: str, desk: ConfigDesk
 ) -> None:
     desk.project.write_text(text)
@@ -168,7 +168,7 @@ def test_a_projects_file_that_is_wrong_is_left_out_with_a_warning_and_the_agent_
     assert rest == "it runs"
 
 
-def test_what_a_project_links_to_is_not_shown(desk: ConfigDesk) -> None:
+def test_the_target_of_a_projects_symbolic_link_is_not_shown(desk: ConfigDesk) -> None:
     secret = desk.home / "secret"
     secret.write_text("the secret words")
     desk.project.symlink_to(secret)
@@ -178,7 +178,7 @@ def test_what_a_project_links_to_is_not_shown(desk: ConfigDesk) -> None:
     assert "secret words" not in done.stderr
 
 
-def test_a_rule_of_the_users_types_a_failing_turn_and_explain_names_it(
+def test_a_users_rule_types_a_failing_turn_and_explain_names_it(
     start: Start, desk: ConfigDesk
 ) -> None:
     desk.user.write_text(RULE)
@@ -216,7 +216,7 @@ for frame in sys.stdin:
 """Writes into a journal that no row of ours tells of, and ends the turn in silence."""
 
 
-def test_a_journal_of_the_users_says_why_a_turn_was_silent(start: Start, desk: ConfigDesk) -> None:
+def test_a_users_journal_pattern_explains_a_silent_turn(start: Start, desk: ConfigDesk) -> None:
     journal = desk.home / "acme" / "s-1.log"
     journal.parent.mkdir()
     command = [sys.executable, "-c", JOURNALLING, str(journal)]
@@ -243,7 +243,7 @@ def test_a_journal_of_the_users_says_why_a_turn_was_silent(start: Start, desk: C
 # --- the gateway, and connect
 
 
-def test_a_gateway_takes_its_table_and_hands_the_rest_to_its_agents(desk: ConfigDesk) -> None:
+def test_a_gateway_uses_its_table_and_passes_the_rest_to_its_agents(desk: ConfigDesk) -> None:
     work = desk.home / "work"
     with Collector() as collector:
         desk.user.write_text(
@@ -265,7 +265,7 @@ def test_a_gateway_takes_its_table_and_hands_the_rest_to_its_agents(desk: Config
             gateway.close()
 
 
-def test_a_gateway_whose_table_is_wrong_does_not_start(desk: ConfigDesk) -> None:
+def test_a_gateway_with_a_wrong_table_does_not_start(desk: ConfigDesk) -> None:
     desk.user.write_text("[gateway]\n\nsessions = 0\n")
     done = desk.run("gateway", "--listen", "127.0.0.1:0", "--", "true")
     assert done.returncode == 2
@@ -274,7 +274,7 @@ def test_a_gateway_whose_table_is_wrong_does_not_start(desk: ConfigDesk) -> None
     assert line == f"lastword: {desk.user}:3: {said}"
 
 
-def test_a_reload_with_a_table_that_is_wrong_leaves_the_gateway_as_it_is(desk: ConfigDesk) -> None:
+def test_a_reload_with_a_wrong_table_leaves_the_gateway_running(desk: ConfigDesk) -> None:
     work = desk.home / "work"
     variables = {"HOME": str(desk.home), "LASTWORD_NO_CONFIG": "", "XDG_CONFIG_HOME": ""}
     gateway = Gateway(desk.home, agent("healthy"), variables=variables)
@@ -291,7 +291,7 @@ def test_a_reload_with_a_table_that_is_wrong_leaves_the_gateway_as_it_is(desk: C
         gateway.close()
 
 
-def test_connect_takes_the_address_and_the_token_from_its_table(desk: ConfigDesk) -> None:
+def test_connect_reads_the_address_and_the_token_from_its_table(desk: ConfigDesk) -> None:
     assert "URL is missing" in desk.run("connect").stderr
     desk.user.write_text("[connect]\nurl = 'ftp://x'\ntoken-file = 'token'\n")
     assert "URL cannot be 'ftp://x'" in desk.run("connect").stderr
@@ -304,7 +304,7 @@ def test_connect_takes_the_address_and_the_token_from_its_table(desk: ConfigDesk
 # --- the other commands, and config itself
 
 
-def test_a_wrong_file_is_one_line_and_2_but_help_is_still_there(desk: ConfigDesk) -> None:
+def test_a_wrong_file_gives_one_line_and_status_2_but_help_still_works(desk: ConfigDesk) -> None:
     desk.user.write_text("[run]\nidle-timout = 5\nretry = -1\n")
     for words in (("log",), ("stats",), ("export",), ("outbox",), ("explain",)):
         done = desk.run(*words)
@@ -318,7 +318,7 @@ def test_a_wrong_file_is_one_line_and_2_but_help_is_still_there(desk: ConfigDesk
     assert desk.run("--version").returncode == 0
 
 
-def test_the_outbox_is_that_of_the_users_collector(desk: ConfigDesk) -> None:
+def test_the_outbox_sends_to_the_collector_in_the_users_file(desk: ConfigDesk) -> None:
     with Collector() as collector:
         desk.user.write_text(f"[run]\nreport-to = '{collector.url}'\n")
         done = desk.run("outbox", "--test")
@@ -347,7 +347,7 @@ def test_config_shows_each_value_and_no_secret(desk: ConfigDesk) -> None:
         "https://discord.example/api/webhooks/1/4711",
     ],
 )
-def test_config_shows_where_notifications_go_and_not_by_which_topic(
+def test_config_shows_where_notifications_go_without_the_topic(
     desk: ConfigDesk, address: str
 ) -> None:
     desk.user.write_text(f"[run]\nnotify = '{address}'\n")
@@ -380,7 +380,7 @@ def test_config_check_lists_all_that_is_wrong_with_each_file(desk: ConfigDesk) -
     assert desk.run("config", "path", "x").returncode == 2
 
 
-def test_doctor_says_that_a_run_is_refused_and_which_file_sets_how_failures_are_shown(
+def test_doctor_reports_a_refused_run_and_the_file_that_sets_the_rung(
     desk: ConfigDesk,
 ) -> None:
     desk.user.write_text("[run]\nretry = -1\n")
@@ -394,7 +394,7 @@ def test_doctor_says_that_a_run_is_refused_and_which_file_sets_how_failures_are_
     assert "LASTWORD_FALLBACK" not in done.stdout
 
 
-def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk) -> None:
+def test_a_start_without_a_file_loads_no_parser_for_it(desk: ConfigDesk) -> None:
     probe = [sys.executable, "-X", "importtime", *LASTWORD[1:], "run", "--", "true"]
 
     def loaded() -> set[str]:
@@ -412,9 +412,7 @@ def test_without_a_file_a_start_loads_nothing_to_read_one_with(desk: ConfigDesk)
 # --- commands that start a `lastword run` of their own
 
 
-def test_a_scenario_is_the_same_for_everybody_whatever_the_files_say(
-    start: Start, desk: ConfigDesk
-) -> None:
+def test_configuration_files_do_not_affect_a_scenario(start: Start, desk: ConfigDesk) -> None:
     desk.user.write_text("[run\n")
     desk.project.write_text("[run]\nfirst-update-timeout = '0.1s'\n")
     client = sidecar(start, desk, [*LASTWORD, "agent", "rate_limit"], "--passthrough")

@@ -42,14 +42,14 @@ def demo(played: list[ScenarioTurns], monkeypatch: pytest.MonkeyPatch) -> Demo:
     return begin
 
 
-def test_the_demo_says_nothing_in_the_words_of_the_wire(demo: Demo) -> None:
+def test_the_demo_uses_no_words_of_the_wire(demo: Demo) -> None:
     said = demo().stdout
     assert "\033" not in said
     for word in ("rate_limit", "offer_continue", "before_output", "-32603", "agent_error"):
         assert word not in said
 
 
-def test_a_narrow_demo_shows_one_below_the_other(demo: Demo) -> None:
+def test_a_narrow_demo_shows_one_screen_below_the_other(demo: Demo) -> None:
     done = demo(columns=60)
     turns, _, _ = done.stdout.partition("\nNext\n")  # its commands are not cut: they are pasted
     assert max(map(len, turns.splitlines())) <= 60
@@ -57,7 +57,9 @@ def test_a_narrow_demo_shows_one_below_the_other(demo: Demo) -> None:
     assert without < done.stdout.index("With lastword, the same client shows:")
 
 
-def test_the_next_commands_begin_with_what_was_typed(played: list[ScenarioTurns]) -> None:
+def test_the_next_commands_begin_with_the_command_that_was_typed(
+    played: list[ScenarioTurns],
+) -> None:
     for columns in (60, 120):
         page = Page(columns, least=60, most=120)
         shown.show(page, played, frames=False, typed="uvx --from /src/lastword lastword")
@@ -71,7 +73,7 @@ def test_frames_are_shown_as_they_came(demo: Demo) -> None:
     assert '"stopReason": "end_turn"' in said
 
 
-def test_of_a_turn_that_did_not_begin_or_end_in_time_the_demo_says_that_the_machine_was_too_slow(
+def test_the_demo_blames_the_machine_for_a_turn_that_did_not_begin_or_end_in_time(
     played: list[ScenarioTurns], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late = msgspec.structs.replace(played[0].alone, answer=None, typed=None, text="", ended=False)
@@ -89,7 +91,7 @@ def test_the_pictures_in_docs_show_what_the_demo_shows(played: list[ScenarioTurn
         assert path.read_text() == picture, "draw it again: python -m docs.demo_pictures --write"
 
 
-def test_the_demo_ends_every_turn_typed_and_its_progress_line_is_gone_from_the_terminal() -> None:
+def test_the_demo_ends_every_turn_typed_and_clears_its_progress_line() -> None:
     seen, terminal = pty.openpty()
     done = subprocess.run(
         [sys.executable, "-m", "lastword", "demo"],

@@ -124,7 +124,7 @@ def examined() -> dict[str, Any]:
 # --- an agent that is well
 
 
-def test_an_agent_that_is_well_is_told_step_by_step(examined: dict[str, Any]) -> None:
+def test_a_healthy_agent_is_reported_step_by_step(examined: dict[str, Any]) -> None:
     told = examined
     steps = [f["step"] for f in told["findings"]]
     own = ["command", "initialize", "capabilities", "login", "agent_error", "session", "exit"]
@@ -152,13 +152,13 @@ def test_an_agent_behind_lastword_speaks_agent_error_and_its_login_is_named() ->
     assert finding(told, "login")["facts"] == {"methods": ["Log in"]}
 
 
-def test_one_client_can_be_asked_for(told_by: Callable[..., str]) -> None:
+def test_one_client_can_be_selected(told_by: Callable[..., str]) -> None:
     for name, expected in (("typed", "typed"), ("my-own", "error_with_meta")):
         _, told = report("--client", name, "--", told_by())
         assert [(row["client"], row["rung"]) for row in told["clients"]] == [(name, expected)]
 
 
-def test_a_rung_that_the_environment_forces_is_said(told_by: Callable[..., str]) -> None:
+def test_a_rung_that_the_environment_forces_is_reported(told_by: Callable[..., str]) -> None:
     _, told = report("--", told_by(), LASTWORD_FALLBACK="text")
     (older,) = [row for row in told["clients"] if row["client"] == "older"]
     assert (older["rung"], older["forced"]) == ("text", True)
@@ -178,7 +178,7 @@ def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
     assert finding(told, "version 2")["verdict"] == "note"
 
 
-def test_a_person_reads_it_within_80_columns(told_by: Callable[..., str]) -> None:
+def test_the_report_fits_80_columns(told_by: Callable[..., str]) -> None:
     well = told_by()
     status, out, err = doctor("--client", "jetbrains", "--", well, COLUMNS="80")
     assert (status, err) == (0, "")
@@ -196,7 +196,7 @@ def test_a_person_reads_it_within_80_columns(told_by: Callable[..., str]) -> Non
     assert end == 'requests. Try again in 20 seconds."'
 
 
-def test_without_client_it_speaks_of_the_editor_that_is_here(
+def test_doctor_names_the_installed_editor_when_no_client_is_given(
     told_by: Callable[..., str], tmp_path: Path
 ) -> None:
     (tmp_path / ".config" / "zed").mkdir(parents=True)
@@ -209,7 +209,7 @@ def test_without_client_it_speaks_of_the_editor_that_is_here(
     assert "During a rate limit, your editor would show:" in out
 
 
-def test_of_an_agent_that_does_not_start_it_shows_what_the_editor_does() -> None:
+def test_doctor_shows_what_the_editor_displays_when_an_agent_does_not_start() -> None:
     initialize = (
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,'
         '"clientInfo":{"name":"zed","version":"1"},"clientCapabilities":{}}}\n'
@@ -225,7 +225,7 @@ def test_of_an_agent_that_does_not_start_it_shows_what_the_editor_does() -> None
 # --- what cannot be started
 
 
-def test_a_command_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_command_is_reported(tmp_path: Path) -> None:
     status, told = report("--", "no-such-agent", "acp")
     assert status == 1
     assert "none of the" in problems(told)[0]["says"]
@@ -235,7 +235,7 @@ def test_a_command_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert (status, "PROBLEM" in out) == (1, True)
 
 
-def test_what_is_no_program_is_told_apart(tmp_path: Path) -> None:
+def test_a_non_executable_file_is_reported(tmp_path: Path) -> None:
     text = script(tmp_path, "#!/bin/sh\n", mode=0o644)
     assert problems(report("--", text)[1])[0]["do"] == f"chmod +x {text}"
     on_path = problems(report("--", "agent.sh", PATH=str(tmp_path))[1])[0]
@@ -254,14 +254,16 @@ CANNOT_RUN = (
 )
 
 
-def test_a_file_that_nothing_here_can_run_is_said(tmp_path: Path) -> None:
+def test_a_file_that_this_machine_cannot_run_is_reported(tmp_path: Path) -> None:
     for line, missing in CANNOT_RUN:
         status, told = report("--", script(tmp_path, line))
         assert status == 1
         assert missing in problems(told)[0]["says"]
 
 
-def test_a_program_of_another_machine_is_said_and_the_machines_own_pass(tmp_path: Path) -> None:
+def test_a_program_built_for_another_machine_is_reported_and_a_native_one_passes(
+    tmp_path: Path,
+) -> None:
     machine = next(n for n, name in examining.MACHINES.items() if name == "riscv64")
     head = b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\0" + machine.to_bytes(2, "little")
     file = tmp_path / "agent"
@@ -307,7 +309,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str, list[str]], ...] = (
 
 
 @every("came, step, verdict, words", WRONG)
-def test_what_an_agent_does_wrong_is_said(
+def test_an_agents_mistake_is_reported(
     came: dict[str, Any], step: str, verdict: str, words: list[str]
 ) -> None:
     findings = diagnose(ConversationResult(**came), timeout_seconds=3)
@@ -318,7 +320,7 @@ def test_what_an_agent_does_wrong_is_said(
     assert "address" not in found.sentence
 
 
-def test_an_answer_under_another_id_is_none(tmp_path: Path) -> None:
+def test_an_answer_under_another_id_does_not_count(tmp_path: Path) -> None:
     under = [HELLO.replace('"id":1', f'"id":{other}') for other in ("true", '"1"')]
     lines = "'\necho '".join([*under, '{"jsonrpc":"2.0","id":1,"method":[]}'])
     status, told = report("--timeout", "0.3", "--", answering(tmp_path, lines))
@@ -326,7 +328,7 @@ def test_an_answer_under_another_id_is_none(tmp_path: Path) -> None:
     assert "did not answer initialize" in finding(told, "initialize")["says"]
 
 
-def test_a_crash_at_the_start_is_explained_with_its_last_words_but_for_secrets() -> None:
+def test_a_crash_at_the_start_is_explained_with_its_last_words_without_secrets() -> None:
     secret = "sk-ant-api03-" + "a1B2c3D4" * 8
     status, told = report("--", *python(f"raise KeyError('model {secret}')"))
     died = problems(told)[0]
@@ -336,13 +338,13 @@ def test_a_crash_at_the_start_is_explained_with_its_last_words_but_for_secrets()
     assert secret[:24] not in json.dumps(told)
 
 
-def test_a_program_that_writes_back_what_it_reads_is_no_agent() -> None:
+def test_a_program_that_echoes_its_input_is_not_an_agent() -> None:
     status, told = report("--", "cat")
     assert status == 1
     assert "not an ACP agent" in problems(told)[0]["says"]
 
 
-def test_a_banner_on_stdout_is_no_problem_with_lastword(tmp_path: Path, well: str) -> None:
+def test_a_banner_on_stdout_is_only_a_note_with_lastword(tmp_path: Path, well: str) -> None:
     text = f"#!/bin/sh\necho 'Welcome to the agent!'\nexec {well}\n"
     status, told = report("--", script(tmp_path, text, name="banner.sh"))
     noise = finding(told, "stdout")
@@ -352,7 +354,7 @@ def test_a_banner_on_stdout_is_no_problem_with_lastword(tmp_path: Path, well: st
 
 
 @pytest.mark.usefixtures("impatient")
-def test_nothing_of_a_stubborn_agent_stays_behind(tmp_path: Path) -> None:
+def test_a_stubborn_agent_leaves_no_process_behind(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     code = (
         "import os, signal, subprocess, time\n"
@@ -390,7 +392,7 @@ def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_agent_that_stays_at_the_end_of_its_input_is_noted(tmp_path: Path) -> None:
+def test_an_agent_that_stays_after_its_stdin_closed_is_noted(tmp_path: Path) -> None:
     status, told = report("--", answering(tmp_path, HELLO, SESSION, then="exec sleep 60"))
     assert status == 0
     assert finding(told, "exit")["verdict"] == "note"
@@ -426,7 +428,7 @@ SURROUNDINGS = (
 )
 
 
-def test_what_the_environment_says_is_looked_at(told_by: Callable[..., str]) -> None:
+def test_the_environments_settings_are_checked(told_by: Callable[..., str]) -> None:
     for variables, expected, words in SURROUNDINGS:
         status, told = report("--", told_by(), **variables)
         says = " ".join(found["says"] for found in told["findings"])
@@ -445,7 +447,9 @@ def test_a_path_without_lastword_is_noted() -> None:
 # --- the sources beside its pipes
 
 
-def test_a_journal_is_named_with_what_it_tells(tmp_path: Path, told_by: Callable[..., str]) -> None:
+def test_a_journal_is_named_with_what_it_reports(
+    tmp_path: Path, told_by: Callable[..., str]
+) -> None:
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
     environment = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": ""}
     status, told = report("--", told_by("claude-agent-acp"), **environment)
@@ -463,7 +467,7 @@ def test_a_journal_is_named_with_what_it_tells(tmp_path: Path, told_by: Callable
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a free port is found in /proc")
-def test_events_are_told_of_where_they_are_given(
+def test_events_are_reported_only_where_lastword_reads_them(
     tmp_path: Path, told_by: Callable[..., str]
 ) -> None:
     program = told_by("OpenCode", "opencode")
@@ -474,7 +478,7 @@ def test_events_are_told_of_where_they_are_given(
     assert not sources(told)[-1]["says"].startswith("lastword gives it a port")
 
 
-def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so(
+def test_an_agent_without_sources_and_a_user_who_disabled_them_are_noted(
     told_by: Callable[..., str],
 ) -> None:
     _, told = report("--", told_by("somebody's agent"))
@@ -484,7 +488,7 @@ def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so(
 
 
 @pytest.mark.usefixtures("impatient")
-def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(
+def test_each_lasting_step_is_named_on_stderr_without_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     defaults = page.Progress.__init__.__kwdefaults__
@@ -501,7 +505,7 @@ def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(
     assert "acp" in problems(told)[0]["do"]
 
 
-def test_the_lines_to_copy_name_what_an_editor_would_not_find(
+def test_the_lines_to_copy_use_paths_where_an_editor_would_not_find_a_name(
     tmp_path: Path, told_by: Callable[..., str]
 ) -> None:
     told_by()
@@ -519,7 +523,7 @@ def test_the_lines_to_copy_name_what_an_editor_would_not_find(
     assert line == f"  {own} run -- {venv}/bin/python {tmp_path}/agent.py"
 
 
-def test_the_models_of_an_agent_are_listed_by_the_ids_that_an_option_takes(
+def test_an_agents_models_are_listed_by_the_ids_that_the_option_accepts(
     told_by: Callable[..., str],
 ) -> None:
     models = [{"modelId": f"m{number}", "name": "M"} for number in range(21)]

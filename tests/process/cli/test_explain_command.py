@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_a_terminal_gets_colours_unless_it_asks_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_colours_unless_they_are_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
     master, slave = os.openpty()
     command = [sys.executable, "-m", "lastword", "explain", "--status", "429"]
     for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
@@ -29,7 +29,7 @@ def test_a_terminal_gets_colours_unless_it_asks_for_none(monkeypatch: pytest.Mon
     os.close(slave)
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+def test_a_reader_that_leaves_early_is_not_a_failure(tmp_path: Path) -> None:
     file = tmp_path / "many.jsonl"
     file.write_bytes(b'{"message": "429"}\n' * 20_000)
     command = [sys.executable, "-m", "lastword", "explain", "--jsonl", str(file)]

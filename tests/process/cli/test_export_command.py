@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["state"]
 
 
-def test_a_real_session_is_told_in_sentences(tmp_path: Path) -> None:
+def test_a_real_session_is_exported_in_sentences(tmp_path: Path) -> None:
     state = tmp_path / "state"
     editor = Editor(state, "--record-text")
     for scenario in ("rate_limit", "healthy_tool", "crash_after_text"):
@@ -40,7 +40,7 @@ def test_a_real_session_is_told_in_sentences(tmp_path: Path) -> None:
     assert printed.stderr == ""
 
 
-def test_a_full_disk_leaves_no_half_of_a_file(state: Path) -> None:
+def test_a_full_disk_leaves_the_existing_file(state: Path) -> None:
     book = Book()
     for turn in range(1, 3000):
         book.failed("long", turn, f"type-{os.urandom(64).hex()}")

@@ -80,7 +80,7 @@ def test_a_command_s_json_is_one_object_in_the_names_of_the_glossary(state: Path
         assert len(document) > 1, name
 
 
-def test_every_command_with_the_option_is_looked_at() -> None:
+def test_every_command_with_the_json_option_is_checked() -> None:
     cli = ROOT / "cli"
     having = {
         path.relative_to(cli).as_posix()
@@ -106,7 +106,7 @@ def test_an_export_and_its_members_have_the_same_names(state: Path, tmp_path: Pa
         assert (line["session"], line["seconds"]) == (line["session_id"], line["at_seconds"])
 
 
-def test_a_fact_keeps_the_shape_that_the_protocol_gives_it(state: Path) -> None:
+def test_facts_keep_the_shape_of_the_protocol(state: Path) -> None:
     (failed,) = [
         entry
         for entry in told(state, "log", "1", "--json")["runs"][0]["entries"]
@@ -115,12 +115,12 @@ def test_a_fact_keeps_the_shape_that_the_protocol_gives_it(state: Path) -> None:
     assert failed["facts"] == {"type": "budget", "reset_at_epoch_ms": 5, "incident_id": INCIDENT}
 
 
-def test_an_argument_that_is_no_text_is_said_with_an_escape(state: Path) -> None:
+def test_an_undecodable_argument_is_printed_with_an_escape(state: Path) -> None:
     document = told(state, "doctor", "--json", "--", "\udcff-agent")
     assert document["command"] == ["\udcff-agent"]
 
 
-def test_a_name_that_no_glossary_has_and_a_moment_without_its_like_are_found() -> None:
+def test_an_unknown_name_and_an_inconsistent_moment_are_found() -> None:
     document = {"version": 1, "runs": [{"startedAt": 1, "last_epoch_ms": 5, "at": "today"}]}
     assert problems_in(document, "x") == [
         "x.runs.startedAt is not in the glossary",

@@ -70,7 +70,7 @@ def test_a_real_session_is_listed_with_its_turns(real: Path) -> None:
     assert "x failed" in done.stdout
 
 
-def test_a_real_timeline_tells_the_story_and_nothing_that_was_said(real: Path) -> None:
+def test_a_real_timeline_tells_the_story_without_the_conversation(real: Path) -> None:
     done = lastword("log", "scri", state=real, COLUMNS="100")
     told = [
         "Turn 4: The turn failed",
@@ -90,7 +90,7 @@ def test_a_real_timeline_tells_the_story_and_nothing_that_was_said(real: Path) -
     assert "SECRET" not in lastword("log", "scri", "--json", state=real).stdout
 
 
-def test_the_list_for_machines_holds_what_the_list_shows(real: Path) -> None:
+def test_the_json_list_has_what_the_list_shows(real: Path) -> None:
     told = json.loads(lastword("log", "--json", state=real).stdout)
     (session,) = told["sessions"]
     assert (session["session_id"], session["turn_count"], told["more"]) == (
@@ -107,7 +107,7 @@ def test_the_list_for_machines_holds_what_the_list_shows(real: Path) -> None:
     assert kinds.count("prompt") == 4
 
 
-def test_a_session_that_goes_on_is_shown_as_running_and_a_killed_one_as_without_end(
+def test_an_open_session_is_shown_as_running_and_a_killed_one_as_without_end(
     tmp_path: Path,
 ) -> None:
     editor = Editor(tmp_path)
@@ -152,7 +152,7 @@ def test_an_agent_that_never_started_is_listed_and_its_incident_opens(tmp_path: 
     assert "Where: initialize, nonexistent-agent.\n" in failures
 
 
-def test_what_is_kept_of_words_is_the_providers(tmp_path: Path) -> None:
+def test_only_the_providers_words_are_recorded(tmp_path: Path) -> None:
     editor = Editor(tmp_path, "--record-text")
     editor.play("rate_limit")
     editor.leave()
@@ -212,7 +212,7 @@ def follower(*arguments: str, state: Path) -> Iterator[tuple[subprocess.Popen[st
         process.stderr.close()
 
 
-def test_what_happens_is_shown_as_it_happens_until_ctrl_c(tmp_path: Path) -> None:
+def test_entries_are_shown_live_until_ctrl_c(tmp_path: Path) -> None:
     with follower(state=tmp_path) as (process, next_line):
         # There was no store yet; nor does it matter that another takes its place.
         book = Book()
@@ -230,7 +230,7 @@ def test_what_happens_is_shown_as_it_happens_until_ctrl_c(tmp_path: Path) -> Non
     assert lines[-1].endswith("second-session 4  failed: network error\n")
 
 
-def test_a_record_that_nobody_has_read_is_followed_from_now_on(tmp_path: Path) -> None:
+def test_an_unread_record_is_followed_from_now_on(tmp_path: Path) -> None:
     one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
     one.write(a_book(1).rows)
     with follower(state=tmp_path) as (process, next_line):
@@ -276,7 +276,7 @@ def test_following_ends_with_its_reader(state: Path) -> None:
     assert process.returncode == 0
 
 
-def test_without_block_characters_retries_are_shown_in_plain_ones(real: Path) -> None:
+def test_retries_are_drawn_in_ascii_without_block_characters(real: Path) -> None:
     done = lastword("log", state=real, PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert done.stdout.isascii()

@@ -72,7 +72,7 @@ def told(served: LogWeb, path: str) -> dict[str, Any]:
     return found
 
 
-def test_the_link_works_once_and_its_cookie_goes_on(fresh: LogWeb) -> None:
+def test_the_link_works_once_and_its_cookie_keeps_working(fresh: LogWeb) -> None:
     for path in PRIVATE:
         assert fresh.ask(path).status == 401
     assert fresh.ask("/?code=wrong").status == 401
@@ -92,20 +92,20 @@ def test_the_link_works_once_and_its_cookie_goes_on(fresh: LogWeb) -> None:
     assert fresh.ask("/record/sessions").status == 401
 
 
-def test_another_sites_name_for_this_machine_is_refused(served: LogWeb) -> None:
+def test_another_sites_host_name_is_refused(served: LogWeb) -> None:
     for host in ("evil.example", f"evil.example:{served.port}", "127.0.0.1", "[::1]"):
         for path in (*PRIVATE, "/page/style.css"):
             assert served.ask(path, host=host).status == 403
     assert served.ask("/", host=f"localhost:{served.port}").status == 200
 
 
-def test_nothing_but_reading_is_taken(served: LogWeb) -> None:
+def test_only_reading_methods_are_allowed(served: LogWeb) -> None:
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "NONE"):
         answered = served.ask("/record/sessions", method)
         assert (answered.status, answered.headers["allow"]) == (405, "GET, HEAD"), method
 
 
-def test_every_answer_keeps_to_itself(served: LogWeb) -> None:
+def test_every_response_is_private(served: LogWeb) -> None:
     for path in (*PRIVATE, "/page/record_live.js", "/page/nothing.js", "/nothing"):
         headers = served.ask(path, origin="https://evil.example").headers
         assert headers["content-security-policy"].startswith("default-src 'self'; ")
@@ -119,11 +119,11 @@ NOTHING = (
 )
 
 
-def test_there_is_nothing_else(served: LogWeb) -> None:
+def test_every_other_path_is_not_found(served: LogWeb) -> None:
     assert {path: served.ask(path).status for path in NOTHING} == dict.fromkeys(NOTHING, 404)
 
 
-def test_what_is_no_request_is_answered_in_a_line_or_not_at_all(fresh: LogWeb) -> None:
+def test_a_malformed_request_gets_one_line_or_no_answer(fresh: LogWeb) -> None:
     for words in (b"\x16\x03\x01\r\n\r\n", b"GET /" + b"a" * 70_000, b"GET / HTTP/9.9\r\n\r\n"):
         with socket.create_connection(("127.0.0.1", fresh.port), FUSE_SECONDS) as connection:
             connection.sendall(words)
@@ -136,7 +136,7 @@ def test_what_is_no_request_is_answered_in_a_line_or_not_at_all(fresh: LogWeb) -
     assert fresh.stop() == (0, "lastword log: ended\n")
 
 
-def test_a_session_is_told_as_lastword_log_tells_it(shared: Path, served: LogWeb) -> None:
+def test_the_page_gets_a_session_as_lastword_log_prints_it(shared: Path, served: LogWeb) -> None:
     [listed] = told(served, "/record/sessions")["sessions"]
     known = json.loads(lastword("log", "s1", "--json", state=shared).stdout)["runs"][0]
     found = told(served, f"/record/session?name={quote(listed['name'])}")
@@ -152,7 +152,7 @@ def test_a_session_is_told_as_lastword_log_tells_it(shared: Path, served: LogWeb
     assert (later["events"], later["next"]) == ([], found["next"])
 
 
-def test_what_is_written_meanwhile_comes_with_the_next_question(tmp_path: Path) -> None:
+def test_entries_written_meanwhile_come_with_the_next_request(tmp_path: Path) -> None:
     editor = Editor(tmp_path)
     editor.play("rate_limit")
     wait_until_recorded(tmp_path, 1)
@@ -187,7 +187,7 @@ def test_a_long_session_comes_in_parts_and_its_oldest_entries_are_counted(
     assert [event["turn"] for event in events] == [1 + n // 3 for n in range(150, 1200)]
 
 
-def test_a_session_that_was_brought_back_is_told_from_its_creation(tmp_path: Path) -> None:
+def test_a_restored_session_is_shown_from_its_creation(tmp_path: Path) -> None:
     first, second = Book(now_ms() - 60_000), Book(now_ms() - 30_000)
     first.created("s1")
     first.ok("s1", 1)
@@ -200,7 +200,7 @@ def test_a_session_that_was_brought_back_is_told_from_its_creation(tmp_path: Pat
     assert [event["run"] for event in found["events"]] == [1] * 4 + [2] * 3
 
 
-def test_a_start_that_failed_can_be_opened(tmp_path: Path) -> None:
+def test_a_failed_start_can_be_opened(tmp_path: Path) -> None:
     book = Book()
     book.note(Kind.ERROR, type="auth", method="session/new")
     write(tmp_path, book)
@@ -212,7 +212,7 @@ def test_a_start_that_failed_can_be_opened(tmp_path: Path) -> None:
         assert event["facts"]["sentence"].startswith("The model provider refused the login")
 
 
-def test_a_record_that_is_not_there_or_damaged_is_said_so(tmp_path: Path) -> None:
+def test_a_missing_or_damaged_record_is_reported(tmp_path: Path) -> None:
     none = lastword("log", "--web", state=tmp_path / "none")
     assert (none.returncode, none.stdout) == (1, "")
     assert "there is no record at" in none.stderr
@@ -222,7 +222,9 @@ def test_a_record_that_is_not_there_or_damaged_is_said_so(tmp_path: Path) -> Non
     assert "Traceback" not in damaged.stderr
 
 
-def test_a_record_that_is_damaged_meanwhile_is_told_to_the_page(state: Path, fresh: LogWeb) -> None:
+def test_a_record_that_is_damaged_while_served_is_reported_to_the_page(
+    state: Path, fresh: LogWeb
+) -> None:
     fresh.follow()
     (state / "record.db").write_bytes(b"no database at all, and long enough to be one" * 100)
     answered = fresh.ask("/record/sessions")
@@ -230,13 +232,13 @@ def test_a_record_that_is_damaged_meanwhile_is_told_to_the_page(state: Path, fre
     assert "record.db" in json.loads(answered.body)["error"]
 
 
-def test_a_port_that_is_taken_is_said_to_be(state: Path, served: LogWeb) -> None:
+def test_a_port_that_is_in_use_is_reported(state: Path, served: LogWeb) -> None:
     done = lastword("log", "--web", "--port", str(served.port), state=state)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"port {served.port} is in use; leave --port out" in done.stderr
 
 
-def test_ctrl_c_before_it_serves_is_no_other_ctrl_c(
+def test_ctrl_c_before_serving_ends_it_the_same_way(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
@@ -252,7 +254,7 @@ def test_ctrl_c_before_it_serves_is_no_other_ctrl_c(
     assert said[1:] == ["ended"]
 
 
-def test_it_ends_when_nobody_asks(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_server_ends_when_it_is_idle(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = Namespace(session=None, last=False, port=None, open=False, frames=None)
     assert serve(options, str(state / "record.db"), idle_seconds=0.2) == 0
     assert capsys.readouterr().err.endswith("lastword log: ended: no request for 0 minutes\n")
@@ -269,7 +271,7 @@ def test_a_browser_is_opened_at_the_link(state: Path, tmp_path: Path) -> None:
         assert served.link.endswith("#/session/01RUNA%2Fs1")
 
 
-def test_where_no_browser_is_it_says_so(state: Path) -> None:
+def test_a_missing_browser_is_reported(state: Path) -> None:
     names = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
     with LogWeb(state, opens=True, **dict.fromkeys(names, "")) as served:
         assert "the link works once" in served.said()
@@ -282,7 +284,7 @@ def test_the_page_needs_no_extra() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=FUSE_SECONDS)
 
 
-def test_a_file_that_has_no_frames_is_refused(state: Path) -> None:
+def test_a_file_without_frames_is_refused(state: Path) -> None:
     other = state / "other"
     other.write_text("a text\n")
     done = lastword("log", "--web", "--frames", str(other), state=state)

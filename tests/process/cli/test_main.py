@@ -53,7 +53,7 @@ def test_a_command_loads_nothing_that_it_can_do_without(
     assert [name for name in loaded if name.startswith(tuple(unneeded.split()))] == []
 
 
-def test_the_demo_shows_the_defaults_wherever_it_is_run_and_leaves_no_record(
+def test_the_demo_uses_the_defaults_wherever_it_runs_and_leaves_no_record(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
@@ -74,9 +74,7 @@ def test_the_demo_shows_the_defaults_wherever_it_is_run_and_leaves_no_record(
 
 
 @pytest.mark.parametrize("words", [("--help",), ("log", "--json")])
-def test_a_reader_that_leaves_is_no_reason_for_a_traceback(
-    words: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_a_reader_that_leaves_causes_no_traceback(words: tuple[str, ...], tmp_path: Path) -> None:
     write(tmp_path, a_book(1))
     read_end, write_end = os.pipe()
     os.close(read_end)
@@ -93,7 +91,7 @@ def test_a_reader_that_leaves_is_no_reason_for_a_traceback(
     assert done.stderr == b""
 
 
-def test_what_a_program_that_is_no_agent_prints_arrives_and_is_bounded() -> None:
+def test_the_output_of_a_program_that_is_not_an_agent_arrives_bounded() -> None:
     text = "usage: agent\n\n  --help   this\n\n"
     script = f"import sys; sys.stdout.write({text!r} + 'y' * 3000000 + '\\n')"
     done = in_a_process("run", "--", sys.executable, "-c", script)
@@ -117,7 +115,7 @@ EVERY_COMMAND = [
 ]
 
 
-def test_a_stream_that_is_closed_is_no_reason_for_a_traceback() -> None:
+def test_a_closed_stream_causes_no_traceback() -> None:
     failures = []
     for words in (
         ("stats",),
@@ -137,7 +135,7 @@ def test_a_stream_that_is_closed_is_no_reason_for_a_traceback() -> None:
     assert not failures
 
 
-def test_a_terminal_with_ascii_alone_is_no_reason_for_a_traceback(tmp_path: Path) -> None:
+def test_an_ascii_terminal_causes_no_traceback(tmp_path: Path) -> None:
     for words in EVERY_COMMAND:
         # In a folder of its own: what is exported is written there.
         environment = os.environ | {"PYTHONIOENCODING": "ascii"}
@@ -146,7 +144,7 @@ def test_a_terminal_with_ascii_alone_is_no_reason_for_a_traceback(tmp_path: Path
         assert done.stderr.isascii()
 
 
-def test_an_agent_that_speaks_in_half_characters_can_be_told_of() -> None:
+def test_an_agent_whose_name_has_a_lone_surrogate_is_reported() -> None:
     result = r"""{"protocolVersion":1,"agentInfo":{"name":"\\ud800"}}"""
     answer = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'
     agent = ("sh", "-c", f"read _; printf '%b\\n' '{answer}'; cat >/dev/null")

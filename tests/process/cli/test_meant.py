@@ -52,7 +52,7 @@ def test_an_incident_is_explained_from_the_record(tmp_path: Path) -> None:
     assert any(line.strip().partition("  ")[2].startswith("rate limit, ") for line in lines)
 
 
-def test_a_command_in_one_word_is_taken_word_by_word(tmp_path: Path) -> None:
+def test_a_command_given_as_one_word_is_split_into_words(tmp_path: Path) -> None:
     agent = " ".join([*SCRIPTED, "healthy"])
     client = Client([*PROCESS, "run", "--", agent], environment=clean_environment())
     client.open(**TYPED)

@@ -54,7 +54,7 @@ def _shown(fd: int, text: str) -> str:
         (("demo",), "Three agents fail", "stopped"),
     ],
 )
-def test_what_takes_long_says_what_it_is_at_and_ctrl_c_ends_it_with_one_line(
+def test_a_slow_command_shows_its_progress_and_ctrl_c_ends_it_with_one_line(
     arguments: tuple[str, ...], shown: str, said: str
 ) -> None:
     ours, theirs = pty.openpty()
@@ -86,7 +86,7 @@ def test_what_takes_long_says_what_it_is_at_and_ctrl_c_ends_it_with_one_line(
         ("log", ""),
     ],
 )
-def test_a_command_on_the_record_that_is_stopped_says_so_with_status_130(
+def test_an_interrupted_record_command_reports_it_with_status_130(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, said: str
 ) -> None:
     def stopped() -> int:
@@ -96,7 +96,7 @@ def test_a_command_on_the_record_that_is_stopped_says_so_with_status_130(
     assert capsys.readouterr().err == said
 
 
-def test_sums_over_many_turns_say_how_far_they_are(tmp_path: Path) -> None:
+def test_a_sum_over_many_turns_reports_its_progress(tmp_path: Path) -> None:
     path = write(tmp_path, a_book(2 * PROGRESS_EVERY, began_ms=now_ms() - 3_600_000))
     told: list[str] = []
     trends_of(str(path), 1, now_ms() + 1, told.append)

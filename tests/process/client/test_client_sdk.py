@@ -65,7 +65,7 @@ def test_every_failure_reaches_the_client_before_the_prompt_raises_it() -> None:
     with_process(command("healthy"), Client(), talk)
 
 
-def test_a_bare_agent_that_dies_is_a_lost_agent() -> None:
+def test_a_bare_agents_death_is_a_lost_agent() -> None:
     turn = with_process([*LASTWORD, "agent", "--bare", "agent_crash"], Client())
     assert isinstance(turn.failed, errors.AgentLostError)
     assert isinstance(turn.failed.__cause__, ConnectionError)

@@ -59,7 +59,7 @@ def with_agent(talk: Callable[[Any, asyncio.subprocess.Process], Awaitable[None]
     asyncio.run(run())
 
 
-def test_what_a_dying_agent_said_last_is_in_the_exception() -> None:
+def test_a_dying_agents_last_words_are_in_the_exception() -> None:
     async def talk(agent: Any, _: object) -> None:
         with pytest.raises(errors.AgentLostError, match="disk on fire") as raised:
             await prompt(agent, CRASH)
@@ -72,7 +72,7 @@ def test_what_a_dying_agent_said_last_is_in_the_exception() -> None:
     with_agent(talk)
 
 
-def test_an_agent_that_is_killed_is_told_so() -> None:
+def test_a_killed_agent_is_reported_with_its_signal() -> None:
     async def talk(agent: Any, _: object) -> None:
         with pytest.raises(errors.AgentLostError) as raised:
             await prompt(agent, "os.kill(os.getpid(), signal.SIGKILL)")
@@ -81,7 +81,7 @@ def test_an_agent_that_is_killed_is_told_so() -> None:
     with_agent(talk)
 
 
-def test_an_agent_that_takes_a_while_to_end_is_waited_for() -> None:
+def test_an_agent_that_ends_slowly_is_waited_for() -> None:
     async def talk(agent: Any, _: object) -> None:
         with pytest.raises(errors.AgentLostError) as raised:
             await prompt(agent, "import time; os.close(1); time.sleep(0.5); os._exit(3)")
@@ -100,7 +100,7 @@ def test_a_process_that_only_closes_its_stdout_has_not_ended() -> None:
     with_agent(talk)
 
 
-def test_who_reads_stderr_gets_it_and_who_is_late_its_ends_and_how_much_is_missing() -> None:
+def test_stderr_goes_to_its_reader_and_is_shortened_for_a_late_one() -> None:
     async def talk(agent: Any, process: asyncio.subprocess.Process) -> None:
         assert process.stderr is not None
         await prompt(agent, "print('one', file=sys.stderr)\nprint('two', file=sys.stderr)")
@@ -120,7 +120,7 @@ def test_who_reads_stderr_gets_it_and_who_is_late_its_ends_and_how_much_is_missi
     with_agent(talk)
 
 
-def test_stderr_that_is_not_ours_to_read_is_left_alone() -> None:
+def test_redirected_stderr_is_left_alone() -> None:
     async def run() -> None:
         quiet = {"stderr": asyncio.subprocess.DEVNULL}
         command = (sys.executable, "-c", AGENT)

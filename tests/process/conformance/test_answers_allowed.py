@@ -52,14 +52,14 @@ OF_ERRORS = ("before-initialize", "one-answer", "junk-text", "junk-utf8", "error
         ("batches", ("junk:scalars",), ("junk-scalars", "error-shape", "stdout")),
     ],
 )
-def test_what_json_rpc_allows_is_no_fault(
+def test_a_liberty_that_json_rpc_allows_is_not_a_fault(
     mode: str, acts: tuple[str, ...], names: tuple[str, ...]
 ) -> None:
     told = found(mode, *names, acts=acts)
     assert {name: f.verdict for name, f in told.items()} == dict.fromkeys(names, PASS), told
 
 
-def test_an_id_that_is_not_taken_is_told_as_that_alone() -> None:
+def test_an_id_that_the_agent_rejects_fails_only_the_check_of_ids() -> None:
     told = found("small-ids", "ids", "unknown-method", "unknown-notification", acts=("strangers",))
     failed = told.pop("ids")
     assert failed.verdict is FAIL
@@ -79,23 +79,23 @@ def keeper(name: str, *words: str, act: str, protocol: int = 1) -> Finding:
     return finding
 
 
-def test_the_history_that_a_session_brings_back_is_no_late_content_of_its_last_turn() -> None:
+def test_the_history_of_a_loaded_session_is_not_late_content_of_its_last_turn() -> None:
     told = keeper("late-content", act="load")
     assert told.verdict is PASS, told
 
 
-def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
+def test_an_agent_that_echoes_any_version_does_not_speak_version_2() -> None:
     told = keeper("initialize", "echoes", act="healthy", protocol=2)
     assert told.verdict is CheckVerdict.NOT_APPLICABLE, told
     assert "repeats any requested protocol version" in told.evidence
 
 
-def test_an_agent_of_version_2_that_does_not_name_itself_is_checked_all_the_same() -> None:
+def test_an_agent_of_version_2_without_a_name_is_checked_too() -> None:
     told = keeper("initialize", "second-version", "nameless", act="junk:blank", protocol=2)
     assert told.verdict is PASS, told
 
 
-def test_an_array_that_nobody_asked_for_is_no_message() -> None:
+def test_an_unrequested_array_is_not_a_message() -> None:
     script = 'printf \'%s\\n\' \'[{"jsonrpc":"2.0","id":null,"error":{}}]\''
     rows = [dataclasses.replace(CHECKS["stdout"], acts=("junk:text",))]
     settings = CheckSettings(("sh", "-c", script), Hooks(), LIMITS, plays=1)
@@ -104,7 +104,7 @@ def test_an_array_that_nobody_asked_for_is_no_message() -> None:
     assert "it is not an object" in told.evidence
 
 
-def test_an_early_request_is_not_held_against_an_agent_that_refuses_the_version() -> None:
+def test_an_agent_that_refuses_the_version_does_not_fail_for_an_early_request() -> None:
     told = found("version-2", "before-initialize")["before-initialize"]
     assert told.verdict is not FAIL
 
@@ -119,12 +119,12 @@ def verdicts(told: dict[str, Finding]) -> dict[str, CheckVerdict]:
     return {name: finding.verdict for name, finding in told.items()}
 
 
-def test_a_turn_that_lasts_is_cancelled_and_left_without_a_provider() -> None:
+def test_a_long_turn_is_cancelled_and_left_without_a_provider() -> None:
     told = found("turns", *NATURAL)
     assert verdicts(told) == dict.fromkeys(NATURAL, PASS), told
 
 
-def test_a_turn_that_goes_on_to_its_end_is_found_without_a_provider() -> None:
+def test_a_turn_that_ignores_its_cancel_is_detected_without_a_provider() -> None:
     told = found("turns-deaf", "cancel", "exit-in-turn", limits=WaitLimits(exit_seconds=2.0))
     assert verdicts(told) == {"cancel": FAIL, "exit-in-turn": FAIL}, told
     assert "answered with 'end_turn'" in told["cancel"].evidence
@@ -133,7 +133,7 @@ def test_a_turn_that_goes_on_to_its_end_is_found_without_a_provider() -> None:
 OF_QUESTIONS = ("cancel-in-question", "open-tools", "two-questions")
 
 
-def test_a_turn_that_is_over_at_once_cannot_be_cancelled_and_no_permission_is_no_fault() -> None:
+def test_a_turn_too_short_to_cancel_or_without_permissions_is_not_a_fault() -> None:
     told = found("plain", *NATURAL, "cancel-in-question", "two-questions")
     assert {f.verdict for f in told.values()} == {CheckVerdict.UNREACHED}, told
     assert "end too soon" in told["cancel"].evidence
@@ -150,7 +150,7 @@ def test_a_turn_that_is_over_at_once_cannot_be_cancelled_and_no_permission_is_no
     ],
     ids=["alone", "deaf", "behind-the-sidecar"],
 )
-def test_a_cancel_is_played_in_a_question_and_two_questions_are_answered_in_reverse_order(
+def test_a_question_is_cancelled_and_two_are_answered_in_reverse_order(
     mode: str, front: tuple[str, ...], cancelled: CheckVerdict, tools: CheckVerdict
 ) -> None:
     told = found(mode, *OF_QUESTIONS, acts=("cancel_in_question",), front=front)
@@ -159,14 +159,14 @@ def test_a_cancel_is_played_in_a_question_and_two_questions_are_answered_in_reve
     assert told["two-questions"].evidence == "answered in reverse order"
 
 
-def test_an_agent_that_asks_one_thing_after_the_other_is_warned_of_it() -> None:
+def test_an_agent_that_asks_its_questions_in_sequence_gets_a_warning() -> None:
     waited_in_vain = WaitLimits(answer_seconds=10.0)
     told = found("asks-in-turn", "two-questions", limits=waited_in_vain)["two-questions"]
     assert told.verdict is CheckVerdict.WARN, told
     assert len(told.frames) == 2
 
 
-def test_an_agent_that_asks_once_for_all_its_sessions_is_not_judged() -> None:
+def test_an_agent_that_asks_once_for_all_sessions_is_not_judged() -> None:
     told = found("asks-once", "two-questions")["two-questions"]
     assert told.verdict is CheckVerdict.UNREACHED, told
 
@@ -174,7 +174,7 @@ def test_an_agent_that_asks_once_for_all_its_sessions_is_not_judged() -> None:
 SESSIONLESS = ("exit", "exit-status", "nothing-left", "bad-params", "junk-text", "framing")
 
 
-def test_what_needs_no_session_is_seen_where_none_opens() -> None:
+def test_checks_that_need_no_session_run_where_none_opens() -> None:
     told = found("wants-login", *SESSIONLESS, "opens-session")
     expected = dict.fromkeys(SESSIONLESS, PASS) | {"opens-session": CheckVerdict.UNREACHED}
     assert verdicts(told) == expected, told
@@ -188,21 +188,21 @@ def test_an_agent_that_opens_no_session_does_not_pass() -> None:
 # --- verdicts that hang on no race
 
 
-def test_a_death_that_comes_late_is_found_and_its_line_named() -> None:
+def test_a_late_death_is_found_and_its_line_named() -> None:
     told = found("dies-late", "junk-scalars", plays=PLAYS)["junk-scalars"]
     assert told.verdict is FAIL
     assert "'null\\n': it exited with status 1" in told.evidence
     assert "times" not in told.evidence
 
 
-def test_what_fails_once_is_played_again_and_warned_of(tmp_path: Path) -> None:
+def test_a_failure_that_does_not_recur_is_a_warning(tmp_path: Path) -> None:
     told = found("dies-once", "junk-text", folder=tmp_path, plays=PLAYS)["junk-text"]
     assert told.verdict is CheckVerdict.WARN
     assert told.evidence.startswith("1 of 5 times: after a line that is not JSON")
     assert (tmp_path / "plays").read_text() == "x" * 5
 
 
-def test_of_the_acts_of_a_check_only_the_one_that_failed_is_played_again(tmp_path: Path) -> None:
+def test_only_the_failed_act_of_a_check_is_played_again(tmp_path: Path) -> None:
     acts = ("junk:text", "strangers")
     row = dataclasses.replace(CHECKS["stdout"], acts=(*acts, "early"))
     settings = CheckSettings((*ODD, "prints-often", str(tmp_path)), Hooks(), LIMITS)

@@ -47,14 +47,14 @@ def run_check(*arguments: str, **environment: str) -> subprocess.CompletedProces
     return run_program(command, check=False, timeout=FUSE_SECONDS, env=os.environ | environment)
 
 
-def test_an_agent_without_the_fault_gives_0() -> None:
+def test_an_agent_without_the_fault_exits_with_0() -> None:
     status, out, err = check("--only", "AGT-9", "--", *HEALTHY)
     assert (status, err) == (0, "")
     assert out.count("pass  AGT-9") == 4
     assert "4 passed;" in out.splitlines()[-1]
 
 
-def test_a_failure_is_told_with_its_evidence_and_what_to_do() -> None:
+def test_a_failure_is_reported_with_its_evidence_and_what_to_do() -> None:
     status, out, err = check("--only", "junk-scalars", "--", *FAULTY, COLUMNS="20")
     assert (status, err) == (1, "")
     assert "FAIL  AGT-9" in out
@@ -65,7 +65,7 @@ def test_a_failure_is_told_with_its_evidence_and_what_to_do() -> None:
     assert max(map(len, out.splitlines())) <= 32
 
 
-def test_what_one_missing_thing_left_out_is_one_line_that_says_why() -> None:
+def test_checks_that_one_missing_thing_prevented_share_one_line_with_the_reason() -> None:
     status, out, _ = check("--only", "AGT-24,AGT-23,AGT-25,AGT-1", "--", *HEALTHY, COLUMNS="300")
     assert status == 0
     assert out.count("n/r") == 3  # the line, the count, and what to do
@@ -74,7 +74,7 @@ def test_what_one_missing_thing_left_out_is_one_line_that_says_why() -> None:
     assert "(3): failing-turn-ends, failing-turn-told, failing-turn-no-prose" in words
 
 
-def test_the_frame_has_what_the_agent_wrote_to_stderr_beside_it() -> None:
+def test_the_agents_stderr_is_shown_beside_the_frame() -> None:
     arguments = ("--only", "healthy-turn", "--prompt", "fail")
     status, out, _ = check(*arguments, "--", *TRACEBACK)
     words = " ".join(out.split())
@@ -90,19 +90,19 @@ def test_rows_are_printed_as_they_come() -> None:
     assert shown == ["AGT-1", "AGT-13", "AGT-8"]
 
 
-def test_lastword_in_front_is_no_advice_where_it_is_there() -> None:
+def test_running_behind_lastword_is_not_advised_where_it_already_does() -> None:
     in_front = (sys.executable, "-m", "lastword", "run", "--", *FAULTY)
     (row,) = json.loads(check("--only", "junk-scalars", "--json", "--", *in_front)[1])["checks"]
     assert "in front" not in row["mend"]
 
 
-def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:
+def test_an_agent_that_cannot_be_judged_does_not_pass() -> None:
     status, out, _ = check("--only", "AGT-9", "--", *MISBEHAVING_AGENT, "dies-at-once")
     assert status == 1
     assert "it exited with status 3" in " ".join(out.split())
 
 
-def test_everything_is_there_for_machines(tmp_path: Path) -> None:
+def test_all_results_are_available_for_machines(tmp_path: Path) -> None:
     report, kept = tmp_path / "report" / "junit.xml", tmp_path / "kept"
     only = ("--only", "junk-scalars,AGT-24,AGT-1,AGT-13")
     status, out, _ = check(
@@ -129,7 +129,7 @@ def test_everything_is_there_for_machines(tmp_path: Path) -> None:
     assert '"method": "initialize"' in json.loads(lines[0])["line"]
 
 
-def test_failures_that_are_played_are_in_no_record_and_on_no_dashboard(tmp_path: Path) -> None:
+def test_played_failures_are_in_no_record_and_in_no_telemetry(tmp_path: Path) -> None:
     told, kept = tmp_path / "told", tmp_path / "kept"
     script = f'env > {told}; exec "$@"'
     agent = ["sh", "-c", script, "sh", sys.executable, "-m", "lastword", "run", "--", *HEALTHY]
@@ -152,7 +152,7 @@ def test_an_agent_that_writes_one_endless_line_fills_no_memory() -> None:
     assert "1 failed" in done.stdout
 
 
-def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path) -> None:
+def test_an_interrupted_run_leaves_no_agent(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = f"echo $$ >> {pids}; trap '' HUP TERM; cat > /dev/null; while :; do sleep 1; done"
     line = [sys.executable, "-m", "lastword", "check", "--", "sh", "-c", script]
@@ -176,7 +176,7 @@ def silent_run() -> CheckRun:
     return CheckRun(CheckSettings(SILENT, Hooks(), limits, plays=1), list(CHECKS.values()))
 
 
-def test_an_interrupt_while_the_acts_are_begun_ends_the_agents_that_run(
+def test_an_interrupt_while_the_acts_start_ends_the_running_agents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = silent_run()
@@ -196,7 +196,7 @@ def test_an_interrupt_while_the_acts_are_begun_ends_the_agents_that_run(
     assert all(peer.exit_code is not None for peer in run._peers)
 
 
-def test_an_interrupt_while_a_run_waits_for_its_last_acts_ends_their_agents(
+def test_an_interrupt_during_the_last_acts_ends_their_agents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = silent_run()
@@ -260,7 +260,7 @@ def test_under_pytest_a_mistake_is_one_sentence(
     assert "Traceback" not in out
 
 
-def test_other_peoples_runs_of_pytest_may_have_the_options_names(tmp_path: Path) -> None:
+def test_another_plugin_may_define_the_same_pytest_options(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
         "def pytest_addoption(parser):\n    parser.addoption('--agent')\n"
     )
@@ -269,7 +269,7 @@ def test_other_peoples_runs_of_pytest_may_have_the_options_names(tmp_path: Path)
     assert status == 0, out
 
 
-def test_without_a_terminal_steps_that_last_are_said(tmp_path: Path) -> None:
+def test_lasting_steps_are_reported_without_a_terminal(tmp_path: Path) -> None:
     said = tmp_path / "said"
     slow = f"while ! test -e {said}; do sleep 0.01; done; exec "
     agent = ("sh", "-c", slow + shlex.join([*HEALTHY[:-1], "--bare", "healthy"]))

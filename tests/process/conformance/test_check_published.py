@@ -58,7 +58,7 @@ def checked(tmp_path: Path) -> Checked:
 KNOWN = '[known]\nunknown-method = "it is a stub; issue 12"\n'
 
 
-def test_what_failed_is_an_alert_at_the_agents_file_and_red_on_the_badge(checked: Checked) -> None:
+def test_a_failure_is_an_alert_at_the_agents_file_and_red_on_the_badge(checked: Checked) -> None:
     done = checked("--sarif=out/check.sarif", "--badge=out/badge.svg", "--junit=out/junit.xml")
     assert done.returncode == 1, done.stderr
     run = checked.sarif()
@@ -73,7 +73,7 @@ def test_what_failed_is_an_alert_at_the_agents_file_and_red_on_the_badge(checked
     assert ET.parse(checked.folder / "out" / "junit.xml").getroot().get("failures") == "1"
 
 
-def test_what_is_known_does_not_count_and_is_shown_with_its_reason(checked: Checked) -> None:
+def test_a_known_failure_does_not_count_and_is_shown_with_its_reason(checked: Checked) -> None:
     done = checked(
         checked.baseline(KNOWN + 'initialize = "it was slow"\n'),
         *("--sarif=out/check.sarif", "--badge=out/badge.svg", "--junit=out/junit.xml"),
@@ -89,7 +89,7 @@ def test_what_is_known_does_not_count_and_is_shown_with_its_reason(checked: Chec
     assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
 
 
-def test_a_failure_may_be_allowed_not_to_fail_the_run(checked: Checked) -> None:
+def test_failures_may_be_allowed_to_pass_the_run(checked: Checked) -> None:
     assert checked("--fail-on=never").returncode == 0
 
 
@@ -103,9 +103,7 @@ UNUSABLE = (
 
 
 @every("text, said", UNUSABLE)
-def test_a_baseline_that_cannot_be_used_is_explained(
-    tmp_path: Path, text: str | None, said: str
-) -> None:
+def test_an_unusable_baseline_is_explained(tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:
         (tmp_path / "known.toml").write_text(text)
     done = command("check", "--baseline=known.toml", "--", "cat", cwd=tmp_path)

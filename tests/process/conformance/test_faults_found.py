@@ -269,7 +269,7 @@ def meddled_with(played: Played, mode: str) -> Played:
 
 
 @every("mode, check, acts", REPLAYED)
-def test_the_check_finds_the_fault_in_what_a_healthy_agent_has_sent(
+def test_the_check_finds_the_fault_in_a_healthy_agents_altered_messages(
     well: WellPlayed, mode: str, check: str, acts: tuple[str, ...]
 ) -> None:
     row = dataclasses.replace(CHECKS[check], acts=acts or CHECKS[check].acts)
@@ -313,7 +313,7 @@ def test_an_agent_of_version_2_passes_every_check_in_version_2() -> None:
     ("mode", "future"),
     [("second-version", CheckVerdict.PASS), ("second-version-alone", CheckVerdict.NOT_APPLICABLE)],
 )
-def test_an_agent_of_version_2_alone_is_told_that_and_not_blamed(
+def test_an_agent_of_version_2_alone_is_not_applicable_rather_than_failing(
     mode: str, future: CheckVerdict
 ) -> None:
     settings = CheckSettings((*KEEPER, mode), DRIVEN, LIMITS)
@@ -326,7 +326,7 @@ def test_an_agent_of_version_2_alone_is_told_that_and_not_blamed(
     }
 
 
-def test_an_agent_of_version_1_is_told_that_where_version_2_is_asked_for() -> None:
+def test_an_agent_of_version_1_is_not_applicable_with_protocol_2() -> None:
     found = find(KEEPER, "healthy-turn", (), dataclasses.replace(DRIVEN, protocol=2))
     assert found.verdict is CheckVerdict.NOT_APPLICABLE
     assert found.evidence == "the agent speaks protocol version 1; check it without --protocol 2"
@@ -340,7 +340,7 @@ def test_an_agent_that_advertises_every_method_of_sessions_passes_their_checks()
     assert {row.name: f for row, f in found.items() if f.verdict is not CheckVerdict.PASS} == {}
 
 
-def test_sessions_that_end_with_the_process_are_told_not_blamed() -> None:
+def test_sessions_that_end_with_the_process_are_a_warning() -> None:
     forgetful = ("sh", "-c", 'rm -f "$HOME/keeper.json"; exec "$@"', "sh", *KEEPER)
     for name in ("session-load", "session-resume"):
         found = find(forgetful, name)
@@ -348,14 +348,14 @@ def test_sessions_that_end_with_the_process_are_told_not_blamed() -> None:
         assert "after a restart the session is lost" in found.evidence
 
 
-def test_a_method_that_works_and_is_not_advertised_is_told_not_blamed() -> None:
+def test_a_working_method_that_is_not_advertised_is_a_warning() -> None:
     script = 'exec "$@" | sed -u s/loadSession/x/'
     found = find(("sh", "-c", script, "sh", *KEEPER), "unadvertised-method")
     assert found.verdict is CheckVerdict.WARN, found
     assert found.evidence == "session/load works, and is not advertised"
 
 
-def test_no_check_stumbles_over_members_of_the_wrong_type(well: WellPlayed) -> None:
+def test_every_check_survives_members_of_the_wrong_type(well: WellPlayed) -> None:
     acts = {name: meddled_with(act, "lists-everywhere") for name, act in well.acts.items()}
     verdicts = {row.name: row.find(acts).verdict for row in CHECKS.values()}
     assert verdicts["healthy-turn"] is CheckVerdict.FAIL
@@ -363,7 +363,7 @@ def test_no_check_stumbles_over_members_of_the_wrong_type(well: WellPlayed) -> N
     assert verdicts["payload-type"] is CheckVerdict.FAIL
 
 
-def test_an_agent_behind_the_sidecar_passes_what_an_intermediary_is_for() -> None:
+def test_an_agent_behind_the_sidecar_passes_the_checks_for_an_intermediary() -> None:
     command = (sys.executable, "-m", "lastword", "run", "--", *meddled("nothing"))
     assert find(command, "agent-killed").verdict is CheckVerdict.PASS
     alone = (sys.executable, "-m", "lastword", "agent", "--bare", "healthy")
@@ -382,7 +382,7 @@ UNREADABLE = {
 }
 
 
-def test_a_line_that_is_no_message_is_told_as_what_it_is() -> None:
+def test_a_line_that_is_not_a_message_is_described() -> None:
     assert {line: read(line)[1] for line in UNREADABLE} == UNREADABLE
 
 
@@ -407,12 +407,12 @@ def _misbehaving_finding(mode: str, check: str) -> Finding:
     return find((*MISBEHAVING_AGENT, agent, *size.split()), check, acts, BARE, _limits(agent))
 
 
-def test_a_misbehaving_agent_is_found_out() -> None:
+def test_a_misbehaving_agent_fails_its_checks() -> None:
     found = found_in(_misbehaving_finding, MISBEHAVING)
     assert [each for each in found if each[1].verdict is not CheckVerdict.FAIL] == []
 
 
-def test_nothing_of_the_agents_that_were_checked_is_left(tmp_path: Path) -> None:
+def test_no_process_of_a_checked_agent_is_left(tmp_path: Path) -> None:
     sleep = shutil.which("sleep")
     assert sleep
     mark = tmp_path / f"sleeper-{tmp_path.name}"

@@ -20,7 +20,7 @@ MENDED = (
 SAID = [row for row in FAULTS if row[0] in MENDED and CHECKS[row[1]].in_front == IN_FRONT]
 
 
-def test_one_of_each_kind_is_tried() -> None:
+def test_one_fault_of_each_kind_is_tried() -> None:
     assert {mode for mode, *_ in SAID} == {*MENDED}
 
 

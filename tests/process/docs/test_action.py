@@ -22,7 +22,9 @@ AGENT = AGENTS / "obliging.py"
 
 
 @pytest.mark.matrix
-def test_its_step_checks_an_agent_and_leaves_the_results_where_it_says(tmp_path: Path) -> None:
+def test_the_actions_step_checks_an_agent_and_leaves_the_results_where_configured(
+    tmp_path: Path,
+) -> None:
     yaml = pytest.importorskip("yaml")
     action: dict[str, Any] = yaml.safe_load((ACTION / "action.yml").read_text())
     given = {

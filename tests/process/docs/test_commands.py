@@ -150,7 +150,7 @@ def environment(desk: Path) -> dict[str, str]:
     }
 
 
-def test_each_line_of_lastword_is_run_or_parsed() -> None:
+def test_every_command_line_in_the_docs_is_run_or_parsed() -> None:
     assert len(ours()) > 40
     for line, place in LINES.items():
         if line in ours() or line.startswith("SSL_CERT_FILE"):
@@ -274,7 +274,7 @@ def options_of(given: list[str]) -> list[str]:
     return [*replaced[: replaced.index("--")], "--", sys.executable]
 
 
-def test_an_extra_that_is_to_be_installed_is_one() -> None:
+def test_an_extra_that_a_page_installs_exists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for line in LINES:
         if "install" in line.split(" "):
@@ -282,7 +282,7 @@ def test_an_extra_that_is_to_be_installed_is_one() -> None:
                 assert extra in project["optional-dependencies"], line
 
 
-def test_every_extra_and_program_that_a_page_names_in_a_sentence_is_there() -> None:
+def test_every_extra_and_program_that_a_page_names_exists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for page, text in texts():
         for extra in re.findall(r"pip install '(?:lastword|\.)\[(\w+)\]'", text):

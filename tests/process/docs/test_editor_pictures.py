@@ -16,7 +16,7 @@ from docs.editor_pictures import EDITORS, FAILURES, FOLDER, Editor
     ],
     ids=lambda editor: editor.name,
 )
-def test_each_picture_is_what_its_editor_shows_today(
+def test_each_picture_shows_what_its_editor_shows_today(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(editor_pictures, "EDITORS", (editor,))

@@ -81,7 +81,7 @@ def setup(home: Path, words: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     "line", [line for line in SHELL if line.startswith("lastword setup") and "--write" in line]
 )
-def test_setup_writes_the_set_and_what_the_user_adds(tmp_path: Path, line: str) -> None:
+def test_setup_writes_the_set_and_the_users_additions(tmp_path: Path, line: str) -> None:
     words = shlex.split(line)
     arguments = setup(tmp_path, words)
     options = arguments[1 : arguments.index("--")]
@@ -92,7 +92,7 @@ def test_setup_writes_the_set_and_what_the_user_adds(tmp_path: Path, line: str) 
         assert word in options
 
 
-def test_a_night_passes_in_the_editor_and_nothing_is_allowed_for_the_user(
+def test_a_night_passes_in_the_editor_without_an_automatic_approval(
     tmp_path: Path, agent: list[str]
 ) -> None:
     arguments = setup(tmp_path, line_of("lastword setup zed claude --overnight --write --fall"))
@@ -108,7 +108,7 @@ def test_a_night_passes_in_the_editor_and_nothing_is_allowed_for_the_user(
     client.finish()
 
 
-def test_a_night_passes_in_the_gateway_with_nobody_there(tmp_path: Path, agent: list[str]) -> None:
+def test_a_night_passes_in_the_gateway_without_its_user(tmp_path: Path, agent: list[str]) -> None:
     words = line_of("lastword gateway")
     options = shortened(words[2 : words.index("--")])
     at = options.index("--root")

@@ -55,7 +55,7 @@ def test_each_test_that_is_shown_passes(tmp_path: Path) -> None:
 
 
 @every("block", blocks("console"))
-def test_what_is_shown_of_a_command_is_what_it_prints(block: Block, tmp_path: Path) -> None:
+def test_a_page_shows_the_output_that_its_command_prints(block: Block, tmp_path: Path) -> None:
     runs = re.split(r"^\$ (.+)\n", block.text, flags=re.MULTILINE)[1:]
     for line, shown in zip(runs[::2], runs[1::2], strict=True):
         if not re.search(r"\blastword\b", line):

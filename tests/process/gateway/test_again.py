@@ -30,7 +30,7 @@ def _sessions(gateway: Gateway) -> list[str]:
 
 
 @pytest.mark.processes
-def test_a_new_session_whose_answer_was_lost_is_given_again_and_is_not_made_twice(
+def test_a_new_session_whose_answer_was_lost_is_answered_again_without_a_duplicate(
     serve: Serve,
 ) -> None:
     gateway = serve("healthy")
@@ -87,7 +87,7 @@ def test_a_request_is_cancelled_over_another_link_than_it_was_sent(serve: Serve)
         assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
 
 
-def test_a_clock_that_is_set_back_in_mid_turn_loses_nothing_and_lets_nobody_wait(
+def test_a_clock_set_back_in_mid_turn_loses_nothing_and_delays_nothing(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway = serve("", command=counting(os.devnull))

@@ -63,7 +63,7 @@ def error_of(viewer: ViewerClient, text: str | bytes) -> dict[str, Any]:
     return error
 
 
-def test_what_is_no_message_is_answered_and_the_connection_goes_on(
+def test_a_malformed_message_is_answered_and_the_connection_stays_open(
     turning: tuple[Gateway, str],
 ) -> None:
     gateway, session = turning
@@ -92,14 +92,14 @@ def test_a_frame_over_the_limit_closes_its_own_socket_alone(turning: tuple[Gatew
 
 
 @every("frame", ['{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}', "[]", "nothing"])
-def test_without_initialize_first_the_socket_is_closed(
+def test_a_socket_that_does_not_initialize_first_is_closed(
     turning: tuple[Gateway, str], frame: str
 ) -> None:
     assert close_code_of(turning[0], frame) == (1002, "initialize_first")
 
 
 @every("after", [{"epoch": "HERE", "seq": 10**6}, {"seq": 1}])
-def test_a_cursor_that_is_none_is_refused_and_the_viewer_may_attach_otherwise(
+def test_an_invalid_cursor_is_refused_and_the_viewer_can_still_attach(
     turning: tuple[Gateway, str], after: dict[str, Any]
 ) -> None:
     gateway, session = turning
@@ -115,7 +115,7 @@ def test_a_cursor_that_is_none_is_refused_and_the_viewer_may_attach_otherwise(
         assert min(viewer.seqs()) == 1
 
 
-def test_a_token_for_one_session_opens_and_sees_no_other(turning: tuple[Gateway, str]) -> None:
+def test_a_token_for_one_session_opens_no_other(turning: tuple[Gateway, str]) -> None:
     gateway, session = turning
     with ViewerClient(gateway) as elsewhere:
         other = elsewhere.new(gateway.root)
@@ -132,7 +132,7 @@ def test_a_token_for_one_session_opens_and_sees_no_other(turning: tuple[Gateway,
             viewer.load(other, gateway.root)
 
 
-def test_a_viewers_name_without_its_secret_is_another_viewers(
+def test_a_viewers_name_without_its_secret_makes_another_viewer(
     turning: tuple[Gateway, str],
 ) -> None:
     gateway, session = turning

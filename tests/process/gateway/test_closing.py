@@ -33,7 +33,7 @@ def sessions_of(gateway: Gateway) -> list[str]:
     return [each["sessionId"] for holder in gateway.holders() for each in holder["sessions"]]
 
 
-def test_a_session_that_is_closed_ends_for_every_viewer_of_it(serve: Serve) -> None:
+def test_closing_a_session_ends_it_for_every_viewer(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
         session = one.new(gateway.root)
@@ -45,7 +45,7 @@ def test_a_session_that_is_closed_ends_for_every_viewer_of_it(serve: Serve) -> N
     assert sessions_of(gateway) == []
 
 
-def test_a_session_that_nobody_is_at_ends_after_its_time(serve: Serve) -> None:
+def test_a_session_without_viewers_ends_after_its_time(serve: Serve) -> None:
     gateway = serve("healthy", "--idle-close", "1")
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
@@ -53,7 +53,7 @@ def test_a_session_that_nobody_is_at_ends_after_its_time(serve: Serve) -> None:
     until("the session is over", lambda: sessions_of(gateway) == [])
 
 
-def test_a_session_ends_with_its_last_viewer_where_that_is_asked_for(serve: Serve) -> None:
+def test_a_session_ends_with_its_last_viewer_when_configured_so(serve: Serve) -> None:
     gateway = serve("slow", "--detach-grace", "0.5")
     viewer = ViewerClient(gateway)
     session = viewer.new(gateway.root)
@@ -120,7 +120,7 @@ def test_a_closed_session_leaves_the_others_of_its_link_alone(
 
 
 @every("replay", [False, True])
-def test_who_closes_its_only_session_is_answered_before_its_link_ends(
+def test_a_viewer_that_closes_its_only_session_is_answered_before_its_link_ends(
     noting: Gateway, *, replay: bool
 ) -> None:
     with ViewerClient(noting, replay=replay) as viewer:
@@ -130,7 +130,9 @@ def test_who_closes_its_only_session_is_answered_before_its_link_ends(
         assert [each["result"] for each in viewer.answers_to(request)] == [{}]
 
 
-def test_a_turn_of_the_closed_session_ends_as_cancelled_for_who_asked(noting: Gateway) -> None:
+def test_a_prompt_in_a_session_that_another_viewer_closes_ends_as_cancelled(
+    noting: Gateway,
+) -> None:
     gateway = noting
     with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
         session = one.new(gateway.root)
@@ -143,7 +145,7 @@ def test_a_turn_of_the_closed_session_ends_as_cancelled_for_who_asked(noting: Ga
         assert len(one.answers_to(turn)) == 1
 
 
-def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(noting: Gateway) -> None:
+def test_a_closed_sessions_http_stream_ends_and_the_others_continue(noting: Gateway) -> None:
     gateway = noting
     caller = Caller(gateway)
     try:
@@ -178,7 +180,7 @@ def test_over_http_a_closed_sessions_stream_ends_and_the_others_go_on(noting: Ga
 
 
 @pytest.mark.processes
-def test_through_connect_a_closed_session_leaves_the_other_ones_turn_running(
+def test_closing_a_session_through_connect_leaves_the_other_ones_turn_running(
     serve: Serve, tmp_path: Path
 ) -> None:
     gateway = serve("", command=agent_at(tmp_path, "close"))
@@ -215,7 +217,7 @@ def close_elsewhere(gateway: Gateway, session: str) -> None:
         assert viewer.result("session/close", {"sessionId": session}) == {}
 
 
-def test_a_closed_session_comes_back_as_soon_as_its_end_is_answered(noting: Gateway) -> None:
+def test_a_closed_session_can_be_loaded_as_soon_as_its_end_is_answered(noting: Gateway) -> None:
     gateway = noting
     with ViewerClient(gateway) as viewer:
         viewer.new(gateway.root)
@@ -231,7 +233,7 @@ def test_a_closed_session_comes_back_as_soon_as_its_end_is_answered(noting: Gate
             assert viewer.answer(viewer.prompt(fork))["result"]["stopReason"] == "end_turn"
 
 
-def test_a_link_stays_for_the_session_that_its_viewer_loads_behind_a_close(
+def test_a_link_stays_open_for_a_session_loaded_after_a_close(
     noting: Gateway,
 ) -> None:
     gateway = noting
@@ -244,7 +246,7 @@ def test_a_link_stays_for_the_session_that_its_viewer_loads_behind_a_close(
         assert viewer.answer(viewer.prompt(stays))["result"]["stopReason"] == "end_turn"
 
 
-def test_the_log_of_a_closed_session_is_its_next_holders_alone(noting: Gateway) -> None:
+def test_the_log_of_a_closed_session_belongs_to_its_next_holder(noting: Gateway) -> None:
     gateway = noting
     with ViewerClient(gateway) as viewer:
         viewer.new(gateway.root)
@@ -278,7 +280,7 @@ def test_the_log_of_a_closed_session_is_its_next_holders_alone(noting: Gateway) 
         assert in_log("SELECT value FROM facts WHERE name='clean'") == "0"
 
 
-def test_a_server_that_is_closed_leaves_nobodys_connection_open(
+def test_closing_a_server_leaves_no_connection_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left: list[object] = []

@@ -65,14 +65,14 @@ print(json.dumps(told))
         (("--listen", "127.0.0.1:0", "--", "/etc/passwd"), "cannot be started (permission denied)"),
     ],
 )
-def test_what_cannot_be_used_is_said_with_status_2(words: tuple[str, ...], said: str) -> None:
+def test_an_unusable_option_is_reported_with_status_2(words: tuple[str, ...], said: str) -> None:
     done = command("gateway", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken_is_said_with_status_2() -> None:
+def test_a_port_that_is_in_use_is_reported_with_status_2() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = in_a_process("gateway", "--listen", f"127.0.0.1:{port}", "--", "true")
@@ -81,7 +81,7 @@ def test_a_port_that_is_taken_is_said_with_status_2() -> None:
     assert "--listen" in done.stderr
 
 
-def test_without_the_extra_serving_names_what_installs_it_and_nothing_else_needs_it() -> None:
+def test_only_serving_needs_the_extra_and_names_what_installs_it() -> None:
     helps = [["--help"], ["stop", "--help"], ["--root", ".", "-h"]]
     asked = [["--", "true"], ["token"], ["status"], ["stop"], *helps]
     done = subprocess.run(
@@ -99,7 +99,7 @@ def test_without_the_extra_serving_names_what_installs_it_and_nothing_else_needs
     assert all(out.startswith("usage: lastword gateway") for _, out, _ in others[3:])
 
 
-def test_help_is_written_for_the_gateway_and_each_of_its_words() -> None:
+def test_the_gateway_and_each_of_its_commands_have_help() -> None:
     for words in ((), ("token",), ("status",), ("reload",), ("stop",)):
         done = command("gateway", *words, "--help")
         assert done.returncode == 0, done.stderr
@@ -107,7 +107,7 @@ def test_help_is_written_for_the_gateway_and_each_of_its_words() -> None:
 
 
 @pytest.mark.processes
-def test_at_a_terminal_it_says_how_it_ends_and_that_it_has(serve: Serve) -> None:
+def test_a_terminal_shows_how_to_stop_the_gateway_and_that_it_stopped(serve: Serve) -> None:
     gateway = serve("healthy")
     gateway.kill()
     ours, theirs = os.openpty()
@@ -135,7 +135,7 @@ def test_at_a_terminal_it_says_how_it_ends_and_that_it_has(serve: Serve) -> None
 
 
 @pytest.mark.processes
-def test_who_watches_a_turn_has_its_answer_when_the_agents_are_stopped(serve: Serve) -> None:
+def test_a_prompt_is_answered_when_the_agents_are_stopped(serve: Serve) -> None:
     gateway = serve("hang")
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
@@ -156,7 +156,7 @@ def told(gateway: Gateway, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.processes
-def test_what_runs_is_told_kept_secret_and_stopped_and_nothing_else_is(serve: Serve) -> None:
+def test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret(serve: Serve) -> None:
     gateway = serve("healthy")
     page = f"http://127.0.0.1:{gateway.port}"
     assert f"the page is at {page}/; `lastword gateway token --link {page}`" in gateway.stderr()
@@ -199,7 +199,7 @@ def test_what_runs_is_told_kept_secret_and_stopped_and_nothing_else_is(serve: Se
         other.send_signal(signal.SIGKILL)
 
 
-def test_a_token_is_printed_alone_and_lets_in(serve: Serve) -> None:
+def test_only_the_token_is_printed_and_it_works(serve: Serve) -> None:
     gateway = serve("healthy")
     words = ("gateway", "token", "--role", "observer", "--expires", "0")
     done = in_a_process(*words, environment=gateway.environment)
@@ -209,7 +209,9 @@ def test_a_token_is_printed_alone_and_lets_in(serve: Serve) -> None:
         assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
 
 
-def test_where_none_runs_the_ports_of_the_others_are_named(serve: Serve, tmp_path: Path) -> None:
+def test_the_ports_of_other_gateways_are_named_where_none_runs(
+    serve: Serve, tmp_path: Path
+) -> None:
     first = serve("healthy")
     (tmp_path / "second").mkdir()
     shared = {"LASTWORD_STATE_DIR": str(first.state), "XDG_RUNTIME_DIR": str(first.runtime)}
@@ -232,7 +234,7 @@ def test_where_none_runs_the_ports_of_the_others_are_named(serve: Serve, tmp_pat
 
 
 @pytest.mark.processes
-def test_a_reload_goes_on_though_the_agent_is_gone(serve: Serve) -> None:
+def test_a_reload_works_although_the_agents_program_is_gone(serve: Serve) -> None:
     gateway = serve("healthy")
     program = gateway.folder / "agent"
     program.write_text(f"#!/bin/sh\nexec {shlex.join(gateway.command)}\n", encoding="utf-8")
@@ -249,7 +251,7 @@ def test_a_reload_goes_on_though_the_agent_is_gone(serve: Serve) -> None:
         viewer.load(session, gateway.root)
 
 
-def test_a_session_goes_on_under_a_state_folder_with_a_long_path(
+def test_a_session_works_under_a_state_folder_with_a_long_path(
     tmp_path: Path, serve: Serve
 ) -> None:
     long = tmp_path / ("long" * 20)

@@ -37,7 +37,7 @@ def asks_for(replay: Any, **more: Any) -> dict[str, Any]:
     return {"_meta": {"lastword": {"replay": replay} | more}}
 
 
-def test_a_past_is_joined_for_stock_clients_and_on_demand_and_what_is_live_never(
+def test_a_past_is_joined_for_stock_clients_and_on_request_and_live_updates_never_are(
     serve: Serve,
 ) -> None:
     gateway = serve(TALKS)

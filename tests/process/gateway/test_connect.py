@@ -28,7 +28,7 @@ def _hello(capabilities: dict[str, Any]) -> dict[str, Any]:
     return {"protocolVersion": 1, "clientCapabilities": capabilities}
 
 
-def test_a_person_at_a_terminal_learns_what_it_waits_for() -> None:
+def test_a_person_at_a_terminal_sees_what_connect_waits_for() -> None:
     url = "http://127.0.0.1:9"
     command = [sys.executable, "-P", "-m", "lastword", "connect", url, "--token", "x"]
     done = at_a_terminal(command, b"\x04")
@@ -48,7 +48,7 @@ def test_a_token_file_that_is_missing_is_named_with_the_command_that_makes_it(
 
 
 @fused
-async def test_a_wrong_token_answers_the_editor_typed_and_is_said_on_stderr(
+async def test_a_wrong_token_gets_the_editor_a_typed_answer_and_a_line_on_stderr(
     serve: Callable[..., Gateway],
 ) -> None:
     gateway = serve("healthy")
@@ -62,7 +62,7 @@ async def test_a_wrong_token_answers_the_editor_typed_and_is_said_on_stderr(
 
 
 @fused
-async def test_a_login_that_ssh_is_refused_is_told_at_once_and_tried_in_two_ways(
+async def test_a_refused_ssh_login_is_reported_at_once_and_tried_in_two_ways(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, runs = tmp_path / "ssh", tmp_path / "runs"
@@ -83,7 +83,7 @@ async def test_a_login_that_ssh_is_refused_is_told_at_once_and_tried_in_two_ways
 
 @pytest.mark.processes
 @fused
-async def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_prompt_finds_it_again(
+async def test_a_lost_gateway_is_sought_then_given_up_and_found_again_by_the_next_prompt(
     serve: Callable[..., Gateway],
 ) -> None:
     gateway = serve("", command=counting(os.devnull))
@@ -116,7 +116,7 @@ async def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_promp
 
 
 @fused
-async def test_a_session_is_taken_up_by_another_editor_with_its_past(
+async def test_another_editor_resumes_a_session_with_its_past(
     serve: Callable[..., Gateway],
 ) -> None:
     gateway = serve("", command=counting(os.devnull))

@@ -45,7 +45,7 @@ def _is_sound(editor: Editor) -> None:
 
 
 @fused
-async def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
+async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
     dice = random.Random(4409)
@@ -126,7 +126,7 @@ async def test_a_gateway_that_is_killed_ends_the_turn_with_a_typed_failure(
 
 @pytest.mark.processes
 @fused
-async def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(
+async def test_a_link_that_goes_silent_is_given_up_and_the_turn_continues(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
     plans = [Plan(Fault.HALF_OPEN, 3000), Plan(Fault.NONE, delay_seconds=0.02)]

@@ -89,7 +89,7 @@ def counted(count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("plan", [Plan(Fault.CUT, 4000), Plan(Fault.BLACK_HOLE, 4000)])
-def test_the_official_client_notices_nothing_of_a_link_that_fails(
+def test_the_official_client_does_not_notice_a_failing_link(
     tmp_path: Path, serve: Serve, plan: Plan
 ) -> None:
     gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))
@@ -111,7 +111,7 @@ def test_the_official_client_notices_nothing_of_a_link_that_fails(
 
 
 @pytest.mark.processes
-def test_a_question_that_is_open_when_the_link_goes_is_answered_once(
+def test_a_question_that_is_open_when_the_link_fails_is_answered_once(
     tmp_path: Path, serve: Serve
 ) -> None:
     gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))

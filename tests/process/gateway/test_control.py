@@ -23,7 +23,7 @@ async def _statuses() -> list[dict[str, Any]]:
     return HOLDERS
 
 
-def test_a_gateway_that_is_reloading_is_asked_until_it_answers(
+def test_a_reloading_gateway_is_asked_until_it_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = asyncio.new_event_loop()
@@ -46,5 +46,5 @@ def test_a_gateway_that_is_reloading_is_asked_until_it_answers(
         os.close(pid_file.number)
 
 
-def test_where_no_gateway_is_running_nobody_is_waited_for(tmp_path: Path) -> None:
+def test_asking_does_not_wait_where_no_gateway_is_running(tmp_path: Path) -> None:
     assert control.ask(str(tmp_path), control.STATUS) == {}

@@ -140,7 +140,7 @@ OF_AN_AGENT = 12
 
 
 @pytest.mark.processes
-def test_hundreds_of_connects_leave_nothing_behind_and_disturb_no_turn(serve: Serve) -> None:
+def test_hundreds_of_connects_leave_nothing_behind_and_affect_no_turn(serve: Serve) -> None:
     gateway = serve("permission")
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
@@ -189,7 +189,7 @@ LOUD = f"{10 * MEGABYTES} 0 pad=100000"
 
 
 @pytest.mark.processes
-def test_a_viewer_that_never_reads_holds_up_nobody_and_is_not_kept_in_memory(serve: Serve) -> None:
+def test_a_viewer_that_never_reads_delays_no_other_and_costs_no_memory(serve: Serve) -> None:
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
@@ -207,7 +207,7 @@ def test_a_viewer_that_never_reads_holds_up_nobody_and_is_not_kept_in_memory(ser
 
 
 @pytest.mark.processes
-def test_turns_are_answered_while_another_agent_writes_without_end(
+def test_turns_are_answered_while_another_agent_writes_endlessly(
     serve: Serve, tmp_path: Path
 ) -> None:
     enough = tmp_path / "enough"
@@ -224,7 +224,7 @@ def test_turns_are_answered_while_another_agent_writes_without_end(
 
 
 @pytest.mark.processes
-def test_who_never_reads_does_not_keep_a_gateway_from_ending(serve: Serve) -> None:
+def test_a_viewer_that_never_reads_does_not_keep_a_gateway_from_ending(serve: Serve) -> None:
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as first:
         session = first.new(gateway.root)
@@ -249,7 +249,7 @@ def test_who_never_reads_does_not_keep_a_gateway_from_ending(serve: Serve) -> No
         each.socket.close()
 
 
-def test_who_takes_or_says_nothing_for_too_long_is_let_go(
+def test_a_viewer_that_is_silent_for_too_long_is_disconnected(
     monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:
     # A second where a gateway waits a minute, each limit where only who is let go can miss it.
@@ -307,7 +307,7 @@ def _controllers(gateway: Gateway, session: str) -> int:
     return count
 
 
-def test_a_viewer_that_closes_its_half_of_the_connection_has_left(serve: Serve) -> None:
+def test_a_half_closed_viewer_has_left(serve: Serve) -> None:
     gateway = serve("permission")
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)

@@ -41,7 +41,7 @@ def closed(url: str, token: str, origin: str) -> tuple[int, dict[str, Any]]:
     return received.code, msgspec.json.decode(reason) if reason[:1] == "{" else {"reason": reason}
 
 
-def test_who_is_not_let_in_gets_a_status_and_a_page_a_code(serve: Serve) -> None:
+def test_a_refused_client_gets_a_status_and_a_refused_page_a_close_code(serve: Serve) -> None:
     gateway = serve("healthy")
     token, page = gateway.token(), f"http://127.0.0.1:{gateway.port}"
     past = gateway.token(expires=int(time.time()) - 1)
@@ -63,7 +63,7 @@ def test_who_is_not_let_in_gets_a_status_and_a_page_a_code(serve: Serve) -> None
         pass  # a valid one is never refused for those
 
 
-def test_an_unknown_path_is_not_found_by_whoever_asks(healthy: InsideGateway) -> None:
+def test_an_unknown_path_is_not_found_with_or_without_a_token(healthy: InsideGateway) -> None:
     gateway = healthy
     page = f"http://127.0.0.1:{gateway.port}"
     for path in ("/", "/nothing", "/acp/", "/v1/sessions", "/v1/sessions//ws"):
@@ -74,7 +74,7 @@ def test_an_unknown_path_is_not_found_by_whoever_asks(healthy: InsideGateway) ->
     assert (code, reason["reason"]) == (4404, "not_found")
 
 
-def test_a_token_as_a_subprotocol_lets_a_page_in(healthy: InsideGateway) -> None:
+def test_a_page_can_log_in_with_a_token_as_a_subprotocol(healthy: InsideGateway) -> None:
     gateway = healthy
     with connect(
         gateway.url,

@@ -54,7 +54,7 @@ def place_of(viewer: ViewerClient) -> str:
 
 @pytest.mark.parametrize("log_kind", ["late"])
 @pytest.mark.processes
-def test_a_gateway_that_is_replaced_in_mid_turn_loses_nothing_and_doubles_nothing(
+def test_a_gateway_replaced_in_mid_turn_loses_and_duplicates_nothing(
     serve: Serve,
 ) -> None:
     gateway = serve(TALKS)
@@ -78,7 +78,7 @@ def test_a_gateway_that_is_replaced_in_mid_turn_loses_nothing_and_doubles_nothin
         )  # a position may be told again, by a frame that says nothing else
 
 
-def test_a_stock_viewer_is_shown_the_turn_that_went_on_without_it(serve: Serve) -> None:
+def test_a_stock_viewer_is_shown_the_turn_that_continued_without_it(serve: Serve) -> None:
     gateway = serve(TALKS)
     before = ViewerClient(gateway)
     session = before.new(gateway.root)
@@ -94,7 +94,7 @@ def test_a_stock_viewer_is_shown_the_turn_that_went_on_without_it(serve: Serve) 
 
 @pytest.mark.parametrize("log_kind", ["disk", "late"])
 @pytest.mark.processes
-def test_a_gateway_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes_back(
+def test_a_gateway_killed_in_mid_turn_ends_it_typed_and_the_session_is_restored(
     serve: Serve,
 ) -> None:
     gateway = serve(HANGS)
@@ -121,7 +121,7 @@ def test_a_gateway_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_come
 
 
 @pytest.mark.processes
-def test_stopping_the_gateway_ends_the_turn_and_the_next_one_brings_the_session_back(
+def test_stopping_the_gateway_ends_the_turn_and_the_next_one_restores_the_session(
     serve: Serve,
 ) -> None:
     gateway = serve(HANGS)
@@ -143,7 +143,7 @@ def test_stopping_the_gateway_ends_the_turn_and_the_next_one_brings_the_session_
 
 
 @pytest.mark.processes
-def test_a_reload_under_connects_refuses_none_and_closes_viewers_as_restarting(
+def test_a_reload_during_connects_refuses_none_and_closes_viewers_as_restarting(
     serve: Serve,
 ) -> None:
     gateway = serve(TALKS)
@@ -205,7 +205,7 @@ def test_a_question_of_an_agent_that_was_started_again_is_answered_after_a_reloa
         assert after.answer(prompt)["result"]["stopReason"] == "end_turn"
 
 
-def test_an_agent_that_crashes_ends_the_turn_typed_and_is_there_again(serve: Serve) -> None:
+def test_a_crashed_agent_ends_the_turn_typed_and_is_started_again(serve: Serve) -> None:
     gateway = serve({"turns": [[{"say": "One."}, {"kill": "SIGKILL"}]], "sessions": "resume"})
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
@@ -216,7 +216,7 @@ def test_an_agent_that_crashes_ends_the_turn_typed_and_is_there_again(serve: Ser
 
 
 @pytest.mark.processes
-def test_a_gateway_with_another_agent_takes_no_spare_of_the_one_before(
+def test_a_gateway_with_another_agent_does_not_use_the_former_ones_spare(
     serve: Serve,
 ) -> None:
     gateway = serve("healthy")

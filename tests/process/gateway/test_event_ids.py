@@ -101,7 +101,7 @@ def converse(serve_all: Callable[..., Gateway]) -> Iterator[Callable[[], Convers
         yield lambda: Conversation(caller, gateway)
 
 
-def test_a_stream_goes_on_after_the_last_event_that_was_had_wherever_it_was_cut(
+def test_a_stream_resumes_after_the_last_received_event_wherever_it_was_cut(
     converse: Callable[[], Conversation],
 ) -> None:
     talk = converse()
@@ -121,7 +121,7 @@ def test_a_stream_goes_on_after_the_last_event_that_was_had_wherever_it_was_cut(
     assert rest.text == "Again."
 
 
-def test_what_waited_for_a_reader_comes_once_to_the_one_that_names_an_event(
+def test_a_reader_that_names_its_last_event_gets_the_waiting_ones_once(
     converse: Callable[[], Conversation],
 ) -> None:
     talk = converse()
@@ -138,7 +138,7 @@ def test_what_waited_for_a_reader_comes_once_to_the_one_that_names_an_event(
     assert second.text.endswith(WORDS[-1])
 
 
-def test_an_event_of_an_earlier_connection_is_where_the_next_load_begins(
+def test_the_next_load_begins_at_an_event_of_an_earlier_connection(
     converse: Callable[[], Conversation],
 ) -> None:
     before = converse()
@@ -156,7 +156,7 @@ def test_an_event_of_an_earlier_connection_is_where_the_next_load_begins(
     assert had.text + rest.text == "".join(WORDS)
 
 
-def test_an_id_that_is_none_is_refused_as_a_bad_cursor_is(
+def test_an_invalid_event_id_is_refused_like_a_bad_cursor(
     converse: Callable[[], Conversation],
 ) -> None:
     talk = converse()

@@ -66,7 +66,7 @@ def told(serve_all: Serve) -> Iterator[tuple[Gateway, str]]:
         yield gateway, session
 
 
-def test_events_are_the_records_entries_and_hold_no_content(told: tuple[Gateway, str]) -> None:
+def test_events_are_the_records_entries_without_content(told: tuple[Gateway, str]) -> None:
     gateway, session = told
     for token in (gateway.token(), gateway.token(role=Role.OBSERVER)):
         api = ApiClient(gateway, token)
@@ -94,7 +94,7 @@ def test_events_are_the_records_entries_and_hold_no_content(told: tuple[Gateway,
     ]
 
 
-def test_content_is_for_a_controller_that_asks_for_it(told: tuple[Gateway, str]) -> None:
+def test_only_a_controller_that_requests_it_gets_content(told: tuple[Gateway, str]) -> None:
     gateway, session = told
     events = ApiClient(gateway).ask(f"/v1/sessions/{session}/events?content=1").body.decode()
     for what in ("prompt", "answer", "tool", "input", "output"):
@@ -107,7 +107,9 @@ def test_content_is_for_a_controller_that_asks_for_it(told: tuple[Gateway, str])
     assert "cwd" not in observer.json(f"/v1/sessions/{session}")["session"]
 
 
-def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Serve) -> None:
+def test_a_sessions_state_is_shown_while_it_runs_asks_and_fails_and_after_its_end(
+    serve: Serve,
+) -> None:
     gateway = serve("permission")
     api = ApiClient(gateway)
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
@@ -149,7 +151,7 @@ def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Ser
 
 
 @pytest.mark.processes
-def test_a_failed_session_says_of_what_and_a_killed_gateways_is_lost(serve: Serve) -> None:
+def test_a_failed_session_shows_its_failure_and_a_killed_gateways_is_lost(serve: Serve) -> None:
     gateway = serve("rate_limit")
     api = ApiClient(gateway)
     viewer, session = played(gateway)
@@ -169,7 +171,7 @@ def test_a_failed_session_says_of_what_and_a_killed_gateways_is_lost(serve: Serv
     assert "error" in [event["kind"] for event in api.events(session)]
 
 
-def test_a_cursor_is_refused_or_begun_anew_and_never_taken_for_another(
+def test_a_cursor_is_refused_or_reset_and_never_mistaken_for_another(
     told: tuple[Gateway, str],
 ) -> None:
     gateway, session = told
@@ -211,7 +213,7 @@ def test_a_token_for_one_session_sees_no_other(told: tuple[Gateway, str]) -> Non
 
 
 @pytest.mark.processes
-def test_a_stream_tells_the_past_and_what_comes_and_goes_on_from_its_last_id(serve: Serve) -> None:
+def test_a_stream_replays_the_past_follows_live_and_resumes_from_its_last_id(serve: Serve) -> None:
     gateway = serve("healthy")
     viewer, session = played(gateway)
     api = ApiClient(gateway)
@@ -238,7 +240,7 @@ def test_a_stream_tells_the_past_and_what_comes_and_goes_on_from_its_last_id(ser
         assert again.until(lambda name, _: name == "message")
 
 
-def test_a_stream_goes_on_over_the_end_of_a_session_and_its_return(serve: Serve) -> None:
+def test_a_stream_continues_over_the_end_of_a_session_and_its_return(serve: Serve) -> None:
     gateway = serve({"turns": [[{"say": "One."}, {"result": "end_turn"}]], "sessions": "resume"})
     viewer, session = played(gateway)
     with ApiClient(gateway).stream(session) as stream:
@@ -250,7 +252,7 @@ def test_a_stream_goes_on_over_the_end_of_a_session_and_its_return(serve: Serve)
             stream.until(lambda _, data: data.get("kind") == "session_restored")
 
 
-def test_what_a_page_reports_becomes_an_entry_without_content(serve: Serve) -> None:
+def test_a_pages_report_becomes_an_entry_without_content(serve: Serve) -> None:
     gateway = serve("healthy")
     viewer, session = played(gateway)
     with viewer:
@@ -285,7 +287,7 @@ def test_what_a_page_reports_becomes_an_entry_without_content(serve: Serve) -> N
         assert 1 <= int(refused.headers["retry-after"]) <= 61
 
 
-def test_statistics_are_those_of_lastword_stats(serve: Serve) -> None:
+def test_the_api_has_the_statistics_of_lastword_stats(serve: Serve) -> None:
     gateway = serve("rate_limit")
     viewer, _ = played(gateway)
     with viewer:

@@ -120,7 +120,7 @@ def contained(tmp_path: Path) -> Iterator[Contained]:
     shutil.rmtree(found.runtime, ignore_errors=True)
 
 
-def test_the_first_process_takes_new_code_buries_orphans_and_stops(contained: Contained) -> None:
+def test_the_first_process_reloads_reaps_orphans_and_stops(contained: Contained) -> None:
     first = contained.first
     with ViewerClient(contained) as viewer:  # type: ignore[arg-type]
         session = viewer.new(contained.root)

@@ -73,7 +73,7 @@ def test_a_fork_is_used_closed_and_loaded_as_any_session_is(
     assert [len(each["sessions"]) for each in held] == [1]
 
 
-def test_a_fork_that_is_asked_for_again_after_a_lost_link_is_made_once(
+def test_a_fork_requested_again_after_a_lost_link_is_made_once(
     serve_noting: Callable[..., Gateway],
 ) -> None:
     gateway = serve_noting("fork")
@@ -90,7 +90,7 @@ def test_a_fork_that_is_asked_for_again_after_a_lost_link_is_made_once(
     assert len(noted(gateway, "session/fork")) == 1
 
 
-def test_an_agent_that_forks_without_end_is_bounded(serve_noting: Callable[..., Gateway]) -> None:
+def test_an_agents_forks_are_bounded(serve_noting: Callable[..., Gateway]) -> None:
     gateway = serve_noting("fork")
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
@@ -122,7 +122,7 @@ def test_a_restored_session_keeps_its_directories(serve_noting: Callable[..., Ga
 @pytest.mark.parametrize(
     "name", ["a\r\nX-Other: 1", "\x85 a\u2028b ", "a\x00b", "x" * 2000, "../ok/it is%20"]
 )
-def test_a_session_is_served_everywhere_whatever_its_agent_calls_it(
+def test_a_session_is_served_everywhere_whatever_its_id(
     serve_noting: Callable[..., Gateway], name: str
 ) -> None:
     gateway = serve_noting(f"id={json.dumps(name)}")

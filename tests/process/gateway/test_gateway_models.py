@@ -25,7 +25,7 @@ def model_in(members: dict[str, Any]) -> str:
     return str(option["currentValue"])
 
 
-def test_a_turn_goes_on_with_another_model_before_all_viewers_and_those_that_come_later(
+def test_a_turn_continues_with_another_model_before_all_viewers_including_later_ones(
     serve: Serve,
 ) -> None:
     gateway = serve(SCENARIO, "--fallback-model", "small", "--fallback-stays")

@@ -34,7 +34,7 @@ def reason_of(answer: dict[str, Any]) -> str:
     return reason
 
 
-def test_observers_start_no_agent_and_a_controller_finds_its_place(serve: Serve) -> None:
+def test_observers_start_no_agent_and_leave_room_for_a_controller(serve: Serve) -> None:
     gateway = serve("healthy", "--sessions", "1")
     with contextlib.ExitStack() as stack:
         for number in range(6):
@@ -52,7 +52,7 @@ def test_observers_start_no_agent_and_a_controller_finds_its_place(serve: Serve)
 
 
 @pytest.mark.processes
-def test_an_observer_is_greeted_with_what_the_running_agent_said(serve: Serve) -> None:
+def test_an_observer_gets_the_running_agents_greeting(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as controller:
         session = controller.new(gateway.root)
@@ -66,7 +66,7 @@ def test_an_observer_is_greeted_with_what_the_running_agent_said(serve: Serve) -
 
 
 @pytest.mark.processes
-def test_clients_that_differ_have_an_unused_agent_end_for_the_next(serve: Serve) -> None:
+def test_an_unused_agent_makes_way_for_a_different_client(serve: Serve) -> None:
     gateway = serve("healthy", "--sessions", "2")
     with contextlib.ExitStack() as stack:
         clients = [
@@ -83,7 +83,7 @@ def test_clients_that_differ_have_an_unused_agent_end_for_the_next(serve: Serve)
 
 
 @pytest.mark.processes
-def test_an_observer_has_no_session_brought_back_and_a_controller_has(serve: Serve) -> None:
+def test_a_controller_restores_a_session_and_an_observer_does_not(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as controller:
         session = controller.new(gateway.root)
@@ -99,7 +99,7 @@ def test_an_observer_has_no_session_brought_back_and_a_controller_has(serve: Ser
         assert unknown["error"]["code"] == -32002
 
 
-def test_where_a_session_works_is_not_for_observers(serve: Serve) -> None:
+def test_observers_do_not_learn_the_folder_of_a_session(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as controller, watching(gateway) as observer:
         session = controller.new(gateway.root)
@@ -114,7 +114,7 @@ def test_where_a_session_works_is_not_for_observers(serve: Serve) -> None:
             assert str(gateway.root) not in api.ask(path).body.decode(), path
 
 
-def test_a_flood_of_attaches_leaves_the_conversation_in_the_log(
+def test_a_flood_of_attaches_does_not_displace_the_conversation(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # However long the flood takes: by the clock of the paces it comes at once.
@@ -216,7 +216,7 @@ def _streams(gateway: Gateway, token: str, session: str) -> bool:
         return stream.answer.status == 200
 
 
-def test_guests_requests_are_paced_and_the_owners_are_not(
+def test_guests_requests_are_rate_limited_and_the_owners_are_not(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doorkeeper, "GUEST_REQUESTS", Rate(per_second=1, burst=400))

@@ -94,7 +94,7 @@ def next_message(stream: http.client.HTTPResponse) -> dict[str, Any]:
     return next_event(stream)[1]
 
 
-def test_what_is_wrong_has_the_status_that_the_transport_gives_it(caller: Caller) -> None:
+def test_a_bad_request_gets_the_status_that_the_transport_defines(caller: Caller) -> None:
     prompt = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {}}
     assert caller.post(prompt).status == 400  # no connection is named
     assert caller.post(prompt, Acp_Connection_Id="none").status == 404
@@ -137,7 +137,7 @@ def test_a_turn_over_posts_and_streams(caller: Caller) -> None:
     assert caller.ask("DELETE", headers=headers).status == 404
 
 
-def test_posts_are_taken_though_nobody_reads_their_answers_and_bounded(caller: Caller) -> None:
+def test_posts_are_accepted_up_to_a_bound_while_their_answers_are_unread(caller: Caller) -> None:
     name = caller.connect()
     ping = {"jsonrpc": "2.0", "method": "_lastword/ping", "params": {"x": "y" * 100}}
     for number in range(1, 601):

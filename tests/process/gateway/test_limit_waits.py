@@ -62,7 +62,7 @@ def viewing(gateway: Gateway, **how: Any) -> ViewerClient:
     return ViewerClient(gateway, capabilities=TYPED, replay=True, **how)
 
 
-def test_a_turn_goes_on_with_no_viewer_there(limited: Any, tmp_path: Path) -> None:
+def test_a_turn_continues_without_a_viewer(limited: Any, tmp_path: Path) -> None:
     gateway = limited(1, 3)
     with viewing(gateway) as viewer:
         session = Waiting(gateway, viewer)
@@ -76,7 +76,7 @@ def test_a_turn_goes_on_with_no_viewer_there(limited: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.processes
-def test_whoever_comes_within_the_wait_sees_when_it_ends_and_may_cancel_it(
+def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it(
     limited: Any, tmp_path: Path
 ) -> None:
     gateway = limited(1, 3600)
@@ -101,7 +101,7 @@ def test_whoever_comes_within_the_wait_sees_when_it_ends_and_may_cancel_it(
 
 
 @pytest.mark.processes
-def test_a_wait_outlives_all_processes_and_the_agent_gets_one_prompt(
+def test_a_wait_survives_all_processes_and_the_agent_gets_one_prompt(
     limited: Any, tmp_path: Path
 ) -> None:
     gateway = limited(1, 12, "silent")
@@ -117,7 +117,7 @@ def test_a_wait_outlives_all_processes_and_the_agent_gets_one_prompt(
 
 
 @pytest.mark.processes
-def test_a_client_that_waits_gets_its_answer_from_the_next_process(
+def test_a_waiting_client_gets_its_answer_from_the_next_process(
     limited: Any, tmp_path: Path
 ) -> None:
     gateway = limited(1, 12)
@@ -148,7 +148,7 @@ def test_a_cancel_in_the_next_process_ends_the_wait(limited: Any, tmp_path: Path
     assert not list((gateway.state / "gateway" / "sessions").glob("*.wait"))
 
 
-def test_a_turn_that_may_not_wait_fails_at_once(limited: Any) -> None:
+def test_a_turn_fails_at_once_without_the_option_to_wait(limited: Any) -> None:
     gateway = limited(1, 3600, options=())
     with viewing(gateway) as viewer:
         answer = viewer.answer(viewer.prompt(viewer.new(gateway.root)))

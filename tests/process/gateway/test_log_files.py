@@ -56,7 +56,7 @@ print(log.failed)
 """
 
 
-def test_what_append_has_returned_for_is_there_after_a_kill(tmp_path: Path) -> None:
+def test_entries_that_append_returned_for_survive_a_kill(tmp_path: Path) -> None:
     path = str(tmp_path / "log.db")
     for _ in range(2):
         with subprocess.Popen(
@@ -82,7 +82,7 @@ def test_what_append_has_returned_for_is_there_after_a_kill(tmp_path: Path) -> N
         log._db.close()  # as it is, for the next one
 
 
-def test_a_file_that_may_grow_no_more_loses_nothing_to_readers(tmp_path: Path) -> None:
+def test_a_file_at_its_size_limit_loses_nothing_to_readers(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path / "log.db")],
         capture_output=True,
@@ -99,7 +99,7 @@ def test_a_file_that_may_grow_no_more_loses_nothing_to_readers(tmp_path: Path) -
     log.close()
 
 
-def test_where_no_log_can_be_written_the_session_is_refused_and_the_agent_stays(
+def test_a_session_is_refused_where_no_log_can_be_written_and_the_agent_stays(
     serve: Serve,
 ) -> None:
     gateway = serve("permission")
@@ -123,7 +123,7 @@ def test_where_no_log_can_be_written_the_session_is_refused_and_the_agent_stays(
 
 
 @pytest.mark.processes
-def test_where_the_store_is_away_the_session_is_refused_as_where_the_disk_is(
+def test_a_session_is_refused_without_a_store_as_without_a_disk(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving, "GATEWAY", serving.LATE_GATEWAY)
@@ -136,7 +136,7 @@ def test_where_the_store_is_away_the_session_is_refused_as_where_the_disk_is(
 
 
 @pytest.mark.processes
-def test_a_session_goes_on_when_its_disk_is_full_and_who_is_there_sees_all(serve: Serve) -> None:
+def test_a_session_continues_on_a_full_disk_and_its_viewers_see_all(serve: Serve) -> None:
     words = 60
     turn = [{"say": f"<{number}>" + "x" * 5000} for number in range(words)]
     gateway = serve({"turns": [[*turn, {"result": "end_turn"}]]})
@@ -156,7 +156,7 @@ def test_a_session_goes_on_when_its_disk_is_full_and_who_is_there_sees_all(serve
 
 
 @pytest.mark.processes
-def test_a_session_whose_file_was_damaged_says_so_under_a_new_epoch(serve: Serve) -> None:
+def test_a_session_whose_file_was_damaged_reports_it_under_a_new_epoch(serve: Serve) -> None:
     gateway = serve({"turns": [[{"say": "One."}, {"result": "end_turn"}]], "sessions": "resume"})
     before = ViewerClient(gateway, replay=True)
     session = before.new(gateway.root)

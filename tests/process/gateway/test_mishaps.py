@@ -60,7 +60,7 @@ def settled(pid: int) -> int:
     return counts[-1]
 
 
-def test_a_gateway_that_is_told_to_reload_again_and_again_goes_on_until_it_is_stopped(
+def test_a_gateway_survives_repeated_reloads_until_it_is_stopped(
     serve: Serve,
 ) -> None:
     gateway = serve("healthy")
@@ -87,7 +87,7 @@ def _loads(gateway: Gateway, session: str) -> bool:
     return True
 
 
-def test_sessions_are_found_again_once_the_run_folder_was_deleted(serve: Serve) -> None:
+def test_sessions_survive_the_deletion_of_the_run_folder(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
@@ -119,7 +119,7 @@ def _controllers(gateway: Gateway) -> list[int]:
     return [each["controllers"] for holder in gateway.holders() for each in holder["sessions"]]
 
 
-def test_viewers_that_leave_before_the_agent_has_started_leave_nothing_open(serve: Serve) -> None:
+def test_viewers_that_leave_before_the_agents_start_leave_nothing_open(serve: Serve) -> None:
     gateway = serve("", command=[sys.executable, "-c", NEVER_GREETS])
     # Before anybody has come: of one who leaves, nobody knows how long the end takes.
     with _over_a_socket(gateway):
@@ -163,7 +163,7 @@ def looking(tmp_path: Path) -> Iterator[Path]:
         looks.kill()
 
 
-def test_a_front_starts_while_somebody_asks_whether_one_runs(looking: Path) -> None:
+def test_a_front_can_start_while_another_process_reads_its_pid_file(looking: Path) -> None:
     for _ in range(100):
         file = PidFile(str(looking))
         assert pid_of(str(looking)) == os.getpid()

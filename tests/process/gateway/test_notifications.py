@@ -67,7 +67,7 @@ def is_question(frame: dict[str, Any]) -> bool:
     return frame.get("method") == "session/request_permission"
 
 
-def test_a_button_answers_once_and_whatever_is_pressed_then_answers_nothing(serve: Serve) -> None:
+def test_a_button_answers_once_and_later_presses_answer_nothing(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)
         with ViewerClient(gateway) as viewer:
@@ -112,7 +112,7 @@ def test_a_question_that_a_viewer_has_answered_is_not_answered_by_a_button(serve
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 
 
-def test_a_code_answers_only_its_own_question_in_time_and_from_no_other_site(serve: Serve) -> None:
+def test_a_code_answers_only_its_question_in_time_and_from_its_own_site(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)
         with ViewerClient(gateway) as viewer:
@@ -170,7 +170,7 @@ def test_a_button_does_not_work_after_the_death_of_the_gateway(serve: Serve) -> 
             assert (sent[-1]["event"], sent[-1]["session"]) == ("failed", session)
 
 
-def test_a_link_opens_one_session_once_and_observes_it(serve: Serve) -> None:
+def test_a_link_opens_one_session_once_as_an_observer(serve: Serve) -> None:
     with Collector() as collector:
         scenario = {"turns": [[{"fail": {"http": 429, "message": "Rate limited"}}]]}
         gateway = notifying(serve, collector, scenario=scenario)

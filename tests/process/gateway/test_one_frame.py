@@ -179,7 +179,7 @@ def carried(carrier: dict[str, Any], inner: dict[str, Any]) -> list[str]:
     ("transport", "role"),
     [("websocket", "observer"), ("session", "one_session"), ("http", "one_session")],
 )
-def test_a_frame_that_is_allowed_carries_none_that_is_not(
+def test_an_allowed_frame_cannot_carry_a_forbidden_one(
     setting: Setting, transport: str, role: str
 ) -> None:
     token = getattr(setting, role)()
@@ -216,7 +216,7 @@ def over_connect(gateway: Gateway, token: str, texts: list[str]) -> list[Any]:
 
 
 @every("transport", ["websocket", "http", "connect"])
-def test_a_controllers_frame_reaches_the_agent_as_one_line_however_it_is_spread(
+def test_a_controllers_frame_reaches_the_agent_as_one_line_however_it_is_formatted(
     setting: Setting, transport: str
 ) -> None:
     values: list[Any] = ["two\nlines", {"a": ["\u2028", '"}\n{"', "!", "\U0001f600"]}, [1.5, None]]
@@ -250,9 +250,7 @@ def test_a_controllers_frame_reaches_the_agent_as_one_line_however_it_is_spread(
         ('{"id":1,"method":"session/prompt","params":{"sessionId":7}}', "string"),
     ],
 )
-def test_a_frame_that_can_be_read_in_two_ways_is_refused(
-    setting: Setting, text: str, says: str
-) -> None:
+def test_an_ambiguous_frame_is_refused(setting: Setting, text: str, says: str) -> None:
     before = setting.is_settled()
     text = text.replace("CWD", str(setting.gateway.root))
     for way in (over_websocket, over_http):
@@ -263,7 +261,7 @@ def test_a_frame_that_can_be_read_in_two_ways_is_refused(
     assert setting.is_settled() == [*before, "session/set_mode"]
 
 
-def test_an_agents_line_ends_within_a_frame_break_no_stream_of_events(setting: Setting) -> None:
+def test_line_ends_within_an_agents_frame_do_not_break_an_event_stream(setting: Setting) -> None:
     gateway = setting.gateway
     update = {"sessionUpdate": "plan", "entries": []}
     frame = json.dumps(
@@ -288,7 +286,7 @@ def test_an_agents_line_ends_within_a_frame_break_no_stream_of_events(setting: S
                 return
 
 
-def test_no_process_is_left_to_split_what_another_joined(setting: Setting) -> None:
+def test_no_process_splits_a_frame_that_another_joined(setting: Setting) -> None:
     # The words of a prompt may be whole frames, in every form in which readers split lines.
     frame = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/"}})
     before = setting.is_settled()

@@ -45,7 +45,7 @@ def heard(viewer: ViewerClient) -> list[tuple[str, Any]]:
     ]
 
 
-def test_what_an_agent_says_before_it_answers_is_the_beginning_of_the_session(
+def test_an_update_sent_before_the_answer_begins_the_session(
     gateway: InsideGateway,
 ) -> None:
     with ViewerClient(gateway) as viewer:
@@ -54,7 +54,9 @@ def test_what_an_agent_says_before_it_answers_is_the_beginning_of_the_session(
         assert heard(viewer) == [(session, "early"), (session, "Heard go")]
 
 
-def test_frames_of_two_sessions_in_one_write_reach_each_its_own(gateway: InsideGateway) -> None:
+def test_frames_of_two_sessions_in_one_write_reach_their_own_viewers(
+    gateway: InsideGateway,
+) -> None:
     with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
         session = one.new(gateway.root)
         fork = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
@@ -66,7 +68,7 @@ def test_frames_of_two_sessions_in_one_write_reach_each_its_own(gateway: InsideG
         assert not {"elsewhere", "Heard go"} & {text for _, text in heard(one)}
 
 
-def test_a_load_is_answered_once_all_of_the_past_has_come(gateway: InsideGateway) -> None:
+def test_a_load_is_answered_once_the_whole_past_has_arrived(gateway: InsideGateway) -> None:
     with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
         session = one.new(gateway.root)
         for _ in range(20):

@@ -35,14 +35,14 @@ VISIT = {
 GUARDS = {"x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin"}
 
 
-def test_wrong_links_of_other_sites_count_for_nothing(healthy: Gateway) -> None:
+def test_wrong_links_from_other_sites_are_not_counted(healthy: Gateway) -> None:
     nobody = ApiClient(healthy, "")
     for _ in range(30):
         assert nobody.ask("/?code=guess", **IMAGE).status == 403
     assert nobody.ask("/?code=guess").status == 401
 
 
-def test_whatever_wrong_came_from_an_address_a_valid_token_link_and_cookie_are_let_in(
+def test_wrong_tokens_from_an_address_do_not_lock_out_a_valid_token_link_or_cookie(
     serve: Serve,
 ) -> None:
     gateway = serve("healthy")
@@ -69,7 +69,7 @@ def test_a_link_that_is_followed_on_another_site_leads_to_the_page(healthy: Gate
     assert ApiClient(gateway, "").ask(link, **VISIT).status == 303
 
 
-def test_no_answer_is_given_to_a_page_of_another_site(healthy: Gateway) -> None:
+def test_a_page_of_another_site_gets_no_answer(healthy: Gateway) -> None:
     gateway = healthy
     how = IMAGE | {"Sec_Fetch_Site": "same-site"}
     api = ApiClient(gateway)
@@ -86,7 +86,7 @@ def test_no_answer_is_given_to_a_page_of_another_site(healthy: Gateway) -> None:
         assert api.ask(path, **how | {"Sec_Fetch_Site": "same-origin"}).status == 200, path
 
 
-def test_every_answer_says_that_no_other_site_may_load_it(healthy: Gateway) -> None:
+def test_every_response_forbids_other_sites_to_load_it(healthy: Gateway) -> None:
     gateway = healthy
     api, nobody = ApiClient(gateway), ApiClient(gateway, "")
     answers = [
@@ -118,7 +118,7 @@ def two(tmp_path: Path) -> Iterator[tuple[Gateway, Gateway]]:
     other.close()
 
 
-def test_two_gateways_cookies_stand_beside_one_another_and_serve_their_own_alone(
+def test_the_cookies_of_two_gateways_coexist_and_each_works_only_at_its_own(
     two: tuple[Gateway, Gateway],
 ) -> None:
     jar: dict[str, str] = {}

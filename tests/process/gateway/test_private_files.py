@@ -45,9 +45,7 @@ def too_wide(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o277])
-def test_folders_and_files_are_their_users_alone_whatever_the_umask(
-    serve: Serve, umask: int
-) -> None:
+def test_folders_and_files_are_private_whatever_the_umask(serve: Serve, umask: int) -> None:
     before = os.umask(umask)
     try:
         gateway = serve("healthy")
@@ -61,7 +59,7 @@ def test_folders_and_files_are_their_users_alone_whatever_the_umask(
         assert not too_wide(gateway.runtime / "lastword")
 
 
-def test_what_was_open_to_others_before_is_closed(serve: Serve) -> None:
+def test_files_that_were_open_to_others_are_closed(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
         viewer.answer(viewer.prompt(viewer.new(gateway.root)))
@@ -79,9 +77,7 @@ def test_what_was_open_to_others_before_is_closed(serve: Serve) -> None:
     assert not too_wide(gateway.runtime / "lastword")
 
 
-def test_a_home_and_a_folder_with_the_sticky_bit_stay_as_they_are(
-    tmp_path: Path, serve: Serve
-) -> None:
+def test_a_home_and_a_sticky_folder_keep_their_modes(tmp_path: Path, serve: Serve) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -104,7 +100,7 @@ def processes_with(text: str) -> list[str]:
     return found
 
 
-def test_initialize_of_a_mebibyte_works_and_stands_on_no_command_line(
+def test_a_mebibyte_of_initialize_works_and_is_on_no_command_line(
     serve: Serve, tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes"

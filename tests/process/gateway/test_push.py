@@ -33,7 +33,9 @@ def subscribe(client: ApiClient, asked: Any, **headers: str) -> ApiAnswer:
     return client.ask("/v1/push", method="POST", body=body, content_type=kind, **headers)
 
 
-def test_a_browser_subscribes_is_listed_and_ends_it(healthy: Gateway, service: PushService) -> None:
+def test_a_browser_subscribes_is_listed_and_unsubscribes(
+    healthy: Gateway, service: PushService
+) -> None:
     client = ApiClient(healthy)
     first = client.json("/v1/push")
     assert (len(first["key"]), first["subscriptions"]) == (87, [])
@@ -49,7 +51,7 @@ def test_a_browser_subscribes_is_listed_and_ends_it(healthy: Gateway, service: P
     assert client.ask(f"/v1/push/{view['id']}", method="DELETE").status == 404
 
 
-def test_a_token_subscribes_to_what_it_may_see_and_for_as_long(
+def test_a_token_subscribes_only_to_its_sessions_and_until_it_expires(
     serve: Serve, service: PushService
 ) -> None:
     gateway = serve("healthy")
@@ -87,7 +89,7 @@ def test_an_observer_gets_no_notifications(healthy: Gateway, service: PushServic
     assert (refused.status, refused.json["reason"]) == (403, "forbidden")
 
 
-def test_what_is_not_a_subscription_is_refused_with_what_is_wrong(
+def test_an_invalid_subscription_is_refused_with_the_reason(
     healthy: Gateway, service: PushService
 ) -> None:
     client = ApiClient(healthy)
@@ -114,7 +116,7 @@ def test_what_is_not_a_subscription_is_refused_with_what_is_wrong(
     assert client.json("/v1/push")["subscriptions"] == []
 
 
-def test_a_page_of_another_site_subscribes_nobody(healthy: Gateway, service: PushService) -> None:
+def test_a_page_of_another_site_cannot_subscribe(healthy: Gateway, service: PushService) -> None:
     client = ApiClient(healthy)
     refused = subscribe(client, PushBrowser(service, "one").request, origin="https://evil.example")
     assert (refused.status, refused.json["reason"]) == (403, "origin")

@@ -80,7 +80,7 @@ def seen(gateway: Gateway, what: str, holds: Callable[[Metrics], bool]) -> Metri
     return found
 
 
-def test_turns_viewers_and_returns_are_told_and_no_content(serve: Serve) -> None:
+def test_the_metrics_count_turns_viewers_and_returns_without_content(serve: Serve) -> None:
     gateway = serve("rate_limit")
     with ViewerClient(gateway, replay=True) as viewer:
         session = viewer.new(gateway.root)
@@ -120,7 +120,9 @@ def test_turns_viewers_and_returns_are_told_and_no_content(serve: Serve) -> None
 
 
 @pytest.mark.processes
-def test_no_counter_goes_down_when_a_session_ends_or_the_gateway_is_replaced(serve: Serve) -> None:
+def test_counters_never_go_down_when_a_session_ends_or_the_gateway_is_replaced(
+    serve: Serve,
+) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
         sessions = [viewer.new(gateway.root) for _ in range(2)]
@@ -138,7 +140,7 @@ def test_no_counter_goes_down_when_a_session_ends_or_the_gateway_is_replaced(ser
     assert anew("start_time_seconds") > before("start_time_seconds")
 
 
-def test_pings_are_measured_and_one_that_is_missed_closes_with_its_code(serve: Serve) -> None:
+def test_round_trips_are_measured_and_a_missed_pong_closes_the_socket(serve: Serve) -> None:
     gateway = serve("healthy", "--ping", "0.1", "--pong-timeout", "5")
     here = ("127.0.0.1", gateway.port)
     with socket.create_connection(here, FUSE_SECONDS) as quiet, ViewerClient(gateway):
@@ -164,7 +166,7 @@ def test_the_metrics_are_open_to_this_machine_alone(serve: Serve) -> None:
     assert get(gateway, "/metrics", X_Forwarded_For="::1", Authorization=observer)[0] == 200
 
 
-def test_behind_a_proxy_the_metrics_want_a_token_for_all_sessions(serve: Serve) -> None:
+def test_the_metrics_need_a_token_for_all_sessions_behind_a_proxy(serve: Serve) -> None:
     gateway = serve("healthy", "--behind-proxy")
     assert get(gateway, "/metrics")[0] == 401
     assert get(gateway, "/metrics", X_Forwarded_For="192.0.2.1")[0] == 401
@@ -181,7 +183,7 @@ def test_behind_a_proxy_the_metrics_want_a_token_for_all_sessions(serve: Serve) 
     assert get(gateway, "/metrics", X_Forwarded_For="192.0.2.2", **tried)[0] == 401
 
 
-def test_a_forwarded_address_is_believed_from_the_named_proxies_alone(serve: Serve) -> None:
+def test_a_forwarded_address_is_trusted_only_from_the_named_proxies(serve: Serve) -> None:
     gateway = serve("healthy", "--behind-proxy", "--proxy-address", "192.0.2.0/24")
     for number in range(10):
         get(gateway, "/metrics", Authorization="Bearer x", X_Forwarded_For=f"198.51.100.{number}")
@@ -194,7 +196,7 @@ def ready(gateway: Gateway) -> tuple[int, dict[str, Any]]:
     return status, msgspec.json.decode(body)
 
 
-def test_a_gateway_is_ready_until_its_agent_is_gone(serve: Serve, tmp_path: Path) -> None:
+def test_a_gateway_is_ready_until_its_agents_program_is_gone(serve: Serve, tmp_path: Path) -> None:
     program = tmp_path / "agent"
     program.symlink_to(sys.executable)
     gateway = serve("", command=[str(program)])
@@ -204,7 +206,7 @@ def test_a_gateway_is_ready_until_its_agent_is_gone(serve: Serve, tmp_path: Path
     assert get(gateway, "/healthz")[0] == 200
 
 
-def test_an_agent_that_dies_at_its_greeting_makes_the_gateway_unready(serve: Serve) -> None:
+def test_an_agent_that_dies_at_initialize_makes_the_gateway_unready(serve: Serve) -> None:
     gateway = serve("", command=["/bin/false"])
     assert ready(gateway)[0] == 200
     try:

@@ -117,7 +117,7 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
 
 
 @pytest.mark.processes
-def test_a_session_of_a_gateway_that_was_stopped_has_lost_nothing(serve: Serve) -> None:
+def test_a_stopped_gateways_session_has_lost_nothing(serve: Serve) -> None:
     gateway = serve(ASKS)
     with ViewerClient(gateway, capabilities=TYPED, replay=True) as first:
         session = first.new(gateway.root)
@@ -137,7 +137,7 @@ def test_a_session_of_a_gateway_that_was_stopped_has_lost_nothing(serve: Serve) 
 
 
 @pytest.mark.processes
-def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_words(
+def test_a_session_is_one_timeline_of_turns_and_viewers_without_any_words(
     serve: Serve, tmp_path: Path
 ) -> None:
     gateway, session = lived(serve)
@@ -189,7 +189,7 @@ def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_
         assert connection.execute("SELECT DISTINCT door FROM runs").fetchall() == [("gateway",)]
 
 
-def test_the_follower_of_a_session_sees_its_viewers_come_and_go(serve: Serve) -> None:
+def test_the_follower_of_a_session_sees_its_viewers_attach_and_leave(serve: Serve) -> None:
     gateway = serve(ASKS)
     viewer = ViewerClient(gateway, capabilities=TYPED, replay=True)
     session = viewer.new(gateway.root)
@@ -214,7 +214,7 @@ def test_the_follower_of_a_session_sees_its_viewers_come_and_go(serve: Serve) ->
         follower.send_signal(signal.SIGINT)
 
 
-def test_who_wants_no_record_has_none_of_the_holders_either(serve: Serve) -> None:
+def test_disabling_the_record_disables_that_of_the_holders_too(serve: Serve) -> None:
     gateway = serve(ASKS, "--no-record")
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
@@ -226,7 +226,7 @@ def test_who_wants_no_record_has_none_of_the_holders_either(serve: Serve) -> Non
 
 
 @pytest.mark.processes
-def test_what_a_holder_has_not_yet_written_is_written_at_its_end(serve: Serve) -> None:
+def test_a_holder_writes_its_last_entries_at_its_end(serve: Serve) -> None:
     gateway = serve(ASKS)
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
@@ -239,7 +239,7 @@ def test_what_a_holder_has_not_yet_written_is_written_at_its_end(serve: Serve) -
     assert ended["facts"] == {"cause": "stopped"}
 
 
-def test_two_sessions_of_one_name_are_found_by_the_gateways_names(serve: Serve) -> None:
+def test_two_sessions_with_the_same_id_are_found_by_the_gateways_names(serve: Serve) -> None:
     gateway = serve(ASKS)
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         names = [viewer.new(gateway.root) for _ in range(2)]
@@ -255,7 +255,7 @@ def test_two_sessions_of_one_name_are_found_by_the_gateways_names(serve: Serve) 
     assert f"session {names[1]} (the agent's {names[0]})" in lastword(gateway, "log", names[1])
 
 
-def test_the_link_and_its_holder_are_recorded_as_one_run_which_the_agent_does_not_know(
+def test_the_link_and_its_holder_are_recorded_as_one_run_hidden_from_the_agent(
     serve: Serve, tmp_path: Path
 ) -> None:
     seen = tmp_path / "environment"
@@ -271,7 +271,7 @@ def test_the_link_and_its_holder_are_recorded_as_one_run_which_the_agent_does_no
 
 
 @pytest.mark.processes
-def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
+def test_a_relative_record_path_is_the_same_for_both_writers(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -297,7 +297,7 @@ def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
 
 @pytest.mark.processes
 @pytest.mark.real_start
-def test_a_projects_own_modules_are_not_taken_for_the_gateways(
+def test_a_projects_own_modules_are_not_imported_by_the_gateway(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = tmp_path / "work"
@@ -326,7 +326,7 @@ FLOODS: dict[str, Any] = {
 is small."""
 
 
-def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_and_told_once_each(
+def test_a_viewer_that_falls_out_of_the_log_is_recorded_and_notified_once(
     serve: Serve,
 ) -> None:
     gateway = serve(FLOODS, "--log-limit", "8MiB")
@@ -353,7 +353,7 @@ def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_and_told_once
 
 
 @pytest.mark.processes
-def test_a_bug_in_the_link_ends_its_agent_alone_and_leaves_word_of_it(
+def test_a_bug_in_the_link_ends_only_its_agent_and_is_reported(
     serve: Serve, tmp_path: Path
 ) -> None:
     gateway = serve(ASKS, variables=with_link_bug(tmp_path))

@@ -87,7 +87,7 @@ def back(gateway: Gateway, before: ViewerClient, session: str, prompt: int) -> V
     return after
 
 
-def test_a_line_that_the_agent_had_begun_is_whole(serve: Serve, tmp_path: Path) -> None:
+def test_a_line_interrupted_by_the_reload_is_whole(serve: Serve, tmp_path: Path) -> None:
     ends = tmp_path / "ends"
     gateway = serve("", command=[sys.executable, "-c", HALVES, str(ends)])
     with viewing(gateway) as before:
@@ -128,7 +128,9 @@ def test_questions_and_turns_stay_open_and_end_as_without_a_replacement(serve: S
         assert (error["type"], error["exit_signal"]) == ("agent_crash", "SIGKILL")
 
 
-def test_an_agent_that_dies_in_between_ends_its_turn_typed(serve: Serve, tmp_path: Path) -> None:
+def test_an_agent_that_dies_during_the_reload_ends_its_turn_typed(
+    serve: Serve, tmp_path: Path
+) -> None:
     gateway = serve("hang")
     with viewing(gateway) as before:
         session, prompt = begun(gateway, before)
@@ -141,7 +143,7 @@ def test_an_agent_that_dies_in_between_ends_its_turn_typed(serve: Serve, tmp_pat
         assert error["type"] == "agent_crash"
 
 
-def test_an_agent_that_waits_for_a_session_is_kept_and_gets_the_next(serve: Serve) -> None:
+def test_an_unused_agent_survives_a_reload_and_gets_the_next_session(serve: Serve) -> None:
     gateway = serve("healthy")
     with viewing(gateway):
         (spare,) = agents(gateway)
@@ -153,7 +155,7 @@ def test_an_agent_that_waits_for_a_session_is_kept_and_gets_the_next(serve: Serv
         assert [each["agent_pid"] for each in gateway.holders() if each["sessions"]] == [spare]
 
 
-def test_the_agents_end_with_a_program_that_does_not_start(serve: Serve) -> None:
+def test_the_agents_end_if_the_new_program_does_not_start(serve: Serve) -> None:
     gateway = serve("hang")
     with viewing(gateway) as before:
         begun(gateway, before)
@@ -178,9 +180,7 @@ if "gateway" in sys.orig_argv:
 """
 
 
-def test_the_agents_end_with_a_program_that_hangs_as_it_starts(
-    serve: Serve, tmp_path: Path
-) -> None:
+def test_the_agents_end_if_the_new_program_hangs_at_its_start(serve: Serve, tmp_path: Path) -> None:
     flag, site = tmp_path / "hangs", tmp_path / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(HANGS.format(flag=str(flag)), encoding="utf-8")
@@ -198,9 +198,7 @@ def test_the_agents_end_with_a_program_that_hangs_as_it_starts(
     flag.unlink()
 
 
-def test_another_version_takes_over_once_it_is_installed_and_starts(
-    serve: Serve, tmp_path: Path
-) -> None:
+def test_an_installed_version_takes_over_once_it_starts(serve: Serve, tmp_path: Path) -> None:
     installed = tmp_path / "installed" / "lastword"
     shutil.copytree(SOURCE / "lastword", installed, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(PROTOCOL / "failures", installed / "protocol" / "failures")
@@ -221,7 +219,7 @@ def test_another_version_takes_over_once_it_is_installed_and_starts(
         assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
 
 
-def test_turns_go_on_through_many_replacements(serve: Serve) -> None:
+def test_turns_continue_through_many_replacements(serve: Serve) -> None:
     turn = [{"repeat": {"times": 60, "steps": [{"say": "x"}, {"wait": 0.02}]}}]
     gateway = serve({"turns": [[*turn, {"result": "end_turn"}]]})
     with viewing(gateway) as before:

@@ -93,9 +93,7 @@ def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted
     until("and these", lambda: counted(gateway, "meta") == 2 * len(METAS))
 
 
-def test_an_agents_own_request_below_lastword_is_answered_with_an_error(
-    gateway: Gateway, noted: Path
-) -> None:
+def test_an_agents_own_request_with_our_prefix_gets_an_error(gateway: Gateway, noted: Path) -> None:
     asked = notification("_lastword/ping") | {"id": "mine"}
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
@@ -104,7 +102,7 @@ def test_an_agents_own_request_below_lastword_is_answered_with_an_error(
         assert "_lastword/ping" not in json.dumps(viewer.frames)
 
 
-def test_an_answer_of_another_agent_does_not_lead_a_session_to_it(
+def test_another_agents_forged_answer_does_not_redirect_a_session(
     gateway: Gateway,
 ) -> None:
     with ViewerClient(gateway) as viewer:

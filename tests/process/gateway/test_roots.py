@@ -70,7 +70,7 @@ def naming(method: str, session: str, folder: str, root: str) -> list[dict[str, 
     ]
 
 
-def test_no_member_of_a_request_names_a_folder_outside_of_the_root(noting: Gateway) -> None:
+def test_a_request_that_names_a_folder_outside_of_the_root_is_refused(noting: Gateway) -> None:
     root = str(noting.root)
     with ViewerClient(noting) as viewer:
         session = viewer.new(noting.root)
@@ -102,7 +102,7 @@ def test_no_member_of_a_request_names_a_folder_outside_of_the_root(noting: Gatew
 
 
 @pytest.mark.processes
-def test_paths_are_resolved_and_a_link_that_is_switched_or_made_later_leads_nowhere(
+def test_paths_are_resolved_and_a_changed_link_leads_nowhere(
     noting: Gateway,
 ) -> None:
     for name in ("one", "more"):
@@ -147,7 +147,7 @@ def test_paths_are_resolved_and_a_link_that_is_switched_or_made_later_leads_nowh
     assert [each["sessionId"] for each in noted(noting, "session/prompt")] == [session]
 
 
-def test_the_root_is_not_named_to_who_may_not_open_sessions(noting: Gateway) -> None:
+def test_the_root_is_hidden_from_viewers_that_may_not_open_sessions(noting: Gateway) -> None:
     with ViewerClient(noting) as viewer:
         session = viewer.new(noting.root)
         one = noting.token(role=Role.CONTROLLER, session=session)

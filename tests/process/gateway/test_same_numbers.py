@@ -50,7 +50,7 @@ def turns_of_record(gateway: Gateway, session: str) -> list[tuple[str, int]]:
 
 
 @pytest.mark.processes
-def test_a_turn_has_the_records_number_and_both_of_its_pages_are_in_the_order_of_time(
+def test_a_turn_has_the_records_number_and_both_pages_are_in_order_of_time(
     serve: Serve, tmp_path: Path
 ) -> None:
     """Two processes write the record behind a gateway, and a holder's successor is a third."""

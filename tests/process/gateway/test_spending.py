@@ -43,7 +43,7 @@ def reason(answer: dict[str, Any]) -> str:
 
 
 @pytest.mark.processes
-def test_a_session_is_stopped_with_nobody_there_and_stays_so_when_it_is_restored(
+def test_an_unattended_session_is_stopped_and_stays_so_when_it_is_restored(
     serve: Serve, tmp_path: Path
 ) -> None:
     gateway = serve("", "--spend-limit=1USD", command=costly_agent(tmp_path))

@@ -50,7 +50,7 @@ def soon() -> int:
     return int(time.time()) + HOUR_SECONDS
 
 
-def test_a_socket_is_closed_when_its_token_expires_and_its_session_goes_on(
+def test_a_socket_is_closed_when_its_token_expires_and_its_session_continues(
     clock: DayClock, serve: Serve
 ) -> None:
     gateway = serve("permission")
@@ -78,7 +78,7 @@ def test_a_socket_is_closed_when_its_token_expires_and_its_session_goes_on(
             assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
 
 
-def test_an_events_stream_tells_nothing_after_its_token_has_expired(
+def test_an_events_stream_sends_nothing_after_its_token_has_expired(
     clock: DayClock, serve: Serve
 ) -> None:
     gateway = serve("healthy")
@@ -92,7 +92,7 @@ def test_an_events_stream_tells_nothing_after_its_token_has_expired(
             assert [name for name, _ in stream.parts() if name != ":"] == []
 
 
-def test_a_fresh_token_of_the_same_role_keeps_a_connection_over_http(
+def test_a_fresh_token_of_the_same_role_keeps_an_http_connection(
     clock: DayClock, serve: Serve
 ) -> None:
     gateway = serve("healthy")

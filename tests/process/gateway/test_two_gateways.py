@@ -43,7 +43,7 @@ def listed(gateway: Gateway) -> dict[str, Any]:
     return found
 
 
-def test_the_second_gateway_says_whose_a_session_is_and_does_not_touch_it(
+def test_the_second_gateway_names_the_owner_of_a_session_and_leaves_it_alone(
     pair: tuple[Gateway, Gateway],
 ) -> None:
     first, second = pair
@@ -78,7 +78,7 @@ def log_of(gateway: Gateway) -> Path:
     return path
 
 
-def test_a_session_whose_gateway_was_killed_comes_back_at_the_other_one(
+def test_a_session_whose_gateway_was_killed_comes_back_at_the_other(
     pair: tuple[Gateway, Gateway],
 ) -> None:
     first, second = pair

@@ -33,7 +33,7 @@ def test_a_prompt_of_megabytes_reaches_the_agent(healthy: Gateway) -> None:
         assert not viewer.is_compressed
 
 
-def test_a_failure_is_told_to_two_viewers_of_different_kinds_each_in_its_way(
+def test_two_viewers_of_different_kinds_each_get_a_failure_in_their_own_form(
     healthy: Gateway,
 ) -> None:
     gateway = healthy
@@ -54,7 +54,7 @@ def test_a_failure_is_told_to_two_viewers_of_different_kinds_each_in_its_way(
         assert typed.updates("user_message_chunk") == []
 
 
-def test_viewers_with_compression_are_sent_the_same(serve: Serve) -> None:
+def test_viewers_with_compression_get_the_same_frames(serve: Serve) -> None:
     gateway = serve("healthy", "--compress", "on")
     with ViewerClient(gateway) as first, ViewerClient(gateway) as second:
         session = first.new(gateway.root)
@@ -69,7 +69,7 @@ def test_viewers_with_compression_are_sent_the_same(serve: Serve) -> None:
         assert second.updates("agent_message_chunk") == said
 
 
-def test_of_two_controllers_the_first_answer_counts_and_the_other_question_is_withdrawn(
+def test_the_first_answer_of_two_controllers_counts_and_the_other_question_is_withdrawn(
     healthy: Gateway,
 ) -> None:
     gateway = healthy
@@ -86,7 +86,7 @@ def test_of_two_controllers_the_first_answer_counts_and_the_other_question_is_wi
         assert not any(map(is_withdrawal, second.frames))
 
 
-def test_a_question_is_held_while_nobody_is_there_and_given_to_who_comes(serve: Serve) -> None:
+def test_a_question_without_viewers_is_kept_for_the_next_one(serve: Serve) -> None:
     gateway = serve("permission")
     with ViewerClient(gateway) as asker:
         session = asker.new(gateway.root)
@@ -101,7 +101,7 @@ def test_a_question_is_held_while_nobody_is_there_and_given_to_who_comes(serve: 
         until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
 
 
-def test_with_unattended_reject_a_question_that_nobody_can_answer_is_rejected(
+def test_an_unattended_question_is_rejected_with_unattended_reject(
     serve: Serve,
 ) -> None:
     gateway = serve("permission", "--unattended", "reject")
@@ -113,7 +113,7 @@ def test_with_unattended_reject_a_question_that_nobody_can_answer_is_rejected(
     assert gateway.holders()[0]["sessions"][0]["questions"] == 0
 
 
-def test_an_observer_sees_and_does_not_steer(healthy: Gateway) -> None:
+def test_an_observer_watches_and_cannot_control(healthy: Gateway) -> None:
     gateway = healthy
     token = gateway.token(role=Role.OBSERVER)
     with ViewerClient(gateway) as one, ViewerClient(gateway, token=token) as observer:
@@ -128,7 +128,7 @@ def test_an_observer_sees_and_does_not_steer(healthy: Gateway) -> None:
         observer.find(lambda frame: "agent_message_chunk" in str(frame))
 
 
-def test_another_viewer_cannot_prompt_while_a_turn_runs(healthy: Gateway) -> None:
+def test_a_second_viewer_cannot_prompt_while_a_turn_runs(healthy: Gateway) -> None:
     gateway = healthy
     with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
         session = one.new(gateway.root)
@@ -139,7 +139,7 @@ def test_another_viewer_cannot_prompt_while_a_turn_runs(healthy: Gateway) -> Non
         assert refused["error"]["data"]["agent_error"]["reason"] == "turn_open"
 
 
-def test_the_same_viewer_elsewhere_closes_the_older_socket(healthy: Gateway) -> None:
+def test_the_same_viewer_elsewhere_replaces_the_older_socket(healthy: Gateway) -> None:
     gateway = healthy
     older = ViewerClient(gateway, replay=True)
     session = older.new(gateway.root)
@@ -150,7 +150,7 @@ def test_the_same_viewer_elsewhere_closes_the_older_socket(healthy: Gateway) -> 
         assert answer["result"]["stopReason"] == "end_turn"
 
 
-def test_frames_come_many_a_message_to_whoever_asked_for_lines(serve: Serve) -> None:
+def test_a_viewer_that_asked_for_lines_gets_many_frames_in_a_message(serve: Serve) -> None:
     tools = [{"tool": {"title": f"Read {n}", "status": "completed"}} for n in range(300)]
     gateway = serve({"turns": [[*tools, {"result": "end_turn"}]]})
     with ViewerClient(gateway, replay=True) as plain:
@@ -169,7 +169,7 @@ def test_frames_come_many_a_message_to_whoever_asked_for_lines(serve: Serve) -> 
         assert lines.messages < len(lines.frames) / 10
 
 
-def test_a_question_that_no_viewer_answers_in_time_is_answered_and_each_sees_that(
+def test_an_unanswered_question_times_out_and_each_viewer_sees_it(
     serve: Serve,
 ) -> None:
     gateway = serve("two_questions", "--ask-reminder", "500ms", "--ask-timeout", "5s")
@@ -202,7 +202,7 @@ def test_a_question_that_no_viewer_answers_in_time_is_answered_and_each_sees_tha
         assert not any(map(is_question, observer.frames))
 
 
-def test_an_agent_that_works_on_after_its_answer_is_shown_to_each_viewer(healthy: Gateway) -> None:
+def test_an_agents_activity_after_its_answer_is_shown_to_each_viewer(healthy: Gateway) -> None:
     gateway = healthy
     words = ["active", "quiet"]
     with ViewerClient(gateway, replay=True) as first, ViewerClient(gateway) as second:

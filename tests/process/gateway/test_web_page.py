@@ -32,7 +32,7 @@ def gateway(healthy: Gateway) -> Gateway:
     return healthy
 
 
-def test_a_link_gives_a_cookie_once_and_leaves_no_code_behind(gateway: Gateway) -> None:
+def test_a_link_gives_a_cookie_once_and_leaves_no_code_in_the_address(gateway: Gateway) -> None:
     link = gateway.link().partition(str(gateway.port))[2]
     nobody = ApiClient(gateway, "")
     assert nobody.ask(link, method="HEAD").status == 204  # looking is not following
@@ -70,7 +70,7 @@ def test_the_page_can_be_put_on_a_home_screen(gateway: Gateway) -> None:
     assert size == icon["sizes"]
 
 
-def test_the_cookie_opens_the_page_and_the_events_as_far_as_its_link_went(
+def test_the_cookie_opens_no_more_of_the_page_and_the_events_than_its_link(
     gateway: Gateway,
 ) -> None:
     cookie = cookie_of(followed(gateway, "--role", Role.OBSERVER.value))
@@ -95,7 +95,7 @@ def test_a_page_of_another_origin_cannot_use_the_cookie(gateway: Gateway) -> Non
     assert nobody.ask("/v1/client-events", Origin=own, **how).status == 202
 
 
-def test_every_answer_of_the_page_keeps_it_to_itself(gateway: Gateway) -> None:
+def test_every_response_of_the_page_has_its_security_headers(gateway: Gateway) -> None:
     token = ApiClient(gateway)
     for path in ("/", "/page/main.js", "/page/none.js"):
         answer = token.ask(path)
@@ -110,7 +110,7 @@ def test_every_answer_of_the_page_keeps_it_to_itself(gateway: Gateway) -> None:
     assert "content-security-policy" in refused.headers
 
 
-def test_a_file_is_sent_again_only_where_it_has_changed(gateway: Gateway) -> None:
+def test_an_unchanged_file_is_not_sent_again(gateway: Gateway) -> None:
     nobody = ApiClient(gateway, "")  # the files hold nothing of anybody
     first = nobody.ask("/page/main.js", Accept_Encoding="gzip")
     assert (first.status, first.headers["content-encoding"]) == (200, "gzip")
@@ -121,7 +121,7 @@ def test_a_file_is_sent_again_only_where_it_has_changed(gateway: Gateway) -> Non
     assert nobody.ask("/page/index.html").status == 404
 
 
-def test_an_expired_cookie_is_no_guess_and_locks_nobody_out(
+def test_an_expired_cookie_does_not_count_as_a_guess(
     serve: Callable[..., Gateway],
 ) -> None:
     gateway = serve("healthy")

@@ -17,7 +17,7 @@ END_TURN = {"stopReason": "end_turn"}
 CANCELLED_PERMISSION: Frame = {"outcome": {"outcome": "cancelled"}}
 
 
-def test_a_cancelled_turn_stops_its_handler_and_its_session_goes_on(client: DoorClient) -> None:
+def test_a_cancelled_turn_stops_its_handler_and_its_session_continues(client: DoorClient) -> None:
     prompt = client.prompt("wait")
     client.expect_text("waiting")
     client.cancel()
@@ -32,7 +32,7 @@ def test_a_cancelled_turn_stops_its_handler_and_its_session_goes_on(client: Door
     assert "own cancel" not in client.said
 
 
-def test_a_cancel_of_the_authors_own_has_the_first_word(start: Start) -> None:
+def test_an_authors_own_cancel_takes_precedence(start: Start) -> None:
     client = start("cancel=end").opened()
     prompt = client.prompt("wait")
     client.expect_text("waiting")
@@ -42,7 +42,7 @@ def test_a_cancel_of_the_authors_own_has_the_first_word(start: Start) -> None:
     assert "own cancel" in client.said
 
 
-def test_an_authors_own_cancel_that_does_not_return_holds_nothing_up(start: Start) -> None:
+def test_an_authors_own_cancel_that_does_not_return_delays_nothing(start: Start) -> None:
     client = start("cancel=never").opened()
     prompt = client.prompt("wait")
     client.expect_text("waiting")
@@ -50,7 +50,7 @@ def test_an_authors_own_cancel_that_does_not_return_holds_nothing_up(start: Star
     assert client.answer(prompt)["result"] == CANCELLED
 
 
-def test_one_request_is_cancelled_by_its_id(client: DoorClient) -> None:
+def test_a_single_request_is_cancelled_by_its_id(client: DoorClient) -> None:
     waiting = client.request("_wait")
     prompt = client.prompt("wait")
     client.expect_text("waiting")
@@ -74,7 +74,7 @@ def test_a_handler_that_waits_for_nothing_but_its_updates_can_be_cancelled(
     assert client.settled() == []
 
 
-def test_a_swallowed_cancel_is_answered_for_and_what_comes_late_is_dropped(start: Start) -> None:
+def test_a_swallowed_cancel_is_answered_and_late_output_is_dropped(start: Start) -> None:
     client = start(**GRACE).opened()
     prompt = client.prompt("swallow")
     client.expect_text("waiting")
@@ -94,7 +94,7 @@ def test_a_swallowed_cancel_is_answered_for_and_what_comes_late_is_dropped(start
     assert len(client.answers(prompt)) == 1
 
 
-def test_an_open_question_does_not_hold_up_the_cancel_and_its_late_answer_is_nobodys(
+def test_an_open_question_does_not_delay_the_cancel_and_its_late_answer_is_ignored(
     client: DoorClient,
 ) -> None:
     client.open_session("s2")

@@ -93,7 +93,7 @@ def failed(client: DoorClient, method: str, how: str) -> Frame:
     return error
 
 
-def test_a_failed_turn_of_a_client_that_negotiated_has_one_update_and_the_next_is_taken(
+def test_a_failed_turn_of_a_typed_client_has_one_update_and_the_next_turn_works(
     typed: DoorClient,
 ) -> None:
     for prompt, (error_type, reason) in TYPED_TURNS.items():
@@ -108,7 +108,7 @@ def test_a_failed_turn_of_a_client_that_negotiated_has_one_update_and_the_next_i
             assert turn.error["message"] == "The team's money is gone. Ask for more."
 
 
-def test_a_request_whose_handler_raises_is_answered_typed_and_without_a_secret(
+def test_a_request_whose_handler_raises_gets_a_typed_answer_without_a_secret(
     client: DoorClient,
 ) -> None:
     told = 0
@@ -133,7 +133,7 @@ def test_a_request_whose_handler_raises_is_answered_typed_and_without_a_secret(
     assert "work.py" in client.said
 
 
-def test_an_error_of_the_authors_own_keeps_its_code_and_its_words(client: DoorClient) -> None:
+def test_an_authors_own_error_keeps_its_code_and_message(client: DoorClient) -> None:
     error = failed(client, "session/new", "without_data")
     assert error == {"code": -32603, "message": "The model is busy."}
     assert client.settled() == []
@@ -144,7 +144,7 @@ def test_a_secret_of_the_environment_does_not_reach_the_client(typed: DoorClient
     assert SECRET not in str(typed.frames)
 
 
-def test_a_notification_whose_handler_fails_is_its_authors_alone_to_know(
+def test_a_notification_whose_handler_fails_is_only_logged(
     client: DoorClient,
 ) -> None:
     client.notify("_note")
@@ -157,7 +157,7 @@ RAISED = ("exit", "interrupt", "cancel", "base", "recursion")
 PLACES = ("alone", "cause", "context", "note", "group", "nested")
 
 
-def test_whatever_the_methods_of_an_exception_raise_its_request_is_answered(
+def test_a_request_is_answered_even_if_the_exceptions_own_methods_raise(
     typed: DoorClient,
 ) -> None:
     for method in METHODS:
@@ -174,7 +174,7 @@ def test_whatever_the_methods_of_an_exception_raise_its_request_is_answered(
 @pytest.mark.parametrize(
     ("how", "method"), [("exit", "session/new"), ("interrupt", "session/prompt")]
 )
-def test_a_handler_that_ends_the_process_is_answered_for_before_it_does(
+def test_a_request_is_answered_before_its_handler_ends_the_process(
     start: Start, how: str, method: str
 ) -> None:
     client = start().opened()
@@ -194,7 +194,7 @@ def test_a_handler_that_ends_the_process_is_answered_for_before_it_does(
         *((door, "exit_and_cancel_the_waiting_first") for door in ("sdk", "asyncio")),
     ],
 )
-def test_a_handler_that_ends_the_process_deep_down_does_so_after_every_turn_was_answered(
+def test_every_turn_is_answered_before_a_handler_ends_the_process_from_deep_down(
     start: Start, record: Record, how: str
 ) -> None:
     client = start().opened(**TYPED)
@@ -220,7 +220,7 @@ def test_an_interrupt_ends_every_turn_before_the_process(start: Start, door: str
     assert (client.wait() == 0) is (door == "sdk")
 
 
-def test_a_handler_that_returns_no_answer_ends_its_turn_typed_and_its_author_is_told(
+def test_a_handler_that_returns_no_answer_ends_its_turn_typed_and_is_logged(
     client: DoorClient,
 ) -> None:
     for number, (what, (error_type, reason, line)) in enumerate(RETURNED.items()):
@@ -241,7 +241,7 @@ def test_a_handler_that_returns_no_answer_ends_its_turn_typed_and_its_author_is_
     assert error["data"]["agent_error"]["type"] == "internal"
 
 
-def test_a_returned_value_that_json_has_no_word_for_is_sent_as_the_nearest_that_it_has(
+def test_a_returned_value_that_json_cannot_express_is_sent_as_the_nearest_that_it_can(
     client: DoorClient,
 ) -> None:
     for what, meta in (("bytes", {"raw": "/w=="}), ("not_a_number", {"rate": None})):
@@ -249,7 +249,7 @@ def test_a_returned_value_that_json_has_no_word_for_is_sent_as_the_nearest_that_
     assert client.settled() == []
 
 
-def test_a_turn_that_shows_nothing_is_an_error_and_its_author_is_told(client: DoorClient) -> None:
+def test_a_turn_that_shows_nothing_is_an_error_and_is_logged(client: DoorClient) -> None:
     assert client.turn("silent").error["reason"] == "silent_success"
     [said] = client.settled()
     assert "returned without having shown anything" in said

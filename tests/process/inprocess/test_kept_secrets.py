@@ -50,7 +50,7 @@ def spans_of(record: Record) -> str:
 
 
 @pytest.mark.parametrize(("door", "words"), [("sdk", "1"), ("asyncio", "0")])
-def test_no_secret_is_kept_with_words_or_without(
+def test_no_secret_is_stored_with_words_or_without(
     start: Start, record: Record, tmp_path: Path, words: str
 ) -> None:
     log = tmp_path / "log.jsonl"

@@ -19,7 +19,7 @@ def door(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_what_a_healthy_turn_sends_after_its_answer_passes_and_its_author_is_told(
+def test_updates_after_a_healthy_turns_answer_pass_and_are_logged(
     client: DoorClient,
 ) -> None:
     assert client.take("late")["result"] == END_TURN
@@ -30,7 +30,7 @@ def test_what_a_healthy_turn_sends_after_its_answer_passes_and_its_author_is_tol
     assert "sent, out of turn" in said
 
 
-def test_what_a_failed_turn_sends_after_its_answer_is_dropped_and_its_author_is_told(
+def test_updates_after_a_failed_turns_answer_are_dropped_and_logged(
     client: DoorClient,
 ) -> None:
     assert "error" in client.take("late value_error")
@@ -40,7 +40,7 @@ def test_what_a_failed_turn_sends_after_its_answer_is_dropped_and_its_author_is_
     assert client.texts == ["said"]
 
 
-def test_a_question_that_a_failed_turn_asks_after_its_answer_is_refused_to_the_agent(
+def test_a_failed_turns_late_question_is_refused(
     client: DoorClient,
 ) -> None:
     assert "error" in client.take("ask_late value_error")

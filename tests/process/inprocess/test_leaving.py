@@ -35,7 +35,7 @@ def flooded(start: Start) -> DoorClient:
     return client
 
 
-def test_a_client_that_leaves_cancels_its_prompts_and_waits_for_no_request(
+def test_a_client_that_leaves_cancels_its_prompts_and_other_requests_do_not_delay_the_end(
     start: Start, door: str
 ) -> None:
     client = start().opened().open_session("s2")
@@ -50,7 +50,7 @@ def test_a_client_that_leaves_cancels_its_prompts_and_waits_for_no_request(
     assert "Traceback" not in client.said or door == "sdk"
 
 
-def test_a_client_that_leaves_right_after_its_question_is_answered(door: str) -> None:
+def test_a_client_that_leaves_right_after_its_request_is_answered(door: str) -> None:
     done = subprocess.run(
         command(door),
         input=HELLO,
@@ -71,7 +71,7 @@ def test_a_client_that_dies_in_a_flood_ends_the_agent(start: Start) -> None:
     assert client.wait() == 0
 
 
-def test_a_client_that_leaves_without_reading_does_not_hold_the_agent(start: Start) -> None:
+def test_a_client_that_leaves_without_reading_does_not_block_the_agent(start: Start) -> None:
     client = flooded(start)
     client.close_stdin()
     assert client.wait() == 0

@@ -84,7 +84,7 @@ def turn_of(prompt: Any, options: Options = INSIDE) -> TurnResult:
     return anyio.run(take)
 
 
-def test_hidden_retries_of_a_handler_are_reported_with_their_cause(port: int) -> None:
+def test_a_handlers_hidden_retries_are_reported_with_their_cause(port: int) -> None:
     async def prompt(_client: object, **_: Any) -> dict[str, str]:
         await asyncio.to_thread(ask_until_it_answers, port)
         return {"stopReason": "refusal"}
@@ -96,7 +96,7 @@ def test_hidden_retries_of_a_handler_are_reported_with_their_cause(port: int) ->
     ]
 
 
-def test_a_handler_that_swallows_its_failure_has_it_named(port: int) -> None:
+def test_a_failure_that_a_handler_swallows_is_reported(port: int) -> None:
     async def prompt(_client: object, **_: Any) -> dict[str, str]:
         ask(port)
         return {"stopReason": "end_turn"}
@@ -108,7 +108,7 @@ def test_a_handler_that_swallows_its_failure_has_it_named(port: int) -> None:
 
 
 @every(("path", "options"), [("/v1/telemetry", INSIDE), ("/v1/chat/completions", Options())])
-def test_other_requests_and_other_options_report_nothing(
+def test_other_requests_and_other_options_cause_no_report(
     path: str, options: Options, port: int
 ) -> None:
     async def prompt(_client: object, **_: Any) -> dict[str, str]:

@@ -29,7 +29,7 @@ def door(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_turns_are_kept_with_the_door_the_script_and_how_they_ended(
+def test_turns_are_recorded_with_their_door_program_and_outcome(
     start: Start, record: Record, door: str
 ) -> None:
     client = start().opened()
@@ -60,14 +60,12 @@ def _kinds_so_far(record: Record) -> list[str]:
         return []  # there is none yet
 
 
-def test_before_a_prompt_nothing_is_kept(start: Start, record: Record) -> None:
+def test_nothing_is_recorded_before_a_prompt(start: Start, record: Record) -> None:
     assert start().opened().end() == 0
     assert not record.path.parent.exists()
 
 
-def test_a_forked_child_of_the_authors_leaves_the_record_alone(
-    start: Start, record: Record
-) -> None:
+def test_an_authors_forked_child_does_not_affect_the_record(start: Start, record: Record) -> None:
     client = start().opened()
     client.turn("throttle")
     for how in ("at_once", "by_multiprocessing"):
@@ -81,9 +79,7 @@ def test_a_forked_child_of_the_authors_leaves_the_record_alone(
 
 
 @pytest.mark.parametrize("door", ["asyncio"])
-def test_a_folder_that_cannot_be_written_costs_the_record_and_no_turn(
-    start: Start, tmp_path: Path
-) -> None:
+def test_an_unwritable_folder_costs_the_record_and_no_turn(start: Start, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     client = start(LASTWORD_STATE_DIR=str(tmp_path / "file")).opened()
     assert client.turn("say").text == "Hello."
@@ -93,9 +89,7 @@ def test_a_folder_that_cannot_be_written_costs_the_record_and_no_turn(
 
 
 @pytest.mark.parametrize("door", ["sdk"])
-def test_a_store_that_another_process_holds_keeps_no_agent_alive(
-    start: Start, record: Record
-) -> None:
+def test_a_locked_store_does_not_keep_an_agent_alive(start: Start, record: Record) -> None:
     record.path.parent.mkdir()
     with closing(sqlite3.connect(record.path, isolation_level=None)) as holder:
         holder.execute("BEGIN EXCLUSIVE")
@@ -105,7 +99,7 @@ def test_a_store_that_another_process_holds_keeps_no_agent_alive(
     assert record.outcomes == [("ok", None)]
 
 
-def test_the_scripted_agent_keeps_no_record(record: Record, tmp_path: Path) -> None:
+def test_the_scripted_agent_is_not_recorded(record: Record, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "lastword", "agent", "rate_limit"]
     client = DoorClient(*command, LASTWORD_STATE_DIR=str(tmp_path / "state"))
     try:

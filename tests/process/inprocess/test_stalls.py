@@ -43,7 +43,7 @@ def test_a_blocked_turn_ends_typed_while_the_loop_is_still_blocked(
 
 
 @pytest.mark.parametrize("door", ["asyncio"])
-def test_a_blocked_turn_is_answered_in_a_process_with_more_descriptors_than_select_takes(
+def test_a_blocked_turn_is_answered_in_a_process_with_more_descriptors_than_select_allows(
     start: Start, door: str, tmp_path: Path
 ) -> None:
     client = start.run(*CROWDED, *command(door, "blocked=0.2,0.1"))
@@ -57,7 +57,7 @@ def test_a_blocked_turn_is_answered_in_a_process_with_more_descriptors_than_sele
     client.end()
 
 
-def test_a_loop_that_runs_again_before_its_limit_keeps_its_turn_unless_the_user_cancelled_it(
+def test_a_blocked_loop_that_resumes_in_time_keeps_its_turn_unless_it_was_cancelled(
     start: Start, tmp_path: Path
 ) -> None:
     client = start("blocked=30,10")

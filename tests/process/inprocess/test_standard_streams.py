@@ -49,7 +49,7 @@ def test_stdin_and_stdout_may_be_one_socket(door: str) -> None:
         assert agent.wait(FUSE_SECONDS) == 0
 
 
-def test_a_client_that_reads_when_it_has_left_gets_whole_frames(start: Start) -> None:
+def test_a_client_that_reads_after_leaving_gets_whole_frames(start: Start) -> None:
     client = start(reads=False)
     client.request("initialize", protocolVersion=1)
     client.prompt("many 1000")
@@ -60,7 +60,7 @@ def test_a_client_that_reads_when_it_has_left_gets_whole_frames(start: Start) ->
     assert client.is_whole
 
 
-def test_what_was_printed_before_a_door_serves_goes_to_stderr_and_after_it_to_stdout(
+def test_prints_go_to_stderr_while_a_door_serves_and_to_stdout_afterwards(
     start: Start,
 ) -> None:
     # Buffered, as Python prints to a pipe where nobody asked for anything else.

@@ -32,7 +32,7 @@ print("done")
 """
 
 
-def test_a_recorder_that_hangs_for_ever_keeps_no_process_alive() -> None:
+def test_a_hanging_recorder_does_not_keep_its_process_alive() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _HANGS],
         capture_output=True,
@@ -72,7 +72,7 @@ note(parents, Kind.ANSWER)
 """
 
 
-def test_a_forked_child_has_a_record_of_its_own_and_none_of_its_parents(
+def test_a_forked_child_keeps_a_separate_record(
     record: Record,
 ) -> None:
     folder = str(record.path.parent)

@@ -24,7 +24,7 @@ def door(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_a_healthy_turn_is_taken_and_nothing_is_said_of_it(start: Start) -> None:
+def test_a_healthy_turn_is_answered_and_nothing_is_logged(start: Start) -> None:
     client = start()
     result = client.open()["result"]
     assert result["protocolVersion"] == 1
@@ -51,7 +51,7 @@ def test_messages_are_handled_in_the_order_in_which_they_came(client: DoorClient
     assert client.texts == [str(number) for number in range(200)]
 
 
-def test_a_handler_asks_the_client_and_has_methods_of_its_own(client: DoorClient) -> None:
+def test_a_handler_can_ask_the_client_and_define_methods(client: DoorClient) -> None:
     assert client.call("_echo", n=1)["result"] == {"echo": {"n": 1}}
     prompt = client.prompt("ask")
     asked = client.expect_method("session/request_permission")
@@ -61,13 +61,13 @@ def test_a_handler_asks_the_client_and_has_methods_of_its_own(client: DoorClient
     assert client.answer(prompt)["result"] == END_TURN
 
 
-def test_a_handlers_thread_speaks_of_its_turn(client: DoorClient) -> None:
+def test_a_handlers_thread_has_access_to_its_turn(client: DoorClient) -> None:
     turn = client.turn("thread")
     assert turn.text == client.session
     assert turn.error["retry_safety"] == "ask"
 
 
-def test_a_prompt_before_initialize_is_served_and_its_author_is_told(start: Start) -> None:
+def test_a_prompt_before_initialize_is_served_and_logged(start: Start) -> None:
     client = start()
     assert client.take("say")["result"] == END_TURN
     assert client.turn("fail value_error").error["type"] == "auth"
@@ -76,7 +76,7 @@ def test_a_prompt_before_initialize_is_served_and_its_author_is_told(start: Star
     assert "The client sent session/prompt before initialize" in said
 
 
-def test_of_two_turns_at_once_in_two_sessions_one_fails_and_the_other_goes_on(
+def test_one_of_two_simultaneous_turns_fails_and_the_other_continues(
     client: DoorClient,
 ) -> None:
     client.open_session("s2")
@@ -90,7 +90,7 @@ def test_of_two_turns_at_once_in_two_sessions_one_fails_and_the_other_goes_on(
     assert client.settled() == []
 
 
-def test_a_client_that_advertises_notices_is_told_of_a_silent_agent_before_its_limit(
+def test_a_client_with_notices_is_notified_of_a_silent_agent_before_the_limit(
     start: Start,
 ) -> None:
     limits = {"LASTWORD_WARN_AFTER": "0.2", "LASTWORD_IDLE_TIMEOUT": str(patient(1))}
@@ -104,7 +104,7 @@ def test_a_client_that_advertises_notices_is_told_of_a_silent_agent_before_its_l
     assert "the handler went silent" in said
 
 
-def test_a_second_agent_on_the_same_stdin_is_refused_and_the_first_serves_on(
+def test_a_second_agent_on_the_same_stdin_is_refused_and_the_first_continues(
     client: DoorClient,
 ) -> None:
     assert client.take("serve_too")["result"] == END_TURN
@@ -125,7 +125,7 @@ def test_a_client_that_does_not_read_slows_the_agent_and_loses_nothing(start: St
     assert client.answer(waiting)["result"] == {"echo": {}}
 
 
-def test_a_line_that_is_no_message_is_answered(start: Start) -> None:
+def test_a_line_that_is_not_a_message_is_answered(start: Start) -> None:
     client = start()
     client.send_bytes(b'no json\n[]\n\xff\xfe\n{"id":1')
     client.close_stdin()

@@ -29,7 +29,7 @@ def test_a_test_notification_is_sent_and_its_refusal_is_reported(tmp_path: Path)
     assert "did not accept the notification: 403 Forbidden" in done.stderr
 
 
-def test_a_test_of_an_address_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_testing_an_invalid_address_is_refused(tmp_path: Path) -> None:
     done = lastword("outbox", "--test", "--notify", "ntfy://ntfy.example", state=tmp_path)
     assert done.returncode == 2
     assert "takes a server and a topic" in done.stderr

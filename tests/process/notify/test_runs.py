@@ -42,7 +42,7 @@ def allow(desk: Desk) -> None:
     desk.send(id=asked["id"], result={"outcome": chosen})
 
 
-def test_a_failure_is_notified_in_words_of_our_own_and_without_content(tmp_path: Path) -> None:
+def test_a_failure_is_notified_in_our_own_words_without_content(tmp_path: Path) -> None:
     with Collector() as collector:
         desk = a_desk(tmp_path, collector, FAILS)
         failed = desk.answer(desk.prompt(), fuse=FUSE_SECONDS)
@@ -75,7 +75,7 @@ def test_ntfy_gets_a_question_while_it_is_open_and_the_token_of_the_file(tmp_pat
     assert "actions" not in body
 
 
-def test_with_content_and_a_template_the_error_is_quoted_without_its_secret_and_signed(
+def test_the_error_is_quoted_in_the_template_without_its_secret_and_signed(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "template").write_text('{"text": "*{title}* {sentence}"}')
@@ -115,7 +115,7 @@ def test_a_question_that_is_answered_while_the_receiver_is_away_is_not_sent(
     assert {event_of(each) for each in sent} == {"ended"}
 
 
-def test_no_receiver_delays_a_turn_or_its_end_and_no_redirect_is_followed(tmp_path: Path) -> None:
+def test_a_bad_receiver_delays_no_turn_and_no_redirect_is_followed(tmp_path: Path) -> None:
     for ill in ("redirects", "is slow"):
         folder = tmp_path / ill
         folder.mkdir()
@@ -150,7 +150,7 @@ REFUSED = (
 )
 
 
-def test_what_cannot_be_used_is_refused_before_an_agent_is_started(tmp_path: Path) -> None:
+def test_an_unusable_option_is_refused_before_an_agent_is_started(tmp_path: Path) -> None:
     template = tmp_path / "template"
     template.write_text("{title}: {what}")
     words = ("--notify", "https://me:tiger@x.example", "--notify-template", str(template))

@@ -105,9 +105,7 @@ def model() -> Iterator[str]:
     server.server_close()
 
 
-def test_the_agent_reports_itself_and_its_requests_and_its_tools_find_nothing(
-    agent: Agent, model: str
-) -> None:
+def test_the_agent_is_observed_and_its_tools_see_no_trace_of_it(agent: Agent, model: str) -> None:
     code = """
         import os, subprocess
         subprocess.run([sys.executable, "-c", "import os; print(dict(os.environ))"])
@@ -126,7 +124,7 @@ def test_the_agent_reports_itself_and_its_requests_and_its_tools_find_nothing(
     assert {each["pid"] for each in events} == {start["pid"]}
 
 
-def test_a_users_options_and_path_stay_as_they_were(
+def test_a_users_options_and_path_stay_unchanged(
     agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = {"NODE_OPTIONS": "--a  --b", "BUN_OPTIONS": "-x", "PYTHONPATH": f"{tmp_path}::/gone"}
@@ -140,7 +138,7 @@ def test_a_users_options_and_path_stay_as_they_were(
 @pytest.mark.parametrize(
     "theirs", ["print('theirs')", "raise OSError('theirs')", "import gone", ""]
 )
-def test_a_users_sitecustomize_runs_and_fails_as_without_the_observer(
+def test_a_users_sitecustomize_behaves_as_without_the_observer(
     theirs: str, agent: Agent, tmp_path: Path
 ) -> None:
     agent.environment["PYTHONPATH"] += f":{tmp_path}"
@@ -154,7 +152,7 @@ def test_a_users_sitecustomize_runs_and_fails_as_without_the_observer(
     assert agent.run(shown) == with_observer
 
 
-def test_a_tool_with_pipes_of_its_own_is_not_observed(agent: Agent, model: str) -> None:
+def test_a_tool_with_separate_pipes_is_not_observed(agent: Agent, model: str) -> None:
     out, err = agent.run(POST + "print(sorted(sys.modules))", model, tool=True)
     assert "_lastword" not in out
     assert err == ""
@@ -162,7 +160,7 @@ def test_a_tool_with_pipes_of_its_own_is_not_observed(agent: Agent, model: str) 
 
 
 @pytest.mark.parametrize("case", ["no reader", "full", "lastword ends", "closed by the agent"])
-def test_a_pipe_that_takes_nothing_harms_nobody(
+def test_a_pipe_that_accepts_nothing_harms_no_program(
     case: str, agent: Agent, model: str, tmp_path: Path
 ) -> None:
     code = "import os, signal, sys\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
@@ -185,7 +183,7 @@ def test_a_pipe_that_takes_nothing_harms_nobody(
         assert (tmp_path / "own").read_text() == ""
 
 
-def test_with_all_warnings_as_errors_nothing_is_printed(agent: Agent, model: str) -> None:
+def test_the_observer_prints_nothing_with_all_warnings_as_errors(agent: Agent, model: str) -> None:
     out, err = agent.run(
         POST + "answer.close(); print('done')", model, options=("-X", "dev", "-W", "error", "-bb")
     )
@@ -193,7 +191,7 @@ def test_with_all_warnings_as_errors_nothing_is_printed(agent: Agent, model: str
     assert len(agent.events()) == 4
 
 
-def test_a_child_by_fork_reports_with_its_own_number(agent: Agent, model: str) -> None:
+def test_a_forked_child_reports_with_its_own_pid(agent: Agent, model: str) -> None:
     code = "import os\nchild = os.fork()\n" + POST + "if child: os.waitpid(child, 0)\n"
     assert agent.run(code, model) == ("", "")
     start, *events = agent.events()

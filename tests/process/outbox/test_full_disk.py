@@ -40,7 +40,7 @@ print(box.status().counts["sent"])
 """
 
 
-def test_while_the_disk_is_full_nothing_is_sent_and_then_everything(tmp_path: Path) -> None:
+def test_reports_wait_while_the_disk_is_full_and_are_then_all_sent(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CODE, str(tmp_path / "state")],
         cwd=ROOT,

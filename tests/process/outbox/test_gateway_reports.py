@@ -50,7 +50,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
         gateway.close()
 
 
-def test_what_fails_behind_a_gateway_at_its_agent_and_on_its_page_is_reported_once(
+def test_a_failure_behind_a_gateway_at_its_agent_or_on_its_page_is_reported_once(
     serve: Callable[..., Gateway],
 ) -> None:
     with Collector() as collector:
@@ -112,7 +112,7 @@ def test_a_bug_in_the_link_is_reported_by_the_gateway_and_no_command_line_has_th
     assert collector.came[1].headers["authorization"].startswith("Basic ")
 
 
-def test_a_gateway_that_cannot_be_started_reports_it_and_without_a_collector_there_is_no_outbox(
+def test_a_gateway_that_cannot_start_reports_it_and_creates_no_outbox_without_a_collector(
     serve: Callable[..., Gateway], tmp_path: Path
 ) -> None:
     gateway = serve()

@@ -59,7 +59,7 @@ def played(state: Path, **variables: str) -> Iterator[None]:
         agent.wait(FUSE_SECONDS)
 
 
-def test_a_handler_that_raises_is_reported_without_its_words_also_where_no_record_is_kept(
+def test_a_raising_handler_is_reported_without_its_words_even_without_a_record(
     tmp_path: Path,
 ) -> None:
     with Collector() as collector:
@@ -72,7 +72,7 @@ def test_a_handler_that_raises_is_reported_without_its_words_also_where_no_recor
     assert not is_recorded(tmp_path)
 
 
-def test_nothing_is_reported_where_nobody_asked_or_the_address_is_none(tmp_path: Path) -> None:
+def test_no_report_is_made_without_a_valid_address(tmp_path: Path) -> None:
     for address in ("", "nowhere"):
         with played(tmp_path, LASTWORD_REPORT_TO=address):
             pass

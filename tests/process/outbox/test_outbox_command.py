@@ -23,7 +23,7 @@ def outbox(state: Path, *words: str, **variables: str) -> subprocess.CompletedPr
     return command("outbox", *words, environment=os.environ | quiet | variables)
 
 
-def test_where_nothing_was_reported_it_says_so(tmp_path: Path) -> None:
+def test_an_empty_outbox_says_so(tmp_path: Path) -> None:
     done = outbox(tmp_path)
     assert done.returncode == 0
     assert "no failure has been reported" in " ".join(done.stdout.split())
@@ -31,7 +31,7 @@ def test_where_nothing_was_reported_it_says_so(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_waits_and_why_is_told_and_sent_by_hand(tmp_path: Path) -> None:
+def test_waiting_reports_are_listed_and_sent_by_hand(tmp_path: Path) -> None:
     with Collector(answer(503, b"", retry_after="90")) as collector:
         target = a_target(collector.url)
         box = Outbox(str(tmp_path))
@@ -51,7 +51,9 @@ def test_what_waits_and_why_is_told_and_sent_by_hand(tmp_path: Path) -> None:
         )
 
 
-def test_what_waits_for_an_old_address_is_told_and_sent_to_the_new_one(tmp_path: Path) -> None:
+def test_reports_for_an_old_address_are_listed_and_redirected_to_the_new_one(
+    tmp_path: Path,
+) -> None:
     box = Outbox(str(tmp_path))
     old, older = a_target("http://127.0.0.1:9"), a_target("http://127.0.0.1:10")
     box.add([a_report(1), a_report(2)], old)
@@ -84,7 +86,7 @@ def test_what_waits_for_an_old_address_is_told_and_sent_to_the_new_one(tmp_path:
     assert (done.returncode, "the address is missing" in done.stderr) == (2, True)
 
 
-def test_what_is_current_is_not_called_old(tmp_path: Path) -> None:
+def test_the_current_address_is_not_called_old(tmp_path: Path) -> None:
     target = a_target("http://127.0.0.1:9")
     Outbox(str(tmp_path)).add([a_report()], target)
     shown = outbox(tmp_path, "--report-to", target.place).stdout
@@ -92,7 +94,7 @@ def test_what_is_current_is_not_called_old(tmp_path: Path) -> None:
     assert "redirect" not in shown
 
 
-def test_dead_letters_are_told_and_forgotten(tmp_path: Path) -> None:
+def test_dead_letters_are_listed_and_deleted(tmp_path: Path) -> None:
     with Collector(answer(401)) as collector:
         target = a_target(collector.url)
         box = Outbox(str(tmp_path))
@@ -106,7 +108,7 @@ def test_dead_letters_are_told_and_forgotten(tmp_path: Path) -> None:
     assert "0 waiting, 0 refused" in outbox(tmp_path).stdout
 
 
-def test_a_test_report_says_whether_it_is_taken(tmp_path: Path) -> None:
+def test_a_test_report_says_whether_it_is_accepted(tmp_path: Path) -> None:
     with Collector() as collector:
         done = outbox(tmp_path, "--test", "--report-to", collector.url)
         assert (done.returncode, done.stdout) == (
@@ -124,14 +126,14 @@ def test_a_test_report_says_whether_it_is_taken(tmp_path: Path) -> None:
     assert "connection refused" in done.stderr
 
 
-def test_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
+def test_an_unusable_request_is_refused(tmp_path: Path) -> None:
     done = outbox(tmp_path, "--send")
     assert (done.returncode, "the address is missing" in done.stderr) == (2, True)
     done = outbox(tmp_path, "--test", "--report-to", "htp://ada:hunter22@c")
     assert (done.returncode, "hunter22" in done.stderr) == (2, False)
 
 
-def test_what_was_dropped_and_what_was_damaged_is_told(tmp_path: Path) -> None:
+def test_dropped_reports_and_a_damaged_file_are_reported(tmp_path: Path) -> None:
     box = Outbox(str(tmp_path))
     box.add([a_report()], a_target())
     (tmp_path / "outbox.db").write_bytes(b"no database" * 500)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def test_a_failure_that_the_outbox_could_not_take_is_given_to_the_next_recorder(
+def test_a_failure_that_the_outbox_could_not_store_is_left_to_the_next_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)

@@ -55,7 +55,9 @@ def incident_of(failed: dict[str, Any]) -> str:
     return found
 
 
-def test_a_failed_turn_arrives_with_its_incident_while_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_failed_turn_is_reported_with_its_incident_while_the_run_continues(
+    tmp_path: Path,
+) -> None:
     with Collector() as collector:
         editor = an_editor(tmp_path, collector)
         incident = incident_of(fail(editor))
@@ -90,7 +92,7 @@ def test_an_agent_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
     assert not is_recorded(tmp_path)
 
 
-def test_without_being_asked_for_there_is_no_outbox(tmp_path: Path) -> None:
+def test_a_run_without_reporting_creates_no_outbox(tmp_path: Path) -> None:
     editor = Editor(tmp_path, agent=an_agent(tmp_path))
     fail(editor)
     editor.leave()
@@ -98,7 +100,7 @@ def test_without_being_asked_for_there_is_no_outbox(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("outbox*"))
 
 
-def test_nothing_of_reports_is_loaded_before_the_agent_is_started() -> None:
+def test_the_outbox_is_not_loaded_before_the_agent_is_started() -> None:
     code = "import sys; import lastword.cli.run.command, lastword.cli.run.start; "
     code += "print(*[n for n in sys.modules if n.startswith('lastword.outbox') or n == 'ssl'])"
     done = subprocess.run(
@@ -107,7 +109,7 @@ def test_nothing_of_reports_is_loaded_before_the_agent_is_started() -> None:
     assert done.stdout.strip() == ""
 
 
-def test_no_word_and_no_secret_is_in_the_outbox_or_on_the_wire(tmp_path: Path) -> None:
+def test_the_outbox_and_the_wire_carry_no_word_and_no_secret(tmp_path: Path) -> None:
     key, token, secret = "sk-" + fake(48), "collectors-own-token", "webhooks-own-secret"
     said = f"Odd: {key} SECRET-WORDS-OF-MINE"
     fail = {"error": {"code": -32603, "message": said, "data": {"details": said, "k": key}}}
@@ -136,7 +138,7 @@ def test_no_word_and_no_secret_is_in_the_outbox_or_on_the_wire(tmp_path: Path) -
         assert canary.encode() not in came.body
 
 
-def test_what_one_run_could_not_send_the_next_one_does(tmp_path: Path) -> None:
+def test_the_next_run_sends_what_one_run_could_not(tmp_path: Path) -> None:
     with Collector(answer(503)) as collector:
         editor = an_editor(tmp_path, collector)
         incident = incident_of(fail(editor))
@@ -153,7 +155,7 @@ def test_what_one_run_could_not_send_the_next_one_does(tmp_path: Path) -> None:
         following.leave()
 
 
-def test_no_turn_and_no_end_waits_for_a_collector_that_does_not_answer(tmp_path: Path) -> None:
+def test_a_collector_that_never_answers_delays_no_turn_and_no_end(tmp_path: Path) -> None:
     with Collector() as collector:
         collector.turn_to(collector.never)
         # Longer than any fuse here.
@@ -168,7 +170,7 @@ def test_no_turn_and_no_end_waits_for_a_collector_that_does_not_answer(tmp_path:
         assert outbox.status().waiting == 6
 
 
-def test_a_failure_is_reported_though_the_run_is_killed_right_after_it(tmp_path: Path) -> None:
+def test_a_failure_is_reported_although_the_run_is_killed_right_after_it(tmp_path: Path) -> None:
     with Collector() as collector:
         editors = [an_editor(tmp_path, collector) for _ in range(2)]
         incidents = {incident_of(fail(editor)) for editor in editors * 2}
@@ -181,7 +183,7 @@ def test_a_failure_is_reported_though_the_run_is_killed_right_after_it(tmp_path:
         assert len(collector.came) == 4, "two runs on one outbox report each failure once"
 
 
-def test_a_recorder_that_is_killed_is_replaced_at_once_and_also_at_the_end(tmp_path: Path) -> None:
+def test_a_killed_recorder_is_replaced_at_once_also_at_the_end(tmp_path: Path) -> None:
     with Collector() as collector:
         editor = an_editor(tmp_path, collector)
         fail(editor)
@@ -205,7 +207,7 @@ def told_to(collector: Collector) -> set[object]:
     return {each.facts.get("lastword.incident_id") for each in collector.came}
 
 
-def test_what_cannot_be_reported_to_is_said_and_is_not_repeated(tmp_path: Path) -> None:
+def test_an_unusable_target_is_reported_and_not_repeated(tmp_path: Path) -> None:
     with Collector() as collector:
         editor = an_editor(tmp_path, collector, LASTWORD_REPORT_HEADERS="no headers")
         assert "error" in fail(editor)

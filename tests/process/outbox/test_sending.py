@@ -53,7 +53,7 @@ def said(outbox: Outbox) -> str:
     return pace.reason
 
 
-def test_reports_arrive_once_each_in_their_order(outbox: Outbox) -> None:
+def test_each_report_arrives_once_and_in_order(outbox: Outbox) -> None:
     reports = [a_report() for _ in range(20)]
     with Collector() as collector:
         target = a_target(collector.url, LASTWORD_REPORT_HEADERS=f"authorization={TOKEN}")
@@ -91,7 +91,7 @@ def _huge(connection: socket.socket) -> None:
         (_huge, "not an answer of a collector"),
     ],
 )
-def test_what_a_collector_does_ill_is_tried_again_and_then_arrives(
+def test_a_report_that_a_collector_mishandled_is_retried_and_arrives(
     tmp_path: Path, ill: bytes | Callable[[socket.socket], None], why: str
 ) -> None:
     outbox, report = Outbox(str(tmp_path)), a_report()
@@ -109,7 +109,7 @@ def test_what_a_collector_does_ill_is_tried_again_and_then_arrives(
 
 
 @every(("ill", "scheme"), [("never", "http"), ("slowly", "http"), ("never", "https")])
-def test_a_collector_that_answers_nothing_or_a_byte_now_and_then_is_left(
+def test_a_collector_that_stalls_times_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ill: str, scheme: str
 ) -> None:
     monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
@@ -133,7 +133,7 @@ def test_a_collector_that_answers_nothing_or_a_byte_now_and_then_is_left(
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n", "otlp"),
     ],
 )
-def test_an_answer_that_drips_ends_at_the_deadline_and_does_not_count(
+def test_a_dripping_answer_ends_at_the_deadline_as_a_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: bytes, drop: bytes, form: str
 ) -> None:
     monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
@@ -159,7 +159,7 @@ def test_an_answer_that_drips_ends_at_the_deadline_and_does_not_count(
             assert is_ours
 
 
-def test_who_is_not_there_may_come_and_so_may_a_proxys_address(
+def test_an_absent_collector_and_a_bad_proxy_address_are_noted_as_the_reason(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as deaf:  # it has a port that nobody else is given, and does not listen
@@ -174,7 +174,7 @@ def test_who_is_not_there_may_come_and_so_may_a_proxys_address(
     assert said(outbox) == "the proxy's address is none"
 
 
-def test_a_host_whose_first_address_is_dead_is_reached_by_the_next(
+def test_a_host_whose_first_address_is_dead_is_reached_by_its_second(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Collector() as collector:
@@ -192,7 +192,7 @@ def test_a_host_whose_first_address_is_dead_is_reached_by_the_next(
         collector.expect(1)
 
 
-def test_what_is_refused_is_a_dead_letter_and_the_next_one_goes(outbox: Outbox) -> None:
+def test_a_refused_report_becomes_a_dead_letter_and_the_next_one_goes(outbox: Outbox) -> None:
     reports = [a_report(), a_report()]
     with Collector(answer(400, b"your secret is 7"), OK) as collector:
         target = a_target(collector.url)
@@ -207,7 +207,7 @@ def test_what_is_refused_is_a_dead_letter_and_the_next_one_goes(outbox: Outbox) 
     ]
 
 
-def test_the_collectors_wait_is_kept_for_all_that_waits_and_holds_up_no_end(
+def test_the_collectors_wait_applies_to_every_report_and_delays_no_end(
     outbox: Outbox,
 ) -> None:
     with Collector(answer(429, b"", retry_after="90")) as collector:
@@ -230,7 +230,7 @@ def test_a_redirect_is_not_followed_and_gets_no_credentials(outbox: Outbox) -> N
         assert other.connections == 0
 
 
-def test_a_webhook_is_signed_and_says_the_same_again_under_the_same_key(outbox: Outbox) -> None:
+def test_a_webhook_is_signed_and_retried_under_the_same_key(outbox: Outbox) -> None:
     report = a_report()
     with Collector(answer(500), answer(204, b"")) as collector:
         target = target_of(
@@ -249,7 +249,7 @@ def test_a_webhook_is_signed_and_says_the_same_again_under_the_same_key(outbox: 
     assert "mine" not in str(first.headers)
 
 
-def test_the_environments_proxy_is_asked_and_what_is_exempt_is_not(
+def test_the_environments_proxy_is_used_except_for_exempt_hosts(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Collector() as proxy:
@@ -270,7 +270,9 @@ def test_the_environments_proxy_is_asked_and_what_is_exempt_is_not(
         assert len(proxy.came) == 1
 
 
-def test_a_bug_of_ours_ends_no_thread(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_of_ours_does_not_end_the_thread(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sender, "MAX_WAIT_SECONDS", 0.05)
     with Collector() as collector:
         target = a_target(collector.url)
@@ -289,7 +291,7 @@ def test_a_bug_of_ours_ends_no_thread(outbox: Outbox, monkeypatch: pytest.Monkey
         one.finish(FUSE_SECONDS)
 
 
-def test_to_a_collector_with_tls_a_proxy_is_asked_for_a_tunnel(
+def test_a_proxy_is_asked_for_a_tunnel_to_a_collector_with_tls(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Collector(answer(407)) as proxy:
@@ -321,7 +323,7 @@ def certificate(tmp_path: Path) -> tuple[str, ssl.SSLContext]:
     return pem, context
 
 
-def test_a_certificate_is_verified_and_an_own_one_can_be_named(
+def test_a_certificate_is_verified_and_a_custom_one_can_be_configured(
     outbox: Outbox, certificate: tuple[str, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pem, context = certificate
@@ -341,7 +343,7 @@ def test_a_certificate_is_verified_and_an_own_one_can_be_named(
         collector.expect(1)
 
 
-def test_the_thread_sends_what_it_finds_and_what_comes_and_tries_again(outbox: Outbox) -> None:
+def test_the_sender_thread_sends_stored_and_new_reports_and_retries(outbox: Outbox) -> None:
     with Collector(answer(503), OK) as collector:
         target = a_target(collector.url)
         outbox.add([a_report()], target)
@@ -353,7 +355,7 @@ def test_the_thread_sends_what_it_finds_and_what_comes_and_tries_again(outbox: O
     assert outbox.status().counts["sent"] == 2
 
 
-def test_the_end_waits_no_longer_than_it_was_given(
+def test_the_end_waits_no_longer_than_its_allowed_time(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "POST_SECONDS", 600.0)
@@ -397,7 +399,7 @@ def held_up(outbox: Outbox) -> Iterator[None]:
 
 
 @every("answered", [OK, answer(400)])
-def test_until_a_fate_is_noted_nobody_else_sends(
+def test_no_other_sender_sends_until_an_outcome_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: bytes
 ) -> None:
     outbox = Outbox(str(tmp_path))
@@ -429,7 +431,7 @@ def test_until_a_fate_is_noted_nobody_else_sends(
     assert (counts["sent"], counts["refused"]) == ((1, 0) if answered is OK else (0, 1))
 
 
-def test_the_end_does_not_wait_for_ever_to_note_a_fate(
+def test_the_end_does_not_wait_forever_to_store_an_outcome(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
@@ -450,7 +452,7 @@ def test_the_end_does_not_wait_for_ever_to_note_a_fate(
         assert outbox.status().counts["sent"] == len(collector.came) == 1
 
 
-def test_what_a_disk_takes_only_after_the_end_is_not_lost(
+def test_a_report_that_the_disk_accepts_only_after_the_end_is_not_lost(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
@@ -474,7 +476,7 @@ def test_what_a_disk_takes_only_after_the_end_is_not_lost(
     assert outbox.status().waiting == 1
 
 
-def test_a_disk_that_takes_nothing_is_tried_until_it_does(
+def test_a_disk_that_accepts_nothing_is_retried_until_it_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "DISK_SECONDS", 0.05)

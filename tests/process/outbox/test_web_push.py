@@ -93,7 +93,7 @@ def sender(tmp_path: Path) -> Iterator[WebPushSender]:
     made.close()
 
 
-def test_a_browser_that_subscribed_can_read_what_it_is_sent_once_the_service_takes_it(
+def test_a_subscribed_browser_can_decrypt_its_message_once_the_service_accepts_it(
     service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     browser = PushBrowser(service, "one")
@@ -119,7 +119,7 @@ def test_a_browser_that_subscribed_can_read_what_it_is_sent_once_the_service_tak
     }
 
 
-def test_each_browser_gets_what_it_asked_for_and_nothing_once_its_login_has_ended(
+def test_each_browser_gets_the_events_it_asked_for_until_its_login_ends(
     service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     subscribed(tmp_path, PushBrowser(service, "all"))
@@ -132,7 +132,7 @@ def test_each_browser_gets_what_it_asked_for_and_nothing_once_its_login_has_ende
     assert sorted(message.path for message in service.messages) == ["/push/all", "/push/own"]
 
 
-def test_what_a_guest_subscribed_connects_to_nothing_on_this_machine_in_any_spelling(
+def test_a_guests_subscription_never_reaches_this_machine_in_any_spelling(
     service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     subscribed(tmp_path, PushBrowser(service, "owner"))
@@ -176,16 +176,16 @@ def test_a_question_that_is_answered_before_it_is_sent_is_not_sent(
 
 
 @pytest.mark.parametrize("text", ["x" * 9000, "ü" * 9000, "😀" * 9000, '"' * 9000])
-def test_a_long_sentence_is_cut_to_what_a_service_takes(text: str) -> None:
+def test_a_long_sentence_is_cut_to_the_services_limit(text: str) -> None:
     long = msgspec.structs.replace(ASK, sentence=text)
     assert len(message_of(long)) <= MAX_PLAIN_BYTES
 
 
-def test_without_a_folder_of_subscriptions_there_is_no_sender(tmp_path: Path) -> None:
+def test_no_sender_is_started_without_a_folder_of_subscriptions(tmp_path: Path) -> None:
     assert start(NotifySettings(), str(tmp_path)) is None
 
 
-def test_what_a_subscription_is_now_counts(
+def test_only_the_current_state_of_a_subscription_counts(
     service: PushService, sender: WebPushSender, tmp_path: Path
 ) -> None:
     browser = PushBrowser(service, "one")

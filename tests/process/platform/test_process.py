@@ -71,13 +71,13 @@ def ended(agent: Agent) -> Exit:
     return agent.exit
 
 
-def test_an_end_is_told_as_a_shell_tells_it() -> None:
+def test_an_exit_has_the_status_that_a_shell_gives_it() -> None:
     ends = {(0, None): 0, (3, None): 3, (None, 9): 137, (None, 15): 143, (None, None): 1}
     assert {(code, number): Exit(code, number).status for code, number in ends} == ends
     assert [Exit(*each).clean for each in ends] == [True, False, False, False, False]
 
 
-def test_a_child_has_its_arguments_three_pipes_and_a_group_of_its_own(
+def test_a_child_has_its_arguments_three_pipes_and_a_separate_group(
     shell: Callable[..., Agent],
 ) -> None:
     script = "read line; printf '%s|' \"$line\" \"$@\"; echo 'on stderr' >&2; cat"
@@ -89,7 +89,9 @@ def test_a_child_has_its_arguments_three_pipes_and_a_group_of_its_own(
     assert os.getpgid(0) != agent.pid
 
 
-def test_our_ends_do_not_block_and_are_not_inherited(shell: Callable[..., Agent]) -> None:
+def test_our_ends_of_the_pipes_are_non_blocking_and_not_inherited(
+    shell: Callable[..., Agent],
+) -> None:
     agent = shell("cat")
     for fd in (agent.stdin, agent.stdout, agent.stderr):
         assert os.get_blocking(fd) is False
@@ -101,13 +103,13 @@ def test_our_ends_do_not_block_and_are_not_inherited(shell: Callable[..., Agent]
     assert other.poll() is None
 
 
-def test_the_last_words_of_a_child_fit_into_its_pipes(shell: Callable[..., Agent]) -> None:
+def test_a_child_can_write_its_last_half_megabyte_to_each_pipe(shell: Callable[..., Agent]) -> None:
     # Nobody reads, and it ends all the same: 512 KiB wait in each pipe.
     agent = shell("head -c 524288 /dev/zero; head -c 524288 /dev/zero >&2")
     assert ended(agent).code == 0
 
 
-def test_an_end_is_seen_with_its_code_or_its_signal(shell: Callable[..., Agent]) -> None:
+def test_an_exit_has_its_code_or_its_signal(shell: Callable[..., Agent]) -> None:
     for script, code, number in (
         ("exit 3", 3, None),
         ("kill -KILL $$", None, signal.SIGKILL),
@@ -117,7 +119,7 @@ def test_an_end_is_seen_with_its_code_or_its_signal(shell: Callable[..., Agent])
         assert (exit_.code, exit_.signal) == (code, number)
 
 
-def test_the_end_is_seen_while_a_grandchild_holds_the_pipes_open(
+def test_an_exit_is_noticed_while_a_grandchild_keeps_the_pipes_open(
     shell: Callable[..., Agent],
 ) -> None:
     agent = shell("sleep 60 & exit 4")
@@ -127,7 +129,7 @@ def test_the_end_is_seen_while_a_grandchild_holds_the_pipes_open(
     assert agent.group_alive()
 
 
-def test_an_ended_child_keeps_its_pid_until_it_is_reaped_and_signals_disturb_nobody_then(
+def test_an_ended_child_keeps_its_pid_until_reaped_and_later_signals_are_harmless(
     shell: Callable[..., Agent],
 ) -> None:
     agent = shell("exit 4")
@@ -142,7 +144,7 @@ def test_an_ended_child_keeps_its_pid_until_it_is_reaped_and_signals_disturb_nob
     agent.end_group(signal.SIGKILL)
 
 
-def test_a_child_whose_status_the_kernel_threw_away_has_ended_all_the_same() -> None:
+def test_a_child_whose_status_the_kernel_discarded_still_counts_as_ended() -> None:
     script = (
         "import os, signal, time\n"
         "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
@@ -167,7 +169,7 @@ def test_a_signal_goes_to_the_whole_group(shell: Callable[..., Agent]) -> None:
     assert sorted(said.split()) == [b"child", b"parent"]
 
 
-def test_what_cannot_be_started_raises_and_leaves_no_descriptor(tmp_path: Path) -> None:
+def test_a_failed_spawn_raises_and_leaves_no_descriptor(tmp_path: Path) -> None:
     foreign = tmp_path / "program"
     foreign.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
     foreign.chmod(0o755)
@@ -184,7 +186,7 @@ def test_what_cannot_be_started_raises_and_leaves_no_descriptor(tmp_path: Path) 
     assert _descriptors() == before
 
 
-def test_without_standard_streams_the_pipes_are_still_the_childs_own() -> None:
+def test_a_childs_pipes_work_without_standard_streams() -> None:
     script = (
         "import os\n"
         "from lastword.platform.process import spawn\n"
@@ -265,7 +267,7 @@ KILLED = "os.kill(os.getpid(), 9)"
     ],
     ids=["is told, and has a child", "ignores SIGTERM"],
 )
-def test_the_guardian_tells_and_ends_the_group_of_one_who_vanished(
+def test_the_guardian_signals_and_ends_the_group_of_a_killed_owner(
     guardian: str, script: str, grace: float, tmp_path: Path
 ) -> None:
     (tmp_path / "temporary").touch()
@@ -284,7 +286,7 @@ def test_the_guardian_ends_an_agent_that_has_left_its_group(guardian: str, tmp_p
 
 
 @GUARDIANS
-def test_a_disarmed_guardian_leaves_the_group_alone_and_is_no_more(guardian: str) -> None:
+def test_a_disarmed_guardian_ends_and_leaves_the_group_alone(guardian: str) -> None:
     end = (
         "copy = os.dup(guardian._fd)\n"  # the end of its pipe does not reach it
         "guardian.disarm()\n"
@@ -297,7 +299,7 @@ def test_a_disarmed_guardian_leaves_the_group_alone_and_is_no_more(guardian: str
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone says what program a process is")
 @GUARDIANS
-def test_the_guardian_is_a_shell_where_there_is_one(guardian: str) -> None:
+def test_the_guardian_is_a_shell_where_one_exists(guardian: str) -> None:
     end = (
         "print(os.path.samefile(f'/proc/{guardian._pid}/exe', '/bin/sh'))\n"
         "guardian.disarm()\n"
@@ -308,7 +310,7 @@ def test_the_guardian_is_a_shell_where_there_is_one(guardian: str) -> None:
 
 
 @GUARDIANS
-def test_a_guardian_that_somebody_killed_can_be_disarmed(guardian: str) -> None:
+def test_a_killed_guardian_can_be_disarmed(guardian: str) -> None:
     end = (
         "os.kill(guardian._pid, 9)\n"
         "os.waitid(os.P_PID, guardian._pid, os.WEXITED | os.WNOWAIT)\n"
@@ -318,7 +320,7 @@ def test_a_guardian_that_somebody_killed_can_be_disarmed(guardian: str) -> None:
     assert _python(_orphans(guardian, end), "echo ready; sleep 60").strip().isdigit()
 
 
-def test_an_agent_that_leaves_by_itself_is_sent_nothing(shell: Callable[..., Agent]) -> None:
+def test_an_agent_that_exits_by_itself_is_not_signalled(shell: Callable[..., Agent]) -> None:
     agent = shell("trap 'echo told' TERM; cat")
     shutdown = StopSequence(agent)
     shutdown.after(2.0, 100.0)
@@ -331,7 +333,7 @@ def test_an_agent_that_leaves_by_itself_is_sent_nothing(shell: Callable[..., Age
     assert shutdown.due(110.0) is None
 
 
-def test_an_agent_that_stays_is_told_once_and_killed_a_second_after_it_was_signalled(
+def test_an_agent_that_stays_is_signalled_once_and_killed_a_second_later(
     shell: Callable[..., Agent],
 ) -> None:
     script = "trap 'echo $0' {}; echo ready; while :; do read x || sleep 0.01; done"
@@ -359,7 +361,7 @@ def test_an_agent_that_stays_is_told_once_and_killed_a_second_after_it_was_signa
     assert ended(agent).signal == signal.SIGKILL
 
 
-def test_what_was_killed_is_not_waited_for(shell: Callable[..., Agent]) -> None:
+def test_a_killed_group_is_not_waited_for(shell: Callable[..., Agent]) -> None:
     agent = shell("trap '' TERM; sleep 60 & echo ready; wait")
     assert read(agent.stdout) == READY
     shutdown = StopSequence(agent)
@@ -414,7 +416,7 @@ def _states() -> Iterator[tuple[str, str]]:
         yield state, group
 
 
-def test_a_start_that_runs_out_of_descriptors_leaves_none_behind(
+def test_a_failed_start_without_descriptors_leaves_none_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[int] = []
@@ -434,7 +436,7 @@ def test_a_start_that_runs_out_of_descriptors_leaves_none_behind(
             os.fstat(fd)
 
 
-def test_a_signal_in_the_moment_of_reading_the_last_one_does_not_wait_for_another(
+def test_a_signal_that_arrives_during_a_read_is_not_delayed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     later = [signal.SIGTERM]

@@ -98,7 +98,7 @@ BREAKS = {
 
 
 @pytest.mark.parametrize("break_it", BREAKS)
-def test_a_state_folder_that_cannot_be_used_touches_no_turn_and_log_says_why_it_is_empty(
+def test_an_unusable_state_folder_affects_no_turn_and_log_explains_the_empty_list(
     break_it: Callable[[Path], None], broken: Path, healthy: tuple[list[bytes], int, str]
 ) -> None:
     break_it(broken / "state")
@@ -115,7 +115,7 @@ def assert_said(words: str, state: Path) -> None:
     assert "Traceback" not in told.stderr
 
 
-def test_a_store_that_another_process_holds_all_along_touches_no_turn(
+def test_a_store_locked_by_another_process_affects_no_turn(
     broken: Path, healthy: tuple[list[bytes], int, str]
 ) -> None:
     with held_by_another(broken / "state"):

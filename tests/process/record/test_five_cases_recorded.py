@@ -70,7 +70,7 @@ def assert_in_order(pieces: tuple[str, ...], text: str) -> None:
         place = found + len(piece)
 
 
-def test_the_export_says_what_where_whose_fault_by_whom_and_what_to_do(tmp_path: Path) -> None:
+def test_the_export_says_what_happened_whose_fault_it_was_and_what_to_do(tmp_path: Path) -> None:
     options = ("--idle-timeout", "5", "--cancel-grace", "60")
     desk = Desk(tmp_path, {"turns": TURNS}, *options)
     desk.answer(desk.prompt())

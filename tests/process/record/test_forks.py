@@ -111,7 +111,7 @@ note(own, "childs", 2, 3)
 """
 
 
-def test_what_a_forked_child_records_is_there_though_its_parent_ends_before_it(
+def test_a_forked_childs_entries_survive_although_its_parent_ends_first(
     tmp_path: Path,
 ) -> None:
     run(_CHILD_OUTLIVES, str(tmp_path))
@@ -119,9 +119,7 @@ def test_what_a_forked_child_records_is_there_though_its_parent_ends_before_it(
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_child_of_multiprocessing_has_its_last_entries_in_the_record(
-    tmp_path: Path, method: str
-) -> None:
+def test_a_multiprocessing_childs_last_entries_are_recorded(tmp_path: Path, method: str) -> None:
     script = tmp_path / "agent.py"  # `spawn` imports it again
     script.write_text(_CHILD_OF_MULTIPROCESSING)
     subprocess.run(
@@ -130,7 +128,7 @@ def test_a_child_of_multiprocessing_has_its_last_entries_in_the_record(
     assert sessions_in(tmp_path) == [("childs", 2)]
 
 
-def test_no_child_is_without_a_record_though_its_parent_writes_all_the_time(
+def test_every_forked_child_is_recorded_although_its_parent_writes_all_the_time(
     tmp_path: Path,
 ) -> None:
     run(_FORKS_ALL_THE_TIME, str(tmp_path), "10")
@@ -163,7 +161,7 @@ note(journal(), "parents", 1)
 """
 
 
-def test_a_child_that_was_forked_while_a_disk_hung_says_that_it_keeps_no_record(
+def test_a_child_forked_while_a_disk_hung_reports_that_it_is_not_recorded(
     tmp_path: Path,
 ) -> None:
     said = run(_DISK_HANGS, str(tmp_path))
@@ -174,7 +172,9 @@ def test_a_child_that_was_forked_while_a_disk_hung_says_that_it_keeps_no_record(
     assert sessions_in(tmp_path) == [("parents", 2)]
 
 
-def test_a_child_that_outlives_its_parent_does_not_keep_the_parents_file(tmp_path: Path) -> None:
+def test_a_child_that_outlives_its_parent_does_not_keep_the_parents_file_open(
+    tmp_path: Path,
+) -> None:
     ended, ends = os.pipe()
 
     def parents() -> None:
@@ -195,7 +195,7 @@ def test_a_child_that_outlives_its_parent_does_not_keep_the_parents_file(tmp_pat
     os.close(ended)
 
 
-def test_a_fork_waits_a_moment_for_what_is_in_use_and_no_longer(
+def test_a_fork_waits_only_briefly_for_a_gate_in_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gate = ForkGate()
@@ -226,7 +226,7 @@ with Outbox(sys.argv[1]).as_sender(a_target()) as is_ours:
 """
 
 
-def test_a_child_that_outlives_a_killed_sender_keeps_nobody_from_sending(tmp_path: Path) -> None:
+def test_the_child_of_a_killed_sender_does_not_block_the_next_sender(tmp_path: Path) -> None:
     words = [sys.executable, "-c", _SENDS, str(tmp_path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT) as sender:
         assert sender.stdout is not None

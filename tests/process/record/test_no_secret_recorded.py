@@ -102,7 +102,7 @@ def traces(text: str) -> list[str]:
     return [name for name, secret in TELLTALE.items() if secret in plain or secret[6:-2] in plain]
 
 
-def test_no_secret_is_in_the_record_or_in_what_is_shown_of_it(tmp_path: Path) -> None:
+def test_the_record_and_the_commands_that_show_it_hold_no_secret(tmp_path: Path) -> None:
     state = record_all(tmp_path)
     assert traces(everything_in(state)) == []
     turns = json.loads(lastword("log", "--last", "--json", state=state).stdout)

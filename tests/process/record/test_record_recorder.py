@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_recorder_that_hangs_is_not_waited_for(
+def test_a_hanging_recorder_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "record.db"
@@ -52,7 +52,7 @@ def test_a_recorder_that_hangs_is_not_waited_for(
     assert count(path, "runs WHERE ended = 1") == 1
 
 
-def test_a_recorder_that_is_killed_is_not_missed(tmp_path: Path) -> None:
+def test_a_killed_recorder_does_no_harm(tmp_path: Path) -> None:
     one = RecorderProcess(str(tmp_path / "record.db"), a_run(), FOR_EVER)
     os.kill(one._pid, signal.SIGKILL)
     for _ in range(50):
@@ -61,7 +61,7 @@ def test_a_recorder_that_is_killed_is_not_missed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", [RecorderProcess, RunFile])
-def test_half_a_character_in_a_name_or_an_id_costs_no_entry(
+def test_a_lone_surrogate_in_a_name_or_an_id_costs_no_entry(
     tmp_path: Path, way: type[RecorderProcess | RunFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "CLOSE_SECONDS", float(FUSE_SECONDS))
@@ -81,7 +81,7 @@ def test_half_a_character_in_a_name_or_an_id_costs_no_entry(
         assert [turn.outcome for turn in reader.turns_of(record, part)] == ["failed", "ok"]
 
 
-def test_a_record_begins_with_a_prompt_in_the_folder_that_is_named_or_nowhere(
+def test_a_record_begins_with_a_prompt_in_the_named_folder_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -98,7 +98,7 @@ def test_a_record_begins_with_a_prompt_in_the_folder_that_is_named_or_nowhere(
     assert lastword("log", "--record", "~/kept").stdout.count("an-editor") == 1
 
 
-def test_a_killed_sidecar_s_entries_are_written_all_the_same(tmp_path: Path) -> None:
+def test_a_killed_sidecars_entries_are_still_written(tmp_path: Path) -> None:
     editor = Editor(tmp_path)
     editor.play("rate_limit")
     # Its entries leave after its answer has; once the next is answered, they are on their way.

@@ -74,7 +74,7 @@ def opened(path: str) -> None:
     connection.close()
 
 
-def test_opening_a_store_once_more_releases_no_lock_of_this_process(
+def test_opening_a_store_again_releases_no_lock_of_this_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
@@ -136,7 +136,7 @@ def test_many_writers_and_a_reader_do_not_lose_an_entry(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "runs") == []
 
 
-def test_a_writer_that_is_killed_leaves_what_it_had_written(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_the_entries_that_it_had_written(tmp_path: Path) -> None:
     path = tmp_path / "record.db"
     ours, theirs = SPAWN.Pipe(duplex=False)
 
@@ -190,7 +190,7 @@ def test_a_full_disk_keeps_entries_waiting_until_there_is_room(
 
 @pytest.mark.usefixtures("patient_store")
 @pytest.mark.parametrize("first", [0, 8192], ids=["to_open", "to_write"])
-def test_a_damaged_store_is_set_aside_once_by_the_processes_that_meet_it_and_nothing_is_lost(
+def test_a_damaged_store_is_set_aside_once_by_its_processes_and_nothing_is_lost(
     tmp_path: Path, first: int
 ) -> None:
     path = write(tmp_path, a_book(500))
@@ -230,9 +230,7 @@ def damage(path: Path, first: int) -> None:
 
 
 @pytest.mark.parametrize("has_store", [True, False])
-def test_a_record_in_a_folder_that_cannot_be_written_can_be_read(
-    tmp_path: Path, *, has_store: bool
-) -> None:
+def test_a_record_in_an_unwritable_folder_can_be_read(tmp_path: Path, *, has_store: bool) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     path = folder / "record.db"

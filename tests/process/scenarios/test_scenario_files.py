@@ -51,7 +51,7 @@ def test_turns_are_played_in_order_and_the_last_one_repeats(tmp_path: Path) -> N
             assert client.turn("go").text == "Better now."
 
 
-def test_a_script_says_what_a_cancel_does_and_what_stands_in_front(tmp_path: Path) -> None:
+def test_a_script_defines_what_a_cancel_does_and_the_options_of_run(tmp_path: Path) -> None:
     script = {
         "turns": [[{"say": "waiting"}, {"silence": True}]],
         "on_cancel": [{"say": "stopping"}, {"result": "cancelled"}],
@@ -65,7 +65,7 @@ def test_a_script_says_what_a_cancel_does_and_what_stands_in_front(tmp_path: Pat
         assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
 
 
-def test_a_second_cancel_ends_what_the_first_began_and_half_a_character_is_written_as_it_is(
+def test_a_second_cancel_ends_the_first_ones_steps_and_a_lone_surrogate_is_written_as_it_is(
     tmp_path: Path,
 ) -> None:
     script = {

@@ -38,7 +38,7 @@ def start() -> Iterator[Start]:
 ASKED_FOR = ["after_tool", "agent_stalled", "agent_crash", "error_is_text"]
 
 
-def test_a_prompt_plays_another_scenario_for_its_turn_or_is_told_why_not(start: Start) -> None:
+def test_a_prompt_plays_another_scenario_for_its_turn_or_learns_why_not(start: Start) -> None:
     client = start("healthy")
     for text in ("/scenario budget", "please\n /scenario\tbudget now"):
         assert client.turn(text).error["type"] == "budget"
@@ -55,7 +55,7 @@ def test_a_prompt_plays_another_scenario_for_its_turn_or_is_told_why_not(start: 
 
 
 @pytest.mark.parametrize("name", ["restarted", "restarted_by_load"])
-def test_a_session_lives_on_after_a_restart(start: Start, name: str) -> None:
+def test_a_session_survives_a_restart(start: Start, name: str) -> None:
     client = start(name)
     assert client.turn("go").error["reason"] == "killed"
     second = client.turn("go on")
@@ -71,14 +71,14 @@ def test_a_lost_session_asks_for_a_new_one(start: Start) -> None:
     assert client.turn("go on").answer["result"] == {"stopReason": "end_turn"}
 
 
-def test_an_agent_that_only_crashes_is_told_as_such(start: Start) -> None:
+def test_an_agent_that_only_crashes_is_reported_as_a_crash_loop(start: Start) -> None:
     client = start("crash_loop")
     reasons = [client.turn("go").error["reason"] for _ in range(5)]
     assert reasons[0] == "killed"
     assert reasons[-1] == "crash_loop"
 
 
-def test_what_comes_too_late_reaches_nobody(start: Start) -> None:
+def test_late_frames_reach_no_later_turn(start: Start) -> None:
     client = start("late_frames")
     client.turn("go")
     # Its answer comes once the agent has ended its old turn, and said all that it had to say.
@@ -86,14 +86,14 @@ def test_what_comes_too_late_reaches_nobody(start: Start) -> None:
     assert "too late" not in str(client.frames)
 
 
-def test_a_login_mends_the_next_prompt(start: Start) -> None:
+def test_a_login_lets_the_next_prompt_work(start: Start) -> None:
     client = start("login_needed")
     assert client.turn("go").answer["error"]["code"] == -32000
     assert "result" in client.answer(client.request("authenticate", methodId="login"))
     assert client.turn("go").text == "You are logged in now."
 
 
-def test_a_limit_of_the_environment_comes_before_the_scenarios(start: Start) -> None:
+def test_a_limit_in_the_environment_overrides_the_scenarios(start: Start) -> None:
     client = start("agent_stalled", LASTWORD_IDLE_TIMEOUT="600")
     prompt = client.prompt("go")
     client.listen(3.0)  # the scenario's own is 2 seconds
@@ -101,7 +101,7 @@ def test_a_limit_of_the_environment_comes_before_the_scenarios(start: Start) -> 
     assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
 
 
-def test_the_agent_alone_speaks_no_word_of_lastword_and_survives_what_no_client_should_send(
+def test_the_bare_agent_uses_no_extension_and_survives_malformed_input(
     start: Start,
 ) -> None:
     client = start("--bare", "rate_limit")
@@ -138,7 +138,7 @@ DOORS = ["option", "environment", "scenario file", "lastword run"]
         *((rung, door) for rung in ("error", "result") for door in DOORS[1:]),
     ],
 )
-def test_a_client_that_negotiated_nothing_sees_each_rung_whoever_names_it(
+def test_a_stock_client_sees_each_rung_however_it_is_chosen(
     tmp_path: Path, rung: str, door: str
 ) -> None:
     kind, member = RUNGS[rung]

@@ -30,7 +30,7 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     made.close()
 
 
-def test_every_scenario_is_expected_and_every_type_of_failure_has_one_of_its_name() -> None:
+def test_every_scenario_has_an_expectation_and_every_type_its_scenario() -> None:
     assert list(WORDS) == list(SCENARIOS)
     assert [name for name, told in WORDS.items() if "bare" in told] == BARE
     for error_type in ErrorType:
@@ -38,9 +38,7 @@ def test_every_scenario_is_expected_and_every_type_of_failure_has_one_of_its_nam
 
 
 @every("name", SCENARIOS)
-def test_a_scenario_comes_as_it_is_expected_and_the_failure_is_the_one_that_the_list_tells(
-    stage: Stage, name: str
-) -> None:
+def test_a_scenario_plays_as_expected_and_fails_as_listed(stage: Stage, name: str) -> None:
     if name not in stage.names:
         return
     seen = stage.play(name)
@@ -67,7 +65,7 @@ def test_a_scenario_comes_as_it_is_expected_and_the_failure_is_the_one_that_the_
         assert f'"{client.describe(read).button}"' in SCENARIOS[name].advice
 
 
-def test_a_wire_fault_comes_raw_without_lastword() -> None:
+def test_a_wire_fault_is_sent_raw_without_lastword() -> None:
     stage = Stage(1)
     for name in BARE:
         seen = stage.play(name, bare=True)
@@ -77,7 +75,7 @@ def test_a_wire_fault_comes_raw_without_lastword() -> None:
 
 
 @every("name", SCENARIOS)
-def test_what_a_client_sees_and_does_is_told_in_a_line(name: str) -> None:
+def test_a_scenario_says_in_a_line_what_a_client_sees_and_does(name: str) -> None:
     scenario = SCENARIOS[name]
     assert 0 < len(scenario.sees) < 100
     assert 0 < len(scenario.advice) < 200
@@ -85,7 +83,7 @@ def test_what_a_client_sees_and_does_is_told_in_a_line(name: str) -> None:
     assert name.count("_") <= 3
 
 
-def test_the_advice_follows_from_what_a_client_would_show() -> None:
+def test_the_advice_follows_from_what_a_client_would_display() -> None:
     advice = {name: scenario.advice for name, scenario in SCENARIOS.items()}
     assert "countdown (retry in 20 s), then resend unasked" in advice["rate_limit"]
     assert 'offer "Continue"; no automatic resend' in advice["after_text"]

@@ -109,7 +109,7 @@ def opencode(start: Start, tmp_path: Path) -> Callable[..., SidecarClient]:
     return starts
 
 
-def test_a_retry_is_told_as_it_is_announced_and_no_secret_of_the_stream_gets_out(
+def test_a_retry_is_reported_when_it_is_announced_without_the_streams_secrets(
     opencode: Callable[..., SidecarClient], tmp_path: Path
 ) -> None:
     state = tmp_path / "state"
@@ -128,7 +128,7 @@ def test_a_retry_is_told_as_it_is_announced_and_no_secret_of_the_stream_gets_out
     assert "said by a user" not in out
 
 
-def test_a_stream_of_a_strangers_changes_nothing(opencode: Callable[..., SidecarClient]) -> None:
+def test_a_strangers_stream_changes_nothing(opencode: Callable[..., SidecarClient]) -> None:
     client = opencode("stranger", "Rate limit reached")
     prompt = client.prompt()
     client.listen(0.3)
@@ -179,17 +179,17 @@ class Page:
     ],
     ids=["another page", "a refusal", "a head without an end"],
 )
-def test_a_stream_that_is_none_is_left(page: Page, head: bytes) -> None:
+def test_an_invalid_event_stream_is_closed(page: Page, head: bytes) -> None:
     page.serves(head)
     assert not page.stream.is_open
 
 
-def test_a_stream_that_does_not_answer_is_left(page: Page) -> None:
+def test_a_stream_that_does_not_answer_is_closed(page: Page) -> None:
     page.stream.look(time.monotonic() + event_stream.ANSWER_SECONDS + 1)
     assert not page.stream.is_open
 
 
-def test_a_plain_stream_is_heard_behind_a_line_that_is_too_long(page: Page) -> None:
+def test_a_plain_stream_is_read_on_behind_a_line_that_is_too_long(page: Page) -> None:
     status = {"type": "retry", "attempt": 1, "message": "Rate limit reached"}
     properties = {"sessionID": "s1", "status": status}
     line = json.dumps({"type": "session.status", "properties": properties}).encode()
@@ -198,7 +198,7 @@ def test_a_plain_stream_is_heard_behind_a_line_that_is_too_long(page: Page) -> N
     assert (hint.session_id, hint.attempt, hint.verdict.type) == ("s1", 2, "rate_limit")
 
 
-def test_empty_answers_are_told_as_retries_each_time_that_they_have_doubled(page: Page) -> None:
+def test_empty_answers_are_reported_as_a_retry_at_each_doubling(page: Page) -> None:
     page.serves(STREAM + b"\r\n")
     told = []
     for number in range(5):
@@ -213,7 +213,7 @@ def test_empty_answers_are_told_as_retries_each_time_that_they_have_doubled(page
     ]
 
 
-def test_a_flood_is_left(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_floods_is_closed(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_stream, "FLOOD_BYTES", 1_000_000)
     page.serves(STREAM + b"\r\n" + b"y" * 5_000_000)
     assert not page.stream.is_open
@@ -228,7 +228,7 @@ def _listens(port: int, group: int) -> bool:
     return answer
 
 
-def test_a_listener_is_told_from_a_strangers() -> None:
+def test_an_agents_listener_is_distinguished_from_others() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert _listens(port, os.getpgrp())
@@ -240,7 +240,7 @@ def test_a_listener_is_told_from_a_strangers() -> None:
     assert not _listens(port, os.getpgrp())
 
 
-def test_a_free_port_is_none_that_is_given_by_chance_and_where_none_is_left_there_is_none(
+def test_a_free_port_is_outside_the_dynamic_range_or_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     port = process_tree.free_port()

@@ -29,7 +29,7 @@ def ways_of(file: Path) -> list[tuple[str, str | None]]:
     return [(line["from"], line["to"]) for line in lines_of(file) if "from" in line]
 
 
-def test_what_passes_and_what_lastword_adds_or_changes_is_in_the_file_and_no_secret(
+def test_the_frames_file_has_what_passes_and_what_lastword_adds_or_changes_and_no_secret(
     start: Start, file: Path
 ) -> None:
     client = start("segfaults", options=["--frames", str(file)])
@@ -54,7 +54,7 @@ def test_what_passes_and_what_lastword_adds_or_changes_is_in_the_file_and_no_sec
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_a_disk_that_fills_up_ends_the_file_and_not_the_session(start: Start, file: Path) -> None:
+def test_a_full_disk_ends_the_frames_file_and_not_the_session(start: Start, file: Path) -> None:
     small_disk = ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh"]
     options = ["--no-record", "--frames", str(file)]
     client = start("healthy", options=options, under=small_disk)

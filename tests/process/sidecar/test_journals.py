@@ -99,7 +99,7 @@ def journalling(start: Start, tmp_path: Path) -> Iterator[Journalling]:
     return Journalling(start, tmp_path)
 
 
-def test_a_retry_that_only_the_journal_knows_is_told_and_no_secret_of_it_gets_out(
+def test_a_retry_in_the_journal_alone_is_reported_without_the_journals_secrets(
     journalling: Journalling,
 ) -> None:
     canaries = [*CANARIES.values(), *NAMED_CANARIES.values()]
@@ -128,7 +128,7 @@ def test_a_retry_that_only_the_journal_knows_is_told_and_no_secret_of_it_gets_ou
 @pytest.mark.parametrize(
     ("options", "type_"), [([], "rate_limit"), (["--evidence", "wire"], "unknown")]
 )
-def test_a_turn_that_ends_at_once_in_silence_is_typed_by_the_journal_unless_it_is_not_to_be_read(
+def test_an_immediate_silent_end_gets_the_journals_type_unless_reading_it_is_disabled(
     journalling: Journalling, options: list[str], type_: str
 ) -> None:
     line = journal_samples.claude(ANY)
@@ -143,7 +143,7 @@ def kimis_lines() -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-def test_an_answer_that_breaks_off_is_typed_by_what_the_log_says_before_its_end(
+def test_an_answer_that_breaks_off_gets_the_type_of_the_logs_last_failure(
     journalling: Journalling,
 ) -> None:
     client = journalling(
@@ -184,7 +184,7 @@ def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
     assert error["type"] == ("unknown" if sample == "kimi" else "rate_limit")
 
 
-def test_of_two_hundred_silent_sessions_the_one_that_fails_is_reported(
+def test_the_one_failing_session_of_two_hundred_silent_ones_is_reported(
     journalling: Journalling,
 ) -> None:
     client = journalling(environment={"SESSION": "session-{number}"})
@@ -212,7 +212,7 @@ def own_desk(tmp_path: Path, pattern: str) -> Desk:
     return desk
 
 
-def test_a_pattern_of_the_users_reads_its_lines(tmp_path: Path) -> None:
+def test_a_users_pattern_reads_its_journals_lines(tmp_path: Path) -> None:
     desk = own_desk(tmp_path, r"(?P<at>\S+) ERR (?P<status>\d+)? ?(?P<message>.*)")
     now = datetime.now(UTC).isoformat()
     desk.write(f"{now} ERR 401 the key", f"{now} no line", f" ERR {'x' * 20_000}")

@@ -38,7 +38,7 @@ def test_modules_are_loaded_by_a_thread_and_one_that_is_missing_ends_the_wait() 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_is_loaded_already_needs_no_thread() -> None:
+def test_modules_that_are_already_loaded_need_no_thread() -> None:
     assert list(load_here(FAILURE)) == [None] * len(FAILURE)
     assert LateModules(FAILURE).loaded()
     assert list(load(FAILURE)) == []

@@ -81,7 +81,7 @@ def observed(start: Start, tmp_path: Path) -> Callable[..., SidecarClient]:
     return starts
 
 
-def test_a_hidden_retry_is_shown_and_the_empty_answer_behind_it_is_named(
+def test_a_hidden_retry_is_shown_and_the_empty_answer_after_it_typed(
     observed: Callable[..., SidecarClient], tmp_path: Path
 ) -> None:
     client = observed("at once")
@@ -107,7 +107,7 @@ def test_garbage_in_the_pipe_changes_nothing(observed: Callable[..., SidecarClie
     assert "lastword:" not in client.said
 
 
-def test_an_agent_is_not_observed_unless_that_is_asked_for(
+def test_an_agent_is_observed_only_on_request(
     observed: Callable[..., SidecarClient],
 ) -> None:
     client = observed("beside", evidence="beside")
@@ -116,7 +116,7 @@ def test_an_agent_is_not_observed_unless_that_is_asked_for(
     assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "unknown"
 
 
-def test_an_agent_that_cannot_start_with_it_is_started_without(
+def test_an_agent_that_cannot_start_with_the_observer_is_started_without(
     observed: Callable[..., SidecarClient],
 ) -> None:
     client = observed("cannot start")

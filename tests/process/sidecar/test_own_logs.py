@@ -44,7 +44,7 @@ def another_writer(path: Path) -> Iterator[None]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-def test_a_log_that_another_process_writes_too_says_nothing(home: Home) -> None:
+def test_a_log_shared_with_another_process_is_not_evidence(home: Home) -> None:
     path = home.write("logs/agent.log", "x")
     with another_writer(path):
         home.write("logs/agent.log", warning())

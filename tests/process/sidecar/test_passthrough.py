@@ -25,7 +25,7 @@ def run(
     )
 
 
-def test_passthrough_moves_every_byte_and_the_exit_status() -> None:
+def test_passthrough_relays_every_byte_and_the_exit_status() -> None:
     agent = ["sh", "-c", "cat; echo over there >&2; exit 77"]
     done = run(["--passthrough", "--", *agent], ODD_BYTES)
     assert done.stdout == ODD_BYTES
@@ -33,7 +33,7 @@ def test_passthrough_moves_every_byte_and_the_exit_status() -> None:
     assert done.returncode == 77
 
 
-def test_passthrough_holds_when_everything_else_is_misconfigured() -> None:
+def test_passthrough_works_when_everything_else_is_misconfigured() -> None:
     done = run(
         ["--", "cat"],
         ODD_BYTES,

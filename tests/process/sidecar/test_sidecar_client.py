@@ -35,7 +35,7 @@ NO_MESSAGES = (
 )
 
 
-def test_whatever_a_client_sends_is_answered_and_the_session_goes_on(start: Start) -> None:
+def test_every_line_of_a_client_is_answered_and_the_session_continues(start: Start) -> None:
     client = start("healthy", options=["--line-limit", "1MiB"])
     client.send_bytes(b"\n\r\n  \n\t\n")
     client.open()
@@ -60,7 +60,7 @@ def test_whatever_a_client_sends_is_answered_and_the_session_goes_on(start: Star
     assert is_healthy(client.turn("hello"))
 
 
-def test_a_client_that_says_nothing_and_leaves_takes_the_agent_with_it(start: Start) -> None:
+def test_a_client_that_leaves_without_a_word_ends_the_agent(start: Start) -> None:
     client = start("healthy")
     client.close_stdin()
     assert client.wait() == 0
@@ -68,7 +68,7 @@ def test_a_client_that_says_nothing_and_leaves_takes_the_agent_with_it(start: St
     assert client.stdout.data == b""
 
 
-def test_a_client_that_has_said_its_last_word_still_gets_the_answer(start: Start) -> None:
+def test_a_client_that_has_closed_its_stdin_still_gets_the_answer(start: Start) -> None:
     client = start("healthy")
     client.open()
     since = len(client.frames)
@@ -78,7 +78,7 @@ def test_a_client_that_has_said_its_last_word_still_gets_the_answer(start: Start
     assert client.wait() == 0
 
 
-def test_a_long_last_word_reaches_the_agent_whole(start: Start, tmp_path: Path) -> None:
+def test_a_long_last_line_reaches_the_agent_whole(start: Start, tmp_path: Path) -> None:
     played, heard = tmp_path / "played", tmp_path / "heard"
     played.write_bytes(b"")
     client = start("tape", played, heard)
@@ -88,7 +88,7 @@ def test_a_long_last_word_reaches_the_agent_whole(start: Start, tmp_path: Path) 
     assert heard.read_bytes() == line
 
 
-def test_a_last_word_without_a_line_end_counts(start: Start) -> None:
+def test_a_last_line_without_a_line_end_is_read(start: Start) -> None:
     client = start("healthy")
     client.send_bytes(b'{"jsonrpc":"2.0","id":77,"method":"session/new","params":{}}')
     client.close_stdin()
@@ -96,7 +96,7 @@ def test_a_last_word_without_a_line_end_counts(start: Start) -> None:
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-"])
-def test_a_client_that_started_us_without_a_stream_is_served_as_far_as_it_can_be(
+def test_a_client_that_started_us_without_a_stream_is_served_as_far_as_possible(
     start: Start, closed: str
 ) -> None:
     client = start("exits-at-end", 6, under=["sh", "-c", f'exec "$@" {closed}', "sh"])
@@ -138,7 +138,7 @@ def test_a_client_on_sockets_is_served_like_one_on_pipes(shared: bool) -> None:
         assert ours_out.recv(1) == b""
 
 
-def test_a_client_that_reads_no_more_has_left(start: Start) -> None:
+def test_a_client_that_closed_its_stdout_has_left(start: Start) -> None:
     client = start("exits-at-end", 4)
     client.open()
     client.close(client.stdout)
@@ -151,9 +151,7 @@ def test_a_client_that_reads_no_more_has_left(start: Start) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ignores-end", "many-frames"])
-def test_a_client_that_vanishes_in_mid_turn_takes_the_agent_with_it(
-    start: Start, mode: str
-) -> None:
+def test_a_client_that_vanishes_in_mid_turn_ends_the_agent(start: Start, mode: str) -> None:
     # As the kernel does it when a client is killed: all three of its ends are closed at once.
     client = start(mode, 5_000)
     client.cut_allowed = True
@@ -166,7 +164,7 @@ def test_a_client_that_vanishes_in_mid_turn_takes_the_agent_with_it(
     client.wait()
 
 
-def test_a_client_that_asks_for_ever_without_reading_is_not_read_for_ever(start: Start) -> None:
+def test_a_client_that_asks_forever_without_reading_is_paused(start: Start) -> None:
     client = start("healthy")
     client.open()
     client.stdout.reading = False
@@ -182,7 +180,7 @@ def test_a_client_that_asks_for_ever_without_reading_is_not_read_for_ever(start:
     client.answer(999 + flood[:asked].count(b"\n"))
 
 
-def test_a_client_that_sends_rubbish_for_ever_without_reading_is_not_read_for_ever(
+def test_a_client_that_sends_garbage_forever_without_reading_is_paused(
     start: Start,
 ) -> None:
     client = start("healthy")

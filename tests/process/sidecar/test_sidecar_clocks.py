@@ -67,7 +67,7 @@ def test_an_agent_that_falls_silent_is_stopped_and_the_turn_ends_typed(start: St
         assert not [frame for frame in client.frames if frame.get("id") == 987654]
 
 
-def test_neither_a_cancel_nor_a_question_that_is_open_is_a_silence(start: Start) -> None:
+def test_a_cancel_or_an_open_question_does_not_count_as_silence(start: Start) -> None:
     # A cancel is the agent's to confirm.
     client = start("healthy", options=["--tool-timeout=0.5", *GRACE])
     client.open()
@@ -87,7 +87,7 @@ def test_neither_a_cancel_nor_a_question_that_is_open_is_a_silence(start: Start)
     assert failure_of(client.end_of(prompt, since))["type"] == "agent_stalled"
 
 
-def test_an_agent_that_cannot_even_be_woken_does_not_hold_the_turn_open(start: Start) -> None:
+def test_an_agent_that_cannot_be_signalled_does_not_keep_the_turn_open(start: Start) -> None:
     client = start("cannot-be-woken", options=["--first-update-timeout", "0.3", *GRACE])
     client.open()
     assert fails(client)[0] == "agent_stalled"
@@ -95,7 +95,7 @@ def test_an_agent_that_cannot_even_be_woken_does_not_hold_the_turn_open(start: S
 
 
 @linux_only
-def test_more_than_an_agent_reads_does_not_hold_the_turn_open(start: Start) -> None:
+def test_unread_input_of_an_agent_does_not_keep_the_turn_open(start: Start) -> None:
     client = start("stops-reading", options=["--idle-timeout", "3", *GRACE])
     client.open()
     since = len(client.frames)

@@ -46,7 +46,7 @@ DEATHS: tuple[tuple[str, str, bool, dict[str, Any]], ...] = (
 """How an agent dies, and what must be said of it."""
 
 
-def test_each_death_of_an_agent_ends_its_turn_typed_and_the_next_agent_serves(
+def test_each_kind_of_agent_death_ends_its_turn_typed_and_the_next_agent_works(
     start: Start, tmp_path: Path
 ) -> None:
     client = start("healthy", limits=OFTEN, memory=tmp_path)
@@ -76,7 +76,7 @@ def test_each_death_of_an_agent_ends_its_turn_typed_and_the_next_agent_serves(
     assert client.end() == 0
 
 
-def test_an_agent_that_leaves_with_0_between_turns_takes_the_sidecar_with_it(start: Start) -> None:
+def test_an_agent_that_exits_with_0_between_turns_ends_the_sidecar(start: Start) -> None:
     client = start("exits-0-after-answer")
     client.open()
     assert is_healthy(client.turn())
@@ -94,7 +94,7 @@ def test_an_agent_that_dies_at_once_is_reported_on_initialize(start: Start) -> N
     assert client.end() == 3
 
 
-def test_every_open_request_of_a_dead_agent_is_answered_and_a_cancelled_turn_is_no_failure(
+def test_every_open_request_of_a_dead_agent_is_answered_and_a_cancelled_turn_has_not_failed(
     start: Start, tmp_path: Path
 ) -> None:
     client = start("exits-3", limits=OFTEN, memory=tmp_path)
@@ -116,7 +116,7 @@ def test_every_open_request_of_a_dead_agent_is_answered_and_a_cancelled_turn_is_
     next_request_is_answered(client)
 
 
-def test_an_agent_that_closes_its_stdin_and_lives_is_ended_when_it_is_written_to(
+def test_an_agent_that_closed_its_stdin_is_ended_at_the_next_write(
     start: Start,
 ) -> None:
     client = start("closes-stdin")
@@ -135,7 +135,7 @@ def test_an_agent_that_closes_its_stdin_and_lives_is_ended_when_it_is_written_to
     next_request_is_answered(client)
 
 
-def test_killing_the_agent_from_outside_is_seen_while_it_is_idle_and_sigterm_answers_a_turn(
+def test_an_idle_agents_death_is_noticed_and_sigterm_answers_a_turn(
     start: Start, tmp_path: Path
 ) -> None:
     client = start("tells", limits=OFTEN, memory=tmp_path)

@@ -38,7 +38,7 @@ def _answers(client: SidecarClient, ids: range) -> list[dict[str, object]]:
     return found
 
 
-def test_prompts_in_a_burst_are_as_many_turns_and_late_cancels_change_nothing(start: Start) -> None:
+def test_each_prompt_of_a_burst_is_a_turn_and_late_cancels_change_nothing(start: Start) -> None:
     client = start("healthy")
     client.cancel()
     client.notify("$/cancel_request", requestId=77)

@@ -28,14 +28,14 @@ def _sleepers(client: SidecarClient) -> list[int]:
 
 
 @pytest.mark.parametrize("mode", ["has-child", "ignores-end"])
-def test_nothing_is_left_when_the_client_has_closed_its_side(start: Start, mode: str) -> None:
+def test_no_process_is_left_when_the_client_has_closed_its_side(start: Start, mode: str) -> None:
     client = start(mode)
     client.open()
     client.end()
     assert left_behind.wait_for_none(client.mark) == {}
 
 
-def test_nothing_is_left_after_sigterm(start: Start) -> None:
+def test_no_process_is_left_after_sigterm(start: Start) -> None:
     client = start(STUBBORN)
     client.open()
     os.kill(client.pid, signal.SIGTERM)
@@ -43,7 +43,7 @@ def test_nothing_is_left_after_sigterm(start: Start) -> None:
     assert left_behind.wait_for_none(client.mark) == {}
 
 
-def test_a_client_that_takes_nothing_does_not_hold_up_an_end_by_sigterm(start: Start) -> None:
+def test_a_client_that_reads_nothing_does_not_delay_an_end_by_sigterm(start: Start) -> None:
     client = start("many-frames", 20_000, limits={"sidecar.session.FLUSH_SECONDS": 600.0})
     client.cut_allowed = True
     client.open()
@@ -74,7 +74,7 @@ def test_a_sidecar_without_an_agent_ends_by_sigterm(start: Start) -> None:
     assert client.wait() == 1
 
 
-def test_nothing_is_left_after_the_sidecar_was_killed(start: Start) -> None:
+def test_no_process_is_left_after_the_sidecar_was_killed(start: Start) -> None:
     client = start(STUBBORN)
     client.open()
     client.signal(signal.SIGKILL)
@@ -82,7 +82,7 @@ def test_nothing_is_left_after_the_sidecar_was_killed(start: Start) -> None:
     assert left_behind.wait_for_none(client.mark) == {}
 
 
-def test_nothing_is_left_when_the_sidecar_was_killed_before_anybody_spoke(start: Start) -> None:
+def test_no_process_is_left_when_the_sidecar_was_killed_before_any_message(start: Start) -> None:
     client = start("stubborn")
     # Until there is who guards its agent, nothing can see to its end.
     client.read_until_true(lambda: guardians(client), "a guardian")
@@ -102,7 +102,7 @@ def guardians(client: SidecarClient) -> list[int]:
     return found
 
 
-def test_a_second_sigterm_is_meant(start: Start) -> None:
+def test_a_second_sigterm_kills_at_once(start: Start) -> None:
     # After the first it would wait for longer than any fuse here.
     limits = {"sidecar.child.SIGNALLED_GRACE_SECONDS": 600.0}
     client = start("stubborn", limits=limits, options=["--verbose"])
@@ -113,7 +113,9 @@ def test_a_second_sigterm_is_meant(start: Start) -> None:
     assert client.wait() == 128 + signal.SIGKILL
 
 
-def test_what_an_agent_leaves_in_its_group_when_it_ends_by_itself_is_its_own(start: Start) -> None:
+def test_processes_in_the_group_of_an_agent_that_ended_by_itself_are_left_alone(
+    start: Start,
+) -> None:
     client = start("has-child")
     client.open()
     client.turn()
@@ -123,7 +125,7 @@ def test_what_an_agent_leaves_in_its_group_when_it_ends_by_itself_is_its_own(sta
 
 
 @pytest.mark.parametrize("child", ["daemon", "job"])
-def test_what_has_a_group_of_its_own_outlives_the_agent_and_holds_nothing_up(
+def test_a_process_with_a_separate_group_outlives_the_agent_and_delays_no_end(
     start: Start, child: str
 ) -> None:
     client = start("has-child", child)
@@ -137,7 +139,7 @@ def test_what_has_a_group_of_its_own_outlives_the_agent_and_holds_nothing_up(
     assert left_behind.wait_for_none(client.mark) == {}
 
 
-def test_a_killed_guardian_disturbs_nobody(start: Start) -> None:
+def test_a_killed_guardian_changes_nothing(start: Start) -> None:
     client = start("exits-at-end", 3)
     client.open()
     client.read_until_true(lambda: guardians(client), "a guardian")
@@ -146,7 +148,7 @@ def test_a_killed_guardian_disturbs_nobody(start: Start) -> None:
     assert client.end() == 3
 
 
-def test_no_guardian_outlives_the_group_that_it_guards(start: Start) -> None:
+def test_the_guardian_ends_with_the_group_that_it_guards(start: Start) -> None:
     client = start("exits-3", options=["--restart", "never", "--no-record"])
     client.open()
     for _ in range(3):  # by the last answer a whole round has followed the end

@@ -35,7 +35,9 @@ def is_retry(frame: Frame) -> bool:
 # --- --retry
 
 
-def test_a_failure_that_passes_is_an_answer_after_two_waits(start: Start, tmp_path: Path) -> None:
+def test_a_transient_failure_becomes_an_answer_after_two_waits(
+    start: Start, tmp_path: Path
+) -> None:
     options = ["--retry", "2", "--record", str(tmp_path)]
     client = start.command([*SCRIPTED, "third_time_lucky"], options=options)
     client.open(**RETRY)
@@ -52,7 +54,7 @@ def test_a_failure_that_passes_is_an_answer_after_two_waits(start: Start, tmp_pa
     assert len(recorded["retry_wait_seconds"]) == 2
 
 
-def test_a_failure_that_lasts_says_how_often_it_was_tried(start: Start) -> None:
+def test_a_persistent_failure_has_its_number_of_attempts(start: Start) -> None:
     variables = {"LASTWORD_RETRY": "1"}
     client = start.command([*SCRIPTED, "third_time_lucky"], environment=variables)
     client.open()
@@ -63,7 +65,7 @@ def test_a_failure_that_lasts_says_how_often_it_was_tried(start: Start) -> None:
     assert is_healthy(client.turn("hello"))
 
 
-def test_nothing_is_tried_again_unless_asked_for(start: Start) -> None:
+def test_nothing_is_retried_without_the_option(start: Start) -> None:
     client = start.command([*SCRIPTED, "third_time_lucky"])
     client.open()
     payload = failure_of(client.turn("hello"))
@@ -71,7 +73,7 @@ def test_nothing_is_tried_again_unless_asked_for(start: Start) -> None:
     assert "attempts" not in payload
 
 
-def test_the_users_cancel_ends_the_wait_at_once_and_the_session_goes_on(start: Start) -> None:
+def test_the_users_cancel_ends_the_wait_at_once_and_the_session_continues(start: Start) -> None:
     client = start.command([*SCRIPTED, "healthy"], options=["--retry", "2"])
     client.open(**RETRY)
     prompt = client.prompt("/scenario rate_limit")
@@ -81,7 +83,7 @@ def test_the_users_cancel_ends_the_wait_at_once_and_the_session_goes_on(start: S
     assert client.turn("hello").answer["result"] == ENDED
 
 
-def test_an_agent_that_dies_at_once_is_started_again_and_gets_the_prompt_once_more(
+def test_an_agent_that_dies_at_once_is_restarted_and_gets_the_prompt_again(
     start: Start,
 ) -> None:
     agent = [word for word in SCRIPTED if word != "--bare"]
@@ -97,7 +99,7 @@ GOES_ON = ["--continue-at-reset"]
 LIMITED = [sys.executable, "-m", "tests.kit.gateway.agents", "limited"]
 
 
-def test_a_turn_that_had_begun_goes_on_when_the_limit_ends(start: Start, tmp_path: Path) -> None:
+def test_an_interrupted_turn_continues_when_the_limit_ends(start: Start, tmp_path: Path) -> None:
     limited = {"fail": {"http": 429, "message": "Rate limited: try again in 2s"}}
     begins = [{"say": "The first part. "}, {"tool": {"title": "Build", "kind": "execute"}}]
     ends = [{"say": "The last part."}, ENDS]
@@ -127,7 +129,7 @@ def test_sessions_at_one_limit_send_one_prompt_each(start: Start, tmp_path: Path
         assert then["at"] - first["at"] >= 2
 
 
-def test_a_client_that_leaves_within_the_wait_ends_it(start: Start, tmp_path: Path) -> None:
+def test_a_client_that_leaves_during_the_wait_ends_it(start: Start, tmp_path: Path) -> None:
     noted = tmp_path / "prompts"
     client = start.command([*LIMITED, str(noted), "1", "600"], options=GOES_ON)
     client.open(**RETRY)
@@ -140,7 +142,7 @@ def test_a_client_that_leaves_within_the_wait_ends_it(start: Start, tmp_path: Pa
 # --- --fallback-model
 
 
-def test_a_prompt_that_had_shown_nothing_goes_on_with_the_model_that_is_then_given_back(
+def test_a_prompt_without_output_continues_with_another_model_which_is_then_reset(
     start: Start, tmp_path: Path
 ) -> None:
     limited = [{"fail": {"http": 429, "message": "Rate limited"}}]
@@ -181,7 +183,7 @@ def test_a_tool_that_runs_long_is_named_by_its_title(start: Start, tmp_path: Pat
     assert re.search(r" has been running for \d+ s\.$", title)
 
 
-def test_an_agent_that_works_on_after_its_answer_is_active_and_then_quiet(start: Start) -> None:
+def test_an_agent_that_works_after_its_answer_is_active_and_then_quiet(start: Start) -> None:
     def word(frame: Frame) -> str | None:
         said: str | None = (update_of(frame).get("_meta") or {}).get("lastword", {}).get("session")
         return said
@@ -198,7 +200,7 @@ def test_an_agent_that_works_on_after_its_answer_is_active_and_then_quiet(start:
 # --- --ask-reminder, --ask-timeout
 
 
-def test_a_question_that_nobody_answers_is_rejected_and_a_late_answer_is_dropped(
+def test_an_unanswered_question_is_rejected_and_a_late_answer_dropped(
     start: Start, tmp_path: Path
 ) -> None:
     def is_question(frame: Frame) -> bool:

@@ -52,7 +52,7 @@ def crash(client: SidecarClient, *, reason: str = "killed") -> None:
     assert (payload["type"], payload["reason"]) == ("agent_crash", reason)
 
 
-def test_an_agent_killed_between_prompts_is_back_with_the_next(
+def test_an_agent_killed_between_prompts_is_restarted_for_the_next(
     start: Start, tmp_path: Path, memory: Memory
 ) -> None:
     client = start("says-its-life", memory=tmp_path)
@@ -68,7 +68,7 @@ def test_an_agent_killed_between_prompts_is_back_with_the_next(
     assert client.said.index("life 1\n") < client.said.index("life 2\n")
 
 
-def test_a_program_that_vanishes_is_said_to_be_gone_and_is_found_when_it_is_back(
+def test_a_vanished_program_is_reported_and_used_again_when_it_is_back(
     start: Start, tmp_path: Path, memory: Memory
 ) -> None:
     program, hidden = tmp_path / "agent", tmp_path / "hidden"
@@ -86,7 +86,7 @@ def test_a_program_that_vanishes_is_said_to_be_gone_and_is_found_when_it_is_back
     assert len(memory.pids()) == 2
 
 
-def test_an_allow_for_a_dead_agents_question_never_answers_its_successors(
+def test_an_approval_for_a_dead_agents_question_never_answers_its_successors(
     start: Start, tmp_path: Path
 ) -> None:
     client = start("asks-and-dies-once", memory=tmp_path, limits=AT_ONCE)
@@ -125,7 +125,7 @@ def test_an_agent_that_ignores_a_cancel_and_sigterm_is_replaced_for_the_next_pro
 
 
 @linux_only
-def test_what_a_dead_agent_left_is_ended_while_the_next_serves_and_nothing_outlives_the_sidecar(
+def test_a_dead_agents_children_end_while_the_next_serves_and_nothing_outlives_the_sidecar(
     start: Start, tmp_path: Path, memory: Memory
 ) -> None:
     # Long enough to be seen.
@@ -208,7 +208,7 @@ def test_a_client_that_leaves_before_the_agent_is_back_gets_its_answer(
     assert len(memory.pids()) == (2 if how == "closes" else 1)
 
 
-def test_with_restart_never_a_dead_agent_stays_dead(
+def test_a_dead_agent_is_not_started_again_with_restart_never(
     start: Start, tmp_path: Path, memory: Memory
 ) -> None:
     client = start("kills-itself", memory=tmp_path, options=["--restart", "never"])

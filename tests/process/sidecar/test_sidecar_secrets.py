@@ -13,7 +13,7 @@ KEY = "xq7-canary-Zw93hTTp0-do-not-show"
 LONGER = KEY + "-and-more-of-it"
 
 
-def test_a_key_that_the_agent_tells_is_neither_in_a_frame_of_ours_nor_in_what_verbose_says(
+def test_a_key_that_the_agent_prints_is_in_none_of_our_frames_and_not_in_the_log(
     start: Start,
 ) -> None:
     client = start("leaks-the-key", environment={"FOO_API_KEY": KEY}, options=["--verbose"])
@@ -32,7 +32,7 @@ def test_a_key_that_the_agent_tells_is_neither_in_a_frame_of_ours_nor_in_what_ve
     assert not [KEY[n:] for n in range(len(KEY) - 6) if KEY[n:] in told]
 
 
-def test_a_key_that_begins_like_another_leaves_nothing_of_itself(start: Start) -> None:
+def test_a_key_that_begins_like_another_is_redacted_whole(start: Start) -> None:
     client = start("leaks-the-key", environment={"A_TOKEN": KEY, "FOO_API_KEY": LONGER})
     client.open()
     failure_of(client.turn())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ("foreign", 126, "exec format error"),
     ],
 )
-def test_a_command_that_cannot_be_started_is_a_typed_answer_and_a_sentence(
+def test_a_command_that_cannot_start_gets_a_typed_answer_and_a_sentence(
     start: Start, tmp_path: Path, why: str, status: int, word: str
 ) -> None:
     program = tmp_path / "program"
@@ -51,7 +51,7 @@ def test_a_command_that_cannot_be_started_is_a_typed_answer_and_a_sentence(
     assert client.said.count("\n") == 1
 
 
-def test_a_command_that_cannot_be_started_is_a_typed_answer_where_no_sentence_can_be_written(
+def test_a_command_that_cannot_start_gets_a_typed_answer_even_without_stderr(
     start: Start,
 ) -> None:
     under = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"]
@@ -61,7 +61,7 @@ def test_a_command_that_cannot_be_started_is_a_typed_answer_where_no_sentence_ca
 
 
 @pytest.mark.parametrize("options", [(), ("--passthrough",)], ids=["relay", "passthrough"])
-def test_a_script_that_names_no_interpreter_is_run_by_sh_as_a_shell_would(
+def test_a_script_without_an_interpreter_line_is_run_by_sh(
     start: Start, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     script = tmp_path / "plain-script"
@@ -77,7 +77,7 @@ def test_a_script_that_names_no_interpreter_is_run_by_sh_as_a_shell_would(
 SHADOWED = ("json", "logging", "msgspec", "select", "signal", "sqlite3")
 
 
-def test_a_projects_own_modules_are_not_taken_for_pythons(
+def test_a_projects_own_modules_are_not_mistaken_for_pythons(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in SHADOWED:
@@ -121,7 +121,7 @@ for line in sys.stdin:
         *(("session/new", 0, "on-crash"), ("session/new", 1, "never")),
     ],
 )
-def test_an_agent_that_leaves_early_leaves_no_request_without_an_answer(
+def test_an_agent_that_exits_early_leaves_no_request_unanswered(
     start: Start, after: str, status: int, restart: str
 ) -> None:
     agent = [sys.executable, "-c", LEAVES, str(status), after]
@@ -139,13 +139,13 @@ def test_an_agent_that_leaves_early_leaves_no_request_without_an_answer(
     assert client.end() in {0, status}
 
 
-def test_a_command_that_cannot_be_started_and_nobody_who_asks_end_at_once(start: Start) -> None:
+def test_a_command_that_cannot_start_ends_at_once_without_a_client(start: Start) -> None:
     client = start.command(["no-such-agent-anywhere"])
     assert client.end() == 127
     assert client.stdout.data == b""
 
 
-def test_a_program_that_prints_and_exits_is_not_kept_waiting_for_a_client_that_is_silent(
+def test_a_program_that_prints_and_exits_does_not_wait_for_a_silent_client(
     start: Start,
 ) -> None:
     # What comes after the agent's name is the agent's: its help, too.
@@ -155,7 +155,7 @@ def test_a_program_that_prints_and_exits_is_not_kept_waiting_for_a_client_that_i
     assert program.wait() == 0
 
 
-def test_passthrough_becomes_the_agent_or_says_in_a_sentence_why_not(start: Start) -> None:
+def test_passthrough_becomes_the_agent_or_explains_in_a_sentence_why_not(start: Start) -> None:
     program = start.program(agent_command("names-its-pid"), options=["--passthrough"])
     assert program.read_to_end() == b"%d\n" % program.pid
     assert program.wait() == 7
@@ -167,7 +167,7 @@ def test_passthrough_becomes_the_agent_or_says_in_a_sentence_why_not(start: Star
 
 
 @pytest.mark.parametrize("terminal", ["stdin", "stdout"])
-def test_with_a_terminal_the_sidecar_becomes_the_agent(terminal: str) -> None:
+def test_the_sidecar_becomes_the_agent_at_a_terminal(terminal: str) -> None:
     ours, theirs = pty.openpty()
     mark = left_behind.new_mark()
     try:
@@ -205,7 +205,7 @@ def test_with_a_terminal_the_sidecar_becomes_the_agent(terminal: str) -> None:
         (["no-such-command"], {}, "no-such-command"),
     ],
 )
-def test_what_cannot_be_meant_is_one_clear_sentence(
+def test_a_meaningless_option_is_refused_in_one_clear_sentence(
     arguments: list[str], environment: dict[str, str], words: str
 ) -> None:
     done = command(*arguments, environment=os.environ | environment)

@@ -32,7 +32,7 @@ def _peak_mb(client: SidecarClient) -> float:
     return int(peak) / 1024
 
 
-def test_what_is_no_message_on_stdout_never_reaches_the_client_and_the_rest_does(
+def test_noise_on_stdout_never_reaches_the_client_and_the_messages_in_it_do(
     start: Start,
 ) -> None:
     client = start("noise")
@@ -62,7 +62,7 @@ def test_what_is_no_message_on_stdout_never_reaches_the_client_and_the_rest_does
     assert all(frame.get("jsonrpc") == "2.0" for frame in client.frames)
 
 
-def test_a_line_over_the_limit_ends_the_turn_typed_and_one_just_under_it_passes(
+def test_a_line_over_the_limit_ends_the_turn_typed_and_one_just_below_passes(
     start: Start,
 ) -> None:
     client = start("healthy", options=["--line-limit", "1MiB", "--cancel-grace", "60"])
@@ -75,7 +75,7 @@ def test_a_line_over_the_limit_ends_the_turn_typed_and_one_just_under_it_passes(
     assert len(client.turn(f"fail long-line {MIB - 4096}").text) == MIB - 4096
 
 
-def test_a_line_over_the_default_limit_is_held_in_memory_no_further_than_that(
+def test_a_line_over_the_default_limit_costs_no_more_memory_than_the_limit(
     start: Start,
 ) -> None:
     client = start("healthy", options=["--cancel-grace", "60"])
@@ -85,7 +85,7 @@ def test_a_line_over_the_default_limit_is_held_in_memory_no_further_than_that(
     assert _peak_mb(client) < 3 * 64
 
 
-def test_a_flood_on_stderr_neither_blocks_a_turn_nor_grows_the_sidecar(start: Start) -> None:
+def test_a_flood_on_stderr_neither_blocks_a_turn_nor_costs_memory(start: Start) -> None:
     client = start("healthy", options=["--stderr-limit", "0"])
     client.open()
     for mode in ("stderr-flood", "stderr-flood-without-lines"):
@@ -105,7 +105,7 @@ def test_a_flood_on_stderr_neither_blocks_a_turn_nor_grows_the_sidecar(start: St
     assert len(client.stderr.data) - read < MIB
 
 
-def test_a_flood_on_stderr_over_the_limit_ends_the_turn_typed_and_a_talkative_agent_is_none(
+def test_a_flood_on_stderr_ends_the_turn_typed_and_a_talkative_agent_does_not(
     start: Start,
 ) -> None:
     # 20 times 500 KiB, each with a frame after it. The two pipes are not in step: what is read
@@ -132,7 +132,7 @@ for line in sys.stdin:
 """
 
 
-def test_where_stderr_goes_the_way_of_stdout_neither_spoils_a_line_of_the_other(
+def test_stdout_and_stderr_on_one_pipe_do_not_mix_their_lines(
     start: Start,
 ) -> None:
     client = start.program(
@@ -155,7 +155,7 @@ def test_where_stderr_goes_the_way_of_stdout_neither_spoils_a_line_of_the_other(
     assert b"last words" in lines
 
 
-def test_a_quiet_sidecar_passes_the_agents_stderr_on_and_says_nothing_of_its_own(
+def test_a_quiet_sidecar_relays_the_agents_stderr_and_adds_nothing(
     start: Start,
 ) -> None:
     # A byte order mark at its beginning does not hide the first answer.
@@ -194,7 +194,7 @@ def test_a_client_that_has_closed_our_stderr_gets_its_answers(start: Start) -> N
     assert client.end() == 0
 
 
-def test_verbose_says_in_whole_lines_what_is_seen(start: Start) -> None:
+def test_verbose_logs_each_observation_as_a_whole_line(start: Start) -> None:
     client = start("traceback", options=["--verbose"])
     client.open()
     client.turn()

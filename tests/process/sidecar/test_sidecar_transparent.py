@@ -69,7 +69,7 @@ PROMPT = (
 RESULT = b'{"result": {"_meta": {"x": 1E2}, "stopReason": "end_turn"}, "id": 2,"jsonrpc":"2.0"}'
 
 
-def test_a_healthy_session_is_the_same_byte_for_byte_in_both_directions(
+def test_a_healthy_session_passes_byte_for_byte_in_both_directions(
     start: Start, tmp_path: Path
 ) -> None:
     played, heard = tmp_path / "played", tmp_path / "heard"
@@ -90,7 +90,7 @@ def _lines(*frames: bytes) -> bytes:
     return b"".join(frame + b"\n" for frame in frames)
 
 
-def test_a_users_signals_reach_the_agent_which_may_say_how_it_leaves(start: Start) -> None:
+def test_a_users_signals_reach_the_agent_which_may_choose_its_exit_status(start: Start) -> None:
     client = start("tells-signals")
     answer = client.initialize()
     own = answer["result"].pop("agentCapabilities")
@@ -110,7 +110,7 @@ def test_a_users_signals_reach_the_agent_which_may_say_how_it_leaves(start: Star
     assert update_of(client.frames[-1])["content"]["text"] == "SIGINT"
 
 
-def test_the_exit_status_tells_how_the_agent_ended(start: Start) -> None:
+def test_the_exit_status_is_that_of_the_agent(start: Start) -> None:
     for mode, number, status in (
         ("exits-at-end", 127, 127),
         ("dies-by-signal-at-end", int(signal.SIGABRT), 128 + signal.SIGABRT),
@@ -120,7 +120,7 @@ def test_the_exit_status_tells_how_the_agent_ended(start: Start) -> None:
         assert client.end() == status
 
 
-def test_an_agent_without_a_handler_dies_of_the_signal_we_were_sent(start: Start) -> None:
+def test_an_agent_without_a_handler_dies_from_the_signal_sent_to_us(start: Start) -> None:
     for number in (signal.SIGHUP, signal.SIGQUIT):
         client = start("healthy")
         client.open()
@@ -128,7 +128,7 @@ def test_an_agent_without_a_handler_dies_of_the_signal_we_were_sent(start: Start
         assert client.wait() == 128 + number
 
 
-def test_a_signal_that_we_were_started_to_ignore_is_ignored(start: Start) -> None:
+def test_a_signal_ignored_at_our_start_stays_ignored(start: Start) -> None:
     # As under `nohup`; scripts start what runs in the background with SIGINT ignored.
     client = start("healthy", under=["sh", "-c", "trap '' HUP INT; exec \"$@\"", "sh"])
     client.open()
@@ -138,7 +138,7 @@ def test_a_signal_that_we_were_started_to_ignore_is_ignored(start: Start) -> Non
     assert client.turn("hello").answer["result"] == {"stopReason": "end_turn"}
 
 
-def test_arguments_environment_and_directory_are_the_agents_own(
+def test_the_agent_gets_its_arguments_environment_and_directory_unchanged(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -165,7 +165,7 @@ def test_arguments_environment_and_directory_are_the_agents_own(
     ("given", "options"),
     [("LANG=C", ()), ("LC_CTYPE=C.UTF-8", ()), ("LC_CTYPE=C", ("--passthrough",))],
 )
-def test_the_agent_has_the_users_locale_and_not_the_one_that_python_sets_for_itself(
+def test_the_agent_gets_the_users_locale_and_not_the_one_that_python_sets(
     start: Start, given: str, options: tuple[str, ...]
 ) -> None:
     none = [word for name in ("LANG", "LC_ALL", "LC_CTYPE") for word in ("-u", name)]
@@ -178,9 +178,7 @@ def test_the_agent_has_the_users_locale_and_not_the_one_that_python_sets_for_its
 @pytest.mark.skipif(not CAN_LOOK, reason="looks into /proc")
 @pytest.mark.parametrize("options", [(), ("--passthrough",)], ids=["relay", "passthrough"])
 @pytest.mark.real_start
-def test_the_agent_finds_every_signal_as_if_we_were_not_there(
-    start: Start, options: tuple[str, ...]
-) -> None:
+def test_the_agents_signal_masks_are_unchanged(start: Start, options: tuple[str, ...]) -> None:
     # Not asked of a Python agent, which changes some by itself.
     look = ["grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]
     grep = start.program(look, options=options)

@@ -23,7 +23,7 @@ WRONG = (
 )
 
 
-def test_a_turn_that_the_agent_ends_wrongly_is_a_typed_failure_and_the_session_goes_on(
+def test_a_turn_that_the_agent_ends_wrongly_fails_typed_and_the_session_continues(
     start: Start,
 ) -> None:
     client = start("healthy")
@@ -42,7 +42,7 @@ def test_a_turn_that_the_agent_ends_wrongly_is_a_typed_failure_and_the_session_g
             assert (turn.updates[-2]["toolCallId"], turn.updates[-2]["status"]) == ("t1", "failed")
 
 
-def test_a_turn_that_only_looks_wrong_is_none_and_what_follows_it_arrives(start: Start) -> None:
+def test_a_turn_that_only_looks_wrong_succeeds_and_later_frames_arrive(start: Start) -> None:
     client = start("answers-backwards")
     client.open()
     for mode in ("id-as-text", "twice", "unordered"):
@@ -65,7 +65,7 @@ def test_a_turn_that_only_looks_wrong_is_none_and_what_follows_it_arrives(start:
     assert answer["error"]["message"] == 'There is no method "_vendor/thing".'
 
 
-def test_a_program_that_writes_its_input_back_is_told_from_an_agent(start: Start) -> None:
+def test_a_program_that_echoes_its_input_is_distinguished_from_an_agent(start: Start) -> None:
     client = start("cat")
     payload = payload_of(client.initialize())
     assert (payload["type"], payload["reason"]) == ("protocol_error", "not_acp")

@@ -40,7 +40,7 @@ def remark(client: SidecarClient, before: str) -> None:
     assert int(match[1]) >= 2
 
 
-def test_a_provider_that_has_not_answered_is_named_and_its_silence_is_the_turns_timeout(
+def test_a_silent_provider_is_named_and_makes_the_turn_time_out(
     provider: socket.socket, start: Start
 ) -> None:
     options = ["--warn-after", "5.5", "--first-update-timeout", "8", "--cancel-grace", "0.3"]
@@ -57,7 +57,7 @@ def test_a_provider_that_has_not_answered_is_named_and_its_silence_is_the_turns_
     assert (payload["origin"], payload["retryable"]) == ("provider", True)
 
 
-def test_with_the_wire_alone_it_is_the_agent_that_has_stalled(
+def test_a_silence_is_blamed_on_the_agent_with_the_wire_alone(
     provider: socket.socket, start: Start
 ) -> None:
     options = ["--first-update-timeout", "5", "--cancel-grace", "0.3", "--evidence", "wire"]

@@ -50,9 +50,7 @@ def prompts_at_agent(client: SidecarClient) -> int:
     return sum(update_of(f).get("content", {}).get("text") == "Some work. " for f in client.frames)
 
 
-def test_a_turn_ends_at_the_limit_and_the_record_says_what_it_cost(
-    start: Start, tmp_path: Path
-) -> None:
+def test_a_turn_ends_at_the_limit_and_its_cost_is_recorded(start: Start, tmp_path: Path) -> None:
     turns = until_stopped(0.5, 0.85, 0.9, 1.25), until_stopped(1.5)
     folder = tmp_path / "record"
     options = ["--spend-limit=1usd", "--record", str(folder), "--retry=2", "--continue-at-reset"]
@@ -73,7 +71,9 @@ def test_a_turn_ends_at_the_limit_and_the_record_says_what_it_cost(
     assert (total["currency"], total["amount"]) == ("USD", 1.25)
 
 
-def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_path: Path) -> None:
+def test_two_processes_share_a_days_limit_even_if_one_is_killed(
+    start: Start, tmp_path: Path
+) -> None:
     options = ["--spend-limit=2USD/day", f"--record={tmp_path / 'record'}"]
     one = start.script(tmp_path, until_stopped(0.75), options=options)
     goes_on = [*until_stopped(0.5)[:-1], {"wait": 0.2}, cost(1.25), {"silence": True}]
@@ -104,7 +104,7 @@ def test_two_processes_share_a_day_also_when_one_is_killed(start: Start, tmp_pat
 
 
 @pytest.mark.parametrize("restart", ["never", "on-crash"])
-def test_an_agent_that_spends_on_whatever_it_is_told_is_ended(
+def test_an_agent_that_keeps_spending_after_its_cancel_is_ended(
     start: Start, tmp_path: Path, restart: str
 ) -> None:
     rising = [step for tenths in range(10, 600) for step in (cost(tenths / 10), {"wait": 0.1})]
@@ -121,7 +121,7 @@ def test_an_agent_that_spends_on_whatever_it_is_told_is_ended(
     assert limited(client.turn("more"))["phase"] == "before_request"
 
 
-def test_a_flood_of_costs_is_written_down_to_the_last(start: Start, tmp_path: Path) -> None:
+def test_every_cost_of_a_flood_is_recorded(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "record"
     costs = [cost(number / 1000) for number in range(1, 3001)]
     client = start.script(
@@ -135,7 +135,7 @@ def test_a_flood_of_costs_is_written_down_to_the_last(start: Start, tmp_path: Pa
     assert json.loads((folder / FILE).read_bytes())["today"] == {"USD": 3.0}
 
 
-def test_a_session_that_is_loaded_keeps_what_it_has_cost_until_the_limit_is_raised(
+def test_a_loaded_session_keeps_its_cost_until_the_limit_is_raised(
     start: Start, tmp_path: Path
 ) -> None:
     def begins(limit: str) -> SidecarClient:
@@ -161,7 +161,7 @@ def test_a_session_that_is_loaded_keeps_what_it_has_cost_until_the_limit_is_rais
             assert limited(client.turn("more"))["phase"] == "before_request"
 
 
-def test_no_cost_of_eight_processes_that_end_at_once_is_lost(start: Start, tmp_path: Path) -> None:
+def test_eight_processes_that_end_at_once_lose_no_cost(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "record"
     turn = [{"say": "Some work. "}, *(cost(number / 100) for number in range(1, 51))]
     options = ["--spend-limit=100USD/day", f"--record={folder}"]

@@ -27,7 +27,7 @@ from tests.kit.rows import every
         ("somebody's agent", None),
     ],
 )
-def test_an_agent_is_known_by_any_of_its_names(name: str | None, key: str | None) -> None:
+def test_an_agent_is_recognised_by_any_of_its_names(name: str | None, key: str | None) -> None:
     assert agent_key(name) == key
 
 
@@ -43,7 +43,7 @@ def test_the_text_of_an_air_failure_counts_more_than_its_category() -> None:
     assert (sign.verdict.type, sign.will_retry) == ("budget", False)
 
 
-def test_the_category_of_an_air_failure_counts_where_its_text_says_nothing() -> None:
+def test_the_category_of_an_air_failure_counts_if_its_text_says_nothing() -> None:
     sign = agents.read_result(air(category="access", severity="error", title="Something happened"))
     assert sign is not None
     assert (sign.verdict.type, sign.verdict.rule) == ("auth", "air:access")
@@ -56,7 +56,7 @@ def test_an_air_warning_is_a_retry_and_no_end() -> None:
     assert (sign.verdict.type, sign.will_retry) == ("rate_limit", True)
 
 
-def test_codex_tells_retries_and_system_errors_in_meta() -> None:
+def test_codex_reports_retries_and_system_errors_in_meta() -> None:
     error = {"message": "overloaded", "codexErrorInfo": "serverOverloaded", "willRetry": True}
     retry = agents.read_update({"_meta": {"codex": {"error": error}}})
     assert retry is not None
@@ -94,7 +94,7 @@ def test_vibe_announces_a_retry_by_its_own_method() -> None:
         ({f"m{n}": {} for n in range(99)} | {"retry": {"message": "429"}}, None, None, None),
     ],
 )
-def test_a_retry_in_meta_is_known_by_its_form(
+def test_a_retry_in_meta_is_recognised_by_its_form(
     meta: dict[str, Any], type_: str | None, attempt: int | None, most: int | None
 ) -> None:
     sign = agents.read_update({"_meta": meta}, agent="nobody")
@@ -104,7 +104,7 @@ def test_a_retry_in_meta_is_known_by_its_form(
         assert (sign.attempt, sign.max_attempts) == (attempt, most)
 
 
-def test_a_notification_of_a_retry_is_known_by_what_it_says() -> None:
+def test_a_retry_notification_is_recognised_by_its_text() -> None:
     said = {"sessionId": "s", "status": 429, "message": "slow down", "attempt": 1}
     sign = agents.read_notification("_x/model_retry", said)
     assert sign is not None
@@ -128,7 +128,7 @@ def test_a_notification_of_a_retry_is_known_by_what_it_says() -> None:
         ("_x/event", {"update": {"type": "retry", "command": "npm ci"}}),
     ],
 )
-def test_a_notification_about_something_else_is_no_retry_of_the_model_call(
+def test_a_notification_about_something_else_is_not_a_retry_of_the_model_call(
     method: str, said: dict[str, Any]
 ) -> None:
     assert agents.read_notification(method, {"attempt": 1, "reason": "429"} | said) is None
@@ -163,7 +163,7 @@ def test_a_retry_in_prose_is_counted_by_its_form() -> None:
     assert agents.read_retry_form("Retry finished, resuming.") is None
 
 
-def test_pi_tells_a_retry_in_prose() -> None:
+def test_pi_reports_a_retry_in_prose() -> None:
     update = {
         "sessionUpdate": "agent_message_chunk",
         "content": {"type": "text", "text": "Retrying (attempt 1/3, waiting 2s)..."},
@@ -174,7 +174,7 @@ def test_pi_tells_a_retry_in_prose() -> None:
     assert agents.read_update(update, agent="opencode") is None
 
 
-def test_prose_is_an_error_only_as_a_whole_and_only_for_agents_known_to_do_so() -> None:
+def test_prose_is_an_error_only_as_a_whole_and_only_from_certain_agents() -> None:
     text = "exceeded retry limit, last status: 429 Too Many Requests"
     verdict = agents.read_prose(text, agent="@zed-industries/codex-acp")
     assert verdict is not None
@@ -201,7 +201,7 @@ def test_prose_is_an_error_only_as_a_whole_and_only_for_agents_known_to_do_so() 
         ("qwen", "[API Error: that is how the CLI begins them."),
     ],
 )
-def test_an_answer_that_goes_on_about_an_error_is_none(name: str, text: str) -> None:
+def test_an_answer_that_continues_after_an_error_is_not_one(name: str, text: str) -> None:
     assert agents.read_prose(text, agent=name) is None
 
 
@@ -213,6 +213,6 @@ def test_an_answer_that_goes_on_about_an_error_is_none(name: str, text: str) -> 
         {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}},
     ],
 )  # fmt: skip
-def test_an_ordinary_update_or_result_is_no_sign(update: object) -> None:
+def test_an_ordinary_update_or_result_is_not_a_sign(update: object) -> None:
     assert agents.read_update(update, agent="pi-acp") is None
     assert agents.read_result(update) is None

@@ -73,5 +73,5 @@ def test_a_time_is_placed_by_the_clock_and_the_zones_that_there_are() -> None:
         "resets Feb 30, 3pm (UTC)",
     ],
 )
-def test_what_names_no_moment_names_none(text: str) -> None:
+def test_a_text_without_a_moment_gives_none(text: str) -> None:
     assert moment(text) is None

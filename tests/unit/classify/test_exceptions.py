@@ -43,7 +43,7 @@ def test_response_headers_give_wait_and_request_id() -> None:
     assert (verdict.request_id, verdict.source) == ("req_1", "anthropic")
 
 
-def test_a_body_that_was_already_read_is_used_and_none_is_fetched() -> None:
+def test_an_already_read_body_is_used_and_none_is_fetched() -> None:
     class Response:
         status_code = 400
         headers = None
@@ -68,7 +68,7 @@ def test_a_botocore_response_dict_is_read() -> None:
     assert (verdict.type, verdict.retry_after_seconds) == ("rate_limit", 3)
 
 
-def test_a_grpc_status_is_asked_for_by_name() -> None:
+def test_the_name_of_a_grpc_status_is_read() -> None:
     class AioRpcError(Exception):
         def code(self) -> object:
             return SimpleNamespace(name="UNAUTHENTICATED")
@@ -102,7 +102,7 @@ def test_a_method_called_code_of_something_else_is_never_called() -> None:
         (subprocess.CalledProcessError(137, "agent"), "agent_crash", True, "killed"),
     ],
 )
-def test_the_languages_own_exceptions(
+def test_the_languages_own_exceptions_are_typed(
     error: BaseException, kind: str, *, retryable: bool, reason: str | None
 ) -> None:
     verdict = classify(error)
@@ -111,7 +111,7 @@ def test_the_languages_own_exceptions(
         assert verdict.reason == reason
 
 
-def test_the_cause_tells_more_than_a_general_connection_error() -> None:
+def test_the_cause_outweighs_a_general_connection_error() -> None:
     error = error_class("APIConnectionError", module="openai")("Connection error.")
     error.__cause__ = error_class("ConnectTimeout", module="httpx")("")
     assert classify(error).type == "timeout"
@@ -125,7 +125,7 @@ def test_an_exception_group_and_a_retry_wrapper_are_unwrapped() -> None:
     assert classify(ExceptionGroup("several", [inner])).type == "timeout"  # type: ignore[list-item]
 
 
-def test_a_cancelled_error_further_down_is_a_deadline_and_no_cancel() -> None:
+def test_a_cancelled_error_further_down_the_chain_is_a_timeout() -> None:
     error = error_class("ReadTimeout", module="httpx")("")
     error.__cause__ = asyncio.CancelledError("Cancelled by cancel scope")
     assert classify(error).type == "timeout"
@@ -137,7 +137,7 @@ def test_the_context_of_an_exception_is_not_its_cause() -> None:
     assert classify(error).type == "unknown"
 
 
-def test_an_empty_message_leaves_the_class_to_tell() -> None:
+def test_the_class_decides_where_the_message_is_empty() -> None:
     assert classify(error_class("RemoteProtocolError", module="httpx")("")).type == "network"
 
 
@@ -175,14 +175,14 @@ def test_a_response_object_alone_is_enough() -> None:
     assert (verdict.type, verdict.retry_after_seconds) == ("provider_unavailable", 7)
 
 
-def test_the_answer_of_a_server_that_refuses_a_retry_is_taken() -> None:
+def test_a_servers_refusal_of_a_retry_is_obeyed() -> None:
     error = error_class("APIStatusError", module="openai")("oops")
     error.status_code = 503
     error.response = SimpleNamespace(headers={"x-should-retry": "false"})
     assert not classify(error).retryable
 
 
-def test_the_yes_of_a_server_rescues_no_terminal_failure() -> None:
+def test_a_servers_consent_does_not_make_a_terminal_failure_retryable() -> None:
     error = error_class("APIStatusError", module="openai")("oops")
     error.status_code = 401
     error.response = SimpleNamespace(headers={"x-should-retry": "true"})
@@ -211,7 +211,7 @@ def test_the_headers_of_the_agent_error_proposal_decide() -> None:
         (RuntimeError("boom"), "boom"),
     ],
 )
-def test_a_bug_is_told_by_its_name_where_its_text_does_not_say_what_it_is(
+def test_a_bug_is_reported_by_its_name_where_its_text_says_nothing(
     error: Exception, told: str
 ) -> None:
     verdict = classify(error)
@@ -221,13 +221,13 @@ def test_a_bug_is_told_by_its_name_where_its_text_does_not_say_what_it_is(
 @pytest.mark.parametrize(
     "error", [MisuseError("type is one of rate_limit, budget"), NotInTurnError()]
 )
-def test_a_call_of_ours_that_was_wrong_is_the_authors_bug(error: Exception) -> None:
+def test_a_wrong_call_to_our_own_api_is_the_authors_bug(error: Exception) -> None:
     verdict = classify(error)
     assert (verdict.type, verdict.reason) == (ErrorType.INTERNAL, "uncaught_exception")
     assert classify(StreamTruncatedError("openai", 3)).type is ErrorType.NETWORK
 
 
 @pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32603])
-def test_a_code_that_json_rpc_defines_is_nobodys_own(code: int) -> None:
+def test_a_code_that_json_rpc_defines_belongs_to_no_agent(code: int) -> None:
     assert classify_rpc_error({"code": code, "message": ""}).provider_code is None
     assert classify_rpc_error({"code": -32010, "message": ""}).provider_code == "-32010"

@@ -22,7 +22,7 @@ class KeyRefusedError(Exception):
 @pytest.mark.parametrize(
     "members", list(permutations([ValueError("odd"), LimitError("slow down")]))
 )
-def test_the_failure_that_is_recognised_decides(members: tuple[Exception, ...]) -> None:
+def test_a_recognised_failure_decides_the_groups_type(members: tuple[Exception, ...]) -> None:
     assert classify(ExceptionGroup("together", members)).type is ErrorType.RATE_LIMIT
 
 
@@ -34,12 +34,12 @@ def test_the_failure_that_forbids_a_retry_decides(members: tuple[Exception, ...]
     assert (verdict.type, verdict.retryable) == (ErrorType.AUTH, False)
 
 
-def test_what_was_cancelled_because_another_failed_does_not_decide() -> None:
+def test_a_cancelled_member_of_a_group_does_not_decide() -> None:
     members = [asyncio.CancelledError(), ExceptionGroup("inner", [LimitError("slow down")])]
     assert classify(BaseExceptionGroup("together", members)).type is ErrorType.RATE_LIMIT
 
 
-def test_a_group_of_thousands_is_looked_at_up_to_a_bound() -> None:
+def test_a_group_of_thousands_is_read_up_to_a_bound() -> None:
     deep: BaseException = LimitError("slow down")
     for _ in range(5000):
         deep = ExceptionGroup("deeper", [deep])  # type: ignore[list-item]
@@ -47,7 +47,7 @@ def test_a_group_of_thousands_is_looked_at_up_to_a_bound() -> None:
     assert classify(ExceptionGroup("wide", [LimitError("slow down")] * 5000)).retryable
 
 
-def test_a_group_as_the_cause_of_another_failure_is_looked_into() -> None:
+def test_a_group_as_the_cause_of_another_failure_is_read() -> None:
     error = RuntimeError("the model call failed")
     error.__cause__ = ExceptionGroup("together", [LimitError("slow down")])
     assert classify(error).type is ErrorType.RATE_LIMIT

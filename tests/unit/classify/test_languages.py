@@ -34,7 +34,7 @@ def test_a_language_has_words_for_every_failure_that_a_text_may_name(name: str) 
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_its_words_are_written_as_a_text_is_compared(name: str) -> None:
+def test_a_languages_words_are_written_in_the_form_that_is_compared(name: str) -> None:
     def words(concept: Concept) -> str:
         return f"{concept.things}, {concept.happenings}, {concept.unless}"
 
@@ -59,7 +59,7 @@ def test_the_alphabet_names_the_language(text: str, language: str | None) -> Non
     assert in_other_alphabet(fold(text)) == language
 
 
-def test_a_japanese_text_may_do_without_its_own_letters() -> None:
+def test_a_japanese_text_is_recognised_without_kana() -> None:
     assert read_other_alphabet("認証失敗") == (ErrorType.AUTH, "japanese: 認証 + 失敗")
     assert read_other_alphabet("天気") is None
     assert read_other_alphabet("weather") is None
@@ -75,6 +75,6 @@ def test_a_latin_text_is_in_the_language_of_its_commonest_words() -> None:
     assert read_latin("das ist ein text") is None
 
 
-def test_a_letter_with_an_accent_is_enough_to_look() -> None:
+def test_an_accented_letter_is_enough_to_try_a_language() -> None:
     assert read_latin("número máximo de tokens excedido") is not None
     assert read_latin("größe: nachricht zu groß") is not None

@@ -43,12 +43,12 @@ def test_the_title_and_its_status_count_and_no_attribute_does(title: str, kind: 
         ("<html><!-- a comment --><hr>seen</html>", "seen"),
     ],
 )
-def test_what_is_no_page_stays_and_a_page_is_what_it_shows(text: str, read: str) -> None:
+def test_a_text_that_is_not_a_page_stays_and_a_page_becomes_its_text(text: str, read: str) -> None:
     assert readable(text) == read
 
 
 @every("unit", ["<script>", "<a", "<!--", "&amp;", "<html><", "<meta "])
-def test_a_page_of_a_megabyte_costs_its_length_and_not_its_square(unit: str) -> None:
+def test_a_page_of_a_megabyte_is_read_in_linear_time(unit: str) -> None:
     page = "<html>" + unit * (1_000_000 // len(unit))
     assert len(readable(page)) <= MAX_PAGE_CHARS + 8192
     assert costs_its_length(readable, page)

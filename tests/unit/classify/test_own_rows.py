@@ -59,7 +59,7 @@ def test_a_row_that_is_not_in_use_matches_nothing() -> None:
     assert not classify("no desk of yours here").rule.startswith("config:")
 
 
-def test_how_a_process_ended_and_a_cancel_come_first() -> None:
+def test_a_processs_end_and_a_cancel_come_before_the_users_rows() -> None:
     assert classify({"process": {"exit_code": 137}, "message": "no desk is here"}).rule != (
         "config:by-text"
     )

@@ -44,7 +44,7 @@ HEAP = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out 
         (0x40010004, None, "", "terminated", True, None),
     ],
 )  # fmt: skip
-def test_an_end_in_mid_turn(  # noqa: PLR0913 - one row of the table
+def test_an_exit_in_mid_turn_is_a_crash(  # noqa: PLR0913 - one row of the table
     code: int | None, signal: int | None, tail: str, reason: str, *, retryable: bool,
     name: str | None,
 ) -> None:  # fmt: skip
@@ -71,7 +71,7 @@ def test_the_last_words_are_kept_as_detail() -> None:
 
 
 @pytest.mark.parametrize("code", [2, 8, 13, 12, 0, -1, 10**30])
-def test_a_process_that_never_started_is_no_matter_for_a_retry(code: int) -> None:
+def test_a_process_that_never_started_is_not_retryable(code: int) -> None:
     verdict = classify_spawn_failure(code, "/opt/agent\n" * 1000)
     assert verdict.type is ErrorType.AGENT_CRASH
     assert (verdict.reason, verdict.retryable) == ("spawn_failed", False)

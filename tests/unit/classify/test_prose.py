@@ -36,7 +36,7 @@ def _found(rows: list[tuple[str, str]], *, spoken_for: bool = False) -> int:
 
 
 @pytest.mark.no_cover
-def test_an_honest_answer_with_the_form_of_an_error_is_one_that_the_prompt_asks_for() -> None:
+def test_an_honest_answer_in_the_form_of_an_error_was_always_asked_for() -> None:
     honest = [*honest_answers(), *equal_answers()]
     errors = [each for each in honest if error_by_form(each.answer)]
     assert len(honest) >= 1900
@@ -44,12 +44,12 @@ def test_an_honest_answer_with_the_form_of_an_error_is_one_that_the_prompt_asks_
     assert [e for e in errors if not may_request_error_text(e.prompt, e.answer)] == []
 
 
-def test_an_error_that_tells_of_itself_is_found_without_another_word() -> None:
+def test_a_self_contained_error_is_recognised_without_another_word() -> None:
     assert len(TOLD) >= 60
     assert _found(TOLD) >= 0.95 * len(TOLD)
 
 
-def test_every_form_is_an_error_where_the_turn_speaks_for_one() -> None:
+def test_every_form_is_an_error_if_the_turn_supports_it() -> None:
     assert _found(BARE, spoken_for=True) == len(BARE)
 
 
@@ -57,7 +57,7 @@ def test_every_form_is_an_error_where_the_turn_speaks_for_one() -> None:
     "text",
     ["401 Unauthorized", "503 Service Unavailable", "ECONNRESET", "429", "openai.RateLimitError"],
 )
-def test_a_bare_status_or_name_is_an_error_only_where_the_turn_speaks_for_one(text: str) -> None:
+def test_a_bare_status_or_name_is_an_error_only_if_the_turn_supports_it(text: str) -> None:
     assert error_by_form(text) is None
     assert error_by_form(text, spoken_for=True) is not None
 
@@ -126,11 +126,11 @@ def test_a_sentence_that_only_a_failed_call_writes_is_an_error_by_itself(
         "Nothing (401) failed here, please wait 20 s",
     ],
 )
-def test_a_sentence_about_a_failure_and_what_has_another_form_is_no_error(text: str) -> None:
+def test_a_sentence_about_a_failure_is_not_an_error(text: str) -> None:
     assert error_by_form(text) is None
 
 
-def test_whatever_is_an_error_by_its_form_passes_the_cheap_question() -> None:
+def test_every_error_by_form_passes_the_cheap_check() -> None:
     texts = [text for _, text in (*TOLD, *BARE)]
     texts += [honest.answer for honest in (*honest_answers(), *equal_answers())]
     taken = [text for text in texts if error_by_form(text, spoken_for=True)]
@@ -149,7 +149,7 @@ def test_whatever_is_an_error_by_its_form_passes_the_cheap_question() -> None:
         "Reads the header, then the body.",
     ],
 )
-def test_a_healthy_turn_is_told_without_the_classifier(text: str) -> None:
+def test_a_healthy_turn_is_recognised_without_the_classifier(text: str) -> None:
     assert not may_be_error_by_form(text)
 
 
@@ -173,7 +173,7 @@ ERROR = "Credit balance is too low"
         "Bitte f\u00fcge ein Limit von 50 Zeilen hinzu.",
     ],
 )
-def test_a_prompt_about_work_asks_for_no_errors_text(prompt: str) -> None:
+def test_a_prompt_about_work_does_not_ask_for_an_errors_text(prompt: str) -> None:
     assert not may_request_error_text(prompt, ERROR)
     assert not may_request_error_text(f"{prompt}\n" * 400, ERROR)
 
@@ -194,7 +194,7 @@ def test_a_prompt_about_work_asks_for_no_errors_text(prompt: str) -> None:
         ("It ends with 429.", "429: too many requests"),
     ],
 )
-def test_a_prompt_that_asks_for_an_errors_text_is_known(prompt: str, answer: str) -> None:
+def test_a_prompt_that_asks_for_an_errors_text_is_recognised(prompt: str, answer: str) -> None:
     assert may_request_error_text(prompt, answer)
 
 
@@ -213,7 +213,7 @@ def test_a_prompt_that_asks_for_an_errors_text_is_known(prompt: str, answer: str
         ("RESOURCE_EXHAUSTED: Quota exceeded, please retry in 20 s", "rate_limit"),
     ],
 )
-def test_what_tells_of_one_failure_is_told_from_what_names_a_kind(
+def test_a_report_of_one_failure_is_distinguished_from_the_name_of_a_kind(
     text: str, kind: str | None
 ) -> None:
     verdict = error_by_form(text)

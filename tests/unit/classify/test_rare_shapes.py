@@ -26,7 +26,7 @@ from lastword.core.failure.taxonomy import ErrorType, Origin
 from tests.kit.rows import every
 
 
-def test_a_bug_of_the_classifiers_costs_the_classification_alone(
+def test_a_bug_in_the_classifier_gives_an_unknown_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(_evidence: object) -> None:
@@ -41,12 +41,12 @@ def test_a_bug_of_the_classifiers_costs_the_classification_alone(
     )
 
 
-def test_prose_on_stderr_does_not_speak_for_an_error_that_says_nothing() -> None:
+def test_prose_on_stderr_does_not_explain_an_empty_error() -> None:
     tail = "error: the cat is on the mat\nERROR the backend went down\n"
     assert classify_text("It did not work", stderr_tail=tail).type is ErrorType.UNKNOWN
 
 
-def test_a_list_without_end_is_read_as_far_as_the_bound() -> None:
+def test_an_endless_list_is_read_up_to_the_bound() -> None:
     verdict = classify({"error": {"details": [[] for _ in range(20_000)], "code": "x"}})
     assert verdict.type is ErrorType.UNKNOWN
 
@@ -67,7 +67,7 @@ def test_a_scalar_has_a_text_and_nothing_else_has(value: object, text: str) -> N
     assert as_text(value) == text
 
 
-def test_a_failure_described_as_json_is_read_as_what_it_describes() -> None:
+def test_a_failure_described_as_json_is_read_like_the_original() -> None:
     causes = ["no cause", {"class": "SomeError", "message": "refused"}]
     record = {"http_status": 429, "process": {"signal": "SIGKILL"}, "cause_chain": causes}
     evidence = gather.from_record(record)
@@ -80,7 +80,7 @@ def test_a_failure_described_as_json_is_read_as_what_it_describes() -> None:
 # --- exceptions
 
 
-def test_a_chain_without_end_is_followed_as_far_as_the_bound() -> None:
+def test_an_endless_chain_is_followed_up_to_the_bound() -> None:
     first = error = RuntimeError("cause 0")
     for number in range(1, 20):
         cause = RuntimeError(f"cause {number}")
@@ -90,7 +90,7 @@ def test_a_chain_without_end_is_followed_as_far_as_the_bound() -> None:
     assert detail.splitlines() == [f"cause {number}" for number in range(8)]
 
 
-def test_a_retry_that_holds_no_exception_leads_nowhere() -> None:
+def test_a_retry_wrapper_without_an_exception_is_skipped() -> None:
     error = RuntimeError("gave up")
     error.last_attempt = SimpleNamespace(_exception=None)  # type: ignore[attr-defined]
     error.__cause__ = ConnectionRefusedError(111, "Connection refused")
@@ -102,7 +102,7 @@ class MuteError(OSError):
         return ""
 
 
-def test_an_error_of_the_system_that_prints_nothing_is_known_by_its_text() -> None:
+def test_a_mute_system_error_is_recognised_by_its_text() -> None:
     assert classify(MuteError(104, "Connection reset by peer")).type is ErrorType.NETWORK
 
 
@@ -130,23 +130,23 @@ def grpc_error(*, broken: bool) -> Exception:
     return error
 
 
-def test_the_code_of_a_grpc_error_is_asked_for_and_may_fail() -> None:
+def test_the_code_of_a_grpc_error_is_called_and_may_fail() -> None:
     assert classify(grpc_error(broken=False)).type is ErrorType.PROVIDER_UNAVAILABLE
     assert classify(grpc_error(broken=True)).type is ErrorType.UNKNOWN
 
 
-def test_the_last_words_of_a_process_may_be_bytes() -> None:
+def test_the_last_words_of_a_process_can_be_bytes() -> None:
     error = subprocess.CalledProcessError(1, "agent", stderr=b"Segmentation fault (core dumped)")
     verdict = classify(error)
     assert (verdict.type, verdict.reason) == (ErrorType.AGENT_CRASH, "native_crash")
 
 
-def test_a_cancel_that_speaks_of_a_timeout_is_none() -> None:
+def test_a_cancel_that_mentions_a_timeout_is_a_timeout() -> None:
     assert classify(asyncio.CancelledError()).type is ErrorType.CANCELLED
     assert classify(asyncio.CancelledError("request timed out")).type is ErrorType.TIMEOUT
 
 
-def test_two_words_close_together_count_in_a_packages_own_exception_alone() -> None:
+def test_two_words_close_together_count_only_in_a_packages_own_exception() -> None:
     kind = type("Oops", (Exception,), {"__module__": "somesdk"})
     assert classify(kind("The backend went down")).type is ErrorType.PROVIDER_UNAVAILABLE
     assert classify(KeyError("The backend went down")).type is ErrorType.INTERNAL
@@ -163,7 +163,7 @@ def test_two_words_close_together_count_in_a_packages_own_exception_alone() -> N
         (0xC000013A, "", "interrupted"),
     ],
 )
-def test_a_status_or_a_last_word_tells_how_a_process_ended(
+def test_a_status_or_the_last_words_reveal_how_a_process_ended(
     exit_code: int, tail: str, reason: str
 ) -> None:
     assert classify_exit(exit_code=exit_code, stderr_tail=tail).reason == reason
@@ -172,24 +172,24 @@ def test_a_status_or_a_last_word_tells_how_a_process_ended(
 # --- texts
 
 
-def test_of_many_names_in_a_text_the_first_count() -> None:
+def test_only_the_first_of_many_names_in_a_text_count() -> None:
     text = " ".join(f"some_name_{number}" for number in range(500))
     assert len(identifiers(text)) == MAX_WORDS
 
 
-def test_two_halves_of_a_phrase_are_looked_for_a_bounded_number_of_times() -> None:
+def test_the_search_for_both_halves_of_a_phrase_is_bounded() -> None:
     assert phrase_in("quota " * 80 + "x" * 200 + " exceeded", ("quota .. exceeded",)) is None
     assert phrase_in("quota was exceeded", ("quota .. exceeded",)) == "quota .. exceeded"
     assert phrase_in("quota", ("quota .. exceeded",)) is None
     assert phrase_in("exceeded only", ("quota .. exceeded",)) is None
 
 
-def test_a_wait_beyond_all_measure_is_skipped_for_the_next() -> None:
+def test_an_absurdly_long_wait_is_skipped_for_the_next() -> None:
     assert wait_in_text("try again in 999999999 days. try again in 20 seconds") == 20
 
 
 @pytest.mark.parametrize("text", ["Fri, 31 Feb 2026 23:59:59 GMT", "2026-13-01T00:00:00Z"])
-def test_a_date_that_does_not_exist_is_no_moment(text: str) -> None:
+def test_a_date_that_does_not_exist_is_not_a_moment(text: str) -> None:
     assert parse_moment(text) is None
 
 
@@ -199,7 +199,7 @@ def test_a_date_that_does_not_exist_is_no_moment(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["    at f (a.js:1:2)", "just words\n    at f (a.js:1:2)", "words"]
 )
-def test_a_stack_without_a_title_is_no_exception(text: str) -> None:
+def test_a_stack_without_a_title_is_not_an_exception(text: str) -> None:
     assert read_java_script(text) is None
 
 
@@ -254,7 +254,7 @@ GROUP = """\
         ("Error: x\n    at f (a.js:1:2)", "an exception with its stack", None),
     ],
 )
-def test_a_text_is_read_as_the_shape_that_it_has(text: str, form: str, found: object) -> None:
+def test_a_pasted_texts_form_is_detected(text: str, form: str, found: object) -> None:
     reading = read_pasted(text)
     assert reading.form == form
     assert found is None or reading.value == found
@@ -280,7 +280,7 @@ def test_a_response_may_end_with_its_headers_and_may_have_a_body() -> None:
         ("ValueError: odd\nmore of it", "builtins.ValueError", []),
     ],
 )
-def test_a_python_exception_is_known_by_its_last_line_and_its_direct_causes(
+def test_a_python_exception_is_recognised_by_its_last_line_and_its_direct_causes(
     text: str, name: str, causes: list[str]
 ) -> None:
     reading = read_pasted(text)
@@ -299,11 +299,11 @@ def test_a_python_exception_is_known_by_its_last_line_and_its_direct_causes(
         PYTHON,
     ],
 )
-def test_what_only_looks_like_a_python_exception_is_prose(text: str) -> None:
+def test_a_text_that_only_resembles_a_python_exception_is_prose(text: str) -> None:
     assert read_pasted(text).form in {"a line of text", "a text"}
 
 
-def test_json_that_only_a_lenient_reader_takes_is_still_json() -> None:
+def test_json_that_only_a_lenient_reader_accepts_is_still_json() -> None:
     assert str(parse_json('{"a": NaN}')) == "{'a': nan}"
     assert parse_json("[" * 100_000) is None
     assert parse_json("{broken") is None

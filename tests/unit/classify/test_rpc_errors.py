@@ -35,7 +35,7 @@ def test_an_error_that_speaks_for_itself_needs_no_stderr() -> None:
         "",
     ],
 )
-def test_ordinary_log_lines_are_no_evidence(log: str) -> None:
+def test_ordinary_log_lines_are_not_evidence(log: str) -> None:
     assert classify_text("", stderr_tail=log).type == "unknown"
 
 
@@ -56,7 +56,7 @@ def test_the_codes_of_one_agent_mean_nothing_from_another() -> None:
         {1: 2, None: 3},
     ],
 )  # fmt: skip
-def test_whatever_an_agent_sends_gives_a_verdict(error: object) -> None:
+def test_every_rpc_error_gets_a_verdict(error: object) -> None:
     verdict = classify_rpc_error(error)
     assert not verdict.retryable
     assert verdict.retry_after_seconds is None

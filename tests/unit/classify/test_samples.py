@@ -81,7 +81,7 @@ def test_a_labelled_failure_gets_its_type_retryability_and_waits(error_type: str
     assert not any(found), "\n".join(filter(None, found))
 
 
-def test_no_terminal_failure_is_called_retryable() -> None:
+def test_terminal_failures_are_never_called_retryable() -> None:
     wrong = [
         each.sample["name"]
         for each in judged()
@@ -91,14 +91,14 @@ def test_no_terminal_failure_is_called_retryable() -> None:
 
 
 @pytest.mark.no_cover
-def test_most_failures_are_still_recognised_by_their_message_alone() -> None:
+def test_most_failures_are_recognised_by_their_message_alone() -> None:
     told = [s for s in SAMPLES if s.get("message") and "process" not in s and "rpc_error" not in s]
     right = sum(classify_text(s["message"]).type == s["type"] for s in told)
     assert right / len(told) > 0.85
 
 
 @every("rule", dict.fromkeys(row["rule"] for row in RULES))
-def test_evidence_that_shows_a_rule_gets_the_verdict_of_it(rule: str) -> None:
+def test_evidence_for_a_rule_gets_that_rules_verdict(rule: str) -> None:
     for row in (row for row in RULES if row["rule"] == rule):
         verdict = verdict_on(row)
         shown = {

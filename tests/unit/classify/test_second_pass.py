@@ -41,7 +41,7 @@ def test_an_exception_of_the_language_is_the_handlers_own(text: str) -> None:
         assert (verdict.type, verdict.retryable) == (ErrorType.INTERNAL, False)
 
 
-def test_it_is_the_providers_where_its_package_raised_it_or_stands_in_the_chain() -> None:
+def test_an_exception_is_the_providers_if_its_package_raised_or_caused_it() -> None:
     for kind in (ValueError, TypeError):
         error = raised("Missing api key", module="anthropic._client", kind=kind)
         assert classify(error).type == "auth"
@@ -50,12 +50,12 @@ def test_it_is_the_providers_where_its_package_raised_it_or_stands_in_the_chain(
     assert classify(outer).type == "auth"
 
 
-def test_what_a_transport_or_a_status_says_is_believed_from_anyone() -> None:
+def test_a_transport_error_or_a_status_is_trusted_from_anyone() -> None:
     assert classify(raised("Connection reset by peer", module="my_agent")).type == "network"
     assert classify(raised("HTTP 429: slow down", module="my_agent")).type == "rate_limit"
 
 
-def test_a_traceback_without_end_is_looked_at_up_to_a_bound() -> None:
+def test_an_endless_traceback_is_read_up_to_a_bound() -> None:
     def deep(left: int) -> None:
         if left == 0:
             raise ValueError("invalid api key")
@@ -83,7 +83,7 @@ def test_a_traceback_without_end_is_looked_at_up_to_a_bound() -> None:
         ("mistral-vibe", {"message": "IncompleteProviderStream: eof"}, "network"),
     ],
 )
-def test_a_name_or_a_sentence_of_one_agents_own_is_read(
+def test_one_agents_own_name_or_sentence_is_recognised(
     agent: str, error: dict[str, Any], kind: str
 ) -> None:
     assert (classify(error, agent=agent).type, classify(error).type) == (kind, kind)

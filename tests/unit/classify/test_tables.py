@@ -19,14 +19,14 @@ def test_every_type_that_a_provider_can_cause_has_sentences() -> None:
     assert {*messages.STRONG, *messages.WEAK, *transport_types} == set(ErrorType) - silent
 
 
-def test_no_word_means_two_types() -> None:
+def test_each_word_means_one_type() -> None:
     seen: dict[str, ErrorType] = {}
     for kind, words in tokens.STRONG.items():
         for word in words:
             assert seen.setdefault(word, kind) is kind, word
 
 
-def test_no_weak_word_is_also_a_strong_one_of_another_type() -> None:
+def test_a_weak_word_is_never_a_strong_one_of_another_type() -> None:
     strong = {word: kind for kind, words in tokens.STRONG.items() for word in words}
     clashes = [
         word
@@ -37,7 +37,7 @@ def test_no_weak_word_is_also_a_strong_one_of_another_type() -> None:
     assert clashes == []
 
 
-def test_no_transport_name_is_in_two_rows() -> None:
+def test_each_transport_name_is_in_one_row() -> None:
     seen: set[str] = set()
     for row in (rules.CERTIFICATE, *rules.ROWS):
         assert not row.names & seen
@@ -63,7 +63,7 @@ def test_spelling_does_not_matter() -> None:
     assert names(["AI_APICallError", "api_call"]) == {"apicall"}
 
 
-def test_a_gap_is_bounded_and_begins_at_a_word() -> None:
+def test_a_gap_in_a_row_is_bounded_and_ends_at_whole_words() -> None:
     rows = ("model .. not found",)
     assert phrase_in("the model x is not found", rows) == rows[0]
     assert phrase_in("the model " + "x" * 200 + " not found", rows) is None
@@ -92,7 +92,7 @@ def test_a_sentence_of_a_transport_is_recognised_in_any_language(row: rules.Tran
         assert (verdict.type, verdict.retryable) == (row.type, row.retryable), (part, verdict.rule)
 
 
-def test_a_part_is_found_wherever_it_stands_and_the_first_row_counts() -> None:
+def test_a_part_is_found_anywhere_and_the_first_row_counts() -> None:
     rows = ("no more credits", "limit of", "credits", "over .. budget", "a b", "额度")
     for text, row in {
         "sorry, no more credits": "no more credits",

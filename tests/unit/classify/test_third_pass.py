@@ -38,14 +38,14 @@ def test_a_guess_advises_no_login_and_no_change(
 
 
 @every("kind", ErrorType)
-def test_no_type_that_is_guessed_asks_for_more_than_patience(kind: ErrorType) -> None:
+def test_a_guessed_type_advises_nothing_beyond_patience(kind: ErrorType) -> None:
     verdict = Verdict(type=kind, rule="concept:x + y", retryable=False, detail="It said so.")
     error = compose(verdict, phase=None, retry_safety=None)
     assert error.action in {Action.REPORT, Action.WAIT, Action.RETRY, Action.RESTART}
     assert "It said so" in error.message
 
 
-def test_a_common_sentence_still_advises_what_costs_nothing_to_try() -> None:
+def test_a_common_sentence_still_gets_advice_that_costs_nothing() -> None:
     verdict = Verdict(type=ErrorType.CONTEXT_OVERFLOW, rule="text:too long", retryable=False)
     assert compose(verdict, phase=None, retry_safety=None).action is Action.SHORTEN
     own = own_failure(ErrorType.AUTH, "login_required")

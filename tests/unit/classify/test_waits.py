@@ -21,7 +21,7 @@ from tests.kit.rows import every
         ("1m1m1m1m1m1m1m", None), ("\u0665", None),
     ],
 )  # fmt: skip
-def test_a_duration_is_read_or_refused(value: object, seconds: float | None) -> None:
+def test_a_duration_is_parsed_or_refused(value: object, seconds: float | None) -> None:
     assert parse_wait(value) == (pytest.approx(seconds) if seconds is not None else None)
 
 
@@ -37,7 +37,7 @@ def test_a_duration_is_read_or_refused(value: object, seconds: float | None) -> 
         ("9999-12-31T23:59:59Z", None), (True, None),
     ],
 )  # fmt: skip
-def test_a_moment_is_read_or_refused(value: object, milliseconds: int | None) -> None:
+def test_a_moment_is_parsed_or_refused(value: object, milliseconds: int | None) -> None:
     assert parse_moment(value) == milliseconds
 
 
@@ -63,7 +63,7 @@ def test_a_moment_is_read_or_refused(value: object, milliseconds: int | None) ->
         ("limit 30000, used 29000", None),
     ],
 )
-def test_prose_names_a_wait_or_none(text: str, seconds: float | None) -> None:
+def test_a_wait_is_read_from_prose_or_none_is(text: str, seconds: float | None) -> None:
     assert wait_in_text(text) == (pytest.approx(seconds) if seconds is not None else None)
 
 

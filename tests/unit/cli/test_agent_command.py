@@ -30,13 +30,13 @@ def test_the_list_names_every_scenario_within_the_terminals_width(columns: str) 
     assert max(map(len, out.splitlines())) <= max(int(columns), 60)
 
 
-def test_the_list_says_of_each_what_a_good_client_does() -> None:
+def test_the_list_describes_what_a_good_client_does_for_each() -> None:
     _, out, _ = agent("--list", COLUMNS="100")
     assert out.count("\n    sees    ") == out.count("\n    client  ") == len(SCENARIOS)
     assert 'offer "Continue"; no automatic resend' in out
 
 
-def test_the_list_says_which_scenarios_need_a_process_of_their_own() -> None:
+def test_the_list_marks_the_scenarios_that_need_a_separate_process() -> None:
     _, out, _ = agent("--list")
     marked = {line.split()[0] for line in out.splitlines() if line.split()[:1][0:] and "~" in line}
     assert {"crash_loop~", "fails_to_start~", "silence_warned~"} <= marked
@@ -44,7 +44,7 @@ def test_the_list_says_which_scenarios_need_a_process_of_their_own() -> None:
     assert "\n~ needs its own process" in out
 
 
-def test_the_list_is_there_for_machines_too() -> None:
+def test_the_list_is_also_available_as_json() -> None:
     status, out, err = agent("--list", "--json")
     listed = json.loads(out)["scenarios"]
     assert (status, err) == (0, "")

@@ -30,13 +30,15 @@ REFUSED = (
 
 
 @every("arguments, words", REFUSED)
-def test_what_cannot_be_run_is_one_sentence_and_2(arguments: list[str], words: str) -> None:
+def test_an_unusable_command_gets_one_sentence_and_status_2(
+    arguments: list[str], words: str
+) -> None:
     done = command("check", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
 
 
-def test_the_list_is_there_for_people_and_machines() -> None:
+def test_the_list_is_available_as_text_and_json() -> None:
     done = command("check", "--list", environment=os.environ | {"COLUMNS": "80"})
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -44,7 +46,7 @@ def test_the_list_is_there_for_people_and_machines() -> None:
     assert {row["name"] for row in listed["checks"]} == set(CHECKS)
 
 
-def test_every_check_is_of_a_requirement_and_every_requirement_of_agents_has_one() -> None:
+def test_every_check_has_a_requirement_and_every_agent_requirement_a_check() -> None:
     requirements = json.loads((ROOT / "protocol" / "requirements.json").read_text())
     ids = {row["id"] for row in requirements}
     checked = {row.requirement for row in CHECKS.values()}

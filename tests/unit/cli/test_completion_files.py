@@ -9,6 +9,6 @@ from lastword.cli.completion import FILES, path_of
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_each_file_is_what_its_maker_writes(form: str) -> None:
+def test_each_committed_file_is_what_its_generator_writes(form: str) -> None:
     written = path_of(form).read_text(encoding="utf-8")
     assert written == MAKERS[form](), "run python -m docs.completion --write"

@@ -118,7 +118,7 @@ def test_every_option_can_be_set_in_the_users_file(table: str, name: str, tmp_pa
 
 
 @every(("table", "name"), EVERY)
-def test_a_projects_file_sets_what_is_declared_safe_alone(
+def test_a_projects_file_sets_only_options_declared_safe(
     table: str, name: str, tmp_path: Path
 ) -> None:
     found = problems(tmp_path, written(table, name, value_of(table, name)), PROJECT)
@@ -128,7 +128,7 @@ def test_a_projects_file_sets_what_is_declared_safe_alone(
 
 
 @every(("table", "name"), EVERY)
-def test_no_option_takes_a_value_of_another_type(table: str, name: str, tmp_path: Path) -> None:
+def test_an_option_refuses_a_value_of_another_type(table: str, name: str, tmp_path: Path) -> None:
     for value in ("{ a = 1 }", "1979-05-27", "[[1]]", '"\\u0000"', "nan"):
         assert len(problems(tmp_path, f"[{table}]\n{name} = {value}\n")) == 1, value
 
@@ -137,7 +137,7 @@ def test_the_options_of_run_are_all_there_but_those_about_files() -> None:
     assert {*options_of("run")} == {each.name for each in OPTIONS if each.key not in FILE_KEYS}
 
 
-def test_nothing_safe_takes_a_path_an_address_or_a_command() -> None:
+def test_no_project_safe_option_takes_a_path_an_address_or_a_command() -> None:
     kinds = {option.kind for option in OPTIONS if option.project_safe}
     assert kinds == {"seconds", "auto|off"}
 
@@ -154,9 +154,7 @@ def test_nothing_safe_takes_a_path_an_address_or_a_command() -> None:
         ("report-to", "", ""),
     ],
 )
-def test_a_value_means_what_it_means_on_the_command_line(
-    name: str, value: object, text: str
-) -> None:
+def test_a_value_means_the_same_as_on_the_command_line(name: str, value: object, text: str) -> None:
     assert texts_of(options_of("run")[name], value, "/home/me/.config/lastword") == [text]
 
 
@@ -188,13 +186,13 @@ def test_a_value_means_what_it_means_on_the_command_line(
         ('["run"]\n"retry" = -1\n', ":2: retry cannot be '-1'"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_line(text: str, says: str, tmp_path: Path) -> None:
+def test_a_wrong_value_is_reported_with_its_line(text: str, says: str, tmp_path: Path) -> None:
     found = problems(tmp_path, text)
     assert len(found) == 1
     assert found[0].startswith(says)
 
 
-def test_all_that_is_wrong_is_said_in_the_order_of_the_lines(tmp_path: Path) -> None:
+def test_all_wrong_values_are_reported_in_the_order_of_the_lines(tmp_path: Path) -> None:
     text = (
         "[run]\nretry = -1\nrecord-text = 1\n[[classify.rule]]\nname = 'a'\n[gateway]\nping = 0\n"
     )
@@ -209,7 +207,9 @@ def test_a_sentence_about_a_strangers_file_is_one_printable_line(tmp_path: Path)
 
 
 @given(st.text(max_size=200))
-def test_no_text_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_any_text_can_be_read_as_a_file(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
     path = tmp_path_factory.mktemp("any") / "c.toml"
     path.write_bytes(text.encode(errors="replace"))
     for source in (USER, PROJECT):
@@ -219,7 +219,7 @@ def test_no_text_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, tex
 # --- which file
 
 
-def test_what_is_not_a_regular_file_is_not_read(tmp_path: Path) -> None:
+def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     for path in (fifo, tmp_path):
@@ -245,7 +245,7 @@ def test_a_file_that_is_too_large_or_not_text_is_not_read(tmp_path: Path) -> Non
     assert caught.value.line == 2
 
 
-def test_a_projects_file_is_no_link_and_no_other_users(
+def test_a_projects_file_that_is_a_link_or_another_users_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, link = tmp_path / "c.toml", tmp_path / "link"
@@ -271,7 +271,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_the_users_file_is_where_xdg_says(home: Path) -> None:
+def test_the_users_file_follows_xdg(home: Path) -> None:
     default = str(home / ".config" / "lastword" / "config.toml")
     assert user_path({}) == default
     assert user_path({"XDG_CONFIG_HOME": "relative"}) == default
@@ -290,7 +290,7 @@ def test_a_projects_file_is_the_nearest_up_to_the_top_of_its_repository(home: Pa
     assert project_path() == str(nearer)
 
 
-def test_neither_the_home_folder_nor_the_root_is_a_project(
+def test_the_home_folder_and_the_root_are_not_projects(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / ".lastword.toml").write_text("")
@@ -304,7 +304,7 @@ def test_neither_the_home_folder_nor_the_root_is_a_project(
     assert project_path() == str(outside / ".lastword.toml")
 
 
-def test_a_folder_that_is_gone_is_no_project(home: Path) -> None:
+def test_a_deleted_folder_is_not_a_project(home: Path) -> None:
     (home / "repository" / "a" / "b").rmdir()
     assert project_path() == ""
 
@@ -321,7 +321,7 @@ def test_a_folder_that_is_gone_is_no_project(home: Path) -> None:
         (["--no-config=0"], {"LASTWORD_NO_CONFIG": "1", "LASTWORD_CONFIG": "/e.toml"}, "/e.toml"),
     ],
 )
-def test_a_file_is_named_or_none_is_read(
+def test_the_chosen_file_is_read_or_none(
     words: list[str], environment: dict[str, str], user: str
 ) -> None:
     found = find(words, environment)
@@ -346,7 +346,7 @@ def _source(path: str | None) -> str:
 # --- the environment of other commands
 
 
-def test_variables_that_nobody_has_set_come_from_the_users_file(tmp_path: Path) -> None:
+def test_unset_variables_come_from_the_users_file(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.write_text("[run]\nrecord = 'r'\nretry = 2\nidle-timeout = 5\n[record]\nrecord-days = 7\n")
     files = FileSettings()
@@ -415,7 +415,7 @@ def test_a_rule_decides_before_the_built_in_ones_and_is_named() -> None:
         ({"messages": "x"}, "there is no member 'messages'. Did you mean message?"),
     ],
 )
-def test_a_rule_that_cannot_be_used_says_why(change: dict[str, Any], says: str) -> None:
+def test_an_unusable_rule_is_refused_with_the_reason(change: dict[str, Any], says: str) -> None:
     row = {key: value for key, value in (RULE | change).items() if value is not None}
     rows, ((path, told),) = rows_in({"classify": {"rule": [RULE | {"name": "b"}, row]}})
     assert path[:3] == ("classify", "rule", 1)
@@ -423,7 +423,7 @@ def test_a_rule_that_cannot_be_used_says_why(change: dict[str, Any], says: str) 
     assert [rule.name for rule in rows.rules] == ["b"]
 
 
-def test_rows_have_names_of_their_own_and_are_tables() -> None:
+def test_rows_are_tables_with_unique_names() -> None:
     assert "another row" in rows_in({"journal": [JOURNAL, JOURNAL]})[1][0][1]
     assert "[[journal]]" in rows_in({"journal": [1]})[1][0][1]
     assert "more than 200" in rows_in({"journal": [JOURNAL] * 201})[1][0][1]
@@ -493,7 +493,7 @@ def test_a_journal_is_read_as_a_built_in_one() -> None:
         ({"pattern": None, "members": 1}, "members is a table"),
     ],
 )
-def test_a_journal_that_cannot_be_used_says_why(change: dict[str, Any], says: str) -> None:
+def test_an_unusable_journal_is_refused_with_the_reason(change: dict[str, Any], says: str) -> None:
     row = {key: value for key, value in (JOURNAL | change).items() if value is not None}
     rows, ((_, told),) = rows_in({"journal": [row]})
     assert told.startswith(says)
@@ -509,7 +509,7 @@ def test_a_file_that_is_shown_can_be_used(block: Block, tmp_path: Path) -> None:
         assert problems(tmp_path, block.text) == []
 
 
-def test_the_page_names_what_a_projects_file_can_set() -> None:
+def test_the_page_lists_what_a_projects_file_can_set() -> None:
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     shown = page.partition("<!-- project-safe -->")[2].partition("<!-- /")[0]
     assert re.findall(r"`([\w-]+)`", shown) == [each.name for each in OPTIONS if each.project_safe]

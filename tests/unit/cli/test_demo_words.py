@@ -16,7 +16,7 @@ def test_every_word_has_a_sentence() -> None:
     assert all("_" not in said for said in (*SAFE.values(), *FAULT.values()))
 
 
-def test_a_typed_error_is_told_in_words() -> None:
+def test_a_typed_error_is_explained_in_words() -> None:
     error = AgentError(
         type=ErrorType.AGENT_CRASH,
         message="It was killed.",
@@ -33,13 +33,13 @@ def test_a_typed_error_is_told_in_words() -> None:
     ]
 
 
-def test_what_is_not_known_is_not_told() -> None:
+def test_an_unknown_fact_is_left_out() -> None:
     assert facts(AgentError(type=ErrorType.UNKNOWN, message="No.", retryable=False)) == [
         ("Retry", "no")
     ]
 
 
-def test_each_way_to_say_nothing_has_its_own_sentence() -> None:
+def test_each_way_to_show_nothing_has_its_own_sentence() -> None:
     waits, done, gone = (
         left_with(turn, 1.5) for turn in (seen(), seen(answer={}), seen(ended=True))
     )
@@ -48,7 +48,7 @@ def test_each_way_to_say_nothing_has_its_own_sentence() -> None:
     assert "no answer" in gone[0]
 
 
-def test_zed_shows_details_where_they_are_alone_in_an_internal_error() -> None:
+def test_zed_shows_details_if_they_are_the_only_data_of_an_internal_error() -> None:
     details = {"details": "Try again in 20 s."}
     assert shown_by_zed({"code": -32603, "message": "M", "data": details}) == "Try again in 20 s."
     assert shown_by_zed({"code": -32603, "message": "M"}) == "M"

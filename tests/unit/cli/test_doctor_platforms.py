@@ -28,7 +28,7 @@ def program_for(machine: int) -> bytes:
         (program_for(0xAA64), "built for arm64, and this machine is amd64"),
     ],
 )
-def test_a_file_that_windows_cannot_run_is_named_for_what_it_is(
+def test_a_file_that_windows_cannot_run_is_described(
     head: bytes, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "AMD64")
@@ -37,7 +37,7 @@ def test_a_file_that_windows_cannot_run_is_named_for_what_it_is(
     assert finding.action
 
 
-def test_a_program_of_this_machine_or_an_older_one_is_no_finding(
+def test_a_program_of_this_machine_or_an_older_one_is_not_a_finding(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "AMD64")

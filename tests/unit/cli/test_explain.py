@@ -213,7 +213,7 @@ def test_a_person_reads_everything_in_eighty_columns(
         assert any(line.startswith(label) for line in lines), label
 
 
-def test_the_field_that_decided_is_named_with_what_it_says(ask: Callable[..., Asked]) -> None:
+def test_the_deciding_field_is_named_with_its_value(ask: Callable[..., Asked]) -> None:
     told = ask("--json", "--status", "400", "--header", "Retry-After: 20", "--body", BODY).json
     assert told["rule"] == "token:ratelimitexceeded"
     assert told["evidence"] == [
@@ -251,7 +251,7 @@ def test_a_line_of_another_program_is_not_laid_at_the_providers_door(
         (("--status", "400", "--body", '{"code": "token_quota_reached"}'), "body.code", "token_q"),
     ],
 )  # fmt: skip
-def test_whatever_decided_is_found_again(
+def test_the_deciding_evidence_is_named(
     arguments: tuple[str, ...], where: str, said: str, ask: Callable[..., Asked]
 ) -> None:
     proof = ask("--json", *arguments, stdin="").json["evidence"][0]
@@ -280,7 +280,9 @@ def test_the_end_of_a_process_is_explained_by_its_last_words(
     assert (told["type"], told["reason"], told["retryable"]) == ("agent_crash", reason, retryable)
 
 
-def test_a_response_takes_its_body_from_a_file(ask: Callable[..., Asked], tmp_path: Path) -> None:
+def test_the_body_of_a_response_is_read_from_a_file(
+    ask: Callable[..., Asked], tmp_path: Path
+) -> None:
     file = tmp_path / "body.json"
     file.write_text('{"error": {"code": "insufficient_quota"}}')
     assert ask("--json", "--status", "429", str(file)).json["type"] == "budget"
@@ -316,7 +318,7 @@ def test_a_wrong_use_is_answered_with_a_sentence_and_status_two(
     assert "Traceback" not in asked.err
 
 
-def test_help_tells_what_it_takes(ask: Callable[..., Asked]) -> None:
+def test_help_lists_the_options(ask: Callable[..., Asked]) -> None:
     asked = ask("--help")
     assert asked.status == 0
     assert "--exit-signal" in asked.out

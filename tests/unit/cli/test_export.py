@@ -66,7 +66,7 @@ def exported(state: Path, *arguments: str, **environment: str) -> dict[str, str]
         return {name: bundle.read(name).decode() for name in bundle.namelist()}
 
 
-def test_no_secret_leaves_by_any_corner(state: Path) -> None:
+def test_an_export_contains_no_secret(state: Path) -> None:
     members = exported(state, "session", USER="Ada.Lovelace", MY_TOKEN="hunter2hunter2")
     assert list(members) == ["summary.md", "timeline.jsonl", "manifest.json"]
     for name, text in members.items():
@@ -80,7 +80,7 @@ def test_no_secret_leaves_by_any_corner(state: Path) -> None:
     assert str(os.getpid()) not in members["manifest.json"]
 
 
-def test_the_manifest_tells_versions_capabilities_and_counts(state: Path) -> None:
+def test_the_manifest_lists_versions_capabilities_and_counts(state: Path) -> None:
     members = exported(state, "--last")
     manifest = json.loads(members["manifest.json"])
     (run,) = manifest["runs"]
@@ -108,7 +108,7 @@ def test_the_same_record_gives_the_same_bytes(state: Path) -> None:
         assert {member.date_time for member in bundle.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_no_word_of_somebody_else_becomes_markdown(state: Path) -> None:
+def test_foreign_text_never_becomes_markdown(state: Path) -> None:
     book = Book()
     evil = "x`y|z\n# big <img src=a> @everyone [l](http://a)"
     book.note(Kind.AGENT_READY, name=evil, version="1")
@@ -137,7 +137,7 @@ REFUSED = (
 )
 
 
-def test_what_cannot_be_exported_is_answered_in_a_sentence(
+def test_an_impossible_export_is_refused_in_a_sentence(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(state.parent)
@@ -152,7 +152,7 @@ def test_what_cannot_be_exported_is_answered_in_a_sentence(
     assert sorted(os.listdir()) == ["state", "there.txt"]
 
 
-def test_without_a_name_the_file_is_named_after_its_session(
+def test_a_file_without_a_given_name_is_named_after_its_session(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = state.parent / "here"
@@ -173,13 +173,13 @@ def test_without_a_name_the_file_is_named_after_its_session(
     assert stat.S_IMODE(os.stat(folder / name).st_mode) == 0o600
 
 
-def test_a_user_whose_name_is_a_word_of_the_record_costs_no_word_of_it() -> None:
+def test_a_user_name_that_is_a_word_of_the_record_redacts_no_word_of_it() -> None:
     names = {"agent": "user_name", "rate": "user_name", "root": "user_name", "ab": "user_name"}
     facts: dict[str, Any] = {"by": "agent", "type": "rate_limit", "text": "root agent ab"}
     assert Scrubber((), names).facts(facts) == facts
 
 
-def test_how_often_a_key_was_taken_out_is_no_secret() -> None:
+def test_the_number_of_redactions_is_not_redacted() -> None:
     counts = {"redactions": {"api_key": 3, "home_directory": 1}}
     scrubber = Scrubber((), {})
     assert scrubber.facts(counts) == counts
@@ -191,7 +191,7 @@ def test_how_often_a_key_was_taken_out_is_no_secret() -> None:
     }
 
 
-def test_a_name_is_taken_out_as_a_word_and_counted() -> None:
+def test_a_name_is_redacted_as_a_whole_word_and_counted() -> None:
     scrubber = Scrubber((), {"Grace": "user_name", "grace-pc.local": "host_name"})
     assert scrubber.text("grace on grace-pc.local, disgraceful") == (
         "(redacted) on (redacted), disgraceful"
@@ -201,7 +201,7 @@ def test_a_name_is_taken_out_as_a_word_and_counted() -> None:
     assert scrubber.counts["user_name"] == 3
 
 
-def test_this_machine_and_its_user_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machines_and_the_users_names_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "grace-pc.example.org")
     monkeypatch.setenv("LOGNAME", "hopper")
     monkeypatch.setenv("HOME", "/srv/people/hopper")

@@ -50,7 +50,7 @@ def data_of(page: str) -> dict[str, Any]:
     return told
 
 
-def test_no_secret_leaves_by_any_corner_of_the_page(state: Path) -> None:
+def test_no_secret_is_in_the_exported_page(state: Path) -> None:
     page = exported(state, USER="Ada.Lovelace", MY_TOKEN="hunter2hunter2")
     plain = html.unescape(page)
     for secret in SECRETS:
@@ -87,7 +87,7 @@ def test_the_same_record_gives_the_same_page(state: Path) -> None:
 _ZONES = (("UTC", "0"), ("Asia/Tokyo", "1"))
 
 
-def test_it_asks_for_nothing_and_runs_nothing_but_its_own_script_and_style(state: Path) -> None:
+def test_the_page_loads_nothing_and_runs_only_its_own_script_and_style(state: Path) -> None:
     page = exported(state)
     [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     [script] = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
@@ -102,7 +102,7 @@ def test_it_asks_for_nothing_and_runs_nothing_but_its_own_script_and_style(state
     assert "import" not in re.findall(r"^\w+", script, re.MULTILINE)
 
 
-def test_no_word_of_somebody_else_becomes_markup(tmp_path: Path) -> None:
+def test_foreign_text_never_becomes_markup(tmp_path: Path) -> None:
     book = Book()
     book.note(Kind.AGENT_READY, name=EVIL, version="1")
     book.created(EVIL)
@@ -126,7 +126,7 @@ def test_no_word_of_somebody_else_becomes_markup(tmp_path: Path) -> None:
     assert error["facts"]["detail"]["text"].startswith("</script ><!--<script> <b>&amp; ")
 
 
-def test_no_canary_is_in_the_page(tmp_path: Path) -> None:
+def test_the_page_contains_no_canary(tmp_path: Path) -> None:
     book = Book()
     for number, canary in enumerate(CANARIES.values(), 1):
         book.note(Kind.AGENT_READY, name=f"agent {canary}", version=canary)
@@ -137,7 +137,7 @@ def test_no_canary_is_in_the_page(tmp_path: Path) -> None:
         assert canary not in plain, name
 
 
-def test_of_a_long_session_the_latest_entries_are_in_the_page_and_the_rest_is_counted(
+def test_the_page_of_a_long_session_has_its_latest_entries_and_counts_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     book = Book()

@@ -32,7 +32,7 @@ def _help(name: str, columns: int) -> str:
 
 
 @every("name", ["", *PARSERS])
-def test_help_fits_eighty_columns_and_is_offered_where_it_is_misspelt(name: str) -> None:
+def test_help_fits_eighty_columns_and_is_suggested_for_a_misspelling(name: str) -> None:
     for columns in (80, 200):
         told = _help(name, columns)
         assert told.startswith(f"usage: lastword {name or 'COMMAND'}")
@@ -46,7 +46,7 @@ def test_help_fits_eighty_columns_and_is_offered_where_it_is_misspelt(name: str)
     assert done.stderr.count("\n") == 1
 
 
-def test_every_command_says_what_it_is_for_and_every_option_its_unit_and_its_default() -> None:
+def test_every_command_states_its_purpose_and_every_option_its_unit_and_default() -> None:
     failures = []
     for name, made in PARSERS.items():
         parser = made()

@@ -74,7 +74,7 @@ SINCE = {
 }
 
 
-def test_only_what_began_since_then_is_listed(state: Path) -> None:
+def test_only_sessions_since_the_given_time_are_listed(state: Path) -> None:
     for since, sessions in SINCE.items():
         told = json.loads(lastword("log", "--since", since, "--json", state=state).stdout)
         assert [session["session_id"] for session in told["sessions"]] == sessions
@@ -118,7 +118,7 @@ REFUSED = (
 
 
 @every("arguments, status, words", REFUSED)
-def test_what_cannot_be_shown_is_answered_in_a_sentence(
+def test_an_impossible_request_is_refused_in_a_sentence(
     state: Path, arguments: list[str], status: int, words: str
 ) -> None:
     done = lastword("log", *arguments, state=state)
@@ -126,7 +126,9 @@ def test_what_cannot_be_shown_is_answered_in_a_sentence(
     assert words in done.stderr
 
 
-def test_the_record_is_found_where_run_was_told_to_keep_it(state: Path, tmp_path: Path) -> None:
+def test_log_finds_the_record_where_run_was_configured_to_store_it(
+    state: Path, tmp_path: Path
+) -> None:
     elsewhere = str(tmp_path / "elsewhere")
     by_option = lastword("log", "--record", str(state), LASTWORD_STATE_DIR=elsewhere)
     by_variable = lastword("log", LASTWORD_RECORD=str(state), LASTWORD_STATE_DIR=elsewhere)
@@ -135,7 +137,7 @@ def test_the_record_is_found_where_run_was_told_to_keep_it(state: Path, tmp_path
 
 
 @pytest.mark.parametrize("command", ["log", "stats", "export"])
-def test_a_store_that_cannot_be_used_is_answered_in_a_sentence(state: Path, command: str) -> None:
+def test_an_unusable_store_is_reported_in_a_sentence(state: Path, command: str) -> None:
     path = state / "record.db"
     arguments = [command, *(["--last"] if command == "export" else [])]
     with closing(sqlite3.connect(path)) as connection:
@@ -156,7 +158,7 @@ def test_a_store_that_cannot_be_used_is_answered_in_a_sentence(state: Path, comm
         assert done.stderr.count("\n") == 1
 
 
-def test_a_record_that_was_set_aside_is_told_of(state: Path) -> None:
+def test_a_record_that_was_set_aside_is_reported(state: Path) -> None:
     path = state / "record.db"
     path.write_bytes(b"garbage" * 1000)
     book = Book()

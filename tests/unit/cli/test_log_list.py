@@ -75,7 +75,7 @@ def test_a_cut_id_shows_that_it_was_cut_and_opens_its_session(state: Path) -> No
     assert "019a1b2c-1111-2..." in plain
 
 
-def test_the_list_says_what_its_marks_mean_and_which_turn_was_silent(state: Path) -> None:
+def test_the_list_explains_its_marks_and_marks_silent_turns(state: Path) -> None:
     shown = lastword("log", state=state, COLUMNS="100").stdout
     assert shown.count("    sx  2 turns\n") == 3
     assert shown.count("silent for 45 s or more\n") == 3
@@ -95,7 +95,7 @@ def test_the_list_says_how_many_sessions_it_left_out(state: Path) -> None:
     assert (both.returncode, both.stdout) == (2, "")
 
 
-def test_a_session_opens_with_its_story_and_a_failure_says_what_to_do(state: Path) -> None:
+def test_a_session_opens_with_its_story_and_a_failure_with_advice(state: Path) -> None:
     shown = lastword("log", "1f", state=state, COLUMNS="100").stdout
     assert shown.startswith("Turn 2: The turn failed after 500 ms. The model provider is limiting")
     story = json.loads(lastword("log", "1f", "--json", state=state).stdout)["story"]
@@ -107,7 +107,7 @@ def test_a_session_opens_with_its_story_and_a_failure_says_what_to_do(state: Pat
     assert "Retry: only if the user agrees, because a tool had run.\n" in failures
 
 
-def test_a_session_says_when_it_failed_and_whether_it_has_recovered_and_goes_on(
+def test_a_session_shows_when_it_failed_and_whether_it_recovered_or_is_running(
     tmp_path: Path,
 ) -> None:
     hurt, well, mended = (Book(now_ms() - hours * HOUR_MS) for hours in (3, 2, 1))

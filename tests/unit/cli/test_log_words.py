@@ -9,7 +9,7 @@ from tests.kit.rows import every
 
 
 @every("kind", list(Kind))
-def test_every_kind_has_words_whatever_its_facts_are(kind: Kind) -> None:
+def test_every_kind_has_words_for_any_facts(kind: Kind) -> None:
     values: list[object] = [None, 3, "word", ["a"], {"b": 1}, 2.5, True]
     assert documents.words(Entry(kind=kind, at_seconds=0.0))
     names = ("type", "reason", "wait_seconds", "call", "tool", "status", "count", "kinds", "bytes")
@@ -78,7 +78,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
         (Kind.SESSION_HELD, {"name": "1-4af0"}, "held by a gateway, which names it 1-4af0"),
     ],
 )
-def test_what_befell_a_session_behind_a_gateway_is_a_plain_sentence(
+def test_an_event_behind_a_gateway_is_described_in_a_plain_sentence(
     kind: Kind, facts: dict[str, object], told: str | None
 ) -> None:
     said = documents.words(Entry(kind=kind, at_seconds=0.0, facts=facts))

@@ -17,14 +17,14 @@ def lastword(*arguments: str, **environment: str) -> subprocess.CompletedProcess
     return command(*arguments, environment=os.environ | environment)
 
 
-def test_without_a_command_the_commands_are_listed(tmp_path: Path) -> None:
+def test_the_commands_are_listed_when_none_is_given(tmp_path: Path) -> None:
     done = command(cwd=tmp_path, environment={"HOME": str(tmp_path), "PATH": "/nowhere"})
     assert done.returncode == 2
     assert done.stdout == ""
     assert "lastword run -- opencode acp" in done.stderr
 
 
-def test_without_a_command_beside_a_known_editor_the_next_one_is_printed(tmp_path: Path) -> None:
+def test_a_known_editor_without_a_command_gets_the_next_one_printed(tmp_path: Path) -> None:
     (tmp_path / ".config" / "zed").mkdir(parents=True)
     done = command(cwd=tmp_path, environment={"HOME": str(tmp_path), "PATH": "/nowhere"})
     assert done.returncode == 0
@@ -99,7 +99,7 @@ MISTAKES = (
 )
 
 
-def test_a_mistake_is_answered_in_one_line_with_what_was_probably_meant() -> None:
+def test_a_mistake_is_answered_in_one_line_with_a_suggestion() -> None:
     failures = []
     for arguments, said in MISTAKES:
         done = lastword(*arguments)

@@ -44,16 +44,14 @@ def test_an_error_is_explained_by_its_name(tmp_path: Path) -> None:
         assert run("explain", words, cwd=tmp_path).stdout.startswith(f"{error_type}\n")
 
 
-def test_a_file_comes_before_a_name(tmp_path: Path) -> None:
+def test_a_file_takes_precedence_over_a_name(tmp_path: Path) -> None:
     (tmp_path / "429").write_text("Error: 529 Overloaded")
     told = json.loads(run("explain", "--json", "429", cwd=tmp_path).stdout)
     assert told["type"] == "provider_unavailable"
 
 
 @pytest.mark.parametrize("word", ["77", "frobnicate"])
-def test_a_word_that_names_nothing_is_answered_with_what_explain_takes(
-    word: str, tmp_path: Path
-) -> None:
+def test_an_unknown_word_is_answered_with_what_explain_accepts(word: str, tmp_path: Path) -> None:
     done = run("explain", word, cwd=tmp_path, state=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "a status such as 429, a type such as rate_limit, an incident" in done.stderr
@@ -78,7 +76,7 @@ FAILING = [
 ]
 
 
-def test_a_command_that_fails_says_so_in_json_where_json_was_asked_for(tmp_path: Path) -> None:
+def test_a_failing_command_prints_json_if_json_was_requested(tmp_path: Path) -> None:
     for arguments in FAILING:
         done = run(*arguments, state=tmp_path / "none")
         assert done.returncode in (1, 2), arguments

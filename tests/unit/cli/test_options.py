@@ -65,7 +65,7 @@ VALUES: dict[str, list[tuple[list[str], dict[str, str], dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("what", VALUES)
-def test_what_is_asked_for_is_set_and_everything_else_has_its_default(what: str) -> None:
+def test_given_options_are_set_and_all_others_have_their_defaults(what: str) -> None:
     for arguments, environment, values in VALUES[what]:
         words = arguments if "--" in arguments else [*arguments, "--", "agent"]
         options = parse(words, environment)
@@ -76,7 +76,7 @@ def test_what_is_asked_for_is_set_and_everything_else_has_its_default(what: str)
     "command",
     [["agent", "--idle-timeout", "7"], ["agent", "--", "x"], ["--", "x"], ["a b", "", "*"], ["-x"]],
 )
-def test_what_follows_the_dashes_is_the_agents_and_stays_as_it_is(command: list[str]) -> None:
+def test_words_after_the_dashes_reach_the_agent_unchanged(command: list[str]) -> None:
     options = parse(["--verbose", "--", *command], {})
     assert options.command == command
     assert options.values["idle_timeout"] == DEFAULTS["idle_timeout"]
@@ -96,7 +96,7 @@ def test_a_duration_is_a_number_of_seconds_or_has_a_unit(text: str, seconds: flo
     "text",
     ["", "-1", "soon", "inf", "nan", "1y", "h", "1hm", "1h30m", "1 s x", "-0.1", "1e999", "0x10"],
 )
-def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
+def test_an_invalid_duration_is_refused_with_valid_ones(text: str) -> None:
     said = refusal(f"--idle-timeout={text}", "--", "agent")
     assert said.startswith(f"--idle-timeout cannot be {text!r}")
     assert said.endswith(
@@ -105,7 +105,7 @@ def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
 
 
 @every("text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661", "9" * 5000])
-def test_what_is_no_size_is_refused_with_what_would_be_one(text: str) -> None:
+def test_an_invalid_size_is_refused_with_a_valid_one(text: str) -> None:
     said = refusal(f"--stderr-limit={text}", "--", "agent")
     assert said.startswith(f"--stderr-limit cannot be {text!r}")
     assert "16MiB" in said
@@ -130,9 +130,7 @@ def test_what_is_no_size_is_refused_with_what_would_be_one(text: str) -> None:
         ),
     ],
 )
-def test_a_value_that_cannot_be_used_is_refused_with_what_can(
-    arguments: list[str], says: str
-) -> None:
+def test_an_invalid_value_is_refused_with_valid_ones(arguments: list[str], says: str) -> None:
     said = refusal(*arguments, "--", "agent")
     assert says in said
     assert "hunter22" not in said, "an address may hold a password"
@@ -145,13 +143,11 @@ def test_a_value_that_cannot_be_used_is_refused_with_what_can(
         ("VERBOSE", "perhaps", "LASTWORD_VERBOSE cannot be 'perhaps': it takes 1 or 0"),
     ],
 )
-def test_what_is_wrong_in_the_environment_is_said_by_its_name_there(
-    name: str, value: str, says: str
-) -> None:
+def test_a_wrong_environment_variable_is_named(name: str, value: str, says: str) -> None:
     assert refusal("--", "agent", **{f"LASTWORD_{name}": value}).startswith(says)
 
 
-def test_a_flag_takes_no_word_that_follows() -> None:
+def test_a_flag_does_not_consume_the_next_word() -> None:
     assert parse(["--verbose", "--", "agent"], {}).command == ["agent"]
     assert "put -- before" in refusal("--verbose", "1", "--", "agent")
 
@@ -193,7 +189,9 @@ def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str
         (["--idle-timeout", "--", "agent"], "--idle-timeout needs a value"),
     ],
 )
-def test_what_cannot_be_meant_is_said_in_one_line(arguments: list[str], words: str) -> None:
+def test_a_meaningless_command_line_is_refused_in_one_line(
+    arguments: list[str], words: str
+) -> None:
     said = refusal(*arguments)
     assert words in said
     assert "\n" not in said
@@ -208,7 +206,7 @@ def test_what_cannot_be_meant_is_said_in_one_line(arguments: list[str], words: s
         (["--passthrough"], {"LASTWORD_IDLE_TIMEOUT": "soon"}),
     ],
 )
-def test_the_way_out_is_open_however_wrong_the_rest_is(
+def test_passthrough_works_however_wrong_the_rest_is(
     arguments: list[str], environment: dict[str, str]
 ) -> None:
     options = read(*arguments, **environment)
@@ -224,7 +222,7 @@ WORDS = st.one_of(
 
 @given(st.lists(WORDS, max_size=6), st.dictionaries(st.sampled_from(NAMES), st.text(max_size=5)))
 @example(["--idle-timeout=1_0", "--", "x"], {})
-def test_whatever_is_asked_is_understood_or_refused_in_a_sentence(
+def test_every_command_line_is_understood_or_refused_in_a_sentence(
     arguments: list[str], environment: dict[str, str]
 ) -> None:
     variables = {f"LASTWORD_{k.upper().replace('-', '_')}": v for k, v in environment.items()}

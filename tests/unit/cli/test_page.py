@@ -36,7 +36,7 @@ PLAIN = st.text("abc  \u6f22\u0301/-.9s")
 
 @example(text=" \u6f22", columns=4, first=2, rest=0)
 @given(PLAIN, st.integers(4, 40), st.integers(0, 2), st.integers(0, 2))
-def test_no_line_is_too_long_and_no_character_is_lost(
+def test_wrapped_lines_fit_and_lose_no_character(
     text: str, columns: int, first: int, rest: int
 ) -> None:
     lines = wrapped(text, columns, first=" " * first, rest=" " * rest)
@@ -74,7 +74,7 @@ def test_a_path_can_stay_whole_to_be_copied() -> None:
     ]
 
 
-def test_what_is_written_without_spaces_is_broken_where_it_is_full() -> None:
+def test_text_without_spaces_is_broken_where_the_line_is_full() -> None:
     assert wrapped("\u6f22" * 5, 7, rest=" ") == ["\u6f22" * 3, " \u6f22\u6f22"]
 
 
@@ -95,11 +95,11 @@ def test_own_indentation_and_columns_within_a_line_stay() -> None:
         ("abc", -1, ""),
     ],
 )
-def test_a_cut_is_to_be_seen(text: str, columns: int, kept: str) -> None:
+def test_a_cut_is_marked(text: str, columns: int, kept: str) -> None:
     assert shortened(text, columns) == kept
 
 
-def test_a_mark_takes_no_column_of_its_own() -> None:
+def test_a_combining_mark_takes_no_column() -> None:
     assert text_width("e\u0301") == 1
     assert head("e\u0301e\u0301", 1) == "e\u0301"
     assert not fits("e\u0301e\u0301", 1)
@@ -125,13 +125,13 @@ def painted(style: str) -> str:
     return page.drain()
 
 
-def test_names_in_wide_characters_do_not_move_what_follows() -> None:
+def test_wide_characters_in_names_do_not_shift_later_columns() -> None:
     rows = [fitted(name, 8) + "|" for name in ("short", "\u6f22\u5b57", "e\u0301", "far too long")]
     assert [text_width(row) for row in rows] == [9, 9, 9, 9]
     assert rows[3] == "far too…|"
 
 
-def test_pages_stand_beside_each_other_whatever_they_are_written_in() -> None:
+def test_pages_are_aligned_side_by_side_in_any_script() -> None:
     left, right, page = Page(10, least=10), Page(10, least=10), Page(40)
     left.line("\u6f22\u5b57")
     left.line("ab")
@@ -142,14 +142,14 @@ def test_pages_stand_beside_each_other_whatever_they_are_written_in() -> None:
     assert {text_width(line.rpartition("x")[0]) for line in lines} == {14}
 
 
-def test_what_goes_on_stands_below_its_beginning_in_wide_characters_too() -> None:
+def test_a_continuation_aligns_with_its_beginning_in_wide_characters_too() -> None:
     page = Page(40)
     page.row("\u6f22\u5b57: ", "one " * 12)
     first, second, *_ = page.drain().splitlines()
     assert text_width(first.partition("one")[0]) == text_width(second.partition("one")[0]) == 6
 
 
-def test_a_text_that_may_have_so_many_lines_ends_visibly() -> None:
+def test_a_text_with_a_line_limit_ends_visibly() -> None:
     page = Page(40)
     page.line("word " * 40, at_most=2)
     lines = page.drain().splitlines()
@@ -194,7 +194,7 @@ def test_pale_colours_are_dark_on_a_terminal_that_says_that_it_is_white(
         ("0;15", "xterm", False),
     ],
 )
-def test_what_a_terminal_says_of_its_background_is_believed(
+def test_the_terminals_statement_of_its_background_is_trusted(
     monkeypatch: pytest.MonkeyPatch, said: str, term: str, *, light: bool
 ) -> None:
     monkeypatch.delenv("COLORTERM", raising=False)
@@ -204,7 +204,7 @@ def test_what_a_terminal_says_of_its_background_is_believed(
 
 
 @pytest.mark.parametrize("red_green_blue", [(0, 135, 0), (135, 95, 0)])
-def test_colours_for_white_have_the_contrast_that_they_are_said_to_have(
+def test_colours_for_white_have_the_promised_contrast(
     red_green_blue: tuple[int, int, int],
 ) -> None:
     linear = [((part / 255 + 0.055) / 1.055) ** 2.4 if part else 0.0 for part in red_green_blue]
@@ -212,7 +212,7 @@ def test_colours_for_white_have_the_contrast_that_they_are_said_to_have(
     assert 1.05 / (luminance + 0.05) >= 4.5
 
 
-def test_every_colour_passes_the_streams_as_it_is() -> None:
+def test_the_stream_passes_every_colour_unchanged() -> None:
     written = "".join(f"{colour}x" for colour in COLOURS)
     stream = io.StringIO()
     PrintableStream(stream).write(written)

@@ -69,7 +69,7 @@ def shown(text: str) -> list[str]:
     return [line for line in re.split("\r|\033\\[K", text) if line]
 
 
-def test_a_line_is_replaced_while_the_work_goes_on_and_erased_at_its_end(
+def test_a_line_is_replaced_during_the_work_and_erased_at_its_end(
     terminal: Terminal,
 ) -> None:
     with Progress("Row 1", after_seconds=0, fd=terminal.fd) as progress:
@@ -81,7 +81,7 @@ def test_a_line_is_replaced_while_the_work_goes_on_and_erased_at_its_end(
     assert terminal.rest().endswith(ERASED)
 
 
-def test_the_spinner_turns_though_nothing_new_is_said(terminal: Terminal) -> None:
+def test_the_spinner_turns_without_a_new_message(terminal: Terminal) -> None:
     with Progress("Waiting", after_seconds=0, fd=terminal.fd):
         came = terminal.until("⠙ Waiting")
     assert "⠋ Waiting" in came
@@ -103,7 +103,7 @@ def test_work_that_ends_soon_leaves_no_trace(terminal: Terminal) -> None:
     assert terminal.rest() == "a row"
 
 
-def test_the_line_is_away_while_something_else_is_written(terminal: Terminal) -> None:
+def test_the_progress_line_is_hidden_while_something_else_is_written(terminal: Terminal) -> None:
     with Progress("Busy", after_seconds=0, fd=terminal.fd) as progress:
         terminal.until("Busy")
         with progress.aside():
@@ -114,7 +114,7 @@ def test_the_line_is_away_while_something_else_is_written(terminal: Terminal) ->
         terminal.until("Busy")
 
 
-def test_work_that_takes_seconds_says_how_many(
+def test_work_that_takes_seconds_shows_how_many(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lastword.cli.page.COUNTS_FROM_SECONDS", 0.0)
@@ -133,7 +133,7 @@ def test_work_that_takes_seconds_says_how_many(
         ("two\nlines\033[2J", 40, "⠋ two lines [2J"),
     ],
 )
-def test_a_line_is_never_longer_than_the_terminal_and_obeys_nobody(
+def test_a_line_never_exceeds_the_terminal_and_cannot_steer_it(
     terminal: Terminal, text: str, columns: int, line: str
 ) -> None:
     terminal.resize(columns)
@@ -162,7 +162,7 @@ def test_a_terminal_that_cannot_erase_sees_nothing(
     assert terminal.rest() == ""
 
 
-def test_what_is_no_terminal_gets_nothing() -> None:
+def test_a_pipe_gets_no_progress() -> None:
     reader, writer = os.pipe()
     with Progress("Quiet", after_seconds=0, fd=writer) as progress:
         progress.say("Still quiet")
@@ -171,7 +171,7 @@ def test_what_is_no_terminal_gets_nothing() -> None:
         assert pipe.read() == b""
 
 
-def test_a_terminal_that_goes_away_stops_nothing(terminal: Terminal) -> None:
+def test_a_vanished_terminal_stops_nothing(terminal: Terminal) -> None:
     own = os.dup(terminal.fd)
     with Progress("Going", after_seconds=0, fd=own) as progress:
         terminal.until("Going")

@@ -73,13 +73,13 @@ def test_every_scenario_is_a_scenario_file_too() -> None:
         assert script_of(json.loads(json.dumps(msgspec.to_builtins(script)))) == script, name
 
 
-def test_a_scenario_is_printed_as_a_file_to_begin_with(tmp_path: Path) -> None:
+def test_a_scenario_is_printed_as_a_file_to_start_from(tmp_path: Path) -> None:
     status, out, err = run("after_tool", "--script")
     assert (status, err) == (0, "")
     assert load(str(written(tmp_path, out))) == SCENARIOS["after_tool"].script
 
 
-def test_every_step_can_be_written() -> None:
+def test_every_step_can_be_written_in_a_file() -> None:
     assert set(EVERY_STEP) == set(STEPS)
     for name, value in EVERY_STEP.items():
         script = script_of({"turns": [[{name: value}]]})
@@ -143,7 +143,7 @@ def test_a_bad_file_is_answered_with_one_sentence(tmp_path: Path, case: str) -> 
     assert err.count("\n") == 1
 
 
-def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
     assert "no such file" in run(tmp_path / "none.json")[2]
     assert "is a directory" in run(tmp_path, "--file")[2]
     (tmp_path / "latin.json").write_bytes(b'{"turns": "\xff"}')
@@ -170,14 +170,14 @@ def need_yaml() -> None:
         pytest.skip("PyYAML is not installed")
 
 
-def test_the_file_that_the_documentation_shows_is_one(tmp_path: Path) -> None:
+def test_the_scenario_file_in_the_documentation_is_valid(tmp_path: Path) -> None:
     need_yaml()
     (shown,) = scenarios()
     script = load(str(written(tmp_path, shown.text, "mine.yaml")))
     assert script == msgspec.structs.replace(script_of(MINE), on_cancel="confirm")
 
 
-def test_yaml_says_the_same_where_its_package_is_there(tmp_path: Path) -> None:
+def test_yaml_is_read_like_json_if_its_package_is_installed(tmp_path: Path) -> None:
     need_yaml()
     assert load(str(written(tmp_path, YAML, "mine.yaml"))) == script_of(MINE)
     with pytest.raises(ScriptError, match=r"invalid YAML: .*line 1"):

@@ -39,7 +39,7 @@ def state(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_last_days_are_summed_beside_the_days_before(state: Path) -> None:
+def test_the_last_days_are_compared_with_the_days_before(state: Path) -> None:
     told = json.loads(lastword("stats", "--json", state=state).stdout)
     now, before = told["now"], told["before"]
     assert (now["turns"], now["ok"], now["failed"], now["cancelled"]) == (6, 1, 4, 1)
@@ -60,7 +60,7 @@ def test_the_last_days_are_summed_beside_the_days_before(state: Path) -> None:
     assert longer["before"]["turns"] == 0
 
 
-def test_a_person_sees_the_change(state: Path) -> None:
+def test_the_text_output_shows_the_change(state: Path) -> None:
     done = lastword("stats", state=state, COLUMNS="60")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {" ".join(line.split()) for line in done.stdout.splitlines()}
@@ -75,7 +75,7 @@ def test_a_person_sees_the_change(state: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 60
 
 
-def test_a_turn_without_an_end_costs_the_hundred_unless_its_run_goes_on(state: Path) -> None:
+def test_a_turn_without_an_end_counts_as_unanswered_unless_its_run_is_open(state: Path) -> None:
     book = Book(now_ms() - 1000)
     book.note(Kind.PROMPT, "s9", 1)
     write(state, book, a_run("01HERE", pid=os.getpid(), at_ms=now_ms()), ended=False)
@@ -89,7 +89,7 @@ def test_a_turn_without_an_end_costs_the_hundred_unless_its_run_goes_on(state: P
     assert "no end recorded" in lastword("stats", state=state).stdout
 
 
-def test_nothing_that_went_well_is_not_a_hundred_percent(tmp_path: Path) -> None:
+def test_a_period_without_successes_is_not_a_hundred_percent(tmp_path: Path) -> None:
     book = Book(now_ms() - HOUR_MS)
     for turn in range(1, 4):
         book.failed("s1", turn, "auth")
@@ -101,7 +101,7 @@ def test_nothing_that_went_well_is_not_a_hundred_percent(tmp_path: Path) -> None
     assert not any("100 %" in row for row in rows)
 
 
-def test_a_user_who_takes_their_time_at_a_question_is_no_slow_first_output(tmp_path: Path) -> None:
+def test_the_time_that_a_user_takes_for_a_question_is_not_slow_first_output(tmp_path: Path) -> None:
     book = Book(now_ms() - HOUR_MS)
     book.note(Kind.PROMPT, "s1", 1)
     book.note(Kind.ASKED, "s1", 1, what="permission")
@@ -116,7 +116,9 @@ def test_a_user_who_takes_their_time_at_a_question_is_no_slow_first_output(tmp_p
     assert "| 500 ms |" in summary
 
 
-def test_a_failure_counts_for_its_agent_though_its_run_began_a_moment_later(tmp_path: Path) -> None:
+def test_a_failure_counts_for_its_agent_although_its_run_began_a_moment_later(
+    tmp_path: Path,
+) -> None:
     book = Book(now_ms() - 8 * DAY_MS)
     book.note(Kind.AGENT_READY, name="an-agent", version="1")
     book.failed("s", 1)
@@ -125,7 +127,7 @@ def test_a_failure_counts_for_its_agent_though_its_run_began_a_moment_later(tmp_
     assert told["before"]["by_agent"] == {"an-agent": 1}
 
 
-def test_a_time_without_turns_says_so(tmp_path: Path) -> None:
+def test_a_period_without_turns_says_so(tmp_path: Path) -> None:
     book = Book(now_ms() - 100 * DAY_MS)
     book.ok("s", 1)
     write(tmp_path, book, a_run(at_ms=book.began_ms))

@@ -53,7 +53,7 @@ def test_a_bare_agents_error_is_read_the_same_from_every_shape(name: str) -> Non
     assert read_error(idle | {"error": error}) == told
 
 
-def test_our_own_words_in_a_bare_error_are_believed() -> None:
+def test_our_own_words_in_a_bare_error_are_trusted() -> None:
     for error_type in ErrorType:
         data = {"details": "It failed.", "errorKind": error_type.value}
         told = read_error({"code": -32603, "message": "It failed.", "data": data})
@@ -115,7 +115,7 @@ def test_a_warning_of_an_air_session_is_a_retry() -> None:
     assert (retry.error.type, retry.wait_seconds) == ("rate_limit", 4)
 
 
-def test_what_codex_hides_in_meta_is_found() -> None:
+def test_an_error_that_codex_hides_in_meta_is_read() -> None:
     broken = {"codex": {"threadStatus": {"type": "systemError"}}}
     assert read_error({"stopReason": "end_turn", "_meta": broken}) is not None
     again = {"message": "overloaded", "codexErrorInfo": "serverOverloaded", "willRetry": True}
@@ -132,7 +132,7 @@ ERROR = AgentError(
 )
 
 
-def test_the_official_sdks_models_are_read_like_what_they_were_made_from() -> None:
+def test_the_official_sdks_models_are_read_like_their_json() -> None:
     meta = {"agent_error": PAYLOAD | {"stopReason": "error"}}
     update = SessionInfoUpdate(session_update="session_info_update", field_meta=meta)
     assert read_error(update) == ERROR
@@ -153,7 +153,7 @@ def test_our_own_models_are_read() -> None:
     assert read_error(model.AgentErrorUpdate.model_validate(update | {"error": PAYLOAD})) == ERROR
 
 
-def test_a_model_that_cannot_be_json_is_still_read() -> None:
+def test_a_model_that_is_not_json_serialisable_is_still_read() -> None:
     class Odd(BaseModel):
         code: int = -32603
         message: str = "Too many requests"
@@ -164,7 +164,7 @@ def test_a_model_that_cannot_be_json_is_still_read() -> None:
     assert told.type is ErrorType.RATE_LIMIT
 
 
-def test_a_failure_that_was_read_is_the_failure() -> None:
+def test_a_failure_that_was_already_read_is_returned() -> None:
     assert read_error(ERROR) is ERROR
     assert read_error(PromptFailedError(ERROR)) is ERROR
 
@@ -197,11 +197,11 @@ def wrapped(inner: Exception) -> Exception:
     ],
     ids=lambda shape: type(shape).__name__,
 )
-def test_an_error_is_found_in_whatever_a_library_makes_of_it(shape: object) -> None:
+def test_an_error_is_found_in_any_shape_that_a_library_gives_it(shape: object) -> None:
     assert read_error(shape) == ERROR
 
 
-def test_what_is_raised_keeps_the_librarys_exception_as_its_cause() -> None:
+def test_the_raised_error_keeps_the_librarys_exception_as_its_cause() -> None:
     original = acp.RequestError(-32000, "Authentication required")
     with pytest.raises(AuthError) as raised:
         raise_for_error(original)
@@ -234,7 +234,7 @@ class HostileError(Exception):
         raise RuntimeError
 
 
-def test_an_exception_that_resists_is_read_as_far_as_it_goes() -> None:
+def test_a_hostile_exception_is_read_as_far_as_possible() -> None:
     told = read_error(HostileError())
     assert told is not None
     assert told.type in {ErrorType.INTERNAL, ErrorType.UNKNOWN}
@@ -258,7 +258,7 @@ def test_an_exception_that_resists_is_read_as_far_as_it_goes() -> None:
         {"type": "text", "text": "hello"}, {"code": None, "message": "x"},
     ],
 )  # fmt: skip
-def test_what_is_no_failure_is_none_and_passes(nothing: object) -> None:
+def test_a_value_that_is_not_a_failure_passes_through(nothing: object) -> None:
     assert read_error(nothing) is None
     assert raise_for_error(nothing) is nothing
 
@@ -276,7 +276,7 @@ class Hostile(dict[str, Any]):
         raise RuntimeError
 
 
-def test_not_even_a_hostile_object_raises() -> None:
+def test_a_hostile_object_raises_nothing() -> None:
     assert read_error(Hostile(error={})) is None
     assert read_retry(Hostile(error={})) is None
     deep: dict[str, Any] = {}

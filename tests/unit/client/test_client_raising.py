@@ -40,7 +40,7 @@ def test_the_tree_in_the_docstring_names_the_type_beside_its_class(error_type: E
     assert f"`{error_type.value}`: " in line
 
 
-def test_what_a_client_caught_before_there_were_leaves_it_still_catches() -> None:
+def test_the_group_exceptions_still_catch_the_same_types() -> None:
     groups = {
         errors.TemporaryError: {"rate_limit", "provider_unavailable", "timeout", "network"},
         errors.PromptRejectedError: {"context_overflow", "content_filter"},
@@ -67,7 +67,7 @@ def test_a_failure_is_raised_as_its_class_with_its_sentence(error_type: ErrorTyp
     assert raised.value.error is error
 
 
-def test_what_is_temporary_is_what_a_wait_helps() -> None:
+def test_temporary_errors_are_those_that_a_wait_helps() -> None:
     temporary = {t for t, kind in CLASS_FOR.items() if issubclass(kind, errors.TemporaryError)}
     lost = {
         error_type
@@ -101,7 +101,7 @@ def _is_other_name(name: str, kind: object) -> bool:
     return isinstance(kind, type) and kind.__name__ != name
 
 
-def test_what_was_raised_is_raised_again_as_it_is() -> None:
+def test_an_already_raised_failure_is_raised_again_unchanged() -> None:
     first = errors.RateLimitError(error_of(ErrorType.RATE_LIMIT))
     with pytest.raises(errors.RateLimitError) as raised:
         raise_for_error(first)

@@ -35,7 +35,7 @@ def test_a_retry_is_read_from_every_shape_of_its_update(kind: str) -> None:
         assert raise_for_error(shape) is shape
 
 
-def test_every_member_of_a_retry_may_be_missing_or_wrong() -> None:
+def test_members_of_a_retry_may_be_missing_or_wrong() -> None:
     assert read_retry(update()) == RetryNotice()
     odd = update(attempt="2", max_attempts=-1, wait_seconds=1.5, error="x")
     assert read_retry(odd) == RetryNotice(wait_seconds=2)
@@ -50,7 +50,7 @@ def test_every_member_of_a_retry_may_be_missing_or_wrong() -> None:
         (RetryNotice(wait_seconds=90), "Trying again in 90 seconds."),
     ],
 )
-def test_a_retry_is_told_in_one_sentence(retry: RetryNotice, words: str) -> None:
+def test_a_retry_is_described_in_one_sentence(retry: RetryNotice, words: str) -> None:
     assert retry.message == words
 
 
@@ -77,7 +77,7 @@ def notices(*, retry: bool) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("retry", [False, True])
-def test_what_the_core_tells_of_a_retry_is_read(retry: bool) -> None:
+def test_the_cores_report_of_a_retry_is_read(retry: bool) -> None:
     told = [found for frame in notices(retry=retry) if (found := read_retry(frame))]
     assert told
     for found in told:
@@ -86,7 +86,7 @@ def test_what_the_core_tells_of_a_retry_is_read(retry: bool) -> None:
         assert found.message.startswith("The model provider is overloaded. Trying again")
 
 
-def test_a_notice_says_as_closely_as_the_end_what_failed() -> None:
+def test_a_notice_is_as_specific_as_the_end_about_the_failure() -> None:
     [title] = [frame["params"]["update"].get("title") for frame in notices(retry=False)[-1:]]
     assert title.startswith("The model provider is overloaded.")
 
@@ -106,11 +106,11 @@ def test_a_notice_of_ours_is_read_back(error_type: ErrorType) -> None:
     "title",
     ["The agent has been silent for 45 seconds.", "", None, 7, "x" * 2000, "Trying again in vain."],
 )
-def test_any_other_notice_is_no_retry(title: object) -> None:
+def test_any_other_notice_is_not_a_retry(title: object) -> None:
     assert read_retry(update("notice", title=title)) is None
 
 
-def test_retries_that_agents_tell_in_ways_of_their_own_are_read() -> None:
+def test_retries_in_agents_own_formats_are_read() -> None:
     vibe = {
         "method": "_session/retrying",
         "params": {"category": "rate_limited", "detail": "429, retry in 7s"},
@@ -125,10 +125,10 @@ def test_retries_that_agents_tell_in_ways_of_their_own_are_read() -> None:
 
 
 @every("kind", sorted(acp.SHOWN_KINDS | acp.AGENT_ERROR_KINDS))
-def test_no_other_kind_is_a_retry(kind: str) -> None:
+def test_any_other_update_is_not_a_retry(kind: str) -> None:
     assert read_retry(update(kind, attempt=2, error=ERROR)) is None
 
 
 @pytest.mark.parametrize("nothing", [None, 7, "agent_retry", [], {}, ConnectionError()])
-def test_what_is_no_update_is_no_retry(nothing: object) -> None:
+def test_a_value_that_is_not_an_update_is_not_a_retry(nothing: object) -> None:
     assert read_retry(nothing) is None

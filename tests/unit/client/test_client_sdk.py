@@ -66,7 +66,7 @@ def test_the_client_negotiates_and_its_authors_capabilities_stay(as_request: str
     assert own.field_meta == {"mine": {"a": 1}}
 
 
-def test_an_author_who_negotiated_has_the_last_word() -> None:
+def test_capabilities_that_the_author_set_stay_unchanged() -> None:
     own = ClientCapabilities(field_meta={"agent_error": {"version": 1}})
 
     async def talk(connection: Any, client: Any) -> Turn:
@@ -102,7 +102,7 @@ ENDINGS = {
 
 
 @every("rung", ENDINGS)
-def test_whatever_the_rung_the_prompt_raises_the_same(rung: str) -> None:
+def test_the_prompt_raises_the_same_error_on_every_rung(rung: str) -> None:
     client = Client()
     turn, agent = with_played(ENDINGS[rung], client)
     assert isinstance(turn.failed, errors.BudgetError)
@@ -116,7 +116,7 @@ def test_whatever_the_rung_the_prompt_raises_the_same(rung: str) -> None:
 
 
 @every("answer", [{"error": "Too many requests"}, {"error": [429]}])
-def test_an_error_that_is_no_object_does_not_end_the_connection(answer: dict[str, Any]) -> None:
+def test_an_error_that_is_not_an_object_does_not_end_the_connection(answer: dict[str, Any]) -> None:
     turn, _ = with_played([answer], Client())
     assert turn.failed is not None
 
@@ -145,7 +145,7 @@ def test_an_error_on_another_request_is_the_sdks_own() -> None:
     asyncio.run(run())
 
 
-def test_a_prompt_that_the_client_itself_gets_wrong_raises_what_the_sdk_raises() -> None:
+def test_an_invalid_prompt_call_raises_what_the_sdk_raises() -> None:
     async def talk(connection: Any, client: Any) -> Turn:
         with pytest.raises(ValueError, match="validation error"):
             await connection.prompt(session_id=3, prompt="no list")
@@ -193,7 +193,7 @@ def test_a_client_without_these_methods_still_gets_the_exception(
     assert caplog.records == []
 
 
-def test_a_client_may_be_made_for_its_connection() -> None:
+def test_a_client_can_be_created_from_its_connection() -> None:
     made: list[Any] = []
 
     def make(connection: Any) -> Client:
@@ -216,7 +216,7 @@ async def with_one_prompt(connection: Any, client: Any) -> Turn:
     return Turn(client)
 
 
-def test_the_connection_that_a_client_is_told_of_is_the_typed_one() -> None:
+def test_the_client_is_connected_to_the_typed_connection() -> None:
     client = Client()
 
     async def talk(connection: Any, _: Any) -> Turn:
@@ -226,7 +226,7 @@ def test_the_connection_that_a_client_is_told_of_is_the_typed_one() -> None:
     with_played([error_answer(**META)], client, talk)
 
 
-def test_what_else_an_update_says_still_reaches_the_client() -> None:
+def test_the_rest_of_an_update_still_reaches_the_client() -> None:
     client = Client()
     titled = update(sessionUpdate="session_info_update", title="Parser", _meta=META)
     turn, _ = with_played([titled, error_answer(**META)], client)
@@ -249,7 +249,7 @@ def test_the_prompt_waits_until_the_client_has_dealt_with_the_failure() -> None:
     assert client.kinds == ["agent_error"]
 
 
-def test_streams_that_are_none_are_refused() -> None:
+def test_invalid_streams_are_refused() -> None:
     with pytest.raises(TypeError):
         typed.connect_to_agent(Client(), None)
 

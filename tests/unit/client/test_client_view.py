@@ -23,7 +23,7 @@ def error(error_type: ErrorType = ErrorType.RATE_LIMIT, **members: Any) -> Agent
 
 
 @every("error_type", ErrorType)
-def test_every_type_has_words_and_a_button_when_nothing_else_is_known(
+def test_every_type_has_words_and_a_button_without_further_facts(
     error_type: ErrorType,
 ) -> None:
     shown = describe(error(error_type), now=NOW)
@@ -69,7 +69,7 @@ def test_a_reset_is_counted_down_to_its_moment() -> None:
     assert (shown.countdown, shown.can_retry) == ("resets in 3 h 10 min", False)
 
 
-def test_a_limit_that_has_reset_may_be_tried_by_hand() -> None:
+def test_a_limit_that_has_reset_can_be_retried_by_hand() -> None:
     long = error(retryable=False, retry_after_seconds=600, retry_safety=RetrySafety.NEVER)
     before, after = (describe(long, now=NOW + s, received=NOW) for s in (10, 600))
     assert (before.can_retry, before.countdown) == (False, "resets in 9 min 50 s")
@@ -90,7 +90,7 @@ def test_a_limit_that_has_reset_may_be_tried_by_hand() -> None:
         (RetrySafety.NEVER, False, False, False, False),
     ],
 )
-def test_who_may_press_retry(
+def test_retry_buttons_depend_on_safety(
     safety: RetrySafety | None, retryable: bool, can_retry: bool, confirm: bool, automatic: bool
 ) -> None:
     shown = describe(error(retryable=retryable, retry_safety=safety), now=NOW)
@@ -99,7 +99,7 @@ def test_who_may_press_retry(
     assert shown.automatic is automatic
 
 
-def test_a_limit_that_has_reset_is_confirmed_whatever_was_said_of_its_safety() -> None:
+def test_retrying_after_a_reset_needs_confirmation_whatever_the_safety_was() -> None:
     over = error(retryable=False, retry_after_seconds=1, retry_safety=RetrySafety.AUTO)
     shown = describe(over, now=NOW + 2, received=NOW)
     assert (shown.can_retry, shown.needs_confirmation, shown.automatic) == (True, True, False)
@@ -125,7 +125,7 @@ def test_a_machine_waits_five_minutes_at_most() -> None:
         (None, Action.WAIT),
     ],
 )
-def test_an_action_that_nobody_named_follows_from_what_is_known(
+def test_a_missing_action_follows_from_the_known_facts(
     safety: RetrySafety | None, action: Action
 ) -> None:
     assert describe(error(retry_safety=safety), now=NOW).action is action
@@ -134,7 +134,7 @@ def test_an_action_that_nobody_named_follows_from_what_is_known(
     assert describe(error(retry_safety=safety, action=Action.LOGIN), now=NOW).action is Action.LOGIN
 
 
-def test_a_failure_without_words_is_told_by_its_type() -> None:
+def test_a_failure_without_words_is_described_by_its_type() -> None:
     told = read_error({"sessionUpdate": "agent_error", "error": {"type": "auth"}})
     assert told is not None
     shown = describe(told, now=NOW)
@@ -143,7 +143,7 @@ def test_a_failure_without_words_is_told_by_its_type() -> None:
     assert len(describe(error(message="x" * 900), now=NOW).sentence) == 500
 
 
-def test_texts_are_plain_and_what_was_cut_is_said() -> None:
+def test_texts_are_plain_and_a_cut_is_marked() -> None:
     said = "one\ntwo\u202e\x1b[31m" + "x" * 9000
     shown = describe(error(message="a [link](b)\nc `d`", detail={"text": said}), now=NOW)
     assert shown.sentence == "a (link)(b) c d"
@@ -177,7 +177,7 @@ def test_a_view_does_not_change() -> None:
     st.floats(0, 1e11),
     st.floats(0, 1e11) | st.none(),
 )
-def test_whatever_is_known_there_is_something_to_show_and_no_machine_harms(
+def test_any_failure_has_something_to_show_and_is_retried_only_where_safe(
     failure: AgentError, now: float, received: float | None
 ) -> None:
     shown = describe(failure, now=now, received=received)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 README = ROOT / "README.md"
 
 
-def test_readme_is_short_and_begins_with_what_a_stranger_needs() -> None:
+def test_readme_is_short_and_begins_with_what_a_newcomer_needs() -> None:
     lines = README.read_text(encoding="utf-8").splitlines()
     assert len(lines) < 150
     first_screen = "\n".join(lines[:40])
@@ -35,7 +35,7 @@ def test_the_options_page_is_made_from_the_table() -> None:
     ] == []
 
 
-def test_the_page_of_helps_has_what_every_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_help_page_has_every_commands_help(monkeypatch: pytest.MonkeyPatch) -> None:
     def printed(*words: str) -> str:
         return command(*words, environment={"COLUMNS": "80", "HOME": "/nonexistent"}).stdout
 
@@ -60,7 +60,7 @@ def test_every_link_to_a_file_leads_somewhere() -> None:
     assert not failures
 
 
-def test_no_page_names_another_host_to_load_from() -> None:
+def test_no_page_loads_from_another_host() -> None:
     for place in PAGES:
         for link in links(place):
             assert not link.startswith(("http:", "//")), f"{place.name}: {link}"
@@ -88,7 +88,7 @@ def test_a_measured_agent_has_its_page_and_its_row() -> None:
         assert f"`{package}`" in row
 
 
-def test_a_table_that_a_page_takes_in_is_in_its_file() -> None:
+def test_a_table_that_a_page_includes_is_in_its_file() -> None:
     for page in (*PAGES, *PROTOCOL.glob("*.md")):
         for file, name in re.findall(r"<!-- table: (\S+) (\S+) -->", page.read_text("utf-8")):
             facts = json.loads((PROTOCOL / file).read_text(encoding="utf-8"))[name]

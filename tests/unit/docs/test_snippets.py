@@ -21,7 +21,7 @@ LANGUAGES = {"", "console", "json", "python", "sh", "text", "yaml", "toml", "lua
 LANGUAGES |= {"rust"}
 
 
-def test_every_block_is_in_a_language_that_is_looked_at_here() -> None:
+def test_every_code_block_is_in_a_language_checked_here() -> None:
     every = blocks(*LANGUAGES, "bash", "shell", "js", "typescript", "ini", "xml", "diff")
     assert {block.language for block in every} <= LANGUAGES
     assert all(block.language for block in every), [b.name for b in every if not b.language]
@@ -56,7 +56,7 @@ def test_json_is_valid_and_keeps_the_contracts_schema(block: Block) -> None:
 
 
 @every("block", scenarios())
-def test_a_scenario_file_is_one(block: Block, tmp_path: Path) -> None:
+def test_a_scenario_file_can_be_loaded(block: Block, tmp_path: Path) -> None:
     pytest.importorskip("yaml")
     file = tmp_path / "mine.yaml"
     file.write_text(block.text)

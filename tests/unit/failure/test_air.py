@@ -47,7 +47,7 @@ def test_a_record_alone_is_read_back_as_its_type(error_type: ErrorType) -> None:
 
 
 @pytest.mark.parametrize("safety", [RetrySafety.ASK, RetrySafety.NEVER])
-def test_there_is_no_retry_button_where_a_retry_may_do_harm(safety: RetrySafety) -> None:
+def test_a_retry_that_may_do_harm_has_no_button(safety: RetrySafety) -> None:
     assert record(failure(ErrorType.NETWORK))["actions"] == ["retry"]
     assert record(failure(ErrorType.NETWORK, retry_safety=safety))["actions"] == []
 
@@ -71,7 +71,7 @@ def test_details_that_say_nothing_are_left_out() -> None:
         {"version": 2, "capabilities": ["diffPatch", "sessionFailure"]},
     ],
 )
-def test_a_client_takes_part_by_naming_it(told: dict[str, Any]) -> None:
+def test_a_client_negotiates_by_naming_it(told: dict[str, Any]) -> None:
     assert ladder.negotiated({"_meta": {"jetbrains": {"air": told}}})
 
 
@@ -88,7 +88,7 @@ def test_a_client_takes_part_by_naming_it(told: dict[str, Any]) -> None:
         None,
     ],
 )
-def test_anything_else_is_no_part_in_it(told: object) -> None:
+def test_any_other_capability_does_not_negotiate_it(told: object) -> None:
     assert not ladder.negotiated({"_meta": {"jetbrains": {"air": told}}})
 
 
@@ -102,7 +102,7 @@ def test_members_that_leave_no_room_stay_as_they_are(jetbrains: object) -> None:
     assert told["_meta"]["agent_error"]["implementation"] == "x/1"
 
 
-def test_a_null_where_the_agent_has_nothing_to_say_is_nothing() -> None:
+def test_a_null_in_the_agents_capabilities_counts_as_absent() -> None:
     result = {"protocolVersion": 1, "agentCapabilities": {"_meta": {"jetbrains": None}}}
     line = json.dumps({"jsonrpc": "2.0", "id": 0, "result": result}).encode()
     told = json.loads(advertise(line, V1, None, with_air=True))["result"]["agentCapabilities"]
@@ -125,7 +125,7 @@ def test_a_warning_that_counts_attempts_says_which() -> None:
     assert (sign.will_retry, sign.attempt, sign.max_attempts) == (True, 3, 11)
 
 
-def test_advice_that_is_no_retry_is_none() -> None:
+def test_advice_that_is_not_a_retry_is_ignored() -> None:
     title = "Claude Sonnet took the place of Claude Opus."
     assert agents.read_update(warning(category="unknown", title=title)) is None
     known = agents.read_update(warning(category="service", title="Overloaded, retrying."))
@@ -133,7 +133,7 @@ def test_advice_that_is_no_retry_is_none() -> None:
     assert known.will_retry
 
 
-def test_what_a_client_of_air_said_is_in_its_profile() -> None:
+def test_a_clients_air_capability_is_in_its_profile() -> None:
     meta = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
     params = {"protocolVersion": 1, "clientCapabilities": {"_meta": meta}}
     line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})

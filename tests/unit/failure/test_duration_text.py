@@ -36,5 +36,5 @@ def test_any_other_text_is_not_a_duration_and_raises_nothing(text: str) -> None:
 
 
 @every("text", ["", "s", "-1", "-1h", "nan", "inf", "1e999d", "1y", "1h30m", "0x1"])
-def test_what_cannot_be_a_duration_is_none(text: str) -> None:
+def test_an_impossible_duration_is_rejected(text: str) -> None:
     assert seconds_of(text) is None

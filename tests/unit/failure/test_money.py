@@ -62,7 +62,7 @@ def test_a_limit_is_an_amount_with_its_currency(text: str, written: str) -> None
         *("\u0665USD", "\u00b2USD", "2000000000000USD", "5USD/day/turn", "5_0USD"),
     ],
 )
-def test_what_is_no_limit_is_refused_with_what_to_write(text: str) -> None:
+def test_an_invalid_limit_is_refused_with_a_valid_one(text: str) -> None:
     assert OPTION.read(text) is None
     with pytest.raises(UsageError, match="it takes an amount with its currency, such as 5USD"):
         parse(["--spend-limit", text, "--", "agent"], {})
@@ -98,6 +98,6 @@ def test_an_amount_is_shown_to_the_cent_or_finer_below_one(amount: float, words:
     assert money(amount, "USD") == words
 
 
-def test_the_codes_are_three_letters_each_and_none_stands_twice() -> None:
+def test_the_codes_are_three_letters_each_and_unique() -> None:
     assert len(CURRENCIES) > 150
     assert all(len(code) == 3 and code.isupper() for code in CURRENCIES)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         *((PHASES, Phase, 100), (ORIGINS, Origin, 100), (CANCELLED_BY, By, 100)),
     ],
 )
-def test_every_word_of_a_closed_set_has_a_text_of_its_own_that_fits_where_it_is_shown(
+def test_every_word_of_a_closed_set_has_a_unique_text_that_fits_where_it_is_shown(
     table: dict[str, str], words: type[StrEnum], columns: int
 ) -> None:
     assert set(table) == set(words)
@@ -41,7 +41,7 @@ def test_every_word_of_a_closed_set_has_a_text_of_its_own_that_fits_where_it_is_
     assert len({*table.values()}) == len(table) or table is BUTTONS
 
 
-def test_a_word_that_no_table_has_is_said_as_it_stands() -> None:
+def test_an_unknown_word_is_shown_as_it_stands() -> None:
     assert plain("budget", TYPES) == "usage limit"
     assert (plain("a_new_type", TYPES), plain(3)) == ("a new type", "3")
 
@@ -68,5 +68,5 @@ def test_a_word_that_no_table_has_is_said_as_it_stands() -> None:
         ({}, ""),
     ],
 )
-def test_whether_to_try_again_is_said_with_its_reason(facts: dict[str, object], said: str) -> None:
+def test_retry_advice_includes_its_reason(facts: dict[str, object], said: str) -> None:
     assert retry_words(facts) == said

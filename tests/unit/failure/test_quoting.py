@@ -59,11 +59,11 @@ def test_advice_to_try_again_is_left_out(text: str, left: str) -> None:
         ("resets 3 counters", ""),
     ],
 )
-def test_a_reset_is_found_as_it_was_told(text: str, when: str) -> None:
+def test_a_reset_is_quoted_as_the_provider_stated_it(text: str, when: str) -> None:
     assert stated_reset(text) == when
 
 
-def test_a_reset_that_only_words_tell_is_shown() -> None:
+def test_a_reset_stated_only_in_words_is_shown() -> None:
     told = sentence("You've hit your session limit \u00b7 resets 10:30pm (Europe/Berlin)")
     assert told.endswith("or try again after 10:30pm (Europe/Berlin).")
     assert "after" not in sentence("the connection was closed; resets 10:30pm")
@@ -75,7 +75,7 @@ def test_a_sentence_quotes_the_innermost_message_without_its_advice() -> None:
     assert "try again" not in sentence("Odd things came about, please try again.")
 
 
-def test_no_message_is_looked_for_deeper_than_nesting_is_read() -> None:
+def test_the_search_for_a_message_stops_at_the_nesting_bound() -> None:
     told = "the bottom"
     for _ in range(MAX_NESTING + 1):
         told = json.dumps({"message": told})
@@ -90,7 +90,7 @@ def test_no_message_is_looked_for_deeper_than_nesting_is_read() -> None:
         ("Cannot find module '/opt/agent/x.js'", "paths in its configuration."),
     ],
 )
-def test_a_program_that_cannot_run_here_has_advice_of_its_own(words: str, advice: str) -> None:
+def test_a_program_that_cannot_run_here_has_specific_advice(words: str, advice: str) -> None:
     verdict = classify_exit(exit_code=1, stderr_tail=words)
     for restarts in (True, False):
         error = compose(verdict, phase=None, retry_safety=None, restarts=restarts)

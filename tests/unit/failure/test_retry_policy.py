@@ -53,7 +53,7 @@ def test_there_are_never_more_tries_than_allowed() -> None:
     assert wait(failed(), bounds, failures=3) is None
 
 
-def test_as_many_requests_as_the_longest_try_made_are_reckoned_for_the_next() -> None:
+def test_the_next_attempt_is_assumed_to_make_as_many_requests_as_the_longest() -> None:
     bounds = RetryBounds(tries=6)
     assert next_wait(failed(), [3], bounds, epoch_seconds=NOW, roll=0) is not None
     assert next_wait(failed(), [1, 3], bounds, epoch_seconds=NOW, roll=0) is None
@@ -66,7 +66,7 @@ def test_as_many_requests_as_the_longest_try_made_are_reckoned_for_the_next() ->
     roll=st.floats(0, 1),
     failures=st.integers(1, 4),
 )
-def test_a_wait_is_never_shorter_than_asked_and_never_begun_where_it_is_too_long(
+def test_a_wait_is_never_shorter_than_requested_and_never_started_if_too_long(
     asked: int, most: float, first: float, roll: float, failures: int
 ) -> None:
     bounds = RetryBounds(tries=9, max_wait_seconds=most, first_wait_seconds=first)
@@ -82,7 +82,7 @@ def test_a_wait_is_never_shorter_than_asked_and_never_begun_where_it_is_too_long
     ("first", "failures", "longest"),
     [(1, 1, 1), (1, 2, 2), (1, 3, 4), (1, 9, 256), (1, 30, 300), (8, 3, 32), (1, 5000, 300)],
 )
-def test_without_a_servers_wait_the_longest_doubles_up_to_five_minutes(
+def test_the_longest_wait_doubles_up_to_five_minutes_without_a_servers_wait(
     first: float, failures: int, longest: float
 ) -> None:
     bounds = RetryBounds(
@@ -92,13 +92,13 @@ def test_without_a_servers_wait_the_longest_doubles_up_to_five_minutes(
     assert wait(failed(), bounds, failures=failures, roll=0) == 0
 
 
-def test_the_moment_of_a_reset_is_a_servers_wait_and_one_that_is_over_is_none() -> None:
+def test_a_future_reset_counts_as_a_servers_wait_and_a_past_one_does_not() -> None:
     assert requested_wait_seconds(failed(reset_at_epoch_ms=at(90)), NOW) == 90
     assert requested_wait_seconds(failed(reset_at_epoch_ms=at(-90)), NOW) is None
     assert requested_wait_seconds(failed(reset_at_epoch_ms=at(90), retry_after_seconds=5), NOW) == 5
 
 
-def test_a_reset_cannot_be_waited_for_by_whoever_does_not_know_the_time() -> None:
+def test_a_reset_cannot_be_waited_for_without_a_clock() -> None:
     limited = failed(reset_at_epoch_ms=at(90))
     for most in (300.0, math.inf):
         bounds = RetryBounds(tries=9, max_wait_seconds=most, sits_out=True)
@@ -123,13 +123,13 @@ def test_a_reset_cannot_be_waited_for_by_whoever_does_not_know_the_time() -> Non
         (failed(retryable=False, retry_after_seconds=9 * 3600), None),
     ],
 )
-def test_a_window_that_opens_at_a_known_time_is_sat_out_where_only_its_length_is_in_the_way(
+def test_a_window_with_a_known_end_is_waited_for_if_only_its_length_forbids_a_retry(
     failure: Failed, waited: float | None
 ) -> None:
     assert wait(failure, HOURS) == waited
 
 
-def test_who_does_not_sit_out_windows_waits_for_what_is_retryable_alone() -> None:
+def test_only_retryable_failures_are_waited_for_without_sitting_out() -> None:
     bounds = RetryBounds(tries=3, max_wait_seconds=math.inf)
     assert wait(failed(retryable=False, retry_after_seconds=5400), bounds) is None
 

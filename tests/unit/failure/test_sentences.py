@@ -88,18 +88,18 @@ def test_every_type_reason_and_safety_gives_a_sentence_that_keeps_the_rules(
         (172_801, "3 days"), (471_285, "6 days"),
     ],
 )  # fmt: skip
-def test_a_wait_is_said_as_people_say_it_and_never_too_short(seconds: int, words: str) -> None:
+def test_a_wait_is_stated_in_common_units_and_never_too_short(seconds: int, words: str) -> None:
     assert plain_duration(seconds) == words
     count, unit = words.split()
     assert math.ceil(seconds / {"s": 1, "m": 60, "h": 3600, "d": 86_400}[unit[0]]) <= int(count)
 
 
-def test_the_message_ends_with_when_to_try_again() -> None:
+def test_the_message_ends_with_when_to_retry() -> None:
     error = words_for(rate_limit(retry_after_seconds=20))
     assert error.message == ("The model provider is limiting requests. Try again in 20 seconds.")
 
 
-def test_without_a_wait_the_moment_of_the_reset_is_named() -> None:
+def test_the_moment_of_the_reset_is_named_without_a_wait() -> None:
     error = words_for(rate_limit(reset_at_epoch_ms=1777936568000, retryable=False))
     assert error.message.endswith("Try again after 2026-05-04 23:16 UTC.")
 
@@ -107,7 +107,7 @@ def test_without_a_wait_the_moment_of_the_reset_is_named() -> None:
 NOW = datetime(2026, 5, 4, 13, 30, 10, tzinfo=timezone(timedelta(hours=2)))
 
 
-def test_how_an_agent_ended_is_said_alike_of_a_turn_and_of_any_other_request() -> None:
+def test_an_agents_end_is_described_without_mentioning_the_turn() -> None:
     said = WHAT_BY_REASON[ErrorType.AGENT_CRASH].values()
     assert not [sentence for sentence in said if "the turn" in sentence]
 
@@ -126,7 +126,7 @@ def test_how_an_agent_ended_is_said_alike_of_a_turn_and_of_any_other_request() -
         (timedelta(seconds=-1), ""),
     ],
 )
-def test_a_reset_is_told_by_the_readers_own_clock_and_never_too_early(
+def test_a_reset_is_stated_in_the_readers_local_time_and_never_too_early(
     after: timedelta, words: str
 ) -> None:
     epoch_ms = round((NOW + after).timestamp() * 1000)
@@ -135,7 +135,7 @@ def test_a_reset_is_told_by_the_readers_own_clock_and_never_too_early(
     assert told.endswith(f"Try again {words}." if words else "Try again in a moment.")
 
 
-def test_a_moment_out_of_any_calendar_is_left_out() -> None:
+def test_a_moment_outside_the_calendar_is_left_out() -> None:
     for epoch_ms in (10**18, -(10**18), 10**30):
         assert (plain_moment(epoch_ms, NOW), plain_moment(epoch_ms)) == ("", "")
 
@@ -171,7 +171,7 @@ RETRIES = ("try again", "retry", "then try")
 
 @every("word", ErrorType)
 @every("reason", [None, "silent_success", "truncated_stream", "oom"])
-def test_where_no_retry_helps_none_is_advised(word: ErrorType, reason: str | None) -> None:
+def test_no_retry_is_advised_where_none_helps(word: ErrorType, reason: str | None) -> None:
     if DEFAULTS[word].action is Action.RESTART or word is ErrorType.CANCELLED:
         return  # a new process is another try; and nobody is told of a cancel
     verdict = Verdict(type=word, rule="x", retryable=False, reason=reason)
@@ -180,13 +180,13 @@ def test_where_no_retry_helps_none_is_advised(word: ErrorType, reason: str | Non
     assert told.action not in {Action.RETRY, Action.WAIT, Action.CONTINUE, Action.CONFIRM_RETRY}
 
 
-def test_where_a_time_is_known_it_is_told_even_if_no_machine_may_wait_so_long() -> None:
+def test_a_known_wait_is_stated_even_if_no_machine_may_wait_that_long() -> None:
     told = words_for(rate_limit(retryable=False, retry_after_seconds=3600), RetrySafety.NEVER)
     assert (told.action, told.message[-24:]) == (Action.WAIT, "Try again in 60 minutes.")
 
 
 @every("word", [word for word in ErrorType if word is not ErrorType.UNKNOWN])
-def test_a_failure_called_a_success_has_its_types_own_advice(word: ErrorType) -> None:
+def test_a_failure_reported_as_success_has_its_types_own_advice(word: ErrorType) -> None:
     silent = Verdict(type=word, rule="x", retryable=False, reason="silent_success")
     plain = Verdict(type=word, rule="x", retryable=False)
     assert words_for(silent).message == words_for(plain).message
@@ -194,14 +194,14 @@ def test_a_failure_called_a_success_has_its_types_own_advice(word: ErrorType) ->
     assert words_for(vague).message.endswith("Look at the agent's own log.")
 
 
-def test_what_never_ran_has_said_nothing() -> None:
+def test_a_program_that_never_ran_is_not_quoted() -> None:
     told = words_for(classify_spawn_failure(2, "opencode")).message
     assert told.startswith("The agent could not be started: opencode: not found. Check")
     ran = words_for(classify_exit(exit_code=127, stderr_tail="sh: opencode: not found")).message
     assert 'On stderr: "sh: opencode: not found".' in ran
 
 
-def test_an_action_that_was_said_decides_button_and_advice() -> None:
+def test_an_explicit_action_decides_button_and_advice() -> None:
     verdict = rate_limit(action=Action.TOP_UP, reason="expired")
     told = words_for(verdict, RetrySafety.ASK)
     assert told.action is Action.TOP_UP
@@ -229,13 +229,13 @@ def test_an_error_that_says_nothing_is_not_quoted() -> None:
 
 
 @pytest.mark.parametrize("phrase", MISREAD)
-def test_a_phrase_that_clients_misread_is_said_in_other_words(phrase: str) -> None:
+def test_a_phrase_that_clients_misread_is_rephrased(phrase: str) -> None:
     error = words_for(own_failure(ErrorType.UNKNOWN, detail=f"Odd: {phrase.upper()}!"))
     check(error)
     assert "Odd" in error.message
 
 
-def test_no_secret_of_the_evidence_passes_into_any_field() -> None:
+def test_no_field_contains_a_secret_of_the_evidence() -> None:
     key = "sk" + "-" + "a1b2c3d4" * 6
     verdict = classify_rpc_error(
         {"code": -32603, "message": f"odd {key}", "data": {"code": key, "request_id": key}}
@@ -243,13 +243,13 @@ def test_no_secret_of_the_evidence_passes_into_any_field() -> None:
     assert key not in json.dumps(words_for(verdict).payload())
 
 
-def test_known_secrets_are_taken_out_by_the_redactor_that_is_given() -> None:
+def test_the_given_redactor_removes_known_secrets() -> None:
     verdict = classify_rpc_error({"code": -32603, "message": "odd correct-horse-battery"})
     error = words_for(verdict, redact=Redactor(("correct-horse-battery",)))
     assert "horse" not in json.dumps(error.payload())
 
 
-def test_a_crash_tells_status_signal_and_last_words() -> None:
+def test_a_crash_reports_status_signal_and_last_words() -> None:
     error = compose(
         classify_exit(exit_signal=9, stderr_tail="allocating\nKilled"),
         phase=Phase.MID_OUTPUT,
@@ -317,12 +317,12 @@ def test_any_verdict_gives_words_that_keep_the_rules(
         (86_399, "24 h"), (86_400, "1 d"), (90_001, "1 d 2 h"), (604_800, "7 d"),
     ],
 )  # fmt: skip
-def test_a_wait_is_told_in_two_units_and_never_too_short(seconds: int, words: str) -> None:
+def test_a_wait_is_stated_in_two_units_and_never_too_short(seconds: int, words: str) -> None:
     assert short_duration(seconds) == words
 
 
 @pytest.mark.parametrize("phrase", MISREAD)
-def test_a_phrase_that_clients_misread_is_found_whatever_stands_in_it(phrase: str) -> None:
+def test_a_phrase_that_clients_misread_is_found_with_any_separator(phrase: str) -> None:
     for between in (" ", "  ", "\n", " *", "\u202e"):
         told = plain_text(f"Oh: {phrase.replace(' ', between)}!")
         assert phrase not in told.lower()
@@ -346,7 +346,7 @@ def test_a_duration_takes_few_characters(seconds: float | None, words: str) -> N
     [(0, "turn", "0 turns"), (1, "retry", "1 retry"), (2, "retry", "2 retries"),
      (1234, "day", "1,234 days")],
 )  # fmt: skip
-def test_a_number_agrees_with_what_it_counts(count: int, word: str, words: str) -> None:
+def test_a_noun_agrees_with_its_number(count: int, word: str, words: str) -> None:
     assert counted(count, word) == words
 
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 PLAIN = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{}}}'
 
 
-def test_a_message_that_begins_as_an_agents_error_does_may_be_one() -> None:
+def test_a_message_that_begins_like_an_agents_error_may_be_one() -> None:
     assert may_be_error("Prompt is too long")
     assert not may_be_error("Here is the plan.")
 
 
-def test_a_message_longer_than_any_error_is_none() -> None:
+def test_a_message_longer_than_any_error_is_not_one() -> None:
     assert not may_be_error("Prompt is too long" + " x" * MAX_PROSE_CHARS)
 
 
@@ -32,7 +32,7 @@ def test_a_message_longer_than_any_error_is_none() -> None:
         "\u26a0 Retrying request (2 of 10) in 4.5s",
     ],
 )
-def test_a_text_about_a_retry_is_one_by_its_form(text: str) -> None:
+def test_a_retry_text_is_recognised_by_its_form(text: str) -> None:
     assert is_retry_by_form(text, begun=False)
 
 
@@ -48,7 +48,7 @@ def test_a_text_about_a_retry_is_one_by_its_form(text: str) -> None:
         "Retrying (attempt 1/3)" + " " * 240,
     ],
 )
-def test_a_text_that_speaks_of_retries_is_none(text: str) -> None:
+def test_a_text_about_retries_in_general_is_not_one(text: str) -> None:
     assert not is_retry_by_form(text, begun=True)
 
 

@@ -159,7 +159,7 @@ TOLD: list[tuple[LogEntry, str, dict[str, Any]]] = [
 
 
 @every(("entry", "kind", "facts"), TOLD)
-def test_an_entry_is_told_by_words_and_numbers(
+def test_an_entry_is_described_by_words_and_numbers(
     entry: LogEntry, kind: str, facts: dict[str, Any]
 ) -> None:
     event = event_of(Numbered(5, entry), "s", content=False)
@@ -186,7 +186,7 @@ def test_an_event_of_a_kind_of_the_records_has_its_level_and_its_facts() -> None
     assert {each.value for each in GATEWAY} - found == of_no_log
 
 
-def test_an_update_is_told_by_its_kind_and_its_size() -> None:
+def test_an_update_is_described_by_its_kind_and_its_size() -> None:
     for entry, word in (
         (chunk(), "agent_message_chunk"),
         (out(update(sessionUpdate=f"{SECRET} kind")), "other"),
@@ -199,7 +199,7 @@ def test_an_update_is_told_by_its_kind_and_its_size() -> None:
         assert told.facts == {"update": wanted, "bytes": len(entry.frame)}
 
 
-def test_a_failure_is_told_by_its_type_and_a_sentence_of_ours() -> None:
+def test_a_failure_is_described_by_its_type_and_our_own_sentence() -> None:
     event = event_of(Numbered(1, failed()), "s", content=False)
     assert event.kind is EventKind.ERROR
     assert SECRET not in msgspec.json.encode(event).decode()
@@ -266,7 +266,7 @@ def test_a_rare_kind_is_sought_in_several_requests() -> None:
     assert [event.seq for event in second.events] == [MAX_SCANNED + 1]
 
 
-def test_what_is_no_more_is_told_as_a_gap_and_only_to_who_wanted_it() -> None:
+def test_trimmed_entries_are_a_gap_only_for_readers_that_asked_for_them() -> None:
     log = log_of(*(chunk(str(number)) for number in range(20)))
     log.trim(limit_bytes=log.size_bytes // 2)
     page = whole_page(log, "s", EventQuery(epoch="abc", seq=2))
@@ -288,7 +288,7 @@ def test_an_empty_log_has_an_empty_page() -> None:
     assert (page.first, page.head, page.after, page.events) == (1, 0, "abc:0", [])
 
 
-def test_a_scan_stops_where_the_numbers_begin_anew() -> None:
+def test_a_scan_stops_where_the_epoch_changes() -> None:
     log = log_of(*(chunk() for _ in range(200)))
     scan = Scan(log, "s", EventQuery())
     assert not scan.step()
@@ -328,7 +328,7 @@ def test_a_session_is_as_its_last_entries_say() -> None:
     assert state_of(*asking, lost_ms=11) == (SessionState.LOST, 11)
 
 
-def test_the_last_failure_stays_told_after_turns_that_went_well() -> None:
+def test_the_last_failure_stays_visible_after_successful_turns() -> None:
     log = log_of(asked_in(), failed(at=5), ended({"stopReason": "end_turn"}, number=9, at=6))
     view = view_of(log, SessionDetails(id="s"))
     assert view.state is SessionState.IDLE
@@ -339,7 +339,7 @@ def test_the_last_failure_stays_told_after_turns_that_went_well() -> None:
     assert SECRET not in view.last_failure.sentence
 
 
-def test_an_agent_that_could_not_take_a_session_up_has_failed_it() -> None:
+def test_a_session_that_its_agent_could_not_restore_has_failed() -> None:
     refused = {"code": 1, "message": "no", "data": {"agent_error": {"type": "agent_crash"}}}
     view = view_of(log_of(life("holder_died", at=4)), SessionDetails(id="s", refused=refused))
     assert view.state is SessionState.FAILED
@@ -347,7 +347,7 @@ def test_an_agent_that_could_not_take_a_session_up_has_failed_it() -> None:
     assert view.last_failure.type == "agent_crash"
 
 
-def test_title_and_folder_are_shown_to_who_may_see_them() -> None:
+def test_title_and_folder_are_shown_only_to_viewers_with_the_right() -> None:
     log = log_of(out(update(sessionUpdate="session_info_update", title=SECRET)))
     agent = {"name": "opencode", "version": 7}
     known = SessionDetails(id="s", cwd="/w", agent=agent, viewers=ViewerCount(1, 2))
@@ -400,7 +400,7 @@ def test_a_report_without_a_session_is_a_failure_of_its_words_type() -> None:
     assert told == {"type": "unknown", "reason": "gave_up", "by": "connect", "attempts": 6}
 
 
-def test_words_that_are_counted_are_bounded() -> None:
+def test_the_number_of_counted_words_is_bounded() -> None:
     counts = ReportCounts()
     for number in range(300):
         counts.note(ClientEvent(source=ClientSource.PAGE, word=f"w{number}"))

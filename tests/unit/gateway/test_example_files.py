@@ -41,7 +41,7 @@ def test_every_query_of_the_dashboard_names_metrics_that_there_are() -> None:
     assert set().union(*named) <= exposed()
 
 
-def test_a_counter_is_asked_for_its_growth_and_a_histogram_by_its_buckets() -> None:
+def test_queries_use_counters_by_their_rate_and_histograms_by_their_buckets() -> None:
     for query in queries():
         for name in METRIC.findall(query):
             if name.endswith(("_total", "_bucket")):
@@ -50,7 +50,7 @@ def test_a_counter_is_asked_for_its_growth_and_a_histogram_by_its_buckets() -> N
                 assert "rate(" not in query, query
 
 
-def test_the_dashboard_can_be_imported_wherever_there_is_a_prometheus() -> None:
+def test_the_dashboard_can_be_imported_into_any_grafana_with_prometheus() -> None:
     assert isinstance(DASHBOARD["schemaVersion"], int)
     assert DASHBOARD["uid"]
     assert DASHBOARD["title"]
@@ -84,7 +84,7 @@ def command_of(service: str) -> list[str]:
     return [re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", word) for word in words]
 
 
-def test_the_compose_files_command_is_one_that_the_gateway_takes() -> None:
+def test_the_compose_files_command_is_accepted_by_the_gateway() -> None:
     words = command_of("gateway")
     words[words.index("--root") + 1] = str(ROOT)
     settings = read(words)
@@ -95,7 +95,7 @@ def test_the_compose_files_command_is_one_that_the_gateway_takes() -> None:
     assert "server {}:{};".format(*settings.listen) in NGINX
 
 
-def test_nothing_in_the_containers_runs_as_root_or_can_be_written_without_need() -> None:
+def test_containers_run_without_root_and_are_read_only() -> None:
     for name, service in COMPOSE["services"].items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
@@ -153,7 +153,7 @@ def test_secrets_are_files_and_none_is_in_the_environment() -> None:
         assert f"/run/secrets/{name}" in NGINX
 
 
-def test_the_collector_listens_where_the_gateway_sends_to() -> None:
+def test_the_collector_listens_where_the_gateway_sends() -> None:
     collector = yaml.safe_load((FOLDER / "collector.yaml").read_text(encoding="utf-8"))
     endpoint = collector["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
     sent_to = COMPOSE["services"]["gateway"]["environment"]["OTEL_EXPORTER_OTLP_ENDPOINT"]
@@ -165,7 +165,7 @@ def test_the_collector_listens_where_the_gateway_sends_to() -> None:
             assert set(pipeline[kind]) <= collector[kind].keys()
 
 
-def test_the_proxy_waits_longer_than_anything_is_silent_and_holds_nothing_back() -> None:
+def test_the_proxy_outwaits_every_silence_and_buffers_nothing() -> None:
     def seconds(name: str) -> int:
         (found,) = re.findall(rf"^ +{name} (\d+)s;", NGINX, re.MULTILINE)
         return int(found)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_defaults_are_loopback_and_what_the_help_says() -> None:
+def test_the_defaults_are_loopback_and_those_in_the_help() -> None:
     settings = read(["--", "agent", "--acp"])
     assert (settings.listen, settings.path) == (("127.0.0.1", 7780), "/acp")
     assert settings.holder.command == ["agent", "--acp"]
@@ -27,7 +27,7 @@ def test_the_defaults_are_loopback_and_what_the_help_says() -> None:
     assert {settings.behind_proxy, settings.compress, settings.holder.client_fs} == {False}
 
 
-def test_the_options_of_run_are_handed_on_and_looked_at() -> None:
+def test_the_options_of_run_are_checked_and_passed_on() -> None:
     settings = read(["--idle-timeout", "30", "--sessions", "4", "--no-record", "--", "agent"])
     assert settings.holder.options == ["--idle-timeout", "30", "--no-record"]
     assert settings.sessions == 4
@@ -35,7 +35,7 @@ def test_the_options_of_run_are_handed_on_and_looked_at() -> None:
         read(["--idle-timeout", "soon", "--", "agent"])
 
 
-def test_where_reports_go_is_handed_on_where_the_command_line_says_it(
+def test_the_report_address_is_passed_on_only_from_the_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("LASTWORD_REPORT_FORMAT", "webhook")
@@ -48,7 +48,7 @@ def test_where_reports_go_is_handed_on_where_the_command_line_says_it(
     assert "LASTWORD_REPORT_TO" not in os.environ
 
 
-def test_where_nothing_can_be_reported_to_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_report_setting_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LASTWORD_REPORT_HEADERS", "none")
     with pytest.raises(UsageError, match="LASTWORD_REPORT_HEADERS"):
         read(["--report-to", "http://c", "--", "agent"])
@@ -65,13 +65,13 @@ def test_an_address_is_read(text: str, address: tuple[str, int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["7780", ":1", "host:", "host:x", "host:70000", "host:²", "[]:1"])
-def test_what_is_no_address_is_said(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_address_is_reported(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         read(["--listen", text, "--", "agent"])
     assert f"--listen cannot be {text!r}: it takes HOST:PORT" in capsys.readouterr().err
 
 
-def test_questions_are_rejected_or_held_for_so_long() -> None:
+def test_questions_are_rejected_or_kept_for_the_given_time() -> None:
     assert read(["--unattended", "reject", "--", "a"]).holder.unattended_seconds is None
     assert read(["--unattended-timeout", "5", "--", "a"]).holder.unattended_seconds == 5.0
 
@@ -103,14 +103,14 @@ def test_logs_are_beside_the_record(tmp_path: Path) -> None:
     assert read(["--", "a"]).holder.state_folder == os.environ["LASTWORD_STATE_DIR"]
 
 
-def test_a_program_named_by_a_path_is_meant_from_here() -> None:
+def test_a_relative_program_path_is_resolved_from_here() -> None:
     assert read(["--", "./agent"]).holder.command == [os.path.abspath("agent")]
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"), [("90", 90.0), ("1.5m", 90.0), ("2h", 7200.0), ("7d", 604800.0)]
 )
-def test_a_time_has_its_unit(text: str, seconds: float) -> None:
+def test_a_time_option_takes_a_unit(text: str, seconds: float) -> None:
     settings = read(["--log-age", text, "--idle-close", text, "--detach-grace", text, "--", "a"])
     told = {
         settings.log_age_seconds,
@@ -121,7 +121,7 @@ def test_a_time_has_its_unit(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("words", [["--log-age", "soon"], ["--detach-grace", "-1"]])
-def test_what_is_not_a_duration_is_refused_with_an_example(
+def test_an_invalid_duration_is_refused_with_an_example(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -129,13 +129,13 @@ def test_what_is_not_a_duration_is_refused_with_an_example(
     assert f"{words[0]} cannot be '{words[1]}': it takes a duration" in capsys.readouterr().err
 
 
-def test_there_is_at_least_one_viewer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_at_least_one_viewer_is_required(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         read(["--viewers", "0", "--", "agent"])
     assert "--viewers cannot be '0': it takes a number from 1 up" in capsys.readouterr().err
 
 
-def test_the_record_is_where_lastword_run_has_it(
+def test_the_record_is_where_lastword_run_stores_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert read(["--", "a"]).holder.record_folder == os.environ["LASTWORD_STATE_DIR"]
@@ -148,7 +148,7 @@ def test_the_record_is_where_lastword_run_has_it(
     assert read(["--", "a"]).holder.record_folder == ""
 
 
-def test_a_record_named_by_a_path_is_meant_from_here() -> None:
+def test_a_relative_record_path_is_resolved_from_here() -> None:
     assert (
         read(["--record", "kept", "--", "a"]).holder.options[-1]
         == f"--record={os.path.abspath('kept')}"
@@ -160,7 +160,7 @@ def test_a_record_named_by_a_path_is_meant_from_here() -> None:
 KEY = ["--fleet-key-file", "fleet.key"]
 
 
-def test_without_servers_there_is_no_fleet() -> None:
+def test_no_fleet_is_configured_without_servers() -> None:
     assert read([*KEY, "--fleet-replicas", "1", "--", "a"]).holder.fleet is None
 
 
@@ -202,7 +202,7 @@ def test_a_fleet_without_a_key_is_refused_with_the_line_that_makes_one() -> None
 @pytest.mark.parametrize(
     "url", ["http://u:secret@a", "secret", "nats://u:secret@", "nats://u:secret@a:port"]
 )
-def test_a_server_that_is_no_address_is_refused_without_its_password(
+def test_an_invalid_server_address_is_refused_without_its_password(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -213,9 +213,7 @@ def test_a_server_that_is_no_address_is_refused_without_its_password(
 
 
 @pytest.mark.parametrize("name", ["a..b", "-a", "a b", "a.", "x" * 64, "a/b", "*"])
-def test_what_is_no_name_of_a_node_is_refused(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_node_name_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         read([f"--fleet-node={name}", "--", "a"])
     assert "--fleet-node cannot be" in capsys.readouterr().err

@@ -26,7 +26,7 @@ def test_a_long_state_folder_and_macos_tmpdir_leave_a_folder_in_tmp(
     assert len(f"{folder}/") + 37 <= 103
 
 
-def test_elsewhere_the_refusal_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_refusal_on_other_systems_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr(tempfile, "gettempdir", lambda: TMPDIR)
     monkeypatch.setattr(sys, "platform", "linux")

@@ -57,7 +57,7 @@ def test_sessions_with_accidents_of_every_kind_keep_every_promise() -> None:
 
 
 @every("mutant", MUTANTS)
-def test_a_gateway_that_is_put_together_wrongly_is_seen(mutant: str) -> None:
+def test_a_wrongly_assembled_gateway_is_caught(mutant: str) -> None:
     run = Schedules()
     for played in play_all(1, mutant, range(1000), 1):
         run.add(played)
@@ -67,6 +67,6 @@ def test_a_gateway_that_is_put_together_wrongly_is_seen(mutant: str) -> None:
     assert run.first_failing
 
 
-def test_one_schedule_can_be_played_alone_and_a_failing_one_is_named() -> None:
+def test_a_schedule_can_be_played_alone_and_a_failing_one_is_named() -> None:
     assert _run("--schedule", "7").startswith("schedules=1 ")
     assert re.match(r"schedule \d+: \w+: ", _run("--schedules", "20", "--mutant", "live_path"))

@@ -25,19 +25,19 @@ from lastword.gateway.viewing.reader import CursorError, cursor_of
 from tests.kit.rows import every
 
 
-def test_a_name_of_files_is_short_whatever_the_session_is_called() -> None:
+def test_a_file_name_is_short_for_any_session_id() -> None:
     names = {wire.name_of(name) for name in ("a", "a/b", "../..", "\ud800", "x" * 10_000)}
     assert len(names) == 5
     assert all(len(name) == 24 and name.isalnum() for name in names)
 
 
-def test_the_user_at_the_other_end_of_a_unix_socket_is_known() -> None:
+def test_the_user_at_the_other_end_of_a_unix_socket_is_identified() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     with ours, theirs:
         assert wire.peer_user(ours) == os.getuid()
 
 
-def test_elsewhere_than_on_linux_and_macos_nobody_says_who_it_is(
+def test_the_peers_user_is_unknown_elsewhere_than_on_linux_and_macos(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(wire.sys, "platform", "freebsd14")
@@ -53,7 +53,7 @@ def test_a_questions_id_names_its_session_and_its_number() -> None:
         assert read_question_id(other) == ("", 0)
 
 
-def test_a_number_towards_the_agent_is_read_and_nothing_else_is_one() -> None:
+def test_only_a_number_towards_the_agent_is_read_as_one() -> None:
     assert number_of(b"12") == 12
     for other in (None, b"", b'"12"', b"-1", b"1.5", b"9" * 5000, "٣".encode()):
         assert number_of(other) == 0
@@ -64,7 +64,7 @@ def test_a_number_towards_the_agent_is_read_and_nothing_else_is_one() -> None:
     [None, [], {}, {"epoch": "e"}, {"epoch": "", "seq": 1}, {"epoch": 1, "seq": 1}]
     + [{"epoch": "e", "seq": seq} for seq in (-1, 1.0, True, "1", 2**53)],
 )
-def test_what_is_no_cursor_is_refused_in_words(value: object) -> None:
+def test_an_invalid_cursor_is_refused_in_words(value: object) -> None:
     with pytest.raises(CursorError, match="cursor"):
         cursor_of(value)
 
@@ -74,7 +74,7 @@ def test_a_cursor_is_read() -> None:
     assert (cursor.epoch, cursor.seq) == ("e", 0)
 
 
-def test_nobodys_answer_rejects_once_where_it_can_and_cancels_where_not() -> None:
+def test_an_unattended_answer_rejects_once_if_possible_and_cancels_otherwise() -> None:
     method = "session/request_permission"
 
     def outcome(options: object) -> object:
@@ -98,7 +98,7 @@ def test_a_session_that_is_unknown_is_named_within_a_bound() -> None:
     assert len(error["data"]["sessionId"]) == 200
 
 
-def test_the_agent_is_told_what_the_client_can_without_its_files() -> None:
+def test_the_agent_gets_the_clients_capabilities_without_its_files() -> None:
     client = {
         "protocolVersion": 1,
         "clientCapabilities": {

@@ -76,7 +76,7 @@ async def cancel_and_go_on(shell: Shell) -> None:
         (cancel_and_go_on, None),
     ],
 )
-async def test_the_turn_ends_at_once_by_what_left_its_handler(
+async def test_the_turn_ends_at_once_with_what_its_handler_raised(
     work: Callable[[Shell], Awaitable[None]], reason: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = Shell(work, TYPED, monkeypatch)
@@ -108,7 +108,9 @@ async def test_a_users_cancel_that_crosses_the_authors_ends_the_turn_cancelled(
     assert shell.frames == [{"jsonrpc": "2.0", "id": 2, "result": CANCELLED}]
 
 
-async def test_the_doors_end_is_no_failure_of_the_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_closing_door_is_not_a_failure_of_the_handler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def handler(shell: Shell) -> None:
         shell.at_work.set()
         await anyio.sleep_forever()
@@ -121,7 +123,9 @@ async def test_the_doors_end_is_no_failure_of_the_handler(monkeypatch: pytest.Mo
     assert shell.frames == []
 
 
-async def test_a_door_without_a_scope_says_that_it_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_door_without_a_cancel_scope_reports_that_it_closes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shell = Shell(cancel_and_wait, TYPED, monkeypatch)
     for message in ("initialize", "session/prompt"):
         shell.client({"jsonrpc": "2.0", "id": 2, "method": message, "params": {"sessionId": "s1"}})
@@ -133,7 +137,7 @@ async def test_a_door_without_a_scope_says_that_it_closes(monkeypatch: pytest.Mo
     this_task().uncancel()
 
 
-async def test_a_notifications_handler_that_is_cancelled_is_its_authors_alone_to_know(
+async def test_a_notifications_cancelled_handler_is_only_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     shell = Shell(cancel_and_wait, TYPED, monkeypatch)

@@ -51,7 +51,7 @@ class Agent(acp.Agent):
 
 
 @pytest.mark.parametrize("how", ["raises", "returns what cannot be sent"])
-def test_a_failure_is_answered_once_though_the_core_fails_over_it(how: str) -> None:
+def test_a_failure_is_answered_once_although_the_core_fails_over_it(how: str) -> None:
     def broken() -> Any:
         raise ZeroDivisionError
 

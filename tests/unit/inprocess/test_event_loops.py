@@ -104,7 +104,7 @@ async def test_a_cancel_reaches_tasks_that_the_handler_started(shell_for: ShellF
     assert shell.frames == [{"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "cancelled"}}]
 
 
-async def test_a_handler_that_was_cancelled_before_it_began_is_not_begun(
+async def test_a_handler_that_was_cancelled_before_its_start_is_not_started(
     shell_for: ShellFor,
 ) -> None:
     async def handler(shell: Shell) -> None:
@@ -117,7 +117,7 @@ async def test_a_handler_that_was_cancelled_before_it_began_is_not_begun(
     assert shell.frames[-1]["result"] == {"stopReason": "cancelled"}
 
 
-async def test_a_cancel_within_an_attempt_is_no_failure_of_it(shell_for: ShellFor) -> None:
+async def test_a_cancel_within_an_attempt_is_not_its_failure(shell_for: ShellFor) -> None:
     seen: list[str] = []
 
     async def handler(shell: Shell) -> None:
@@ -136,7 +136,7 @@ async def test_a_cancel_within_an_attempt_is_no_failure_of_it(shell_for: ShellFo
     assert shell.frames == [{"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "cancelled"}}]
 
 
-async def test_no_attempt_follows_a_failure_after_the_users_cancel(shell_for: ShellFor) -> None:
+async def test_a_failure_after_the_users_cancel_is_not_retried(shell_for: ShellFor) -> None:
     begun: list[int] = []
 
     async def handler(shell: Shell) -> None:
@@ -181,7 +181,7 @@ async def test_a_loop_may_be_left_by_a_return_from_within_the_attempt(shell_for:
         ({"method": "_acme/file_written", "params": {"sessionId": "another"}}, 3),
     ],
 )
-async def test_no_attempt_follows_one_that_sent_what_is_not_known_to_be_harmless(
+async def test_an_attempt_that_sent_anything_not_known_to_be_harmless_is_not_retried(
     shell_for: ShellFor, message: Json, begun: int
 ) -> None:
     numbers: list[int] = []
@@ -215,7 +215,7 @@ async def test_a_loop_within_a_loop_does_not_multiply_the_attempts(shell_for: Sh
     assert (error["attempts"], len(error["detail"]["attempts"])) == (6, 6)
 
 
-async def test_one_and_the_same_exception_raised_each_time_is_counted_each_time(
+async def test_the_same_exception_object_raised_each_time_is_counted_each_time(
     shell_for: ShellFor,
 ) -> None:
     lost = ConnectionResetError()
@@ -258,7 +258,7 @@ async def test_calls_at_once_answer_for_their_own_output_alone(shell_for: ShellF
     assert sorted(begun) == ["fails", "fails", "talks"]
 
 
-async def test_output_from_outside_of_any_attempt_counts_for_those_under_way(
+async def test_output_outside_of_any_attempt_counts_for_those_in_progress(
     shell_for: ShellFor,
 ) -> None:
     texts, texts_of = anyio.create_memory_object_stream[str](1)
@@ -285,7 +285,7 @@ async def test_output_from_outside_of_any_attempt_counts_for_those_under_way(
     assert error["attempts"] == 1
 
 
-async def test_the_turn_is_found_in_child_tasks_and_in_threads(
+async def test_the_turn_is_found_in_child_tasks_and_threads(
     shell_for: ShellFor, anyio_backend: str
 ) -> None:
     sessions: list[str | None] = []
@@ -341,7 +341,7 @@ async def test_a_decorated_generator_is_closed_with_its_reader(shell_for: ShellF
     assert frames[-1]["result"] == {"stopReason": "end_turn"}
 
 
-def test_waits_on_trio_are_trios_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waits_under_trio_use_trios_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
 
     async def handler(_: Shell) -> None:

@@ -282,7 +282,7 @@ async def play(case: Case, shell: Shell) -> None:
 
 
 @every("name", CASES)
-async def test_it_ends_in_exactly_these_frames(
+async def test_each_case_ends_in_exactly_these_frames(
     name: str, capabilities: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = CASES[name]
@@ -294,7 +294,7 @@ async def test_it_ends_in_exactly_these_frames(
 
 
 @every("name", [name for name in CASES if not CASES[name].options])
-async def test_what_comes_after_the_end_reaches_no_client(
+async def test_frames_after_the_end_never_reach_a_client(
     name: str, capabilities: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = CASES[name]

@@ -100,7 +100,9 @@ def raising(error: BaseException) -> Callable[[], Awaitable[NoReturn]]:
 
 
 @pytest.mark.parametrize("which", ["prompt", "other"])
-async def test_the_answer_is_made_at_the_raise_and_the_exception_goes_on(which: str) -> None:
+async def test_the_request_is_answered_at_the_raise_and_the_exception_propagates(
+    which: str,
+) -> None:
     door = Door()
     request: Request = getattr(door, which)
     error = TimeoutError("the provider took too long")
@@ -119,7 +121,7 @@ class UnreadableError(Exception):
         raise SystemExit(name)
 
 
-async def test_an_exception_that_cannot_be_looked_at_ends_its_handler_alone(
+async def test_an_unreadable_exception_ends_only_its_handler(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     door = Door()
@@ -137,7 +139,7 @@ class FailingHandler(logging.Handler):
         raise OSError("the log's disk is full")
 
 
-async def test_an_authors_log_that_fails_keeps_nobody_from_an_answer(
+async def test_a_failing_log_of_the_author_prevents_no_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     door, failing = Door(), FailingHandler()
@@ -152,7 +154,7 @@ async def test_an_authors_log_that_fails_keeps_nobody_from_an_answer(
     assert "the log's disk is full" in capsys.readouterr().err
 
 
-async def test_what_is_no_exception_is_answered_and_its_author_told(
+async def test_a_base_exception_is_answered_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     door = Door()
@@ -169,7 +171,7 @@ async def test_what_is_no_exception_is_answered_and_its_author_told(
     [SystemExit(3), KeyboardInterrupt(), BaseExceptionGroup("", [ValueError(), SystemExit(3)])],
     ids=repr,
 )
-async def test_a_handler_that_ends_the_process_answers_for_everybody_first(
+async def test_a_handler_that_ends_the_process_first_answers_every_request(
     error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     door = Door()
@@ -182,7 +184,7 @@ async def test_a_handler_that_ends_the_process_answers_for_everybody_first(
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), ValueError("the note's own failure")], ids=repr)
-async def test_a_notifications_failure_is_its_authors_alone_but_for_the_end_of_the_process(
+async def test_a_notifications_failure_is_only_logged_unless_it_ends_the_process(
     error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     door = Door()
@@ -197,7 +199,7 @@ async def test_a_notifications_failure_is_its_authors_alone_but_for_the_end_of_t
 
 @pytest.mark.parametrize("name", [None, "lastword"])
 @pytest.mark.parametrize("notes", [0, 300])
-async def test_a_handlers_traceback_is_logged_whole_but_for_the_secrets_in_it(
+async def test_a_handlers_traceback_is_logged_whole_without_its_secrets(
     caplog: pytest.LogCaptureFixture, name: str | None, notes: int
 ) -> None:
     door = Door()
@@ -214,7 +216,7 @@ async def test_a_handlers_traceback_is_logged_whole_but_for_the_secrets_in_it(
     assert "(cut)" not in caplog.text
 
 
-async def test_only_the_record_of_what_left_the_handler_is_redacted(
+async def test_only_the_traceback_of_a_handler_is_redacted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     door = Door()
@@ -248,7 +250,7 @@ async def test_a_traceback_without_a_secret_is_left_to_the_authors_formatter(
     assert told.getvalue().endswith("short: shard 3\n")
 
 
-async def test_the_words_of_turn_fail_stand_though_somebody_caught_it() -> None:
+async def test_the_words_of_turn_fail_stand_even_if_the_exception_is_caught() -> None:
     async def handler() -> Json:
         try:
             current_turn().fail("budget", "Ask Ada.")
@@ -282,7 +284,7 @@ async def test_the_cancellation_of_the_door_itself_passes_and_answers_nothing() 
     assert door.answers == {}
 
 
-async def test_an_error_of_the_authors_own_stays_on_what_is_no_prompt_without_secrets() -> None:
+async def test_an_authors_own_error_keeps_its_code_and_loses_its_secrets() -> None:
     door = Door()
     with pytest.raises(OwnError):
         await door.run(door.other, raising(OwnError()))
@@ -294,7 +296,7 @@ async def test_an_error_of_the_authors_own_stays_on_what_is_no_prompt_without_se
     assert (door.error(1)["code"], door.typed(1)["type"]) == (-32001, "invalid_request")
 
 
-def test_what_cannot_be_sent_is_a_failure_and_its_author_is_told(
+def test_an_unsendable_result_is_a_failure_and_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     door = Door()
@@ -333,7 +335,7 @@ async def test_a_handler_that_raises_after_its_turns_end_is_not_answered_again()
     assert len(door.answers[1]) == 1
 
 
-def test_a_clock_that_rings_late_lets_what_is_ready_come_first_and_then_counts(
+def test_a_late_timer_lets_ready_work_run_first_and_then_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = time.monotonic()
@@ -349,7 +351,7 @@ def test_a_clock_that_rings_late_lets_what_is_ready_come_first_and_then_counts(
     assert stopped == [1, 2]
 
 
-def test_a_process_that_stood_still_leaves_its_handlers_the_time_that_they_had(
+def test_a_suspended_process_leaves_its_handlers_their_remaining_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = time.monotonic()

@@ -30,7 +30,7 @@ NO, USERS = {"LASTWORD_NO_RECORD": "yes"}, {"LASTWORD_RECORD": "{}/users"}
         (True, USERS, "users"),
     ],
 )
-def test_it_is_kept_where_the_author_says_else_where_the_user_says_or_nowhere(
+def test_the_record_is_stored_where_the_author_or_else_the_user_chose(
     author: bool | str,
     user: dict[str, str],
     kept: str | None,

@@ -98,7 +98,7 @@ def test_a_wait_is_a_random_part_of_the_policys_within_the_limits(
         ("fs/read_text_file", Retry(), True),
     ],
 )
-def test_what_happened_in_a_call_decides_whether_it_may_be_sent_again(
+def test_retrying_a_call_depends_on_what_happened_in_it(
     note: str | None, retry: Retry, permitted: bool
 ) -> None:
     facts = Facts()
@@ -183,7 +183,7 @@ async def waited(limits: list[float], **bounds: Any) -> tuple[float, int]:
 
 
 @pytest.mark.anyio
-async def test_a_limit_with_a_known_end_is_waited_for_again_and_again() -> None:
+async def test_a_limit_with_a_known_end_is_waited_for_repeatedly() -> None:
     seconds, calls = await waited([7200, 3600], until_reset_seconds=21_600, budget_seconds=1)
     assert calls == 3
     assert round(seconds) == 10_800
@@ -249,7 +249,7 @@ async def test_all_calls_of_a_process_share_its_retries() -> None:
 
 
 @pytest.mark.anyio
-async def test_outside_of_a_turn_a_function_is_tried_again() -> None:
+async def test_a_function_is_retried_outside_of_a_turn() -> None:
     begun: list[int] = []
 
     @lastword.retry(AT_ONCE)
@@ -266,7 +266,7 @@ async def test_outside_of_a_turn_a_function_is_tried_again() -> None:
 
 
 @pytest.mark.anyio
-async def test_the_decorator_takes_the_limits_by_name() -> None:
+async def test_the_decorator_accepts_the_limits_by_name() -> None:
     begun: list[int] = []
 
     @lastword.retry(attempts=2, first_wait_seconds=0)
@@ -286,7 +286,7 @@ async def test_the_decorator_takes_the_limits_by_name() -> None:
 
 
 @pytest.mark.anyio
-async def test_outside_of_a_turn_the_last_failure_is_raised_as_it_is() -> None:
+async def test_the_last_failure_is_raised_unchanged_outside_of_a_turn() -> None:
     raised: list[Exception] = []
 
     @lastword.retry(AT_ONCE)
@@ -301,7 +301,7 @@ async def test_outside_of_a_turn_the_last_failure_is_raised_as_it_is() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_failure_that_no_retry_mends_is_raised_at_once() -> None:
+async def test_a_failure_that_no_retry_helps_is_raised_at_once() -> None:
     begun: list[int] = []
 
     @lastword.retry
@@ -316,7 +316,7 @@ async def test_a_failure_that_no_retry_mends_is_raised_at_once() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("items", [[], ["one"], ["one", "two"]])
-async def test_a_generator_is_tried_again_until_its_first_item(items: list[str]) -> None:
+async def test_a_generator_is_retried_until_its_first_item(items: list[str]) -> None:
     begun: list[int] = []
 
     @lastword.retry(AT_ONCE)
@@ -332,7 +332,7 @@ async def test_a_generator_is_tried_again_until_its_first_item(items: list[str])
 
 
 @pytest.mark.anyio
-async def test_a_generator_that_has_yielded_is_not_tried_again() -> None:
+async def test_a_generator_that_has_yielded_is_not_retried() -> None:
     begun: list[int] = []
 
     @lastword.retry(AT_ONCE)
@@ -358,7 +358,7 @@ def test_a_function_that_is_not_asynchronous_is_refused_by_name() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_forgotten_with_is_told_rather_than_looped_over() -> None:
+async def test_a_forgotten_with_raises_instead_of_looping_forever() -> None:
     loop = attempts(Retry(), None)
     assert (await anext(loop)).number == 1
     with pytest.raises(RuntimeError, match="Put the model call into `with attempt:`"):
@@ -390,7 +390,7 @@ async def tried(given: Any) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", ["a generator", "an asynchronous generator", "a coroutine"])
-async def test_what_an_earlier_attempt_used_up_ends_the_call_with_its_failure(kind: str) -> None:
+async def test_a_call_whose_input_an_earlier_attempt_used_up_raises_that_failure(kind: str) -> None:
     made: list[int] = []
 
     async def call() -> None:

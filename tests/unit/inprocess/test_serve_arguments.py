@@ -66,7 +66,7 @@ def test_a_missing_method_is_named(methods: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     "value", [plain, None, "session", 7, print, generator, lambda client: client, handler(None)]
 )
-def test_a_value_that_is_no_asynchronous_function_is_named(value: Any) -> None:
+def test_a_value_that_is_not_an_async_function_is_named(value: Any) -> None:
     with pytest.raises(TypeError, match='"_my/method" is an `async def` function'):
         anyio.run(lastword.serve, {**NEEDED, "_my/method": value})
     if hasattr(value, "close"):
@@ -80,18 +80,18 @@ def test_a_handler_that_cannot_be_called_with_the_client_is_named(value: Any) ->
 
 
 @pytest.mark.parametrize("methods", [[("session/new", handler)], None, handler])
-def test_what_is_no_mapping_is_refused(methods: Any) -> None:
+def test_a_value_that_is_not_a_mapping_is_refused(methods: Any) -> None:
     with pytest.raises(TypeError, match="takes a mapping of ACP method names"):
         anyio.run(lastword.serve, methods)
 
 
-def test_a_name_that_is_no_text_is_refused() -> None:
+def test_a_name_that_is_not_text_is_refused() -> None:
     with pytest.raises(TypeError, match="the name of a method is a str, not 7"):
         anyio.run(lastword.serve, {**NEEDED, 7: handler})
 
 
 @pytest.mark.parametrize("value", [Callable(), functools.partial(handler, extra=1), handler])
-def test_whatever_is_called_and_awaited_is_a_handler(value: Any) -> None:
+def test_any_async_callable_is_a_handler(value: Any) -> None:
     assert "_my/method" in handlers.read({**NEEDED, "_my/method": value})
 
 
@@ -105,11 +105,11 @@ def test_whatever_is_called_and_awaited_is_a_handler(value: Any) -> None:
         ("x1Y", "x1_y"),
     ],
 )
-def test_names_go_over_the_wire_and_back(key: str, name: str) -> None:
+def test_names_convert_to_the_wires_case_and_back(key: str, name: str) -> None:
     assert (handlers.snake_case(key), handlers.camel_case(name)) == (name, key)
 
 
-def test_only_one_module_knows_the_library_that_dispatches() -> None:
+def test_only_one_module_imports_the_dispatching_library() -> None:
     source = Path(lastword.__file__).parent
     known = {f.name for f in source.rglob("*.py") if "import jsonrpcserver" in f.read_text()}
     assert known == {"server.py"}

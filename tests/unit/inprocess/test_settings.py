@@ -23,7 +23,7 @@ def test_the_variables_of_lastword_run_set_the_same_here() -> None:
     assert options == Options(idle_timeout_seconds=5.0, fallback="text", record_text=True)
 
 
-def test_what_is_a_process_s_own_is_not_read_here() -> None:
+def test_the_sidecars_own_variables_are_ignored_here() -> None:
     environment = {"LASTWORD_STDERR_LIMIT": "1KiB", "LASTWORD_RESTART": "on-crash"}
     environment |= {"LASTWORD_EVIDENCE": "wire", "LASTWORD_RETRY": "2"}
     assert from_environment(environment) == Options()
@@ -59,7 +59,7 @@ async def handler(client: object) -> None:
     """Stand for a handler that is never called."""
 
 
-def test_what_only_a_shell_knows_is_no_setting_of_a_user() -> None:
+def test_internal_settings_are_not_the_users() -> None:
     own = {*LinkOptions.__struct_fields__} - {*Options.__struct_fields__}
     assert own - {"notify_content", "zone_of"} == {
         "answers_questions",
@@ -85,7 +85,7 @@ def noon() -> datetime:
     return datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def test_a_value_that_cannot_be_used_is_said_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unusable_value_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     assert from_environment({"LASTWORD_IDLE_TIMEOUT": "soon"}) == Options()
     (said,) = caplog.messages
     assert said.startswith("Ignoring LASTWORD_IDLE_TIMEOUT: it takes a duration")

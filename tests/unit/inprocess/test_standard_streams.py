@@ -41,7 +41,7 @@ async def test_an_authors_own_streams_on_stdout_are_one_agents_at_a_time() -> No
         pass  # the first has ended
 
 
-def test_a_fork_of_an_agent_may_serve_a_client_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_of_an_agent_may_serve_another_client(monkeypatch: pytest.MonkeyPatch) -> None:
     with stdio.claimed():
         monkeypatch.setattr(os, "getpid", lambda: -1)
         with stdio.claimed():

@@ -211,7 +211,7 @@ async def test_a_failure_among_the_items_is_raised_with_its_type_and_not_passed_
     assert lastword.classify(caught.value).type == name.partition(",")[0]
 
 
-async def test_a_failures_body_leaves_out_what_the_event_repeats() -> None:
+async def test_a_failures_body_omits_what_the_event_repeats() -> None:
     error = SimpleNamespace(model_dump=lambda **_: {"code": "server_error"})
     response = SimpleNamespace(error=error, instructions="secret", output=["secret"])
     failed = SimpleNamespace(type="response.failed", response=response)
@@ -220,7 +220,7 @@ async def test_a_failures_body_leaves_out_what_the_event_repeats() -> None:
     assert caught.value.body == {"type": "response.failed", "error": {"code": "server_error"}}
 
 
-async def test_every_item_is_noted_and_passed_on_before_the_next_is_asked_for() -> None:
+async def test_every_item_is_noted_and_passed_on_before_the_next_is_requested() -> None:
     said: list[str] = []
 
     async def stream() -> AsyncIterator[int]:
@@ -233,7 +233,7 @@ async def test_every_item_is_noted_and_passed_on_before_the_next_is_asked_for() 
     assert said == ["asked", "noted", "passed"] * 2
 
 
-async def test_the_callers_own_judgement_decides_alone() -> None:
+async def test_the_callers_own_check_decides_alone() -> None:
     def is_last(item: Any) -> bool:
         return bool(item == "END")
 
@@ -246,7 +246,7 @@ async def test_the_callers_own_judgement_decides_alone() -> None:
         assert (caught.value.dialect, caught.value.items) == ("stream", len(items))
 
 
-async def test_an_empty_stream_is_truncated_where_its_class_is_a_providers() -> None:
+async def test_an_empty_stream_of_a_providers_class_is_truncated() -> None:
     class Empty:
         def __aiter__(self) -> AsyncIterator[Any]:
             return given()
@@ -287,7 +287,7 @@ class Recording:
             await waiting
 
 
-async def test_leaving_early_closes_the_stream_and_is_no_truncation() -> None:
+async def test_leaving_early_closes_the_stream_and_is_not_truncation() -> None:
     stream = Recording(chat(), chat())
     async with aclosing(watch(stream, on_item=nothing)) as watched:
         await anext(watched)
@@ -302,7 +302,7 @@ async def test_a_failed_stream_is_closed() -> None:
 
 
 @pytest.mark.parametrize("then", [nothing, lambda: 1 / 0, anyio.sleep_forever])
-async def test_what_the_stream_raises_passes_unchanged_however_its_close_goes(
+async def test_the_streams_exception_passes_unchanged_however_its_close_ends(
     then: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "CLOSE_TIMEOUT_SECONDS", 0.05)
@@ -372,7 +372,7 @@ async def test_a_cancellation_closes_the_stream_and_does_not_wait_for_it(
     assert stream.closed
 
 
-async def test_what_is_not_async_is_judged_the_same() -> None:
+async def test_a_synchronous_stream_is_judged_the_same() -> None:
     assert await collect(iter([chat(), chat("stop")])) == [chat(), chat("stop")]
     for cut in (iter([chat()]), (chat(),)):
         with pytest.raises(StreamTruncatedError):
@@ -392,7 +392,7 @@ async def test_what_is_not_async_is_judged_the_same() -> None:
         (lambda: {"choices": []}, "stream=True"),
     ],
 )
-async def test_what_is_no_stream_is_refused_with_what_to_do(
+async def test_a_value_that_is_not_a_stream_is_refused_with_what_to_do(
     make: Callable[[], Any], said: str
 ) -> None:
     with pytest.raises(TypeError, match=said):
@@ -405,7 +405,7 @@ def nothing_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("nothing_was_said")
-async def test_of_an_unknown_stream_the_log_says_once_that_it_is_not_guarded(
+async def test_an_unknown_stream_is_logged_once_as_not_guarded(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def words() -> AsyncIterator[str]:
@@ -423,7 +423,7 @@ async def test_of_an_unknown_stream_the_log_says_once_that_it_is_not_guarded(
 
 
 @pytest.mark.usefixtures("nothing_was_said")
-async def test_of_a_stream_that_is_known_or_whose_end_is_known_the_log_says_nothing(
+async def test_a_known_stream_or_one_with_a_known_end_is_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await collect(iter([chat(), chat("stop")]))
@@ -433,7 +433,7 @@ async def test_of_a_stream_that_is_known_or_whose_end_is_known_the_log_says_noth
 
 
 @pytest.mark.usefixtures("nothing_was_said")
-async def test_a_stream_that_is_left_early_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_stream_that_is_left_early_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
     async with aclosing(watch(iter(["one", "two"]), on_item=lambda: None)) as items:
         async for _ in items:
             break
@@ -441,7 +441,9 @@ async def test_a_stream_that_is_left_early_is_told_too(caplog: pytest.LogCapture
 
 
 @pytest.mark.usefixtures("nothing_was_said")
-async def test_only_so_many_unknown_types_are_named(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_number_of_logged_unknown_types_is_bounded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     for number in range(streams.MAX_LISTED + 5):
         await collect(iter([type(f"Item{number}", (), {})()]))
     assert len(caplog.records) == streams.MAX_LISTED

@@ -59,7 +59,7 @@ def test_a_fact_with_a_name_that_log_records_have_clashes_with_nothing(
     assert caplog.records[0].__dict__["lastword_message"] == "x"
 
 
-def test_where_nobody_listens_no_log_record_is_made() -> None:
+def test_no_log_record_is_made_without_a_listener() -> None:
     made: list[object] = []
     usual = logging.getLogRecordFactory()
 
@@ -83,7 +83,7 @@ def wait_for(thread: recording.RecorderThread) -> None:
         assert time.monotonic() < until
 
 
-def test_what_is_captured_is_not_recorded(tmp_path: Path) -> None:
+def test_a_captured_timeline_is_not_recorded(tmp_path: Path) -> None:
     journal = Journal(Options(record=str(tmp_path / "own")), door="serve")
     with capture_timeline() as timeline:
         journal.note(entry(Kind.PROMPT))
@@ -95,7 +95,7 @@ def test_what_is_captured_is_not_recorded(tmp_path: Path) -> None:
     assert not (tmp_path / "own").exists()
 
 
-def test_nothing_is_captured_before_or_after() -> None:
+def test_only_entries_during_the_capture_are_captured() -> None:
     journal = Journal(Options(record=False), door="serve")
     journal.note(entry(Kind.PROMPT))
     with capture_timeline() as timeline:
@@ -141,7 +141,7 @@ class Rows:
         """Nothing is to be done."""
 
 
-def test_what_a_thread_without_time_cannot_take_is_counted(
+def test_entries_that_a_busy_thread_cannot_accept_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(recording, "MAX_WAITING", 10)

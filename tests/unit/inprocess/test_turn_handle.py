@@ -79,7 +79,7 @@ async def test_a_turn_fails_in_its_authors_words(shell_for: ShellFor) -> None:
 
 
 @every("error_type", lastword.ErrorType)
-async def test_every_type_but_cancelled_may_be_said_and_has_a_sentence(
+async def test_an_author_may_use_every_type_but_cancelled(
     shell_for: ShellFor, error_type: lastword.ErrorType
 ) -> None:
     error = await failure(shell_for(failing(error_type)))
@@ -88,7 +88,7 @@ async def test_every_type_but_cancelled_may_be_said_and_has_a_sentence(
     assert error["message"].endswith(".")
 
 
-async def test_the_word_is_taken_as_it_is_said_even_if_what_it_raises_is_caught(
+async def test_a_failure_counts_even_if_the_raised_exception_is_caught(
     shell_for: ShellFor,
 ) -> None:
     async def handler(shell: Shell) -> None:
@@ -103,7 +103,7 @@ async def test_the_word_is_taken_as_it_is_said_even_if_what_it_raises_is_caught(
 
 
 @pytest.mark.parametrize("another", ["word", "exception"])
-async def test_the_first_word_counts_whatever_comes_in_its_place(
+async def test_the_first_failure_counts_whatever_replaces_it(
     shell_for: ShellFor, another: str
 ) -> None:
     async def handler(_: Shell) -> None:
@@ -117,7 +117,7 @@ async def test_the_first_word_counts_whatever_comes_in_its_place(
     assert (await failure(shell_for(handler)))["type"] == "budget"
 
 
-async def test_an_authors_failure_is_never_tried_again(shell_for: ShellFor) -> None:
+async def test_an_authors_failure_is_never_retried(shell_for: ShellFor) -> None:
     begun: list[int] = []
 
     async def handler(_: Shell) -> None:
@@ -161,7 +161,7 @@ async def test_a_message_and_a_detail_are_bounded(shell_for: ShellFor) -> None:
         ),
     ],
 )
-async def test_what_cannot_be_said_is_told_to_the_author_and_output_elsewhere_is_no_silence(
+async def test_an_invalid_failure_raises_and_output_elsewhere_is_not_silence(
     shell_for: ShellFor, arguments: Json, said: str
 ) -> None:
     async def handler(_: Shell) -> None:
@@ -181,7 +181,7 @@ async def test_what_cannot_be_said_is_told_to_the_author_and_output_elsewhere_is
         {"type": "rate_limit", "retry_after_seconds": -1},
     ],
 )
-async def test_a_failure_said_wrongly_is_the_authors_error_whatever_its_words(
+async def test_an_invalid_failure_is_the_authors_error_whatever_its_words(
     shell_for: ShellFor, arguments: Json
 ) -> None:
     error = await failure(shell_for(failing(**arguments)))
@@ -189,7 +189,7 @@ async def test_a_failure_said_wrongly_is_the_authors_error_whatever_its_words(
     assert "there is no" in error["message"] or "not -1" in error["message"]
 
 
-async def test_limits_of_a_retry_that_cannot_be_are_the_authors_error(shell_for: ShellFor) -> None:
+async def test_impossible_limits_of_a_retry_are_the_authors_error(shell_for: ShellFor) -> None:
     async def handler(_: Shell) -> None:
         Retry(max_wait_seconds=4000)
 
@@ -213,7 +213,7 @@ async def test_a_wait_over_300_seconds_is_not_retryable_unless_the_author_says_s
     assert (await failure(shell_for(handler)))["retryable"] is True
 
 
-async def test_after_its_end_the_turn_takes_no_word(shell_for: ShellFor) -> None:
+async def test_a_turn_accepts_no_report_after_its_end(shell_for: ShellFor) -> None:
     turns: list[Any] = []
 
     async def handler(shell: Shell) -> None:
@@ -233,7 +233,7 @@ async def test_after_its_end_the_turn_takes_no_word(shell_for: ShellFor) -> None
     assert (turn.session_id, turn.cancelled) == ("s1", False)
 
 
-async def test_a_tool_that_finishes_without_a_start_is_told_to_the_author_and_not_counted(
+async def test_a_tool_that_finishes_without_a_start_is_logged_and_not_counted(
     shell_for: ShellFor, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def handler(_: Shell) -> None:
@@ -264,7 +264,9 @@ async def test_a_tool_that_runs_twice_at_once_is_over_when_both_are(shell_for: S
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_retry_in_a_threads_own_event_loop_is_told_and_counted(shell_for: ShellFor) -> None:
+async def test_a_retry_in_a_threads_own_event_loop_is_reported_and_counted(
+    shell_for: ShellFor,
+) -> None:
     """As a framework may do that has no event loop of its own in its threads."""
 
     async def call() -> None:
@@ -281,7 +283,7 @@ async def test_a_retry_in_a_threads_own_event_loop_is_told_and_counted(shell_for
     assert answer["error"]["data"]["agent_error"]["attempts"] == 2
 
 
-def test_outside_of_a_turn_there_is_none() -> None:
+def test_the_current_turn_raises_outside_of_a_turn() -> None:
     with pytest.raises(NotInTurnError, match="There is no current turn here") as caught:
         current_turn()
     assert isinstance(caught.value, RuntimeError)

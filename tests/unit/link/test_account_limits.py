@@ -56,7 +56,7 @@ def linked(**options: Any) -> Wire:
     return prompted(**({"wall_clock": lambda: NOW} | options))
 
 
-def test_a_limit_without_an_end_of_its_own_has_that_of_the_account() -> None:
+def test_a_limit_without_an_end_gets_that_of_the_account() -> None:
     fails = failed(usage())
     assert (fails["type"], fails["retry_after_seconds"]) == ("rate_limit", 7200)
     assert fails["reset_at_epoch_ms"] == RESETS_AT * 1000
@@ -69,7 +69,7 @@ def test_a_limit_that_ends_within_minutes_is_retryable() -> None:
     assert (fails["retry_after_seconds"], fails["retryable"]) == (200, True)
 
 
-def test_without_a_clock_the_moment_alone_is_stated() -> None:
+def test_only_the_moment_is_stated_without_a_clock() -> None:
     fails = failed(usage(), wall_clock=None)
     assert fails["reset_at_epoch_ms"] == RESETS_AT * 1000
     assert "retry_after_seconds" not in fails
@@ -94,14 +94,14 @@ def test_without_a_clock_the_moment_alone_is_stated() -> None:
         [usage(resetsAt=1e300)],
     ],
 )
-def test_what_is_not_used_up_or_has_no_end_adds_nothing(updates: list[dict[str, Any]]) -> None:
+def test_an_unused_or_endless_limit_adds_nothing(updates: list[dict[str, Any]]) -> None:
     assert not {"retry_after_seconds", "reset_at_epoch_ms"} & failed(*updates).keys()
 
 
 DAY = 86_400
 
 
-def test_of_the_windows_that_codex_has_used_up_the_last_to_open_counts() -> None:
+def test_the_last_of_codexs_used_up_windows_to_open_counts() -> None:
     week = window(resets_at=RESETS_AT + 3600, minutes=10_080)
     assert failed(codex(primary=window(), secondary=week))["retry_after_seconds"] == 10_800
     other = {"limitId": "codex_other", "primary": week}
@@ -133,7 +133,7 @@ def test_the_type_follows_from_when_the_window_opens(stated: dict[str, Any], kin
         (codex(primary=window(minutes=None)), "budget"),
     ],
 )
-def test_without_a_clock_it_follows_from_the_length_of_the_window(
+def test_the_type_follows_from_the_windows_length_without_a_clock(
     stated: dict[str, Any], kind: str
 ) -> None:
     assert failed(stated, wall_clock=None)["type"] == kind
@@ -201,7 +201,7 @@ def test_a_used_up_window_of_a_plan_ends_when_its_words_say(
     assert (fails["reason"], fails["retryable"]) == ("usage_window", False)
 
 
-def test_a_window_that_has_opened_by_its_own_words_is_no_budget() -> None:
+def test_a_window_whose_words_say_that_it_has_opened_is_not_a_budget() -> None:
     fails = said("429 Usage limit reached for 5 hour. It will reset at 2026-03-01 11:42:16")
     assert (fails["type"], fails["retryable"]) == ("rate_limit", True)
 
@@ -212,7 +212,7 @@ def test_a_limit_that_is_called_a_success_ends_when_its_words_say() -> None:
     assert (fails["type"], fails["retry_after_seconds"]) == ("rate_limit", 10_800)
 
 
-def test_an_end_in_words_is_as_good_as_none_without_a_clock() -> None:
+def test_an_end_in_words_counts_as_none_without_a_clock() -> None:
     assert said("You've hit your limit · resets 3pm", wall_clock=None)["type"] == "budget"
 
 
@@ -227,7 +227,7 @@ def test_a_moment_that_the_failure_states_is_placed_by_the_clock(
     assert (fails["type"], fails.get("retry_after_seconds")) == (kind, seconds)
 
 
-def test_what_no_window_lifts_has_no_end_of_a_window() -> None:
+def test_a_failure_that_no_window_lifts_does_not_get_its_end() -> None:
     wire = linked().agent(usage(), error(message="Your credit balance is too low"))
     fails = failure(wire)
     assert (fails["type"], "retry_after_seconds" in fails) == ("budget", False)
@@ -238,13 +238,13 @@ def test_credits_that_come_at_a_known_time_stay_a_budget() -> None:
     assert (fails["type"], fails["retry_after_seconds"]) == ("budget", 10_800)
 
 
-def test_another_failure_has_nothing_to_do_with_it() -> None:
+def test_an_unrelated_failure_does_not_get_the_windows_end() -> None:
     wire = linked().agent(usage(), error(message="401 Unauthorized: invalid API key"))
     fails = failure(wire)
     assert (fails["type"], "retry_after_seconds" in fails) == ("auth", False)
 
 
-def test_an_end_that_the_error_states_itself_stands() -> None:
+def test_an_end_in_the_error_itself_takes_precedence() -> None:
     wire = linked().agent(usage(), error(message="429 Too Many Requests: try again in 20s"))
     (answer,) = wire.answers()
     assert answer["error"]["data"]["agent_error"]["retry_after_seconds"] == 20
@@ -256,7 +256,7 @@ def test_a_turn_that_succeeds_is_untouched() -> None:
     assert answer["result"]["stopReason"] == "end_turn"
 
 
-def test_the_turn_waits_for_it_where_that_was_chosen() -> None:
+def test_the_turn_waits_for_the_limit_if_configured() -> None:
     wire = linked(continue_at_reset_seconds=21_600.0, roll=lambda: 0.0).agent(usage(), FAILS)
     assert wire.answers() == []
     wire.time(7199)
@@ -268,5 +268,5 @@ def test_the_turn_waits_for_it_where_that_was_chosen() -> None:
 @pytest.mark.parametrize(
     "hostile", [None, 5, [], {"_meta": 5}, {"_meta": {"_claude/rateLimit": 5}}]
 )
-def test_whatever_stands_there_reads_as_none(hostile: object) -> None:
+def test_any_hostile_value_reads_as_no_limit(hostile: object) -> None:
     assert limits.read_account_limit(hostile) is None

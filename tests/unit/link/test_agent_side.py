@@ -35,7 +35,7 @@ def test_a_sub_agents_question_stops_the_clocks(params: dict[str, Any]) -> None:
 # --- An agent whose last word is an error without an id
 
 
-def test_an_error_without_an_id_is_heard_though_the_agent_exits_at_once() -> None:
+def test_an_error_without_an_id_counts_although_the_agent_exits_at_once() -> None:
     wire = prompted()
     said = {"code": -32000, "message": "Invalid API key"}
     wire.agent({"jsonrpc": "2.0", "id": None, "error": said}).eof(Side.AGENT)
@@ -101,7 +101,7 @@ def test_an_empty_error_for_a_request_has_the_end_of_stderr(
         ({"code": -32603, "message": "Internal error", "data": {"details": "no disk"}}, REASON),
     ],
 )
-def test_an_error_that_says_something_or_that_nothing_explains_passes_as_it_came(
+def test_an_error_with_its_own_words_or_without_an_explanation_passes_unchanged(
     said: dict[str, Any], written: str
 ) -> None:
     wire = _opening().stderr(f"{written}\n".encode() if written else b"")
@@ -111,7 +111,7 @@ def test_an_error_that_says_something_or_that_nothing_explains_passes_as_it_came
     assert wire.answers(3) == [answer]
 
 
-def test_beside_a_turn_nobody_knows_whose_words_are_on_stderr() -> None:
+def test_stderr_is_not_attributed_to_a_request_beside_a_turn() -> None:
     wire = _opening().client(prompt()).stderr(f"{REASON}\n".encode())
     answer = {"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": "Internal error"}}
     assert wire.agent(answer).answers(3) == [answer]
@@ -126,7 +126,7 @@ def test_two_empty_errors_at_once_are_two_answers() -> None:
     assert [len(wire.answers(each)) for each in (3, 4)] == [1, 1]
 
 
-def test_an_empty_error_is_the_answer_also_where_the_agent_exits_at_once() -> None:
+def test_an_empty_error_is_also_the_answer_if_the_agent_exits_at_once() -> None:
     wire = _opening()
     wire.core.expects_hints(present=True)
     wire.agent({"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": ""}})

@@ -46,7 +46,7 @@ def test_a_retry_is_reported_at_once_after_a_silence_or_never(
     assert len(retries(wire)) == after_a_second
 
 
-def test_a_second_sign_of_it_is_as_good_as_a_silence() -> None:
+def test_a_second_sign_reports_a_retry_without_a_silence() -> None:
     wire = begun()
     hint(wire, attribution=STRONG, attempt=2)
     wire.now += 0.5
@@ -54,14 +54,14 @@ def test_a_second_sign_of_it_is_as_good_as_a_silence() -> None:
     assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
 
 
-def test_output_withdraws_what_was_not_yet_confirmed() -> None:
+def test_output_withdraws_an_unconfirmed_retry() -> None:
     wire = begun()
     hint(wire, attribution=STRONG, attempt=2).agent(chunk("Here it is.")).time(wire.now + 10)
     assert retries(wire) == []
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_only_what_is_attributed_to_the_call_names_the_cause_of_a_failed_turn(
+def test_only_evidence_attributed_to_the_call_names_the_cause_of_a_failed_turn(
     level: Attribution,
 ) -> None:
     wire = begun()
@@ -73,7 +73,7 @@ def test_only_what_is_attributed_to_the_call_names_the_cause_of_a_failed_turn(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_only_what_is_attributed_to_the_call_sends_the_prompt_again(level: Attribution) -> None:
+def test_only_evidence_attributed_to_the_call_sends_the_prompt_again(level: Attribution) -> None:
     wire = begun(retry=2)
     hint(wire, attribution=level).agent(error())
     waits = any(turn.waits for turn in wire.core.connection.link.open_turns())
@@ -81,7 +81,7 @@ def test_only_what_is_attributed_to_the_call_sends_the_prompt_again(level: Attri
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_success_that_shows_nothing_fails_of_what_is_attributed_to_the_call(
+def test_a_success_without_output_fails_with_evidence_attributed_to_the_call(
     level: Attribution,
 ) -> None:
     wire = begun()
@@ -142,7 +142,7 @@ TOOL_ENDED = {"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "read"}
         ([0.1], None),
     ],
 )
-def test_an_answer_that_breaks_off_fails_of_what_stderr_has_had_since_its_last_output(
+def test_an_answer_that_breaks_off_fails_with_stderr_since_its_last_output(
     events: list[Any], type_: str | None, expects: bool, stop_reason: str
 ) -> None:
     wire = begun(expects=expects).agent(chunk("Well."))
@@ -163,7 +163,7 @@ def test_an_answer_that_breaks_off_fails_of_what_stderr_has_had_since_its_last_o
         assert (failure(wire)["type"], failure(wire)["phase"]) == (type_, "mid_output")
 
 
-def test_an_answer_waits_for_one_look_and_for_nothing_else() -> None:
+def test_an_answer_waits_only_for_one_look() -> None:
     wire = begun(expects=True).agent(chunk("It is 42."), result())
     (turn,) = wire.core.silent_turns(wire.now, 0.0)
     assert (turn.answered, turn.unread, wire.answers()) == (True, False, [])
@@ -186,7 +186,7 @@ def test_a_command_and_an_agent_without_sources_pass_at_once() -> None:
     assert wire.answers() == [result()]
 
 
-def test_what_follows_an_answer_that_waits_for_a_look_lets_it_pass_first() -> None:
+def test_an_answer_that_waits_for_a_look_passes_before_later_frames() -> None:
     wire = begun(expects=True).agent(chunk("It is"), result(), chunk(" 42."))
     assert [json.loads(line).get("id") for line in wire.to_client[-2:]] == [1, None]
 
@@ -195,7 +195,9 @@ def test_what_follows_an_answer_that_waits_for_a_look_lets_it_pass_first() -> No
     ("line", "kind", "quoted"),
     [(MODEL_CALL, "rate_limit", False), (WORDS, "unknown", True), (OTHERS, "unknown", False)],
 )
-def test_stderr_names_the_cause_is_quoted_or_neither(line: bytes, kind: str, quoted: bool) -> None:
+def test_stderr_names_the_cause_or_is_quoted_or_neither(
+    line: bytes, kind: str, quoted: bool
+) -> None:
     wire = begun().stderr(line).agent(error())
     failed = failure(wire)
     assert failed["type"] == kind
@@ -216,7 +218,7 @@ def test_a_prompt_that_an_agent_logs_is_not_quoted(head: str, quoted: bool) -> N
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["while it runs", "after it"])
-def test_stderr_of_a_running_tool_is_the_tools(after: bool) -> None:
+def test_stderr_while_a_tool_runs_belongs_to_the_tool(after: bool) -> None:
     wire = begun()
     call: dict[str, Any] = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Run"}
     wire.agent(_update(call | {"status": "in_progress"}))
@@ -232,18 +234,18 @@ def _update(members: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "session/update", "params": params}
 
 
-def test_colours_hide_no_writer() -> None:
+def test_colours_do_not_hide_a_lines_writer() -> None:
     text = "\x1b[31mepoch\x1b[0m 3: model call failed: out of memory"
     assert read_own(text, source="stderr") is None
     assert without_foreign(text) == ""
 
 
-def test_stderr_of_several_turns_is_nobodys() -> None:
+def test_stderr_of_several_turns_is_attributed_to_none() -> None:
     wire = begun(sessions=("s", "other")).stderr(MODEL_CALL).agent(error())
     assert failure(wire)["type"] == "unknown"
 
 
-def test_stderr_from_before_the_turn_is_never_its_own() -> None:
+def test_stderr_from_before_the_turn_is_never_its_cause() -> None:
     wire = Wire().stderr(MODEL_CALL).client(prompt()).agent(error())
     assert failure(wire)["type"] == "unknown"
 
@@ -366,7 +368,7 @@ def test_a_sentence_over_three_lines_is_read_as_a_whole(indent: str) -> None:
     assert verdict.type.value == "budget"
 
 
-def test_what_a_program_says_as_it_crashes_is_one_record() -> None:
+def test_the_lines_of_a_crashing_program_are_one_record() -> None:
     text = (
         "node:internal/process/promises:394\n"
         "      triggerUncaughtException(err, true);\n"
@@ -379,7 +381,7 @@ def test_what_a_program_says_as_it_crashes_is_one_record() -> None:
     assert read_own(text, source="stderr") is None
 
 
-def test_of_several_records_the_last_of_a_model_call_counts() -> None:
+def test_the_last_record_of_a_model_call_counts() -> None:
     text = "API Error: 401 Unauthorized\nAPI Error: 429 Too Many Requests\nnpm error 503\n"
     verdict = read_own(text, source="stderr")
     assert verdict is not None
@@ -392,7 +394,7 @@ def test_of_several_records_the_last_of_a_model_call_counts() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_refusal_that_shows_nothing_waits_for_what_a_source_reports(level: Attribution) -> None:
+def test_a_refusal_without_output_waits_for_a_sources_report(level: Attribution) -> None:
     wire = begun(expects=True).agent(result(1, "refusal"))
     assert wire.answers() == []
     wire.now += 0.1
@@ -400,7 +402,7 @@ def test_a_refusal_that_shows_nothing_waits_for_what_a_source_reports(level: Att
     assert ("error" in wire.answers()[0]) is (level in {STRONG, PROVEN})
 
 
-def test_stderr_and_text_that_come_together_are_two_signs() -> None:
+def test_stderr_and_text_that_arrive_together_are_two_signs() -> None:
     wire = begun()
     wire.stderr(b"[ERROR] Error code: 402 - {'error': {'message': 'Insufficient credits'}}\n")
     wire.agent(chunk("Error: 402 Insufficient credits"), result()).time(wire.now + 1)

@@ -33,27 +33,27 @@ def of(measured: list[Problem], kind: str, rows: list[Row]) -> list[str]:
     return [f"{p.row.id}: {p.details}" for p in measured if p.kind == kind and p.row.id in ids]
 
 
-def test_no_honest_turn_is_shown_as_failing_or_as_tried_again(measured: list[Problem]) -> None:
+def test_an_honest_turn_is_never_shown_as_failing_or_retried(measured: list[Problem]) -> None:
     assert of(measured, "accused", HONEST) == []
 
 
-def test_no_honest_prompt_is_sent_again(measured: list[Problem]) -> None:
+def test_an_honest_prompt_is_never_sent_again(measured: list[Problem]) -> None:
     assert of(measured, "resent", HONEST) == []
 
 
-def test_no_fault_of_the_agents_own_is_shown_as_the_providers(measured: list[Problem]) -> None:
+def test_an_agents_own_fault_is_never_shown_as_the_providers(measured: list[Problem]) -> None:
     assert (of(measured, "accused", FAILING), of(measured, "blamed", FAILING)) == ([], [])
 
 
-def test_nothing_is_sent_again_because_of_what_stands_beside_it(measured: list[Problem]) -> None:
+def test_unrelated_text_never_causes_a_prompt_to_be_sent_again(measured: list[Problem]) -> None:
     assert of(measured, "resent", FAILING) == []
 
 
-def test_what_the_provider_says_is_recognised_beside_other_words(measured: list[Problem]) -> None:
+def test_the_providers_words_are_recognised_beside_others(measured: list[Problem]) -> None:
     assert of(measured, "missed", FAILING) == []
 
 
-def test_the_corpus_is_as_large_and_as_various_as_it_is_meant_to_be() -> None:
+def test_the_corpus_is_as_large_and_as_varied_as_intended() -> None:
     groups = Counter(row.group for row in [*HONEST, *FAILING])
     assert len(HONEST) >= 400
     assert groups["own fault"] + groups["rethrown"] >= 200

@@ -73,13 +73,13 @@ def test_the_next_prompt_passes_and_is_answered_as_the_agent_says() -> None:
     assert stop_reason(wire, 2) == ENDED
 
 
-def test_what_else_the_answer_says_stays() -> None:
+def test_the_other_members_of_the_answer_stay() -> None:
     wire = asked().client(cancel())
     wire.agent(result(1) | {"result": {**ENDED, "usage": {"totalTokens": 7}}})
     assert stop_reason(wire) == {**CANCELLED, "usage": {"totalTokens": 7}}
 
 
-def test_an_answer_that_says_cancelled_passes_as_it_came() -> None:
+def test_an_answer_that_says_cancelled_passes_unchanged() -> None:
     wire = asked().client(cancel())
     line = json.dumps(result(1, "cancelled")).encode()
     wire.agent(line)
@@ -92,14 +92,14 @@ def test_an_answer_that_may_have_crossed_the_cancel_passes(answered: dict[str, A
     assert (stop_reason(wire), closed(wire)) == (ENDED, [])
 
 
-def test_a_question_that_the_agent_took_back_stands_open_no_more() -> None:
+def test_a_question_that_the_agent_withdrew_is_closed() -> None:
     wire = asked()
     wire.agent({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}})
     wire.client(cancel()).agent(result(1))
     assert stop_reason(wire) == ENDED
 
 
-def test_a_question_in_another_session_says_nothing_of_this_one() -> None:
+def test_a_question_in_another_session_does_not_affect_this_turn() -> None:
     wire = asked(session_id="s2", sessions=("s", "s2")).client(cancel()).agent(result(1))
     assert stop_reason(wire) == ENDED
 
@@ -108,7 +108,7 @@ def test_a_question_in_another_session_says_nothing_of_this_one() -> None:
 @pytest.mark.parametrize(
     ("sessions", "told"), [(("s",), CANCELLED), (("s", "s2"), ENDED)], ids=["one", "two"]
 )
-def test_a_sub_agents_question_is_of_a_session_where_only_one_is_at_work(
+def test_a_sub_agents_question_belongs_to_the_only_session_at_work(
     sessions: tuple[str, ...], told: dict[str, Any], left: tuple[dict[str, Any], ...]
 ) -> None:
     wire = asked(session_id="sub", sessions=sessions)
@@ -118,7 +118,7 @@ def test_a_sub_agents_question_is_of_a_session_where_only_one_is_at_work(
     assert stop_reason(wire) == told
 
 
-def test_of_two_prompts_in_one_session_either_may_have_been_answered_before_the_cancel() -> None:
+def test_either_of_two_prompts_in_a_session_may_be_answered_before_the_cancel() -> None:
     wire = asked().client(prompt(2), cancel()).agent(result(1))
     assert stop_reason(wire) == ENDED
 
@@ -132,7 +132,7 @@ def test_a_second_cancel_does_not_forget_that_the_agent_waited() -> None:
 
 
 @pytest.mark.parametrize("action", ["cancel", "decline"])
-def test_a_form_that_is_left_is_a_question_that_is_left(action: str) -> None:
+def test_a_cancelled_form_counts_as_a_cancelled_question(action: str) -> None:
     wire = asked().client(CHOSEN)
     wire.agent(request(10, "elicitation/create", sessionId="s", mode="form", message="Which?"))
     wire.client(reply(10, action=action), cancel()).agent(result(1))
@@ -157,7 +157,7 @@ def test_version_2_work_that_waited_for_the_user_is_cancelled_too(*, waits: bool
     assert [u["status"] for u in closed(wire)] == (["paused", "failed"] if waits else ["paused"])
 
 
-def test_version_2_a_prompt_after_the_cancel_is_none_of_what_was_cancelled() -> None:
+def test_version_2_a_prompt_after_the_cancel_is_not_cancelled_with_it() -> None:
     wire = second_version().agent(update(sessionUpdate="state_update", state="requires_action"))
     wire.client(cancel(), prompt(2)).agent(idle(**ENDED))
     assert (wire.updates()[-1]["stopReason"], wire.answers(2)) == ("cancelled", [])
@@ -176,7 +176,7 @@ def _asked() -> Wire:
     return prompted().agent(chunk(), PERMISSION)
 
 
-def test_what_the_user_allows_after_their_cancel_went_unanswered_reaches_nobody() -> None:
+def test_an_approval_after_the_users_unanswered_cancel_is_dropped() -> None:
     wire = _asked().client(cancel()).time(11)
     withdrawn = json.loads(wire.to_client[-2])
     assert withdrawn["method"] == "$/cancel_request"
@@ -189,7 +189,7 @@ def test_what_the_user_allows_after_their_cancel_went_unanswered_reaches_nobody(
     assert (len(wire.to_agent), wire.drops[-1]) == (sent, "answer_to_dead_agent")
 
 
-def test_an_answer_whose_id_has_another_json_type_reaches_the_agent_under_its_own() -> None:
+def test_an_answer_whose_id_changed_its_json_type_reaches_the_agent_under_the_original() -> None:
     wire = _asked().client({"jsonrpc": "2.0", "id": "5", "result": ALLOWED})
     answer = json.loads(wire.to_agent[-1])
     assert (answer["id"], answer["result"]) == (5, ALLOWED)
@@ -200,7 +200,7 @@ def test_a_message_without_an_id_is_not_answered_under_one_deeper_down() -> None
     assert (wire.answers(1), len(wire.answers(None))) == ([], 1)
 
 
-def test_an_answer_that_comes_again_is_no_answer_to_the_text_of_its_number() -> None:
+def test_a_repeated_answer_is_not_an_answer_to_the_same_id_as_text() -> None:
     wire = _asked().agent({**PERMISSION, "id": "5"})
     wire.client({"jsonrpc": "2.0", "id": 5, "result": ALLOWED})
     sent = len(wire.to_agent)
@@ -210,7 +210,7 @@ def test_an_answer_that_comes_again_is_no_answer_to_the_text_of_its_number() -> 
     assert json.loads(wire.to_agent[-1])["id"] == "5"
 
 
-def test_only_so_many_answered_requests_are_remembered() -> None:
+def test_the_number_of_remembered_answered_requests_is_bounded() -> None:
     wire = _asked()
     link = wire.core.connection.link
     for number in range(2 * MAX_ANSWERED):

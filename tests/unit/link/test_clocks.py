@@ -39,7 +39,7 @@ WITHDRAWN = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"request
 
 
 @pytest.mark.parametrize("next_frames", [[result(), prompt(2)], [WITHDRAWN]])
-def test_the_clocks_run_on_when_the_question_is_moot(next_frames: list[dict[str, Any]]) -> None:
+def test_the_clocks_run_again_once_the_question_is_moot(next_frames: list[dict[str, Any]]) -> None:
     wire = prompted().agent(chunk(), permission(), next_frames[0])
     for frame in next_frames[1:]:
         wire.client(frame)
@@ -50,7 +50,7 @@ def test_the_clocks_run_on_when_the_question_is_moot(next_frames: list[dict[str,
 # --- A session that is closed in the middle of a turn
 
 
-def test_a_turn_whose_session_is_closed_is_answered_though_the_agent_is_silent() -> None:
+def test_a_turn_of_a_closed_session_is_answered_although_the_agent_is_silent() -> None:
     wire = prompted().agent(chunk())
     close = {"method": "session/close", "params": {"sessionId": "s"}}
     wire.client({"jsonrpc": "2.0", "id": 2} | close).agent(reply(2)).time(11)

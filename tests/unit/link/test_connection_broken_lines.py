@@ -42,7 +42,7 @@ def test_a_broken_answer_ends_its_turn_at_once(request_id: bytes) -> None:
     assert payload(wire.answers(1)[0]) == ("protocol_error", "broken_answer")
 
 
-def test_in_version_2_a_broken_answer_refuses_its_prompt() -> None:
+def test_a_broken_answer_refuses_its_prompt_in_version_2() -> None:
     wire = second_version().client(prompt(2))
     send(wire, Side.AGENT, BROKEN % b"2")
     assert payload(wire.answers(2)[0]) == ("protocol_error", "broken_answer")
@@ -79,7 +79,7 @@ def test_a_broken_line_that_answers_nothing_ends_no_turn(line: bytes) -> None:
     assert (wire.answers(1), wire.drops) == ([], ["not_json"])
 
 
-def test_an_agent_whose_question_was_broken_is_told_so() -> None:
+def test_an_agent_whose_question_was_broken_gets_a_parse_error() -> None:
     wire = in_turn()
     send(wire, Side.AGENT, b'{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{,}}')
     assert [(f["id"], f["error"]["code"]) for f in to_agent(wire) if "error" in f] == [(1, -32700)]
@@ -98,14 +98,14 @@ def test_a_clients_broken_answer_is_an_error_for_the_agent_that_asked(request_id
     assert not wire.core.connection.link.sessions["s"].asking
 
 
-def test_a_clients_broken_answer_to_nobody_is_told_to_nobody() -> None:
+def test_a_clients_broken_answer_to_no_request_is_ignored() -> None:
     wire = in_turn()
     before = len(wire.to_agent)
     send(wire, Side.CLIENT, BROKEN % b"77")
     assert (wire.answers(), len(wire.to_agent)) == ([], before)
 
 
-def test_a_clients_broken_answer_is_told_to_a_new_agent_under_its_own_id() -> None:
+def test_a_clients_broken_answer_reaches_a_new_agent_under_the_agents_id() -> None:
     link = Link().come_back().agent(permission(4))
     shown = json.dumps(json.loads(link.to_client[-1])["id"]).encode()
     link.asked()
@@ -123,7 +123,7 @@ def test_a_clients_broken_answer_is_told_to_a_new_agent_under_its_own_id() -> No
         (b'{"id":5,"params":{,}}', 5),
     ],
 )
-def test_a_clients_broken_request_is_refused_under_its_own_id_where_that_is_free(
+def test_a_clients_broken_request_is_refused_under_its_own_id_if_that_is_free(
     line: bytes, request_id: int | None
 ) -> None:
     wire = in_turn()
@@ -136,7 +136,7 @@ def test_a_clients_broken_request_is_refused_under_its_own_id_where_that_is_free
 # --- too long
 
 
-def test_after_a_clients_answer_that_was_too_long_the_clocks_run_again() -> None:
+def test_the_clocks_resume_after_a_clients_oversized_answer() -> None:
     wire = in_turn().agent(permission(4))
     wire.carry_out(wire.core.receive_oversized(Side.CLIENT, b'{"id":4,"result":"x', wire.now))
     assert not wire.core.connection.link.sessions["s"].asking
@@ -146,7 +146,7 @@ def test_after_a_clients_answer_that_was_too_long_the_clocks_run_again() -> None
     ("ends", "request_id"),
     [(b'{"method":"x","params":"x\nx","id":8}', 8), (b'{"method":"x","params":"x\nx"}', None)],
 )
-def test_a_clients_request_that_is_too_long_is_not_told_as_the_agents_fault(
+def test_a_clients_oversized_request_is_not_blamed_on_the_agent(
     ends: bytes, request_id: int | None
 ) -> None:
     wire = in_turn()
@@ -158,7 +158,7 @@ def test_a_clients_request_that_is_too_long_is_not_told_as_the_agents_fault(
     assert "agent sent" not in error["message"]
 
 
-def test_a_long_answer_fails_the_turn_whose_id_stands_at_its_end() -> None:
+def test_a_long_answer_fails_the_turn_whose_id_comes_at_its_end() -> None:
     wire = in_turn().client(prompt(2, "t"))
     ends = b'{"jsonrpc":"2.0","result":{"_meta":{"id":1},"x":"\nx"},"id":2}'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, ends, wire.now))
@@ -173,7 +173,7 @@ def test_a_long_answer_fails_the_turn_whose_id_stands_at_its_end() -> None:
     ("asked", "other"),
     [("v1", "v1.0"), ("11", "11.0"), (11, "11.0"), ("true", True), ("01", 1), ("null", None)],
 )
-def test_only_a_number_and_its_text_are_the_same_id(asked: object, other: object) -> None:
+def test_ids_are_equal_only_as_a_number_and_its_text(asked: object, other: object) -> None:
     wire = in_turn().client(prompt(asked, "t")).agent(result(other))
     assert wire.answers(asked) == []
 

@@ -41,7 +41,7 @@ both = pytest.mark.parametrize("start", [begun, after_a_restart])
 
 
 @both
-def test_a_turn_goes_on_while_nobody_is_there(start: Callable[[], Link]) -> None:
+def test_a_turn_continues_while_no_client_is_attached(start: Callable[[], Link]) -> None:
     link = start()
     link.asked()
     detach(link)
@@ -52,7 +52,7 @@ def test_a_turn_goes_on_while_nobody_is_there(start: Callable[[], Link]) -> None
 
 
 @both
-def test_a_question_stays_open_for_whoever_comes(start: Callable[[], Link]) -> None:
+def test_a_question_stays_open_for_the_next_client(start: Callable[[], Link]) -> None:
     link = start().agent(permission(9))
     asked = link.to_client[-1]
     detach(link)
@@ -67,7 +67,7 @@ def test_a_question_stays_open_for_whoever_comes(start: Callable[[], Link]) -> N
 
 
 @both
-def test_without_a_question_the_agents_silence_counts_as_ever(start: Callable[[], Link]) -> None:
+def test_an_agents_silence_without_a_question_still_counts(start: Callable[[], Link]) -> None:
     link = start()
     detach(link)
     link.time(link.now + 901)
@@ -76,7 +76,7 @@ def test_without_a_question_the_agents_silence_counts_as_ever(start: Callable[[]
     assert reasons(link, 2) == ["idle_timeout"]
 
 
-def test_a_crash_while_nobody_is_there_ends_the_turn_and_the_next_request_starts_an_agent() -> None:
+def test_a_crash_while_detached_ends_the_turn_and_the_next_request_restarts_the_agent() -> None:
     link = begun()
     link.asked()
     detach(link)
@@ -90,7 +90,7 @@ def test_a_crash_while_nobody_is_there_ends_the_turn_and_the_next_request_starts
     link.greet()
 
 
-def test_what_waits_for_an_agent_reaches_it_though_nobody_is_there_any_more() -> None:
+def test_a_waiting_prompt_reaches_the_agent_although_the_client_has_detached() -> None:
     link = Link(LOADING).die().client(prompt(2))
     detach(link)
     link.time(10)
@@ -101,21 +101,21 @@ def test_what_waits_for_an_agent_reaches_it_though_nobody_is_there_any_more() ->
     assert link.asked() == [prompt(2)]
 
 
-def test_who_leaves_while_detached_has_left() -> None:
+def test_a_client_that_leaves_while_detached_has_left() -> None:
     link = begun()
     detach(link)
     link.eof(Side.CLIENT).die().time(1000)
     assert (link.answers(2)[0]["result"], link.orders) == ({"stopReason": "cancelled"}, [])
 
 
-def test_who_left_does_not_come_back() -> None:
+def test_a_client_that_left_does_not_come_back() -> None:
     link = begun().eof(Side.CLIENT)
     assert (link.core.client_attached(1.0), link.core.client_detached(1.0)) == ([], [])
     link.die()
     assert Kill() not in link.orders
 
 
-def test_coming_and_going_is_told_once_each() -> None:
+def test_detaching_and_attaching_are_recorded_once_each() -> None:
     link = begun()
     effects: list[Effect] = []
     for _ in range(2):

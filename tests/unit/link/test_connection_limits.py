@@ -44,7 +44,7 @@ def test_a_line_over_the_limit_is_recorded_with_its_side(side: Side) -> None:
     assert facts == {"side": side.value, "reason": "line_too_long"}
 
 
-def test_a_request_of_the_agents_over_the_limit_is_no_answer_to_ours_of_the_same_id() -> None:
+def test_an_agents_oversized_request_is_not_an_answer_to_ours_of_the_same_id() -> None:
     wire = in_turn()
     head = b'{"id":1,"method":"fs/write_text_file","params":{"content":"x'
     effects = wire.core.receive_oversized(Side.AGENT, head, 1.0)
@@ -82,12 +82,12 @@ def test_stderr_is_a_flood_from_the_first_byte_over_the_limit(
     assert records(effects, "cancel") == said * stops
 
 
-def test_after_a_flood_the_count_begins_anew() -> None:
+def test_the_count_restarts_after_a_flood() -> None:
     wire = in_turn(stderr_limit_bytes=10).stderr(b"x" * 11).stderr(b"x" * 10)
     assert wire.core.connection.link.stderr.since_frame == 10
 
 
-def test_while_the_link_stands_still_no_request_grows_old() -> None:
+def test_requests_do_not_time_out_while_the_link_stands_still() -> None:
     wire = Wire()
     wire.now = 50.0
     wire.client(INITIALIZE)
@@ -100,7 +100,7 @@ def test_while_the_link_stands_still_no_request_grows_old() -> None:
     assert wire.answers(0)
 
 
-def test_a_start_that_nobody_asked_for_does_nothing() -> None:
+def test_an_unexpected_start_is_ignored() -> None:
     assert in_turn().core.agent_started(1.0) == []
 
 
@@ -117,7 +117,7 @@ def test_each_prompt_of_a_failed_turn_is_answered_under_its_id() -> None:
             assert one.answers is None or json.loads(one.answers) == known
 
 
-def test_in_version_2_a_login_is_asked_for_where_the_agent_offers_one() -> None:
+def test_a_login_is_requested_in_version_2_if_the_agent_offers_one() -> None:
     wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2}})
     offered = {"protocolVersion": 2, "authMethods": [{"id": "browser"}]}
     wire.agent(INITIALIZED | {"result": offered}).client(prompt()).agent(reply(1, messageId="m"))
@@ -127,7 +127,7 @@ def test_in_version_2_a_login_is_asked_for_where_the_agent_offers_one() -> None:
     assert wire.updates()[-1]["error"]["code"] == -32000
 
 
-def test_in_version_2_an_idle_update_that_does_not_fit_is_sent_without_the_agents_own() -> None:
+def test_an_oversized_idle_update_of_version_2_is_sent_without_the_agents_members() -> None:
     wire = second_version()
     big = {"text": ["x" * 8000] * 20}
     state = {"state": "idle", "stopReason": "error", "error": {"message": "boom"}, "_meta": big}

@@ -54,7 +54,7 @@ def answer(wire: Wire, request_id: int, **members: object) -> None:
 
 
 @pytest.mark.parametrize("params", [{}, {"requestId": 77}])
-def test_a_withdrawal_of_nothing_is_passed_on(params: dict[str, object]) -> None:
+def test_a_withdrawal_of_no_known_request_is_passed_on(params: dict[str, object]) -> None:
     wire = in_turn().agent(NOTE | {"params": params})
     assert json.loads(wire.to_client[-1]) == NOTE | {"params": params}
 
@@ -67,12 +67,12 @@ def test_a_question_of_an_unknown_session_stops_the_clock_of_the_sessions_at_wor
     assert wire.kinds.count("cancel") == 1
 
 
-def test_an_echo_of_what_nobody_asked_is_dropped() -> None:
+def test_an_echo_of_an_unknown_request_is_dropped() -> None:
     wire = in_turn().agent(prompt(99))
     assert (wire.drops, wire.answers(99)) == (["echo"], [])
 
 
-def test_an_error_without_an_id_counts_for_nothing_once_the_turn_was_answered() -> None:
+def test_an_error_without_an_id_after_the_turns_answer_is_ignored() -> None:
     wire = in_turn().agent(error(None), result()).time(60)
     assert (wire.answers(), wire.drops[-1]) == ([result()], "answer_to_nobody")
 
@@ -82,25 +82,25 @@ def test_a_session_that_is_closed_is_forgotten() -> None:
     assert set(wire.core.connection.link.sessions) == {"s"}
 
 
-def test_a_new_session_without_an_id_is_none() -> None:
+def test_a_new_session_without_an_id_is_ignored() -> None:
     wire = in_turn().client(request(5, "session/new")).agent(reply(5))
     assert set(wire.core.connection.link.sessions) == {"s", "t"}
 
 
-def test_the_mode_of_a_session_that_is_not_known_is_not_kept() -> None:
+def test_the_mode_of_an_unknown_session_is_not_kept() -> None:
     wire = in_turn().client(request(5, "session/set_mode", sessionId="nobody", modeId="code"))
     wire.agent(reply(5))
     assert "nobody" not in wire.core.connection.link.sessions
 
 
-def test_quarantine_withdraws_the_questions_of_its_own_session_alone() -> None:
+def test_a_quarantine_withdraws_only_the_questions_of_its_session() -> None:
     wire = in_turn().client(prompt(2, "t")).agent(permission(8, "t"), permission(9, "s"))
     wire.client(cancel()).time(11)
     refused = [json.loads(frame)["id"] for frame in wire.to_agent if b"outcome" in frame]
     assert refused == [9]
 
 
-def test_an_agent_that_speaks_our_words_to_a_client_that_reads_them_is_left_alone() -> None:
+def test_an_agent_error_speaker_with_a_typed_client_is_left_alone() -> None:
     extension = {"_meta": {"agent_error": {"version": 1, "stop_reason": True}}}
     wire = prompted(extension, says={"agentCapabilities": extension})
     wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
@@ -117,7 +117,7 @@ def test_capabilities_of_a_strange_shape_pass_without_our_own() -> None:
     assert json.loads(wire.to_client[-1])["result"] == strange
 
 
-def test_a_typed_failure_of_odd_members_keeps_what_can_be_read() -> None:
+def test_a_typed_failure_with_odd_members_keeps_the_readable_ones() -> None:
     wire = in_turn()
     told = {"type": "no such word", "message": "Wait.", "detail": {"text": "429"}, "origin": 7}
     wire.agent(update(sessionUpdate="agent_error", error=told), error())
@@ -134,7 +134,7 @@ def test_a_typed_failure_of_odd_members_keeps_what_can_be_read() -> None:
     ],
 )
 @pytest.mark.parametrize("retry", [True, False])
-def test_an_update_that_tells_no_failure_does_not_fail_the_turn(
+def test_an_update_without_a_failure_does_not_fail_the_turn(
     meta: dict[str, object], *, retry: bool
 ) -> None:
     wire = in_turn(retry=retry).agent(update(sessionUpdate="session_info_update", _meta=meta))
@@ -147,7 +147,7 @@ def test_a_tool_that_names_no_call_is_not_counted_as_open() -> None:
     assert wire.core.connection.link.sessions["s"].tools.drain() == []
 
 
-def test_a_call_that_is_told_more_of_stays_what_it_was() -> None:
+def test_an_updated_tool_call_keeps_its_state() -> None:
     wire = in_turn().agent(update(sessionUpdate="tool_call", toolCallId="c", status="in_progress"))
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="c", title="more of it"))
     tools = wire.core.connection.link.sessions["s"].tools
@@ -191,14 +191,14 @@ def test_a_terminal_without_an_id_for_a_dead_agent_is_not_released() -> None:
 
 
 @pytest.mark.parametrize("head", [b'{"jsonrpc":"2.0","result":"xx', b'{"id":77,"result":"xx'])
-def test_an_oversized_answer_that_nobody_waits_for_is_told_to_nobody(head: bytes) -> None:
+def test_an_oversized_answer_to_no_request_is_ignored(head: bytes) -> None:
     wire = in_turn()
     effects = wire.core.receive_oversized(Side.CLIENT, head, 0.0)
     assert not [effect for effect in effects if isinstance(effect, Answer)]
 
 
 @pytest.mark.parametrize("text", [{"type": "text"}, "/no block", {"type": "text", "text": 7}])
-def test_a_prompt_of_a_strange_shape_is_no_command_of_the_agents(text: object) -> None:
+def test_a_prompt_of_a_strange_shape_is_not_an_agents_command(text: object) -> None:
     wire = in_turn().agent(result())
     strange = prompt(2)
     strange["params"]["prompt"] = [text]
@@ -206,7 +206,7 @@ def test_a_prompt_of_a_strange_shape_is_no_command_of_the_agents(text: object) -
     assert failure(wire, 2)["reason"] == "silent_success"
 
 
-def test_a_command_may_stand_behind_what_the_client_attached() -> None:
+def test_a_command_may_follow_the_clients_attachments() -> None:
     wire = in_turn().agent(result())
     command = prompt(2)
     picture = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}
@@ -244,7 +244,7 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, object], said
         LinkOptions(**options)  # type: ignore[arg-type]
 
 
-def test_while_the_link_stands_still_no_clock_runs() -> None:
+def test_no_clock_runs_while_the_link_stands_still() -> None:
     wire = in_turn(turn_timeout_seconds=100).client(request(5, "session/list"))
     wire.client(request(6, "authenticate")).agent(permission())
     wire.now = 1000
@@ -262,7 +262,7 @@ def test_while_the_link_stands_still_no_clock_runs() -> None:
     assert len(wire.answers()) == 1
 
 
-def test_an_agent_has_a_name_once_it_has_said_hello() -> None:
+def test_an_agent_has_a_name_once_it_has_answered_initialize() -> None:
     wire = Wire()
     assert wire.core.agent_name is None
     wire.client(INITIALIZE)
@@ -312,7 +312,7 @@ def test_a_run_of_tool_calls_that_repeat_themselves_ends_before_the_last() -> No
     assert 0 < wire.core.observe(run(*calls), 0, 0.0) < 50
 
 
-def test_a_turn_whose_answer_is_held_back_hears_what_else_comes() -> None:
+def test_a_turn_with_a_withheld_answer_still_receives_frames() -> None:
     wire = in_turn().agent(result()).client(prompt(2)).agent(result(2)).client(prompt(3))
     wire.agent(chunk("late"))
     assert wire.answers(2) == [result(2)]

@@ -20,7 +20,7 @@ from tests.kit.wire import INITIALIZE, Wire, cancel, prompt, second_version
 FRAME = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 
 
-def test_a_long_block_is_decoded_without_a_look_at_its_line_ends() -> None:
+def test_a_long_block_is_split_without_reading_its_line_ends() -> None:
     block = (FRAME + b"\n") * 100
     messages = jsonrpc.decode_block(block)
     assert messages is not None
@@ -29,7 +29,7 @@ def test_a_long_block_is_decoded_without_a_look_at_its_line_ends() -> None:
 
 
 @pytest.mark.parametrize("lines", [1, 2, 64, 65, 1000])
-def test_in_a_block_of_any_length_a_byte_that_is_no_text_is_found(lines: int) -> None:
+def test_an_invalid_byte_is_found_in_a_block_of_any_length(lines: int) -> None:
     odd = FRAME.replace(b"{}", b'{"x":"caf\xe9"}') + b"\n"
     assert jsonrpc.decode_block(odd.replace(b"\xe9", b"\xc3\xa9") * lines) is not None
     for place in {0, lines // 2, lines - 1}:
@@ -38,7 +38,7 @@ def test_in_a_block_of_any_length_a_byte_that_is_no_text_is_found(lines: int) ->
 
 
 @pytest.mark.parametrize("glue", [b" ", b"\n\n", b"\n \n"])
-def test_a_block_whose_lines_are_not_one_message_each_is_not_split(glue: bytes) -> None:
+def test_a_block_whose_lines_are_not_single_messages_is_not_split(glue: bytes) -> None:
     block = FRAME + glue + (FRAME + b"\n") * 2
     messages = jsonrpc.decode_block((FRAME + b"\n") * 3)
     assert messages is not None
@@ -53,11 +53,11 @@ def test_a_block_with_a_value_over_two_lines_is_not_split() -> None:
 
 
 @pytest.mark.parametrize("line", [b"no frame", FRAME + b" and then prose", FRAME + b"[1]"])
-def test_a_line_that_holds_anything_else_than_objects_is_not_taken_apart(line: bytes) -> None:
+def test_a_line_with_other_values_than_objects_is_not_separated(line: bytes) -> None:
     assert glued.decode_parts(line, may_quote=True) == [decode(line)]
 
 
-def test_a_text_of_many_pieces_may_have_a_character_where_one_ends() -> None:
+def test_a_character_may_span_two_pieces_of_a_long_text() -> None:
     for shift in range(4):
         block = b"a" * shift + "\N{GRINNING FACE}".encode() * 500_000
         assert jsonrpc.is_text(block)
@@ -70,11 +70,11 @@ def test_numbers_that_json_does_not_know_become_null() -> None:
     assert json.loads(frame.line)["result"] == {"cost": None, "limit": None}
 
 
-def test_half_a_character_is_encoded_as_it_came() -> None:
+def test_a_lone_surrogate_is_encoded_unchanged() -> None:
     assert json.loads(jsonrpc.dumps({"a": "\ud83d"})) == {"a": "\ud83d"}
 
 
-def test_a_frame_that_only_a_lenient_reader_takes_can_get_another_id() -> None:
+def test_a_frame_that_only_a_lenient_reader_accepts_can_get_another_id() -> None:
     frame = decode(b'{"jsonrpc":"2.0","id":1,"result":{},"half \\ud83d":1}')
     assert isinstance(frame, Frame)
     assert json.loads(jsonrpc.with_id(frame, b'"x"')) == json.loads(frame.line) | {"id": "x"}
@@ -113,7 +113,7 @@ def test_a_client_that_shows_one_text_is_not_shown_an_empty_internal_error(lead:
     assert details_of(payload(detail={"text": f"{lead}529"}), None) == "It failed. (529)"
 
 
-def test_what_the_sentence_quotes_without_backquotes_is_not_said_twice() -> None:
+def test_a_quote_that_differs_only_in_backquotes_is_not_repeated() -> None:
     detail = {"text": "no `x`."}
     error = AgentError(
         type=ErrorType.UNKNOWN, message="It said: no x.", retryable=False, detail=detail
@@ -129,7 +129,7 @@ def test_what_the_sentence_quotes_without_backquotes_is_not_said_twice() -> None
         (-32002, True, {"code": -32002, "message": "It failed. (no)"}),
     ],
 )
-def test_a_client_that_shows_data_raw_is_given_none_where_it_would(
+def test_a_client_that_shows_raw_data_gets_none_where_it_would_show_it(
     code: int, is_prompt: bool, told: dict[str, object]
 ) -> None:
     sent = ladder.SentError({"code": code, "message": "no"}, Redactor())
@@ -137,7 +137,7 @@ def test_a_client_that_shows_data_raw_is_given_none_where_it_would(
     assert ladder.error_object(payload(), sent=sent, details=alone, is_prompt=is_prompt) == told
 
 
-def test_a_detail_that_does_not_fit_gives_way_before_the_agents_data() -> None:
+def test_an_oversized_detail_is_dropped_before_the_agents_data() -> None:
     members = ladder.error_object(payload(detail={"text": "x" * ladder.MAX_FRAME_BYTES}))
     assert "detail" not in members["data"]["agent_error"]
     assert members["data"]["errorKind"] == "unknown"
@@ -160,13 +160,13 @@ def test_a_detail_that_fits_in_the_end_is_not_cut() -> None:
     assert compose_detail(text * 10).count("\n...\n") == 1
 
 
-def test_secrets_are_known_by_the_names_of_their_variables() -> None:
+def test_secrets_are_recognised_by_the_names_of_their_variables() -> None:
     environment = {"FOO_API_KEY": "k" * 20, "PATH": "/usr/bin:/bin", "MY_TOKEN": "short"}
     assert environment_secrets.secrets_of(environment) == ("k" * 20,)
     assert REDACTED in Redactor(environment_secrets.secrets_of(environment))("it is " + "k" * 20)
 
 
-def test_in_version_2_a_cancelled_prompt_whose_answer_is_too_long_is_cancelled() -> None:
+def test_a_cancelled_prompt_with_an_oversized_answer_is_cancelled_in_version_2() -> None:
     wire = second_version().client(prompt(2), cancel())
     head = b'{"jsonrpc":"2.0","id":2,"result":{"a":"'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
@@ -174,7 +174,7 @@ def test_in_version_2_a_cancelled_prompt_whose_answer_is_too_long_is_cancelled()
 
 
 @pytest.mark.parametrize("members", [{}, {"result": None}, {"result": 7}])
-def test_an_answer_to_initialize_that_says_nothing_passes_as_it_came(members: Any) -> None:
+def test_an_initialize_answer_without_content_passes_unchanged(members: Any) -> None:
     wire = Wire().client(INITIALIZE)
     answer = {"jsonrpc": "2.0", "id": 0} | members
     wire.agent(answer)

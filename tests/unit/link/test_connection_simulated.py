@@ -90,35 +90,33 @@ class Restarted(Wire):
         return json.loads(self.to_agent[-1])["id"]
 
 
-def test_an_agent_that_cannot_be_started_again_is_given_up_however_long_the_last_one_lived() -> (
-    None
-):
+def test_an_agent_that_cannot_be_restarted_is_given_up_however_long_it_lived() -> None:
     link = Restarted().time(400).die()
     link.client(prompt(2)).time(link.now + 60)
     link.cannot_start()
     assert failure(link, 2)["reason"] == "spawn_failed"
 
 
-def test_a_watchdog_leaves_alone_the_turn_beside_it_that_the_user_cancelled() -> None:
+def test_a_watchdog_does_not_touch_a_cancelled_turn_in_the_same_session() -> None:
     wire = Wire(first_update_timeout_seconds=5.0).client(INITIALIZE, prompt(1), cancel(), prompt(2))
     wire.time(30)
     assert wire.answers(1) == [result(1, "cancelled")]
     assert failure(wire, 2)["type"] == "agent_stalled"
 
 
-def test_a_watchdog_leaves_alone_the_turn_beside_it_that_is_being_stopped() -> None:
+def test_a_watchdog_does_not_touch_a_turn_that_is_already_being_stopped() -> None:
     wire = Wire(first_update_timeout_seconds=5.0).client(INITIALIZE, prompt(1)).time(6)
     wire.client(prompt(2)).time(12).eof(Side.AGENT)
     assert failure(wire, 1)["reason"] == "first_update_timeout"
     assert failure(wire, 2)["reason"] == "first_update_timeout"
 
 
-def test_a_prompt_that_waits_for_a_new_agent_is_cancelled_where_its_session_is_closed() -> None:
+def test_a_prompt_that_waits_for_a_new_agent_is_cancelled_if_its_session_is_closed() -> None:
     link = Restarted().die().client(prompt(2), _request(3, "session/close", sessionId="s"))
     assert link.answers(2) == [result(2, "cancelled")]
 
 
-def test_a_prompt_that_waits_for_its_session_is_cancelled_where_that_is_closed() -> None:
+def test_a_prompt_that_waits_for_its_session_is_cancelled_if_that_is_closed() -> None:
     link = Restarted()
     link.back_with_a_prompt()
     link.client(_request(3, "session/close", sessionId="s"))
@@ -154,7 +152,7 @@ def test_prompts_behind_a_turn_that_was_ended_are_bounded() -> None:
     assert (wire.answers(1099), failure(wire, 1100)["reason"]) == ([], "queue_full")
 
 
-def test_what_dead_agents_asked_and_nobody_answers_is_not_remembered_for_ever() -> None:
+def test_unanswered_questions_of_dead_agents_are_forgotten_beyond_a_bound() -> None:
     link = Restarted()
     for generation in range(4):
         link.time(link.now + 400).client(prompt(f"p{generation}"))
@@ -173,7 +171,7 @@ def test_the_record_of_a_lost_session_holds_no_secret() -> None:
     assert not any(KEY in record for record in link.records)
 
 
-def test_an_echo_is_told_also_by_an_agent_that_was_started_again() -> None:
+def test_an_echo_from_a_restarted_agent_is_detected_too() -> None:
     link = Restarted()
     link.agent(_reply(link.back_with_a_prompt()), prompt(2))
     assert failure(link, 2)["reason"] == "not_acp"
@@ -191,19 +189,19 @@ def test_a_message_is_short_also_for_a_client_that_reads_details_alone() -> None
     assert len(wire.answers()[0]["error"]["message"]) <= 500
 
 
-def test_a_client_that_shows_data_as_it_is_gets_none_on_a_request_that_is_no_prompt() -> None:
+def test_a_client_that_shows_raw_data_gets_none_on_other_requests_than_prompts() -> None:
     wire = Wire().client(INITIALIZE | {"params": ZED})
     wire.client(_request(2, "session/new", cwd="/w", mcpServers=[])).eof(Side.AGENT)
     assert wire.answers(2)[0]["error"].keys() == {"code", "message"}
 
 
-def test_the_rung_of_version_2_is_none_for_version_1() -> None:
+def test_the_rung_of_version_2_is_not_used_for_version_1() -> None:
     wire = Wire(fallback="v2").client(INITIALIZE).agent(_reply(0, protocolVersion=1))
     wire.client(prompt()).eof(Side.AGENT)
     assert json.loads(wire.to_client[-1])["id"] == 1
 
 
-def test_what_is_late_stays_back_also_after_the_session_was_closed() -> None:
+def test_late_frames_stay_quarantined_also_after_the_session_was_closed() -> None:
     wire = Wire().client(INITIALIZE, prompt(), cancel()).time(11)
     wire.client(_request(2, "session/close", sessionId="s")).agent(_reply(2), chunk())
     assert wire.updates() == []
@@ -215,21 +213,21 @@ def _accepting() -> Wire:
     return wire
 
 
-def test_a_cancel_holds_for_a_prompt_that_the_ended_work_had_not_taken_in() -> None:
+def test_a_cancel_applies_to_a_prompt_that_the_ended_work_had_not_accepted() -> None:
     wire = _accepting().client(prompt(2), _without(2))
     wire.agent(update(sessionUpdate="state_update", state="running"))
     wire.agent(update(**IDLE, stopReason="end_turn")).time(30)
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
 
 
-def test_a_cancel_does_not_hold_for_a_prompt_that_came_after_it() -> None:
+def test_a_cancel_does_not_apply_to_a_later_prompt() -> None:
     wire = second_version().client(cancel(), prompt(2))
     wire.agent(update(**IDLE, stopReason="cancelled"), _reply(2, messageId="m"))
     wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [told["state"] for told in wire.updates() if "state" in told][-1] == "running"
 
 
-def test_the_end_of_a_cancelled_prompt_is_no_idle_state_while_other_work_goes_on() -> None:
+def test_the_end_of_a_cancelled_prompt_sends_no_idle_state_while_other_work_runs() -> None:
     wire = _accepting().client(prompt(2), _without(2), prompt(3)).agent(_reply(3, messageId="m"))
     wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
@@ -252,13 +250,13 @@ def test_prompts_after_a_cancel_are_one_work_and_end_with_it() -> None:
     assert not any("error" in told for told in wire.updates())
 
 
-def test_a_failure_is_told_at_once_beside_a_cancelled_prompt_that_was_not_taken_in() -> None:
+def test_a_failure_is_reported_at_once_beside_a_cancelled_unaccepted_prompt() -> None:
     wire = _accepting().client(prompt(2), cancel(), prompt(3)).agent(_reply(3, messageId="m"))
     wire.agent(update(**IDLE, stopReason="error", error={"code": -32603, "message": "boom"}))
     assert wire.updates()[-1]["stopReason"] == "error"
 
 
-def test_an_idle_state_ends_all_that_was_taken_in() -> None:
+def test_an_idle_state_ends_all_accepted_prompts() -> None:
     wire = _accepting().client(prompt(2), cancel())
     for number in (3, 4):
         wire.client(prompt(number)).agent(_reply(number, messageId="m")).client(cancel())
@@ -266,7 +264,7 @@ def test_an_idle_state_ends_all_that_was_taken_in() -> None:
     assert not any("error" in told for told in wire.updates())
 
 
-def test_a_prompt_that_the_agent_takes_in_after_it_was_given_up_starts_no_work_to_be_seen() -> None:
+def test_a_prompt_accepted_after_it_was_given_up_starts_no_visible_work() -> None:
     wire = _accepting().client(prompt(2), _without(2)).time(30)
     wire.to_client.clear()
     wire.agent(_reply(2, messageId="m"), update(sessionUpdate="state_update", state="running"))
@@ -274,7 +272,7 @@ def test_a_prompt_that_the_agent_takes_in_after_it_was_given_up_starts_no_work_t
     assert wire.to_client == []
 
 
-def test_a_prompt_is_answered_though_the_agent_told_of_its_works_failure_itself() -> None:
+def test_a_prompt_is_answered_although_the_agent_reported_the_failure_itself() -> None:
     typed = {"_meta": {"agent_error": {"version": 1}}}
     wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": typed}})
     wire.agent(_reply(0, protocolVersion=2, capabilities=typed)).client(prompt())
@@ -301,7 +299,7 @@ MODEL = {"id": "model", "category": "model", "currentValue": "big"}
 MODELS = {"configOptions": [{**MODEL, "options": [{"value": v} for v in ("big", "small", "tiny")]}]}
 
 
-def test_a_turn_goes_on_once_more_with_a_second_model_after_a_question_to_the_user() -> None:
+def test_a_turn_continues_with_a_second_model_after_a_question_to_the_user() -> None:
     opens = line({"id": 2, "method": "session/new", "params": {"cwd": "/w", "mcpServers": []}})
     limited: dict[str, Any] = error(3, message="usage limit")
     limited["error"]["data"] = {"errorKind": "budget", "resets_at": 1772406000}
@@ -360,7 +358,7 @@ def test_a_session_that_the_client_loads_under_its_own_name_too_has_its_prompts_
     assert replay({"restart": "on-crash"}, schedule) is None
 
 
-def test_a_prompt_waits_behind_one_that_was_given_up_though_an_earlier_work_was_idle_late() -> None:
+def test_a_prompt_waits_behind_an_abandoned_one_although_earlier_work_went_idle_late() -> None:
     greeting = {"protocolVersion": 2, "capabilities": {}}
     withdrawal = {"method": "$/cancel_request", "params": {"requestId": 3}}
     schedule = [
@@ -377,7 +375,7 @@ def test_a_prompt_waits_behind_one_that_was_given_up_though_an_earlier_work_was_
     assert replay({"cancel_grace_seconds": 1.0}, schedule) is None
 
 
-def test_a_turn_that_failed_without_an_id_goes_on_with_another_model() -> None:
+def test_a_turn_that_failed_without_an_id_continues_with_another_model() -> None:
     limited = error(None, 429, "rate limited")
     schedule = [
         ("client", line({"id": 2, "method": "session/new", "params": {"cwd": "/w"}})),
@@ -389,7 +387,7 @@ def test_a_turn_that_failed_without_an_id_goes_on_with_another_model() -> None:
     assert replay({"fallback_model": "none,small"}, schedule) is None
 
 
-def test_a_failed_turn_that_waits_is_given_up_when_the_agent_writes_what_cannot_be_read() -> None:
+def test_a_waiting_failed_turn_is_given_up_when_the_agent_writes_an_unreadable_line() -> None:
     # It may have been a tool call: then the prompt may not be sent again.
     schedule = [
         ("client", line(prompt(1))),
@@ -418,7 +416,7 @@ def test_a_new_session_is_not_named_like_one_that_was_closed_while_the_client_lo
     assert replay({"restart": "on-crash"}, schedule) is None
 
 
-def test_a_question_of_a_failed_try_is_none_of_the_next_one() -> None:
+def test_a_question_of_a_failed_attempt_does_not_belong_to_the_next_one() -> None:
     schedule = [
         ("client", line({"id": 2, "method": "session/new", "params": {"cwd": "/w"}})),
         ("agent", line({"id": 2, "result": {"sessionId": "s", **MODELS}})),
@@ -443,7 +441,7 @@ def test_a_question_of_a_failed_try_is_none_of_the_next_one() -> None:
     ids=lambda frame: frame["method"],
 )
 @pytest.mark.parametrize("renamed", [True, False], ids=["its id is another's", "its id is its own"])
-def test_whoever_cancels_a_turn_that_waits_for_a_limit_is_answered_at_once(
+def test_cancelling_a_turn_that_waits_for_a_limit_is_answered_at_once(
     ends: dict[str, Any], renamed: bool
 ) -> None:
     opens = {"method": "session/new", "params": {"cwd": "/w", "mcpServers": []}}
@@ -479,7 +477,7 @@ def test_whoever_cancels_a_turn_that_waits_for_a_limit_is_answered_at_once(
     ids=["one", "one, then none", "none, then two", "not two, then one", "two, then not one"],
 )
 @pytest.mark.parametrize("early", [True, False], ids=["prompt waits", "prompt after it"])
-def test_a_session_that_the_client_loads_twice_is_back_as_soon_as_it_is_loaded_once(
+def test_a_session_that_the_client_loads_twice_is_restored_by_the_first_load(
     answers: list[dict[str, Any]], early: bool
 ) -> None:
     where = {"cwd": "/w", "mcpServers": []}
@@ -503,7 +501,7 @@ def test_a_session_that_the_client_loads_twice_is_back_as_soon_as_it_is_loaded_o
     assert line(prompt(5)) in player.to_agent
 
 
-def test_a_state_of_a_later_version_begins_no_work() -> None:
+def test_a_state_of_a_later_version_starts_no_work() -> None:
     greeting = {"protocolVersion": 2, "capabilities": {}}
     schedule = [
         ("client", line({"id": 1, "method": "initialize", "params": greeting})),

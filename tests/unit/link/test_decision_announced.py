@@ -68,7 +68,7 @@ def payloads(value: Any) -> list[dict[str, Any]]:
     ],
 )
 @pytest.mark.parametrize("typed", [True, False])
-def test_an_agent_may_be_more_careful_about_a_retry_than_what_has_passed_and_never_less(
+def test_an_agent_may_be_more_careful_about_a_retry_than_the_events_require_and_never_less(
     form: str,
     happened: list[dict[str, Any]],
     theirs: tuple[str, str],
@@ -85,7 +85,7 @@ def test_an_agent_may_be_more_careful_about_a_retry_than_what_has_passed_and_nev
 
 
 @pytest.mark.parametrize("form", ["update", "answer", "both", "success"])
-def test_what_an_agent_says_in_our_words_of_a_turn_in_which_nothing_happened_passes_as_it_came(
+def test_an_agents_own_agent_error_about_an_uneventful_turn_passes_unchanged(
     form: str,
 ) -> None:
     frames = failing("auto", "retry", form)
@@ -100,7 +100,7 @@ def test_what_an_agent_says_in_our_words_of_a_turn_in_which_nothing_happened_pas
 
 @pytest.mark.parametrize("kind", ["agent_error", "agent_retry"])
 @pytest.mark.parametrize("asked", [True, False])
-def test_what_a_session_never_opened_tells_in_our_words_passes_to_who_asked_alone(
+def test_an_agent_error_of_an_unknown_session_reaches_only_clients_that_asked(
     kind: str, *, asked: bool
 ) -> None:
     wish = {"_meta": {"agent_error": {"version": 1, "retry": True}}} if asked else {}
@@ -111,7 +111,7 @@ def test_what_a_session_never_opened_tells_in_our_words_passes_to_who_asked_alon
     assert [one["sessionUpdate"] for one in wire.updates()] == ([kind] if asked else [])
 
 
-def test_a_cancel_of_an_agent_that_waited_for_the_user_stands_before_what_it_announced() -> None:
+def test_a_cancel_while_the_agent_waited_for_the_user_outranks_its_announced_failure() -> None:
     wire = speaking().agent(permission()).client(cancel())
     wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
     wire.agent(result(1, "max_tokens"))

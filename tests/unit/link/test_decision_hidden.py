@@ -105,7 +105,7 @@ def test_a_session_failure_after_the_users_cancel_is_recorded_as_the_cancel() ->
     assert (wire.answers(), _entries(wire, Kind.ERROR)) == ([answer], [])
 
 
-def test_a_system_error_told_of_in_an_update_fails_the_turn_that_ends_as_if_all_were_well() -> None:
+def test_a_system_error_in_an_update_fails_a_turn_that_ends_as_a_success() -> None:
     wire = prompted(name="codex-acp")
     meta = {"codex": {"threadStatus": {"type": "systemError"}}}
     wire.agent(chunk("I begin."), update(sessionUpdate="session_info_update", _meta=meta), result())
@@ -146,7 +146,7 @@ def test_a_remark_before_the_error_of_a_failed_state_is_neither_an_answer_nor_th
         ({"agent": {"error_message": "Something went wrong"}}, "refusal", "unknown"),
     ],
 )
-def test_an_error_beside_the_stop_reason_is_a_failure_whatever_its_namespace(
+def test_an_error_beside_the_stop_reason_is_a_failure_in_any_namespace(
     meta: dict[str, Any], stop_reason: str, kind: str
 ) -> None:
     for messages in ([], [chunk("I begin.")] if kind != "unknown" else []):
@@ -163,7 +163,7 @@ def test_an_error_beside_the_stop_reason_is_a_failure_whatever_its_namespace(
         {"error": "the title could not be updated"},
     ],
 )
-def test_a_member_of_a_success_that_tells_of_something_else_passes(meta: dict[str, Any]) -> None:
+def test_an_unrelated_member_of_a_success_passes(meta: dict[str, Any]) -> None:
     answer = result(_meta=meta)
     assert prompted(name="x").agent(chunk("Done."), answer).answers() == [answer]
 
@@ -199,7 +199,7 @@ def test_a_last_line_that_no_model_writes_is_the_failure_that_it_names_also_afte
         [chunk("I look at it."), chunk(CURSORS), TOOL],
     ],
 )
-def test_an_answer_that_quotes_such_a_line_or_goes_on_after_it_passes(
+def test_an_answer_that_quotes_such_a_line_or_continues_after_it_passes(
     messages: list[dict[str, Any]],
 ) -> None:
     wire = prompted(name="x").agent(*messages, result())
@@ -207,7 +207,7 @@ def test_an_answer_that_quotes_such_a_line_or_goes_on_after_it_passes(
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_an_update_of_a_tool_call_that_nobody_knows_is_no_answer(announced: bool) -> None:
+def test_an_update_of_an_unknown_tool_call_is_not_an_answer(announced: bool) -> None:
     wire = prompted(name="codex-acp")
     if announced:
         wire.agent(update(sessionUpdate="tool_call", toolCallId="t", status="completed"))
@@ -218,7 +218,7 @@ def test_an_update_of_a_tool_call_that_nobody_knows_is_no_answer(announced: bool
     assert announced or failure(wire)["retry_safety"] != "auto"
 
 
-def test_silent_successes_pass_where_the_user_said_so() -> None:
+def test_silent_successes_pass_if_the_user_chose_so() -> None:
     wire = prompted(name="codex-acp", silent_success="pass").agent(chunk(CODEX_PROSE), result())
     assert wire.answers() == [result()]
 
@@ -231,7 +231,7 @@ def test_a_margin_that_only_names_the_extension_announces_nothing() -> None:
     assert wire.answers() == [result()]
 
 
-def test_an_answer_of_the_provider_that_cannot_be_read_is_not_the_agents_message() -> None:
+def test_an_unreadable_provider_answer_is_not_the_agents_message() -> None:
     words = "The model returned an empty response. Please resend your message to continue."
     payload = failure(prompted(name="goose").agent(chunk(words), result()))
     assert (payload["type"], payload["origin"]) == ("protocol_error", "provider")

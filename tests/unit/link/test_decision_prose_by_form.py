@@ -40,7 +40,7 @@ def ended(wire: Wire, stop_reason: str = "end_turn", **members: Any) -> bool:
         ("Internal error: 401 from the model provider", "mid_output"),
     ],
 )
-def test_a_message_that_the_error_repeats_is_no_output(message: str, phase: str) -> None:
+def test_a_message_that_the_error_repeats_is_not_output(message: str, phase: str) -> None:
     wire = asked().agent(chunk("Invalid API key · Fix external API key"))
     wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
     assert failure(wire)["phase"] == phase
@@ -73,12 +73,12 @@ def test_an_error_that_is_all_that_was_shown_is_one_of_any_agent() -> None:
         ("500 payment provider error: the model request failed", False),
     ],
 )
-def test_what_a_providers_failure_says_makes_it_no_other_programs(text: str, fails: bool) -> None:
+def test_a_providers_failure_is_not_mistaken_for_another_programs(text: str, fails: bool) -> None:
     assert ended(asked().agent(chunk(text))) is fails
 
 
 @pytest.mark.parametrize("before", [update(**TOOL), THOUGHT, chunk("It goes well.")])
-def test_what_was_shown_before_speaks_against_it(before: dict[str, Any]) -> None:
+def test_earlier_output_in_the_turn_speaks_against_it(before: dict[str, Any]) -> None:
     wire = asked().agent(before, chunk(TOLD))
     assert not ended(wire)
 
@@ -95,7 +95,7 @@ def test_an_earlier_prompt_of_the_session_may_have_asked_for_it_too() -> None:
     assert wire.answers(2) == [result(2)]
 
 
-def test_of_a_long_prompt_the_beginning_and_the_end_are_read() -> None:
+def test_a_long_prompt_is_read_at_its_beginning_and_end() -> None:
     work = "Add a dark mode. " * 2000
     for text, fails in (
         (work, True),
@@ -105,7 +105,7 @@ def test_of_a_long_prompt_the_beginning_and_the_end_are_read() -> None:
         assert ended(asked(text).agent(chunk(TOLD))) is fails
 
 
-def test_what_an_agent_that_counts_its_tokens_did_not_write_is_no_answer() -> None:
+def test_text_without_output_tokens_is_not_an_answer_from_an_agent_that_counts_them() -> None:
     words, uncounted = "The bridge has gone home.", {"usage": {"outputTokens": 0}}
     assert not ended(asked().agent(chunk(words)), **uncounted)
     counted = asked().agent(chunk("Done."))
@@ -124,13 +124,13 @@ def test_a_command_of_the_agents_own_may_show_an_errors_words(command: str) -> N
 
 
 @pytest.mark.parametrize(("tokens", "fails"), [(0, True), (12, False), (None, True)])
-def test_output_tokens_of_the_model_speak_against_it(tokens: int | None, fails: bool) -> None:
+def test_output_tokens_of_the_model_speak_against_an_error(tokens: int | None, fails: bool) -> None:
     wire = asked().agent(chunk(TOLD))
     usage = {} if tokens is None else {"usage": {"outputTokens": tokens, "inputTokens": 7}}
     assert ended(wire, **usage) is fails
 
 
-def test_a_refusal_that_is_an_error_is_that_error_and_any_other_is_one() -> None:
+def test_a_refusal_with_an_errors_text_is_that_error_and_any_other_a_refusal() -> None:
     wire = asked("Why does my curl fail?").agent(chunk(BARE))
     assert ended(wire, "refusal")
     assert failure(wire)["type"] == "auth"
@@ -138,7 +138,7 @@ def test_a_refusal_that_is_an_error_is_that_error_and_any_other_is_one() -> None
     assert wire.answers() == [result(1, "refusal")]
 
 
-def test_an_error_behind_a_remark_is_read_where_the_agent_says_that_the_turn_has_failed() -> None:
+def test_an_error_behind_a_remark_is_read_if_the_agent_reports_that_the_turn_failed() -> None:
     failed = {"codex": {"threadStatus": {"type": "systemError"}}}
     body = '{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
     for margin in ([update(sessionUpdate="session_info_update", _meta=failed)], []):
@@ -151,7 +151,7 @@ def test_an_error_behind_a_remark_is_read_where_the_agent_says_that_the_turn_has
             assert failure(wire)["type"] == "context_overflow"
 
 
-def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
+def test_a_bare_form_of_an_error_needs_support_from_its_turn() -> None:
     wire = asked().agent(chunk(BARE))
     assert not ended(wire)
     wire = asked().agent(update(**TOOL))
@@ -160,7 +160,7 @@ def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
     assert failure(wire)["type"] == "auth"
 
 
-def test_a_prompt_of_an_odd_shape_asks_for_nothing() -> None:
+def test_a_prompt_of_an_odd_shape_does_not_ask_for_an_error() -> None:
     wire = asked().agent(chunk("Done."), result())
     wire.client(request(2, "session/prompt", sessionId="s", prompt=7)).agent(chunk(TOLD), result(2))
     assert "error" in wire.answers(2)[0]
@@ -186,12 +186,12 @@ def test_a_thousand_honest_answers_that_speak_of_errors_pass(name: str) -> None:
         assert passes(answer, question, name), answer
 
 
-def test_an_errors_text_that_was_asked_for_is_the_answer() -> None:
+def test_a_requested_error_text_is_the_answer() -> None:
     for question, answer in equal_answers():
         assert passes(answer, question, "an-agent-of-ours"), answer
 
 
-def test_the_same_text_that_nobody_asked_for_is_the_error_of_a_model_call() -> None:
+def test_the_same_text_without_a_request_for_it_is_the_error_of_a_model_call() -> None:
     answers = {answer for _, answer in equal_answers()}
     passing = {a for a in answers if passes(a, "Add a dark mode.", "an-agent-of-ours")}
     # Any program may have failed so.

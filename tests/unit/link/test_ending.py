@@ -71,7 +71,7 @@ def test_each_failed_answer_is_decided_once(
     assert len(decisions) == 1
 
 
-def test_what_was_learned_while_an_answer_was_held_back_is_decided_anew(
+def test_a_withheld_answer_is_decided_again_after_new_evidence(
     decisions: list[Decision],
 ) -> None:
     wire = greeted()
@@ -81,7 +81,7 @@ def test_what_was_learned_while_an_answer_was_held_back_is_decided_anew(
     assert [made.cause.type.value for made in decisions] == ["internal", "budget"]
 
 
-def test_only_the_endings_module_moves_a_turn() -> None:
+def test_only_the_ending_module_changes_a_turns_state() -> None:
     """`Turn.step` is called by its own class, and by the one module that ends turns."""
     callers = {
         module_of(file)
@@ -98,7 +98,7 @@ def test_only_the_endings_module_moves_a_turn() -> None:
 # --- A turn that the user cancelled was cancelled, whatever the agent then calls it
 
 
-def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> None:
+def test_a_cancelled_turn_is_recorded_as_cancelled_whatever_its_stop_reason() -> None:
     wire = in_turn().client(cancel()).agent(result(1))
     assert wire.answers(1)[0]["result"] == {"stopReason": "end_turn"}
     facts = wire.entries[-1].facts
@@ -106,7 +106,7 @@ def test_a_cancelled_turn_is_told_as_cancelled_whatever_its_stop_reason() -> Non
     assert summary.summarise(wire.entries).outcome == "cancelled"
 
 
-def test_no_answer_of_a_handler_in_this_process_can_have_crossed_the_cancel() -> None:
+def test_an_in_process_answer_after_the_cancel_always_ends_as_cancelled() -> None:
     wire = in_turn(in_process=True).client(cancel()).agent(result(1, "max_tokens"))
     assert wire.answers(1)[0]["result"] == {"stopReason": "cancelled"}
     assert wire.entries[-1].facts["cancelled"] is True
@@ -120,7 +120,7 @@ def test_no_answer_of_a_handler_in_this_process_can_have_crossed_the_cancel() ->
         ({"stop_reason": "end_turn"}, False),
     ],
 )
-def test_an_answers_facts_tell_of_a_cancel(facts: dict[str, object], *, cancelled: bool) -> None:
+def test_an_answers_facts_record_a_cancel(facts: dict[str, object], *, cancelled: bool) -> None:
     assert ended_by_cancel(facts) is cancelled
 
 
@@ -175,9 +175,7 @@ class Watched(Wire):
 @every("end", ENDS)
 @every("viewer", CLIENTS)
 @every("client", CLIENTS)
-def test_who_else_looks_on_is_told_on_a_rung_of_their_own(
-    client: str, viewer: str, end: str
-) -> None:
+def test_other_viewers_get_the_ending_on_their_own_rung(client: str, viewer: str, end: str) -> None:
     first, alone = Watched(CLIENTS[client]), Watched(CLIENTS[viewer])
     for wire in (first, alone):
         ENDS[end](wire)
@@ -189,6 +187,6 @@ def test_who_else_looks_on_is_told_on_a_rung_of_their_own(
     assert out[-1].answers == b"1"
 
 
-def test_what_the_agent_ends_well_is_no_ending_of_ours() -> None:
+def test_a_successful_turn_has_no_ending_of_ours() -> None:
     wire = Watched({}).agent(chunk(), reply(1, stopReason="end_turn"))
     assert wire.endings == []

@@ -93,7 +93,7 @@ class Bounded(Wire):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_where_the_session_id_is_long_the_answer_alone_tells(client: str) -> None:
+def test_a_long_session_id_leaves_the_failure_to_the_answer_alone(client: str) -> None:
     wire = Bounded(LONG_ID, capabilities=CLIENTS[client], warn_after_seconds=1.0)
     params = {"sessionId": LONG_ID, "category": "rate_limited", "detail": "429"}
     wire.agent({"jsonrpc": "2.0", "method": "_session/retrying", "params": params}).time(2.0)
@@ -126,7 +126,7 @@ def test_a_long_question_is_not_withdrawn_and_the_others_are() -> None:
     assert withdrawn == ["q1", "q2"]
 
 
-def test_what_alone_tells_of_a_failure_is_sent_whatever_its_length() -> None:
+def test_the_only_frame_that_shows_a_failure_is_sent_whatever_its_length() -> None:
     wire = Bounded(LONG_ID, fallback="text")
     wire.tool("t")
     wire.eof(Side.AGENT)
@@ -136,7 +136,7 @@ def test_what_alone_tells_of_a_failure_is_sent_whatever_its_length() -> None:
 
 
 @pytest.mark.parametrize("client", ["one that knows nothing", "one that negotiated"])
-def test_what_alone_ends_a_turn_is_sent_whatever_its_length(client: str) -> None:
+def test_the_only_frame_that_ends_a_turn_is_sent_whatever_its_length(client: str) -> None:
     wire = Bounded(LONG_ID, version=2, capabilities=CLIENTS[client]).agent(reply(1, messageId="m"))
     wire.agent(update(LONG_ID, sessionUpdate="state_update", state="running")).eof(Side.AGENT)
     (told,) = wire.long

@@ -64,13 +64,13 @@ EFFECTS: list[tuple[Effect, tuple[str, Any]]] = [
 
 
 @pytest.mark.parametrize("side", Side)
-def test_a_frame_is_forwarded_to_the_other_side_as_it_came(side: Side) -> None:
+def test_a_frame_is_forwarded_unchanged_to_the_other_side(side: Side) -> None:
     found = Told()
     found.ends.carry_out([FORWARD], side, FRAME)
     assert found.all == [(side.other.value, FRAME.line)]
 
 
-def test_where_no_frame_came_nothing_is_forwarded() -> None:
+def test_nothing_is_forwarded_without_a_frame() -> None:
     found = Told()
     found.ends.carry_out([FORWARD])
     assert found.all == []
@@ -82,7 +82,7 @@ def test_each_effect_reaches_its_end_and_no_other_in_their_order() -> None:
     assert found.all == [told for _, told in EFFECTS]
 
 
-def test_a_shell_without_use_for_what_was_dropped_need_not_take_it() -> None:
+def test_a_sink_for_dropped_frames_is_optional() -> None:
     kept: list[bytes] = []
     sink = FrameSink(kept.append)
     ends = Ends(client=sink, agent=sink, record=kept.append, order=kept.append)

@@ -92,11 +92,11 @@ def _type_of(value: Any) -> ErrorType | None:
     return TYPES.get(value) if isinstance(value, str | bytes) else value.type
 
 
-def test_the_table_has_a_rule_for_each_source_in_the_order_of_what_decides() -> None:
+def test_the_table_has_a_rule_for_each_source_in_order_of_precedence() -> None:
     assert [rule.__name__ for rule in RULES] == list(SLOTS)
 
 
-def test_the_first_that_names_a_failure_decides_and_a_vague_sign_hides_none() -> None:
+def test_the_first_named_failure_decides_and_a_vague_sign_hides_none() -> None:
     for values in itertools.product(*SLOTS.values()):
         slots = dict(zip(SLOTS, values, strict=True))
         said = [kind for value in values if (kind := _type_of(value)) is not None]
@@ -111,7 +111,7 @@ def test_a_failure_that_was_called_a_success_says_so_in_its_reason(source: str) 
     assert _decided(slots | {source: SLOTS[source][-1], "claim": "silent"}).reason == SILENT
 
 
-def test_what_an_agent_said_of_its_failure_stands_as_it_first_said_it() -> None:
+def test_an_agents_first_announced_failure_stands() -> None:
     known = TurnEvidence(0)
     known.announce(ANNOUNCED)
     known.announce(AgentError(type=ErrorType.AUTH, message="No.", retryable=False), passed=True)
@@ -119,7 +119,7 @@ def test_what_an_agent_said_of_its_failure_stands_as_it_first_said_it() -> None:
     assert known.passed
 
 
-def test_the_latest_margin_stands_unless_it_says_less() -> None:
+def test_the_latest_margin_counts_unless_it_is_less_specific() -> None:
     auth, network = _named(ErrorType.AUTH), _named(ErrorType.NETWORK)
     known = TurnEvidence(0)
     seen = []
@@ -129,7 +129,7 @@ def test_the_latest_margin_stands_unless_it_says_less() -> None:
     assert seen == [UNKNOWN, INTERNAL, INTERNAL, auth, network, network, network]
 
 
-def test_a_turn_of_which_nothing_is_known_failed_of_something_unknown() -> None:
+def test_a_turn_without_evidence_failed_for_an_unknown_reason() -> None:
     slots = {name: values[0] for name, values in SLOTS.items()}
     decided = _decided(slots)
     assert isinstance(decided, Verdict)
@@ -139,7 +139,7 @@ def test_a_turn_of_which_nothing_is_known_failed_of_something_unknown() -> None:
 # --- what a vague sign hid ------------------------------------------------------------------------
 
 
-def test_a_system_error_does_not_hide_the_prose_that_says_which() -> None:
+def test_a_system_error_does_not_hide_the_prose_that_names_the_cause() -> None:
     wire = in_turn().agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
     margin(SYSTEM_ERROR)(wire)
     wire.agent(result())
@@ -147,7 +147,7 @@ def test_a_system_error_does_not_hide_the_prose_that_says_which() -> None:
     assert (told["type"], told["reason"]) == ("rate_limit", SILENT)
 
 
-def test_a_system_error_does_not_hide_what_an_earlier_margin_said() -> None:
+def test_a_system_error_does_not_hide_an_earlier_margins_failure() -> None:
     wire = in_turn()
     margin(AIR)(wire)
     margin(SYSTEM_ERROR)(wire)
@@ -155,14 +155,14 @@ def test_a_system_error_does_not_hide_what_an_earlier_margin_said() -> None:
     assert failure(wire)["type"] == "network"
 
 
-def test_a_margin_that_comes_while_an_empty_success_is_held_back_says_what_it_was() -> None:
+def test_a_late_margin_names_the_failure_of_a_withheld_empty_success() -> None:
     wire = in_turn().agent(result())
     margin(AIR)(wire)
     wire.time(1)
     assert failure(wire)["type"] == "network"
 
 
-def test_an_empty_success_of_version_2_is_what_the_margin_said() -> None:
+def test_an_empty_success_of_version_2_fails_with_the_margins_failure() -> None:
     wire = second_version()
     margin(AIR)(wire)
     wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="end_turn")).time(1)
@@ -170,13 +170,13 @@ def test_an_empty_success_of_version_2_is_what_the_margin_said() -> None:
     assert (told["type"], told["reason"]) == ("network", SILENT)
 
 
-def test_an_error_that_is_named_stays_what_it_is_whatever_the_prose_says() -> None:
+def test_a_named_error_keeps_its_type_whatever_the_prose_says() -> None:
     wire = in_turn().agent(chunk(NAMED_PROSE), error(1, 401, "no"))
     assert failure(wire)["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
 
 
 @pytest.mark.parametrize("sign", [margin(AIR), SIGNS["prose"][1][1], SIGNS["stderr"][1][1]])
-def test_the_code_of_an_error_that_says_nothing_is_kept_where_a_sign_beside_it_decides(
+def test_a_vague_errors_code_is_kept_where_another_sign_decides(
     sign: Happening,
 ) -> None:
     wire = in_turn()
@@ -187,7 +187,7 @@ def test_the_code_of_an_error_that_says_nothing_is_kept_where_a_sign_beside_it_d
     assert told["provider_code"] == "7"
 
 
-def test_a_margin_that_tells_of_a_retry_speaks_against_no_success() -> None:
+def test_a_margin_about_a_retry_does_not_fail_a_success() -> None:
     retry = AIR_NAMED | {"severity": "warning", "title": "Retrying, attempt 2 of 10."}
     answer = result()
     answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": retry}}}

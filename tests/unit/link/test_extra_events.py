@@ -58,14 +58,14 @@ def in_turn(**options: Any) -> Wire:
 
 
 @pytest.mark.parametrize("method", ["session/new", "session/load", "session/resume"])
-def test_claude_is_asked_for_its_retries_where_a_session_is_opened(method: str) -> None:
+def test_claude_is_asked_for_its_retry_events_when_a_session_opens(method: str) -> None:
     wire = opened(method=method)
     assert asked(wire) == WISH
     sent = json.loads(wire.to_agent[-1])
     assert (sent["id"], sent["method"], sent["params"]["cwd"]) == (5, method, "/w")
 
 
-def test_what_else_stands_in_meta_stays() -> None:
+def test_other_members_of_meta_stay() -> None:
     own = {"claudeCode": {"options": {"tools": []}}, "other": 1}
     wire = opened(meta=own)
     assert asked(wire) == {"claudeCode": {**own["claudeCode"], **WISH["claudeCode"]}, "other": 1}
@@ -75,7 +75,7 @@ def test_what_else_stands_in_meta_stays() -> None:
     ("name", "options"),
     [("codex-acp", {}), (CLAUDE, {"evidence": "wire"}), (CLAUDE, {"in_process": True})],
 )
-def test_no_other_agent_and_no_one_by_the_pipes_alone_is_asked(
+def test_other_agents_and_wire_only_runs_are_not_asked_for_events(
     name: str, options: dict[str, Any]
 ) -> None:
     wire = opened(name, **options)
@@ -83,12 +83,12 @@ def test_no_other_agent_and_no_one_by_the_pipes_alone_is_asked(
 
 
 @pytest.mark.parametrize("meta", ["text", {"claudeCode": 7}, {"claudeCode": None}])
-def test_a_meta_of_another_shape_is_left_as_it_is_or_made_whole(meta: Any) -> None:
+def test_a_meta_of_another_shape_is_left_alone_or_replaced(meta: Any) -> None:
     wire = opened(meta=meta)
     assert asked(wire) in (meta, WISH)
 
 
-def test_a_request_that_cannot_be_read_passes_as_it_came() -> None:
+def test_an_unreadable_request_passes_unchanged() -> None:
     wire = opened()
     line = b'{"jsonrpc":"2.0","id":6,"method":"session/new","params":{"_meta":{"a":"\\ud800"}}}'
     wire.client(line)
@@ -96,7 +96,7 @@ def test_a_request_that_cannot_be_read_passes_as_it_came() -> None:
     assert sent == line or b"emitRawSDKMessages" in sent
 
 
-def test_a_retry_is_told_and_its_event_kept_back() -> None:
+def test_a_retry_event_is_reported_and_withheld() -> None:
     wire = in_turn()
     event(wire)
     (told,) = wire.updates()
@@ -117,7 +117,7 @@ def test_a_provider_that_has_not_answered_is_reported_as_a_retry_of_that_cause()
     assert (error["retryable"], error["retry_safety"]) == (True, "auto")
 
 
-def test_a_limit_of_the_account_is_kept_back_and_ends_the_failure_that_follows() -> None:
+def test_an_account_limit_is_withheld_and_dates_the_failure_that_follows() -> None:
     wire = in_turn(wall_clock=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
     reset = int(datetime(2026, 3, 1, 14, tzinfo=UTC).timestamp())
     info = {"status": "rejected", "resetsAt": reset, "rateLimitType": "five_hour"}
@@ -133,21 +133,21 @@ def test_a_limit_of_the_account_is_kept_back_and_ends_the_failure_that_follows()
     assert fails["message"].endswith("Try again at 14:00.")
 
 
-def test_a_limit_that_the_client_asked_for_itself_passes() -> None:
+def test_a_limit_event_that_the_client_requested_itself_passes() -> None:
     wire = opened(meta={"claudeCode": {"emitRawSDKMessages": True}}).agent(reply(5, sessionId="s"))
     wire.to_client.clear()
     event(wire, type="rate_limit_event", rate_limit_info={"status": "allowed"})
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD]
 
 
-def test_a_limit_in_a_session_that_nobody_opened_counts_for_none() -> None:
+def test_a_limit_in_an_unknown_session_is_ignored() -> None:
     wire = in_turn()
     message = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected"}}
     wire.agent({"method": METHOD, "params": {"sessionId": "other", "message": message}})
     assert wire.to_client == []
 
 
-def test_the_events_that_a_client_asked_for_itself_pass() -> None:
+def test_events_that_a_client_requested_itself_pass() -> None:
     own = {"claudeCode": {"emitRawSDKMessages": True}}
     wire = opened(meta=own)
     assert asked(wire) == own
@@ -157,13 +157,13 @@ def test_the_events_that_a_client_asked_for_itself_pass() -> None:
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD, "session/update"]
 
 
-def test_an_event_of_another_kind_says_nothing() -> None:
+def test_an_event_of_another_kind_is_ignored() -> None:
     wire = in_turn()
     event(wire, subtype="init")
     assert wire.to_client == []
 
 
-def test_an_agent_that_refuses_such_a_request_is_asked_again_as_the_client_asked_it() -> None:
+def test_a_session_request_that_the_agent_refuses_is_repeated_as_the_client_sent_it() -> None:
     wire = opened()
     wire.agent({"jsonrpc": "2.0", "id": 5, "error": {"code": -32602, "message": "Invalid params"}})
     assert asked(wire) is None
@@ -174,7 +174,7 @@ def test_an_agent_that_refuses_such_a_request_is_asked_again_as_the_client_asked
     assert asked(wire) is None
 
 
-def test_what_it_refuses_all_the_same_is_its_own_answer() -> None:
+def test_a_second_refusal_passes_to_the_client() -> None:
     wire = opened()
     refused = {"code": -32602, "message": "Invalid params", "data": {}}
     for _ in range(2):
@@ -182,14 +182,14 @@ def test_what_it_refuses_all_the_same_is_its_own_answer() -> None:
     assert [answer["error"] for answer in wire.answers(5)] == [refused]
 
 
-def test_a_login_that_is_missing_is_not_asked_for_twice() -> None:
+def test_a_request_refused_for_a_missing_login_is_not_repeated() -> None:
     wire = opened()
     sent = len(wire.to_agent)
     wire.agent({"jsonrpc": "2.0", "id": 5, "error": {"code": -32000, "message": "Log in"}})
     assert (len(wire.to_agent), len(wire.answers(5))) == (sent, 1)
 
 
-def test_a_session_that_comes_back_is_asked_for_them_again() -> None:
+def test_a_restored_session_is_asked_for_events_again() -> None:
     named = LOADING | {"agentInfo": {"name": CLAUDE, "version": "1"}}
     link = Link(named).die_and_be_greeted()
     (load,) = link.asked()
@@ -204,7 +204,7 @@ def test_a_session_that_comes_back_is_asked_for_them_again() -> None:
     assert load["params"]["_meta"] == own
 
 
-def test_a_cancelled_turn_is_told_of_no_retry() -> None:
+def test_a_retry_in_a_cancelled_turn_is_not_reported() -> None:
     wire = in_turn().client(cancel())
     event(wire)
     wire.agent(result(1, "cancelled"))
@@ -212,19 +212,19 @@ def test_a_cancelled_turn_is_told_of_no_retry() -> None:
 
 
 @pytest.mark.parametrize("wait", [None, True, -1, 1e18, "soon"])
-def test_a_wait_that_is_none_is_not_told(wait: Any) -> None:
+def test_an_invalid_wait_is_left_out(wait: Any) -> None:
     sign = read_event(METHOD, {"message": RETRY | {"retry_delay_ms": wait}})
     assert sign is not None
     assert sign.wait_seconds is None
 
 
-def test_a_call_that_got_no_answer_failed_of_the_network() -> None:
+def test_a_call_without_an_answer_failed_because_of_the_network() -> None:
     sign = read_event(METHOD, {"message": RETRY | {"error_status": None, "attempt": "x"}})
     assert sign is not None
     assert (sign.verdict.type.value, sign.attempt) == ("network", None)
 
 
 @pytest.mark.parametrize("params", [None, {}, {"message": 7}])
-def test_an_event_without_its_members_is_none(params: Any) -> None:
+def test_an_event_without_its_members_is_ignored(params: Any) -> None:
     assert read_event(METHOD, params) is None
     assert read_event("_other", {"message": RETRY}) is None

@@ -44,7 +44,7 @@ def _tool(kind: str | None, status: str | None, tool_call_id: str = "t") -> Upda
         ((_tool(None, "failed"), TEXT), RetrySafety.ASK, Phase.AFTER_TOOL),
     ],
 )
-def test_the_more_has_happened_the_less_safe_a_retry_is(
+def test_the_more_has_happened_the_less_safe_is_a_retry(
     updates: tuple[Update, ...], safety: RetrySafety, phase: Phase
 ) -> None:
     facts, tools = _facts(*updates)
@@ -52,7 +52,7 @@ def test_the_more_has_happened_the_less_safe_a_retry_is(
     assert facts.phase(tool_running=tools.running) is phase
 
 
-def test_what_is_not_retryable_is_never_safe_to_retry() -> None:
+def test_a_failure_that_is_not_retryable_is_never_safe_to_retry() -> None:
     assert _facts()[0].retry_safety(retryable=False) is RetrySafety.NEVER
 
 
@@ -71,7 +71,7 @@ def test_a_later_update_of_a_tool_keeps_the_kind_that_it_began_with() -> None:
     assert _facts(_tool("read", "pending"), started)[0].unsafe_tool is False
 
 
-def test_only_tools_that_have_not_ended_are_left_to_close() -> None:
+def test_only_unfinished_tools_are_left_to_close() -> None:
     _, tools = _facts(
         _tool("read", "in_progress", "a"),
         _tool("read", "pending", "b"),
@@ -104,7 +104,7 @@ def test_open_tools_are_bounded() -> None:
         (None, RetrySafety.ASK, None),
     ],
 )
-def test_what_an_author_says_of_the_turn_follows_the_same_rules(
+def test_an_authors_notes_follow_the_same_rules(
     facts: TurnFacts | None, safety: RetrySafety, phase: Phase | None
 ) -> None:
     assert safety_of(facts, retryable=True) is safety
@@ -127,7 +127,7 @@ def words(wire: Wire) -> list[str]:
     return [meta["lastword"]["session"] for meta in told if "lastword" in meta]
 
 
-def test_an_agent_that_works_on_after_its_answer_is_active_and_then_quiet() -> None:
+def test_an_agent_that_works_after_its_answer_is_active_and_then_quiet() -> None:
     wire = linked().agent(result(), chunk("The build is done.")).time(5)
     wire.agent(chunk("The tests are done."))
     assert words(wire) == ["active"]
@@ -139,13 +139,13 @@ def test_an_agent_that_works_on_after_its_answer_is_active_and_then_quiet() -> N
     assert words(wire) == ["active", "quiet", "active", "quiet"]
 
 
-def test_a_new_turn_ends_it_without_a_word() -> None:
+def test_a_new_turn_ends_background_work_without_a_word() -> None:
     wire = linked().agent(result(), chunk("In the background.")).client(prompt(2))
     wire.agent(chunk("A new answer.")).time(30)
     assert words(wire) == ["active"]
 
 
-def test_an_agent_that_has_said_its_last_word_is_quiet_until_its_answer() -> None:
+def test_an_agent_that_has_reported_its_usage_is_quiet_until_its_answer() -> None:
     wire = linked().agent(USAGE).time(9)
     assert words(wire) == []
     wire.time(10)
@@ -157,7 +157,7 @@ def test_an_agent_that_has_said_its_last_word_is_quiet_until_its_answer() -> Non
 
 
 @pytest.mark.parametrize("capabilities", [{}, {"_meta": {"agent_error": {"version": 1}}}])
-def test_a_client_that_did_not_ask_gets_no_frame_more(capabilities: dict[str, Any]) -> None:
+def test_a_client_that_did_not_ask_gets_no_extra_frame(capabilities: dict[str, Any]) -> None:
     wire = linked(capabilities).agent(result(), chunk("In the background.")).time(60)
     assert words(wire) == []
 
@@ -168,7 +168,7 @@ def test_a_healthy_turn_with_its_late_title_and_usage_has_no_frame_more() -> Non
     assert words(wire) == []
 
 
-def test_time_that_stood_still_does_not_count() -> None:
+def test_a_standstill_does_not_count_as_quiet_time() -> None:
     wire = linked()
     wire.core.stand_still(5.0)
     wire.agent(result(), chunk("In the background."))
@@ -179,7 +179,7 @@ def test_time_that_stood_still_does_not_count() -> None:
     assert words(wire) == ["active", "quiet"]
 
 
-def test_what_an_agent_shows_before_its_first_turn_is_nothing_that_goes_on() -> None:
+def test_output_before_the_first_turn_does_not_count_as_activity() -> None:
     activity = Activity()
     assert not activity.note("agent_message_chunk", 1.0)
     assert activity.due is None
@@ -223,7 +223,7 @@ def stops(*rows: list[dict[str, Any]]) -> bool:
         [[call(number, 1), chunk(f"At {number} of 60.")] for number in range(60)],
     ],
 )
-def test_what_is_new_in_between_ends_a_row(rows: list[list[dict[str, Any]]]) -> None:
+def test_a_new_update_in_between_ends_a_repetition(rows: list[list[dict[str, Any]]]) -> None:
     assert not stops(*rows)
 
 
@@ -238,11 +238,13 @@ def test_what_is_new_in_between_ends_a_row(rows: list[list[dict[str, Any]]]) -> 
         [[chunk(SENTENCE), update(sessionUpdate="usage_update", used=1)] for _ in range(60)],
     ],
 )
-def test_what_repeats_itself_in_between_ends_none(rows: list[list[dict[str, Any]]]) -> None:
+def test_a_repeating_update_in_between_does_not_end_a_repetition(
+    rows: list[list[dict[str, Any]]],
+) -> None:
     assert stops(*rows)
 
 
-def test_in_a_run_of_updates_it_is_the_same() -> None:
+def test_a_runaway_within_a_block_is_stopped_too() -> None:
     wire = in_turn().agent(chunk("Begun."))
     wire.agent(update(sessionUpdate="tool_call", toolCallId="t", status="in_progress"))
     wire.agent(chunk("Going on."))
@@ -262,12 +264,12 @@ def observed(wire: Wire, text: str, times: int) -> int:
     return wire.core.observe(messages, 0, wire.now)
 
 
-def test_short_chunks_that_repeat_go_the_short_way() -> None:
+def test_repeating_short_chunks_take_the_fast_path() -> None:
     wire = in_turn().agent(chunk("-"))
     assert observed(wire, "-", 1000) == 1000
 
 
-def test_a_sentence_that_repeats_goes_the_short_way_until_it_may_be_too_much() -> None:
+def test_a_repeating_sentence_takes_the_fast_path_until_it_may_be_a_runaway() -> None:
     wire = in_turn().agent(chunk(SENTENCE))
     taken = observed(wire, SENTENCE, 1000)
     assert MAX_REPEATS - 3 < taken < MAX_REPEATS
@@ -297,7 +299,7 @@ def stopped(*commands: str) -> bool:
     return any(b"session/cancel" in frame for frame in wire.to_agent)
 
 
-def test_calls_that_only_begin_alike_are_no_runaway() -> None:
+def test_calls_that_only_begin_alike_are_not_a_runaway() -> None:
     assert not stopped(*(f"ls {number}" for number in range(120)))
 
 

@@ -55,7 +55,7 @@ def test_a_frame_that_the_core_chokes_on_passes_as_it_came(reports: list[Excepti
         (lambda fused: fused.agent_name, ""),
     ],
 )
-def test_every_other_call_gives_what_a_plain_pipe_would(
+def test_every_other_call_behaves_like_a_plain_pipe(
     reports: list[Exception], call: object, otherwise: object
 ) -> None:
     fused = _fused(reports)

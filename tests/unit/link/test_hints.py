@@ -81,7 +81,7 @@ def retries(wire: Wire) -> list[tuple[int, str]]:
 # --- which turn, and once
 
 
-def test_a_hint_is_told_as_a_retry_with_its_attempt_and_its_wait() -> None:
+def test_a_hint_is_reported_as_a_retry_with_its_attempt_and_its_wait() -> None:
     wire = begun()
     hint(wire, attempt=2, max_attempts=11, wait_seconds=1.2)
     (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
@@ -92,7 +92,7 @@ def test_a_hint_is_told_as_a_retry_with_its_attempt_and_its_wait() -> None:
 
 
 @pytest.mark.parametrize("attempt", [2, None])
-def test_what_the_agent_itself_has_told_in_our_words_is_not_told_again(attempt: int | None) -> None:
+def test_a_retry_that_the_agent_reported_itself_is_not_repeated(attempt: int | None) -> None:
     wire = begun().agent(update(sessionUpdate="agent_retry", attempt=attempt, wait_seconds=1))
     hint(wire, source=STDERR)
     hint(wire, source=JOURNAL, attempt=2)
@@ -101,14 +101,14 @@ def test_what_the_agent_itself_has_told_in_our_words_is_not_told_again(attempt: 
     assert [u["attempt"] for u in wire.updates()[1:]] == [3]
 
 
-def test_what_the_agent_tells_a_client_that_did_not_ask_leaves_hints_to_be_told() -> None:
+def test_a_hint_is_reported_to_a_client_that_the_agents_own_update_does_not_reach() -> None:
     wire = begun(client=None).agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1))
     hint(wire, attempt=2, wait_seconds=60.0).time(10)
     (told,) = wire.updates()
     assert told["content"]["text"].strip().endswith("in 55 seconds (attempt 2).")
 
 
-def test_what_several_sources_tell_of_one_attempt_is_told_once() -> None:
+def test_an_attempt_that_several_sources_report_is_reported_once() -> None:
     wire = begun()
     hint(wire, source=WIRE, attempt=2)
     hint(wire, source=JOURNAL, attempt=2)
@@ -117,7 +117,7 @@ def test_what_several_sources_tell_of_one_attempt_is_told_once() -> None:
     assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
 
 
-def test_a_source_that_counts_nothing_is_counted() -> None:
+def test_retries_from_a_source_without_counts_are_counted() -> None:
     wire = begun()
     hint(wire, source=STDERR)
     hint(wire, source=STDERR)
@@ -125,7 +125,7 @@ def test_a_source_that_counts_nothing_is_counted() -> None:
 
 
 @pytest.mark.parametrize("less", [LIMITED, VAGUE], ids=["coarser", "without a cause"])
-def test_what_a_finer_source_found_is_told_of_the_tries_that_follow(less: Any) -> None:
+def test_a_finer_sources_cause_is_used_for_the_attempts_that_follow(less: Any) -> None:
     wire = begun()
     hint(wire, less, WIRE, attempt=2)
     hint(wire, EMPTY, JOURNAL, attempt=2)
@@ -134,7 +134,7 @@ def test_what_a_finer_source_found_is_told_of_the_tries_that_follow(less: Any) -
     assert retries(wire) == [(2, first), (3, "budget")]
 
 
-def test_a_call_that_is_not_tried_again_is_told_as_no_retry_and_decides() -> None:
+def test_a_final_failed_call_is_not_reported_as_a_retry_and_decides() -> None:
     wire = begun()
     hint(wire, goes_on=False)
     assert retries(wire) == []
@@ -142,7 +142,7 @@ def test_a_call_that_is_not_tried_again_is_told_as_no_retry_and_decides() -> Non
     assert failure(wire)["type"] == "rate_limit"
 
 
-def test_a_call_beside_the_turn_has_no_effect() -> None:
+def test_a_side_call_has_no_effect_on_the_turn() -> None:
     wire = begun()
     hint(wire, side=True)
     assert retries(wire) == []
@@ -150,7 +150,7 @@ def test_a_call_beside_the_turn_has_no_effect() -> None:
     assert (failure(wire)["type"], failure(wire)["reason"]) == ("unknown", SILENT)
 
 
-def test_of_two_sessions_the_one_that_is_named_is_told() -> None:
+def test_the_named_one_of_two_sessions_gets_the_retry() -> None:
     wire = begun(sessions=("s", "other"))
     hint(wire, session_id="other")
     told = [json.loads(frame) for frame in wire.to_client]
@@ -160,7 +160,7 @@ def test_of_two_sessions_the_one_that_is_named_is_told() -> None:
     assert kinds == ["rate_limit", "unknown"]
 
 
-def test_a_hint_without_a_session_counts_only_where_one_turn_is_open() -> None:
+def test_a_hint_without_a_session_counts_only_if_one_turn_is_open() -> None:
     wire = begun(sessions=("s", "other"))
     hint(wire, session_id=None)
     assert retries(wire) == []
@@ -171,7 +171,7 @@ def test_a_hint_without_a_session_counts_only_where_one_turn_is_open() -> None:
     assert retries(wire) == [(2, "rate_limit")]
 
 
-def test_what_comes_without_a_session_as_another_turn_ends_may_be_of_that_one() -> None:
+def test_a_hint_without_a_session_at_another_turns_end_may_belong_to_that_turn() -> None:
     wire = begun(sessions=("s", "other"))
     wire.now = 1.0
     wire.agent(error(2))
@@ -181,7 +181,7 @@ def test_what_comes_without_a_session_as_another_turn_ends_may_be_of_that_one() 
     assert retries(wire) == []
 
 
-def test_a_turn_that_begins_when_another_has_ended_has_what_follows_for_itself() -> None:
+def test_a_turn_that_begins_after_anothers_end_gets_later_hints_alone() -> None:
     wire = begun(sessions=("other",))
     wire.now = 1.0
     wire.agent(error(1)).client(prompt(2, "s"))
@@ -189,7 +189,7 @@ def test_a_turn_that_begins_when_another_has_ended_has_what_follows_for_itself()
     assert retries(wire) == [(2, "rate_limit")]
 
 
-def test_of_two_turns_the_silent_end_is_the_one_that_an_agent_gave_up_without_a_name() -> None:
+def test_a_call_given_up_without_a_session_belongs_to_the_turn_that_ends_silently() -> None:
     wire = begun(sessions=("s", "other")).agent(chunk("The answer", "other"), result(1))
     hint(wire, session_id=None, goes_on=False).time(1)
     assert failure(wire)["type"] == "rate_limit"
@@ -197,7 +197,7 @@ def test_of_two_turns_the_silent_end_is_the_one_that_an_agent_gave_up_without_a_
     assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
 
 
-def test_what_is_given_up_without_a_name_while_two_turns_go_on_counts_for_neither() -> None:
+def test_a_call_given_up_without_a_session_counts_for_neither_of_two_open_turns() -> None:
     wire = begun(sessions=("s", "other"))
     hint(wire, session_id=None, goes_on=False)
     for number in (1, 2):
@@ -218,13 +218,13 @@ def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_fo
     assert failure(wire)["type"] == "unknown"
 
 
-def test_who_cancels_is_told_cancelled_whatever_had_failed() -> None:
+def test_a_users_cancel_ends_the_turn_as_cancelled_whatever_failed() -> None:
     wire = begun().client(cancel())
     hint(wire).agent(error())
     assert (retries(wire), wire.answers()[0]["result"]) == ([], {"stopReason": "cancelled"})
 
 
-def test_a_hint_after_the_turn_is_nobodys() -> None:
+def test_a_hint_after_the_turn_is_ignored() -> None:
     wire = begun().agent(chunk(), result())
     hint(wire)
     assert retries(wire) == []
@@ -233,7 +233,7 @@ def test_a_hint_after_the_turn_is_nobodys() -> None:
 # --- what it decides
 
 
-def test_a_typed_answer_stands_before_a_hint_and_a_vague_one_does_not() -> None:
+def test_a_typed_answer_outweighs_a_hint_and_a_vague_one_does_not() -> None:
     wire = begun()
     hint(wire).agent(error(1, 401, "Unauthorized"))
     assert failure(wire)["type"] == "auth"
@@ -242,13 +242,13 @@ def test_a_typed_answer_stands_before_a_hint_and_a_vague_one_does_not() -> None:
     assert failure(wire)["type"] == "rate_limit"
 
 
-def test_a_turn_whose_time_is_up_in_the_midst_of_retries_failed_of_what_they_were_for() -> None:
+def test_a_turn_that_times_out_during_retries_fails_with_their_cause() -> None:
     wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
     hint(wire, attempt=2).time(80)
     assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
 
 
-def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
+def test_the_rest_of_the_servers_wait_is_reported_at_the_end() -> None:
     hour = classify({"error": {"message": "slow down"}, "status": 429, "retry_after": 100})
     assert hour.retry_after_seconds == 100
     wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
@@ -262,13 +262,13 @@ def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
     assert failure(wire)["retry_after_seconds"] == 60
 
 
-def test_output_after_a_hint_shows_that_it_was_got_over() -> None:
+def test_output_after_a_hint_shows_that_the_failure_was_overcome() -> None:
     wire = begun(idle_timeout_seconds=60)
     hint(wire).agent(chunk("Here I am.")).time(80)
     assert failure(wire)["type"] == "agent_stalled"
 
 
-def test_what_the_agent_says_once_we_stopped_it_is_no_output() -> None:
+def test_text_after_our_own_stop_is_not_output() -> None:
     wire = begun(first_update_timeout_seconds=60)
     hint(wire).time(60).agent(chunk("No content generated."), result())
     told = failure(wire)
@@ -287,20 +287,20 @@ def test_a_finer_cause_is_not_lowered_by_a_coarser_source() -> None:
     assert failure(wire)["type"] == "network"
 
 
-def test_a_success_that_ends_on_a_tool_and_a_failed_call_is_none() -> None:
+def test_a_success_after_a_tool_and_a_failed_call_is_a_failure() -> None:
     wire = begun().agent(update(**TOOL))
     hint(wire).agent(result())
     assert failure(wire)["type"] == "rate_limit"
 
 
-def test_what_stood_on_stderr_fails_no_turn_that_has_shown_something() -> None:
+def test_a_failure_on_stderr_does_not_fail_a_turn_that_has_shown_something() -> None:
     wire = begun().agent(update(**TOOL))
     hint(wire, source=STDERR).agent(result())
     assert wire.answers() == [result()]
 
 
 @pytest.mark.parametrize(("goes_on", "fails"), [(None, True), (False, True), (True, False)])
-def test_text_and_a_cut_are_a_failure_unless_the_call_was_to_be_tried_again(
+def test_cut_text_is_a_failure_unless_the_call_was_to_be_retried(
     goes_on: bool | None, fails: bool
 ) -> None:
     wire = begun().agent(chunk("The answer is"))
@@ -309,7 +309,7 @@ def test_text_and_a_cut_are_a_failure_unless_the_call_was_to_be_tried_again(
 
 
 @pytest.mark.parametrize(("last", "fails"), [(chunk("Done."), False), (update(**TOOL), True)])
-def test_a_request_that_fails_after_an_answer_in_words_may_be_for_a_title(
+def test_a_failed_request_after_a_textual_answer_may_be_for_a_title(
     last: Any, *, fails: bool
 ) -> None:
     wire = begun().agent(chunk("Hello."), update(**TOOL), last)
@@ -319,7 +319,7 @@ def test_a_request_that_fails_after_an_answer_in_words_may_be_for_a_title(
 
 
 @pytest.mark.parametrize(("answered", "fails"), [(-0.1, True), (0.1, False)])
-def test_a_request_that_fails_after_one_that_showed_nothing_more_may_be_for_a_title(
+def test_a_failed_request_after_one_without_output_may_be_for_a_title(
     answered: float, *, fails: bool
 ) -> None:
     wire = begun().agent(update(**TOOL))
@@ -330,7 +330,7 @@ def test_a_request_that_fails_after_one_that_showed_nothing_more_may_be_for_a_ti
     assert ("error" in wire.answers()[0]) is fails
 
 
-def test_a_command_of_the_agents_own_may_well_show_nothing() -> None:
+def test_an_agents_own_command_may_show_nothing() -> None:
     wire = Wire().client(INITIALIZE).agent(reply(0, protocolVersion=1))
     wire.client(prompt(text="/compact"))
     hint(wire).agent(result()).time(1)
@@ -338,7 +338,7 @@ def test_a_command_of_the_agents_own_may_well_show_nothing() -> None:
 
 
 @pytest.mark.parametrize("usage", [{"outputTokens": 0}, {"outputTokens": True}, 7, None])
-def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
+def test_odd_token_usage_in_an_answer_is_tolerated(usage: Any) -> None:
     wire = begun("codex-acp").agent(chunk("unexpected status 429 Too Many Requests"))
     wire.agent(reply(1, stopReason="end_turn", usage=usage))
     assert failure(wire)["type"] == "rate_limit"
@@ -347,26 +347,26 @@ def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
 # --- an end that says nothing waits a moment for the sources
 
 
-def test_a_vague_error_waits_a_moment_for_what_the_sources_say() -> None:
+def test_a_vague_error_waits_a_moment_for_the_sources() -> None:
     wire = begun(expects=True).agent(error())
     assert wire.answers() == []
     hint(wire, goes_on=False).time(1)
     assert failure(wire)["type"] == "rate_limit"
 
 
-def test_a_vague_error_that_nobody_explains_is_told_as_it_came() -> None:
+def test_an_unexplained_vague_error_passes_unchanged() -> None:
     wire = begun(expects=True).agent(error()).time(1)
     assert failure(wire)["type"] == "unknown"
     wire = begun(expects=True).agent(error(1, 401, "Unauthorized"))
     assert failure(wire)["type"] == "auth"
 
 
-def test_an_error_without_an_id_waits_but_once() -> None:
+def test_an_error_without_an_id_waits_only_once() -> None:
     wire = begun(expects=True).agent(error(None)).time(0.3)
     assert failure(wire)["type"] == "unknown"
 
 
-def test_output_lets_a_vague_error_go_at_once_and_a_cancel_makes_it_cancelled() -> None:
+def test_output_releases_a_vague_error_at_once_and_a_cancel_makes_it_cancelled() -> None:
     wire = begun(expects=True).agent(error(), chunk("late"))
     assert failure(wire)["type"] == "unknown"
     wire = begun(expects=True).agent(error()).client(cancel())
@@ -380,7 +380,7 @@ def test_a_success_without_a_word_after_its_tool_waits_a_moment_and_passes_as_it
     assert wire.answers() == [result()]
 
 
-def test_a_success_without_a_word_after_its_tool_fails_where_a_source_says_why() -> None:
+def test_a_success_without_text_after_its_tool_fails_if_a_source_says_why() -> None:
     wire = begun(expects=True).agent(update(**TOOL), result())
     hint(wire, goes_on=False).time(1)
     assert failure(wire)["type"] == "rate_limit"
@@ -400,14 +400,14 @@ def cut_after_a_retry(**told: Any) -> Wire:
     return wire
 
 
-def test_text_that_is_cut_off_once_more_is_a_failure_though_the_agent_calls_it_a_success() -> None:
+def test_text_cut_off_a_second_time_is_a_failure_although_the_agent_calls_it_a_success() -> None:
     wire = cut_after_a_retry().time(4)
     assert (failure(wire)["type"], failure(wire)["reason"]) == ("network", SILENT)
     # Nothing is tried again once the agent has answered, and nothing is told of that.
     assert retries(wire) == [(2, "network")]
 
 
-def test_a_turn_that_has_got_over_a_failure_waits_a_moment_and_passes_as_it_came() -> None:
+def test_a_turn_that_recovered_from_a_failure_waits_a_moment_and_passes_unchanged() -> None:
     wire = begun(expects=True)
     hint(wire).agent(chunk("The answer is 42."), result())
     assert wire.answers() == []
@@ -416,12 +416,12 @@ def test_a_turn_that_has_got_over_a_failure_waits_a_moment_and_passes_as_it_came
 
 
 @pytest.mark.parametrize(("before", "fails"), [(0.2, True), (0.4, False)])
-def test_a_failure_well_before_the_last_output_was_got_over(before: float, fails: bool) -> None:
+def test_a_failure_well_before_the_last_output_was_overcome(before: float, fails: bool) -> None:
     wire = cut_after_a_retry(at_seconds=2.0 - before).time(4)
     assert ("error" in wire.answers()[0]) is fails
 
 
-def test_a_failure_that_is_read_late_is_told_as_no_retry_once_the_turn_goes_on() -> None:
+def test_a_failure_read_late_is_not_reported_as_a_retry_once_the_turn_continues() -> None:
     wire = begun()
     wire.now = 1.0
     wire.agent(chunk("The answer"))
@@ -443,7 +443,7 @@ def announced(*, expects: bool = True, **told: Any) -> Wire:
     return wire
 
 
-def test_a_retry_without_a_cause_is_told_with_the_one_that_a_journal_has() -> None:
+def test_a_retry_without_a_cause_gets_the_one_in_a_journal() -> None:
     wire = announced()
     assert retries(wire) == []
     hint(wire, goes_on=None)
@@ -454,13 +454,13 @@ def test_a_retry_without_a_cause_is_told_with_the_one_that_a_journal_has() -> No
     assert retries(wire) == [(2, "rate_limit")]
 
 
-def test_a_retry_whose_cause_nobody_knows_is_told_as_it_came() -> None:
+def test_a_retry_with_an_unknown_cause_is_reported_unchanged() -> None:
     wire = announced().time(1)
     assert retries(wire) == [(2, "unknown")]
     assert retries(announced(expects=False)) == [(2, "unknown")]
 
 
-def test_the_shell_is_told_how_long_a_retry_waits_for_its_cause_though_its_frame_passes() -> None:
+def test_a_retrys_wait_for_its_cause_sets_the_timer_although_its_frame_passes() -> None:
     wire = begun("pi-acp", expects=True)
     assert (wire.core.next_timeout() or 0.0) > 1
     wire.agent(chunk("Retrying (attempt 1/3, waiting 2s)..."))
@@ -469,7 +469,7 @@ def test_the_shell_is_told_how_long_a_retry_waits_for_its_cause_though_its_frame
     assert retries(wire) == [(2, "unknown")]
 
 
-def test_a_retry_that_another_follows_is_told_before_it() -> None:
+def test_a_retry_is_reported_before_the_one_that_follows() -> None:
     wire = announced()
     hint(wire, VAGUE, WIRE, attempt=3)
     assert retries(wire) == [(2, "unknown")]
@@ -478,7 +478,7 @@ def test_a_retry_that_another_follows_is_told_before_it() -> None:
 
 
 @pytest.mark.parametrize("text", [("The answer",), ("The answer", " is")])
-def test_a_retry_that_was_got_over_before_it_is_told_is_not(text: tuple[str, ...]) -> None:
+def test_a_retry_that_succeeded_before_its_report_is_not_reported(text: tuple[str, ...]) -> None:
     wire = begun().agent(chunk("I begin."))
     wire.core.expects_hints(present=True)
     hint(wire, VAGUE, WIRE, attempt=2)
@@ -488,14 +488,14 @@ def test_a_retry_that_was_got_over_before_it_is_told_is_not(text: tuple[str, ...
     assert retries(wire) == []
 
 
-def test_a_retry_that_waits_for_its_cause_as_the_turn_ends_is_not_told() -> None:
+def test_a_retry_that_waits_for_its_cause_at_the_turns_end_is_not_reported() -> None:
     wire = announced().agent(result()).time(0.3)
     assert retries(wire) == []
     wire = announced().client(cancel()).time(1)
     assert retries(wire) == []
 
 
-def test_a_retry_waits_for_its_cause_no_longer_where_the_clocks_have_stood() -> None:
+def test_a_suspension_does_not_shorten_a_retrys_wait_for_its_cause() -> None:
     wire = announced()
     wire.core.stand_still(10.0)
     wire.time(10.1)
@@ -510,7 +510,7 @@ def test_a_retry_waits_for_its_cause_no_longer_where_the_clocks_have_stood() -> 
 LINE = b"ERROR RateLimitError: 429 Too Many Requests. Attempt #1\n"
 
 
-def test_what_is_on_stderr_is_told_once_it_pauses_and_only_what_is_new() -> None:
+def test_new_failures_on_stderr_are_reported_once_it_pauses() -> None:
     wire = begun().stderr(LINE)
     assert retries(wire) == []
     wire.time(1.5).time(5)
@@ -520,7 +520,7 @@ def test_what_is_on_stderr_is_told_once_it_pauses_and_only_what_is_new() -> None
     assert {e.facts["source"] for e in wire.entries if e.kind.value == "retry"} == {"stderr"}
 
 
-def test_stderr_from_before_the_turn_is_no_evidence_of_it() -> None:
+def test_stderr_from_before_the_turn_is_not_evidence() -> None:
     wire = begun(sessions=()).stderr(LINE)
     wire.now = 1.0
     wire.client(prompt()).time(60)
@@ -528,18 +528,18 @@ def test_stderr_from_before_the_turn_is_no_evidence_of_it() -> None:
     assert "RateLimitError" not in wire.core.stderr_tail()
 
 
-def test_stderr_that_speaks_of_no_failure_is_no_hint() -> None:
+def test_stderr_without_a_failure_is_not_a_hint() -> None:
     wire = begun().stderr(b"INFO all is well\n").time(5)
     wire.stderr(b"ERROR of a kind that nobody knows\n").time(10)
     assert retries(wire) == []
 
 
-def test_stderr_of_two_open_turns_may_be_of_either() -> None:
+def test_stderr_of_two_open_turns_is_attributed_to_neither() -> None:
     wire = begun(sessions=("s", "other")).stderr(LINE).time(5)
     assert retries(wire) == []
 
 
-def test_stderr_of_a_turn_that_has_failed_is_not_told_of_another() -> None:
+def test_stderr_of_a_failed_turn_is_not_attributed_to_another() -> None:
     wire = begun(sessions=("s", "other")).stderr(LINE)
     wire.now = 1.0
     wire.agent(error(2)).stderr(LINE).time(30).stderr(b"INFO all is well\n").time(35)
@@ -548,21 +548,21 @@ def test_stderr_of_a_turn_that_has_failed_is_not_told_of_another() -> None:
     assert retries(wire) == [(2, "rate_limit")]
 
 
-def test_stderr_of_a_turn_that_goes_on_well_is_not_looked_at() -> None:
+def test_stderr_of_a_turn_that_progresses_is_not_read() -> None:
     wire = begun().stderr(LINE)
     wire.now = 0.1
     wire.agent(chunk()).time(5)
     assert retries(wire) == []
 
 
-def test_what_an_agent_sends_beside_its_answer_hides_nothing_that_stood_on_stderr() -> None:
+def test_updates_beside_the_answer_do_not_hide_a_failure_on_stderr() -> None:
     wire = begun().stderr(LINE)
     wire.now = 0.1
     wire.agent(update(sessionUpdate="available_commands_update", availableCommands=[])).time(5)
     assert retries(wire) == [(2, "rate_limit")]
 
 
-def test_so_many_looks_are_taken_in_a_turn_and_one_more_when_it_stalls() -> None:
+def test_the_number_of_looks_in_a_turn_is_bounded_with_one_more_at_a_stall() -> None:
     wire = begun(first_update_timeout_seconds=3 * STDERR_LOOKS, warn_after_seconds=0)
     for second in range(2 * STDERR_LOOKS):
         wire.stderr(b"INFO again\n").time(float(second))
@@ -582,7 +582,7 @@ def test_the_turns_that_show_nothing_are_named_with_their_times() -> None:
     assert wire.core.silent_turns(2.5, 1.0) == [SilentTurn("s", 0.0, 0.0, number=1)]
 
 
-def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
+def test_the_sources_know_a_renamed_session_by_the_agents_name() -> None:
     link = Link().die()
     link.time(link.now + 10).client(request(7, "session/new", cwd="/w", mcpServers=[])).greet()
     link.asked()
@@ -604,14 +604,14 @@ def test_a_hint_of_any_other_session_passes_the_names_by() -> None:
     assert failure(link, 2)["type"] == "rate_limit"
 
 
-def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
+def test_a_silence_with_a_known_cause_is_reported_with_it() -> None:
     wire = prompted({"session": {"notices": {}}})
     hint(wire, goes_on=False).time(50)
     (notice,) = wire.updates()
     assert notice["title"].startswith("The model provider is limiting requests.")
 
 
-def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
+def test_a_late_hint_is_reported_with_the_rest_of_its_wait() -> None:
     wire = begun()
     wire.now = 3.0
     hint(wire, attempt=2, wait_seconds=8.0, at_seconds=1.0)
@@ -620,7 +620,7 @@ def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
     assert waits == [6, 0]
 
 
-def test_what_is_held_keeps_no_ended_turn_of_its_session_out_of_quarantine() -> None:
+def test_a_withheld_answer_does_not_delay_its_sessions_quarantine() -> None:
     wire = begun(sessions=("s", "s"), expects=True)
     wire.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}})
     wire.now = 9.9
@@ -646,7 +646,7 @@ def told_again(wire: Wire) -> int:
 @pytest.mark.parametrize(
     ("goes_on", "requests"), [((None,), 1), ((True,), 2), ((None, None), 2), ((True, None), 2)]
 )
-def test_a_failed_call_that_may_be_the_last_is_one_request(
+def test_a_failed_call_that_may_be_the_last_counts_as_one_request(
     goes_on: tuple[bool | None, ...], requests: int
 ) -> None:
     wire = begun(retry=2)
@@ -665,7 +665,7 @@ def test_several_lines_on_one_failed_call_are_one_request() -> None:
     assert told_again(wire) == 3
 
 
-def test_what_is_told_of_a_prompt_that_was_sent_again_counts_on() -> None:
+def test_retries_are_counted_on_across_a_resent_prompt() -> None:
     wire = begun(retry=2)
     hint(wire, source=JOURNAL, goes_on=None)
     assert told_again(wire) == 2
@@ -675,7 +675,7 @@ def test_what_is_told_of_a_prompt_that_was_sent_again_counts_on() -> None:
     assert (last["attempt"], last.get("max_attempts"), told_again(wire)) == (3, None, 3)
 
 
-def test_output_after_a_failed_call_shows_that_it_was_tried_again() -> None:
+def test_output_after_a_failed_call_counts_as_a_retry() -> None:
     wire = begun()
     hint(wire, source=JOURNAL, goes_on=None).agent(chunk("Here is"))
     (turn,) = wire.core.connection.link.sessions["s"].turns
@@ -700,7 +700,7 @@ def notification(
 
 
 @pytest.mark.parametrize("method", ["_x.ai/session_notification", "_anyone/at_all"])
-def test_a_retry_in_any_notification_is_known_by_its_kind_and_its_attempt(method: str) -> None:
+def test_a_retry_in_any_notification_is_recognised_by_its_kind_and_attempt(method: str) -> None:
     wire = begun("newcomer").agent(notification(GROK, method))
     (update,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (update["attempt"], update["max_attempts"]) == (2, 16)
@@ -708,12 +708,12 @@ def test_a_retry_in_any_notification_is_known_by_its_kind_and_its_attempt(method
 
 
 @pytest.mark.parametrize("change", [{"type": "retry_finished"}, {"attempt": None}])
-def test_one_that_is_over_or_has_no_attempt_is_none(change: dict[str, Any]) -> None:
+def test_a_finished_retry_or_one_without_an_attempt_is_ignored(change: dict[str, Any]) -> None:
     wire = begun("newcomer").agent(notification(GROK | change))
     assert retries(wire) == []
 
 
-def test_a_retry_is_no_progress_and_its_wait_is_no_silence() -> None:
+def test_a_retry_does_not_count_as_progress_and_its_wait_not_as_silence() -> None:
     wire = begun("newcomer", first_update_timeout_seconds=60)
     for at in range(5, 60, 5):
         wire.now = float(at)

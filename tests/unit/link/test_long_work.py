@@ -41,7 +41,7 @@ def test_a_tool_that_runs_long_is_named_with_its_title_and_recorded_without() ->
     assert silences(wire) == [facts | {"call": "t1", "tool": "execute"}]
 
 
-def test_of_several_tools_the_one_that_runs_longest_is_named_by_its_latest_title() -> None:
+def test_the_longest_running_of_several_tools_is_named_by_its_latest_title() -> None:
     wire = linked().agent(tool("t0", title="Read", status="pending"), tool("t1")).time(20)
     wire.agent(tool("t2", title="Lint", kind="of its own"))
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t1", title="pytest [a]"))
@@ -53,14 +53,14 @@ def test_of_several_tools_the_one_that_runs_longest_is_named_by_its_latest_title
     assert "tool" not in silences(wire)[1]
 
 
-def test_a_tool_is_named_once_however_often_it_shows_something() -> None:
+def test_a_tool_is_named_once_however_often_it_updates() -> None:
     wire = linked().agent(tool())
     for minute in range(1, 9):
         wire.time(minute * 60).agent(update(sessionUpdate="tool_call_update", toolCallId="t1"))
     assert len(notices(wire)) == 1
 
 
-def test_a_program_that_is_seen_stands_beside_the_title() -> None:
+def test_an_observed_program_is_named_beside_the_title() -> None:
     wire = linked().agent(tool(title='Say "hi" ' + "very " * 60))
     wire.core.receive_silence(SilenceCause(cause=Cause.TOOL, since=0.0, program="pytest"), 1.0)
     wire.time(45)
@@ -70,7 +70,7 @@ def test_a_program_that_is_seen_stands_beside_the_title() -> None:
     assert silences(wire)[0]["program"] == "pytest"
 
 
-def test_a_tool_without_a_title_is_a_program() -> None:
+def test_a_tool_without_a_title_is_called_a_program() -> None:
     wire = linked().agent(tool(title=None)).time(45)
     assert notices(wire) == ["A program has been running for 45 s."]
 
@@ -81,7 +81,7 @@ def test_a_title_is_redacted() -> None:
     assert "hunter2" not in notices(wire)[0]
 
 
-def test_an_agent_that_said_its_last_word_and_its_usage_seems_done_once() -> None:
+def test_an_agent_that_has_finished_and_reported_usage_is_noted_as_done_once() -> None:
     wire = linked().agent(tool())
     wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t1", status="completed"))
     wire.agent(chunk("All tests pass."), usage(cost={"amount": 0.1, "currency": "USD"})).time(59)
@@ -95,24 +95,24 @@ def test_an_agent_that_said_its_last_word_and_its_usage_seems_done_once() -> Non
     assert wire.answers()[0]["result"] == {"stopReason": "end_turn"}
 
 
-def test_text_after_the_usage_or_a_tool_after_the_text_is_work_that_goes_on() -> None:
+def test_text_after_the_usage_or_a_tool_after_the_text_counts_as_work() -> None:
     for after in (chunk("And more."), tool("t2", status="completed")):
         wire = linked().agent(chunk("All tests pass."), usage(), after).time(100)
         assert notices(wire)[0].startswith("The agent has been silent for 45 seconds.")
 
 
-def test_usage_without_a_word_or_with_a_tool_open_is_no_end() -> None:
+def test_usage_without_text_or_with_an_open_tool_is_not_an_end() -> None:
     wire = linked().agent(usage()).time(100)
     assert DONE not in notices(wire)
     wire = linked().agent(tool(status="pending"), chunk("Shall I?"), usage()).time(100)
     assert DONE not in notices(wire)
 
 
-def test_without_remarks_on_a_silence_there_is_neither() -> None:
+def test_disabling_remarks_on_silence_disables_both() -> None:
     wire = linked(warn_after_seconds=0.0).agent(chunk("Done."), usage()).time(400)
     assert (notices(wire), silences(wire)) == ([], [])
 
 
-def test_a_late_answer_is_seen_though_remarks_come_late() -> None:
+def test_a_late_answer_is_noticed_although_remarks_come_late() -> None:
     wire = linked(warn_after_seconds=600.0).agent(chunk("Done."), usage()).time(61)
     assert notices(wire) == [DONE]

@@ -139,7 +139,7 @@ def stop_reason(wire: Wire, request_id: Any = 1) -> str:
     return str(answer["result"]["stopReason"])
 
 
-def test_a_limited_turn_goes_on_with_the_other_model_and_the_former_comes_back() -> None:
+def test_a_limited_turn_continues_with_the_other_model_and_the_former_is_restored() -> None:
     wire = limited()
     assert (sent(wire), wire.answers(1)) == (["hi", "=small"], [])
     agree(wire)
@@ -161,13 +161,13 @@ def test_an_agent_without_config_options_is_switched_by_its_older_request() -> N
     assert sent(wire) == ["hi", "=small", "hi", "=big"]
 
 
-def test_after_output_a_new_prompt_is_sent_and_never_the_users_own() -> None:
+def test_a_continuation_prompt_is_sent_after_output_and_never_the_users_own() -> None:
     wire = linked(continue_with="Go on.").agent(chunk("Half."), error(message=LIMITED))
     agree(wire)
     assert sent(wire) == ["hi", "=small", "Go on."]
 
 
-def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
+def test_a_running_tool_is_closed_before_the_turn_continues() -> None:
     wire = linked()
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "rm", "kind": "execute"}
     wire.agent(update(**call, status="in_progress"), error(message=LIMITED))
@@ -191,7 +191,7 @@ def test_a_tool_that_had_begun_is_closed_before_the_turn_goes_on() -> None:
         (LIMITED, {"fallback_model": "none"}),
     ],
 )
-def test_what_another_model_does_not_help_with_fails_as_without_the_option(
+def test_a_failure_that_another_model_cannot_help_ends_the_turn_as_usual(
     message: str, settings: dict[str, Any]
 ) -> None:
     wire = linked(**settings).agent(error(message=message))
@@ -213,7 +213,7 @@ def test_limits_budgets_failing_providers_and_missing_models_are_helped(message:
     assert sent(wire) == ["hi", "=small"]
 
 
-def test_a_moment_of_reset_that_is_near_is_for_a_retry() -> None:
+def test_a_reset_that_is_near_leads_to_a_retry_and_no_fallback() -> None:
     at = int((NOW + timedelta(seconds=60)).timestamp())
     wire = linked(wall_clock=lambda: NOW)
     data = {"headers": {"x-ratelimit-reset": str(at), "retry-after": "60"}}
@@ -222,7 +222,7 @@ def test_a_moment_of_reset_that_is_near_is_for_a_retry() -> None:
     assert sent(wire) == ["hi"]
 
 
-def test_where_the_fallback_fails_too_the_next_model_is_tried_and_then_the_turn_fails() -> None:
+def test_a_failing_fallback_is_followed_by_the_next_model_until_the_turn_fails() -> None:
     wire = linked()
     for expected in ("=small", "=tiny"):
         wire.agent(error(message=LIMITED))
@@ -243,7 +243,7 @@ def test_a_model_that_the_agent_refuses_is_skipped() -> None:
     assert [each["outcome"] for each in switches(wire)] == ["refused", "switched"]
 
 
-def test_where_the_agent_refuses_all_the_turn_fails_with_its_first_failure() -> None:
+def test_a_turn_whose_models_are_all_refused_keeps_its_first_failure() -> None:
     wire = limited()
     refuse(wire)
     refuse(wire)
@@ -252,13 +252,13 @@ def test_where_the_agent_refuses_all_the_turn_fails_with_its_first_failure() -> 
     assert sent(wire) == ["hi", "=small", "=tiny"], "no model is to come back"
 
 
-def test_a_model_that_the_agent_refuses_is_no_attempt_less() -> None:
+def test_a_refused_model_does_not_reduce_the_attempts() -> None:
     wire = agree(limited()).agent(error(message=LIMITED))
     refuse(wire)
     assert failure(wire)["attempts"] == 2
 
 
-def test_where_the_agent_refuses_all_the_turn_still_waits_for_its_limit() -> None:
+def test_a_turn_whose_models_are_all_refused_still_waits_for_its_limit() -> None:
     wire = linked(continue_at_reset_seconds=6 * 3600.0, roll=lambda: 0.0, fallback_model="small")
     wire.agent(error(message=FAR))
     refuse(wire)
@@ -300,7 +300,7 @@ def test_a_late_switch_is_shown_until_the_former_model_is_back() -> None:
     assert (shown_models(wire), len(wire.answers(1))) == (["small", "big"], 1)
 
 
-def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
+def test_a_suspended_machine_does_not_use_up_the_switchs_time() -> None:
     wire = limited(fallback_model="small")
     wire.core.stand_still(100)
     wire.time(SWITCH_LIMIT_SECONDS + 50)
@@ -317,7 +317,7 @@ def test_time_that_stands_still_is_no_time_of_the_agents() -> None:
         b'{"jsonrpc":"2.0","id":%b,"result":{"configOptions":x}}',
     ],
 )
-def test_an_answer_that_cannot_be_read_is_a_refusal(broken: bytes) -> None:
+def test_an_unreadable_answer_is_a_refusal(broken: bytes) -> None:
     wire = limited(fallback_model="small")
     wire.agent(broken % json.dumps(own(wire)["id"]).encode()).time(wire.now)
     assert failure(wire)["type"] == "rate_limit"
@@ -349,7 +349,7 @@ def test_a_model_that_the_agent_chose_instead_is_shown_and_the_former_one_comes_
     assert "does not go back to the model big" in wire.updates()[-1]["title"]
 
 
-def test_late_answers_are_expected_for_so_many_requests_alone() -> None:
+def test_the_number_of_expected_late_answers_is_bounded() -> None:
     wire = linked(fallback_model="small")
     requests = []
     for number in range(1, MAX_LATE_MODELS + 3):
@@ -394,7 +394,7 @@ def test_a_cancelled_switch_that_the_agent_refuses_is_not_followed_by_another() 
     assert sent(wire) == ["hi", "=small", "=big"]
 
 
-def test_another_prompt_ends_the_switch_and_waits_for_the_former_model() -> None:
+def test_another_prompt_ends_the_switch_and_waits_until_the_former_model_is_back() -> None:
     wire = limited()
     switch = own(wire)
     wire.client(prompt(2, text="Something else."))
@@ -412,7 +412,7 @@ def test_the_next_prompt_is_sent_once_the_former_model_is_back() -> None:
     assert sent(wire)[-1] == "Next."
 
 
-def test_a_next_prompt_is_sent_though_the_agent_refuses_to_go_back_and_the_user_reads_so() -> None:
+def test_the_next_prompt_is_sent_though_the_former_model_cannot_be_restored() -> None:
     wire = agree(limited(NOTICES)).agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     refuse(wire)
     assert sent(wire)[-1] == "Next."
@@ -541,13 +541,13 @@ def test_the_users_choice_outlasts_the_fallback_whenever_it_was_made(
     assert (models[-1], "=big" in models) == (at_last, at_last == "=big"), steps
 
 
-def test_a_fallback_that_stays_gives_way_to_the_users_choice() -> None:
+def test_a_permanent_fallback_gives_way_to_the_users_choice() -> None:
     wire = choose(linked(fallback_stays=True)).agent(error(message=LIMITED))
     agree(chosen(wire)).agent(chunk("Done."), result())
     assert sent(wire) == ["hi", "=tiny", "=small", "hi", "=tiny"]
 
 
-def test_another_option_or_mode_of_the_users_does_not_keep_the_model() -> None:
+def test_another_option_of_the_users_does_not_keep_the_fallback_model() -> None:
     wire = agree(limited())
     params = {"sessionId": "s", "configId": "mode", "value": "plan"}
     wire.client(request("c", SET_OPTION, **params))
@@ -566,7 +566,7 @@ def test_an_agent_that_shows_the_switch_itself_is_not_repeated() -> None:
     assert (shown_models(wire), switches(wire)[-1]["from_model"]) == (["small"], "big")
 
 
-def test_what_changes_with_the_model_is_shown_with_it() -> None:
+def test_options_that_change_with_the_model_are_shown_with_it() -> None:
     wire = limited()
     effort = {"id": "effort", "type": "select", "currentValue": "low", "options": []}
     listed = options("small", effort)
@@ -590,7 +590,7 @@ def test_a_current_model_that_the_agent_reports_is_the_one_that_comes_back() -> 
     assert sent(wire)[-1] == "=tiny"
 
 
-def test_without_a_known_current_model_none_comes_back() -> None:
+def test_an_unknown_current_model_is_not_restored() -> None:
     wire = linked(NOTICES, offer={"models": {"availableModels": [{"modelId": "small"}, "?", {}]}})
     wire.agent(error(message=LIMITED))
     agree(wire, lists=False)
@@ -599,7 +599,7 @@ def test_without_a_known_current_model_none_comes_back() -> None:
     assert sent(wire) == ["hi", "=small", "hi"]
 
 
-def test_without_retries_left_in_the_process_the_turn_fails() -> None:
+def test_a_turn_fails_if_the_process_has_no_retries_left() -> None:
     bucket = RetryBucket()
     while bucket.spend(ErrorType.RATE_LIMIT):
         pass
@@ -672,12 +672,12 @@ def test_a_session_that_lacks_a_model_says_so_when_it_opens(
     assert methods == ["answer", "answer", "session/update"], "after the session's own answer"
 
 
-def test_a_client_that_shows_no_notices_gets_none_when_a_session_opens() -> None:
+def test_a_client_without_notices_gets_none_when_a_session_opens() -> None:
     wire = linked(fallback_model="none")
     assert wire.updates() == []
 
 
-def test_where_all_models_are_offered_nothing_is_said() -> None:
+def test_a_session_that_offers_all_models_gets_no_notice() -> None:
     wire = linked(NOTICES)
     assert (wire.updates(), switches(wire)) == ([], [])
 
@@ -703,7 +703,7 @@ def test_an_answer_for_a_session_that_was_closed_changes_nothing() -> None:
     assert len(wire.to_client) == before
 
 
-def test_ids_of_two_runs_in_a_row_are_no_others() -> None:
+def test_request_ids_of_two_runs_differ() -> None:
     requests = []
     for run in ("a-", "b-"):
         wire = limited(incident_prefix=run)
@@ -711,7 +711,7 @@ def test_ids_of_two_runs_in_a_row_are_no_others() -> None:
     assert requests == ["lastword:a-model:1", "lastword:b-model:1"]
 
 
-def test_an_error_without_an_id_is_not_taken_for_the_answer_of_another_request() -> None:
+def test_an_error_without_an_id_is_not_mistaken_for_another_requests_answer() -> None:
     wire = linked().client(request("l", "session/list")).agent(error(message=LIMITED))
     wire.agent({"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "no"}})
     wire.time(wire.now + 1)
@@ -724,12 +724,12 @@ def test_ids_that_are_empty_or_given_twice_are_refused(value: Any) -> None:
         LinkOptions(fallback_model=value)
 
 
-def test_options_that_have_no_id_are_no_models() -> None:
+def test_options_without_an_id_are_not_models() -> None:
     assert Models({"configOptions": [{"category": "model"}, "?"]}).listed is None
     assert Connection(LinkOptions(fallback_model="a")).link.options.tries_again
 
 
-def test_a_cancel_that_the_agent_ignores_holds_the_next_prompt_for_both_answers() -> None:
+def test_an_ignored_cancel_delays_the_next_prompt_until_both_answers() -> None:
     wire = agree(limited(cancel_grace_seconds=5.0))
     wire.agent(chunk("On and on.")).client(cancel()).time(6)
     assert (stop_reason(wire), sent(wire)[-1]) == ("cancelled", "=big")
@@ -739,7 +739,7 @@ def test_a_cancel_that_the_agent_ignores_holds_the_next_prompt_for_both_answers(
     assert sent(wire)[-1] == "Next."
 
 
-def test_the_former_model_may_be_back_before_the_agent_lets_go_of_the_turn() -> None:
+def test_the_former_model_may_be_restored_before_the_agent_ends_the_turn() -> None:
     wire = agree(limited(cancel_grace_seconds=5.0))
     wire.client(cancel()).time(6).client(prompt(2, text="Next."))
     agree(wire)

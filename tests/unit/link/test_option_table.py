@@ -48,11 +48,11 @@ def test_a_text_is_read_by_the_kind_of_the_option(key: str, text: str, value: ob
 
 
 @every("option", OPTIONS)
-def test_every_option_says_what_it_takes(option: object) -> None:
+def test_every_option_states_what_it_expects(option: object) -> None:
     assert getattr(option, "expects", "")
 
 
-def test_what_a_link_is_set_to_by_default_stands_in_the_table() -> None:
+def test_a_links_defaults_are_those_of_the_table() -> None:
     options = Options()
     for name in (*LIMITS, "retry", "fallback", "silent_success", "record_text"):
         (option,) = [option for option in OPTIONS if option.field == name]
@@ -65,7 +65,7 @@ def test_a_fallback_is_any_rung_that_there_is() -> None:
 
 
 @pytest.mark.parametrize("value", ["loud", "rpc_error", "ERROR", "", None, 7, ["error"]])
-def test_what_is_not_a_rung_is_refused(value: object) -> None:
+def test_an_unknown_rung_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"fallback takes one of auto, typed, .*, not "):
         Options(fallback=value)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="is not a valid Rung"):

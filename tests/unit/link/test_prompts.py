@@ -33,9 +33,7 @@ def test_new_work_does_not_overtake_the_idle_state_before_it() -> None:
     assert "error" not in wire.updates()[1]
 
 
-def test_a_success_behind_a_call_that_was_seen_by_its_status_waits_for_the_providers_words() -> (
-    None
-):
+def test_a_success_after_a_call_known_only_by_status_waits_for_the_providers_words() -> None:
     for words, type_ in ((EMPTY, "budget"), (None, "rate_limit")):
         wire = begun(expects=True)
         hint(wire).agent(result())
@@ -47,7 +45,7 @@ def test_a_success_behind_a_call_that_was_seen_by_its_status_waits_for_the_provi
         assert (failed["type"], failed["reason"]) == (type_, SILENT)
 
 
-def test_a_success_behind_a_call_whose_cause_is_known_in_full_fails_at_once() -> None:
+def test_a_success_after_a_call_with_a_fully_known_cause_fails_at_once() -> None:
     wire = begun(expects=True)
     hint(wire, EMPTY).agent(result())
     assert failure(wire)["type"] == "budget"
@@ -62,7 +60,7 @@ def cancelled_by_agent(wire: Wire) -> bool:
     return "error" in wire.answers()[0]
 
 
-def test_a_turn_that_nobody_cancelled_has_failed_of_what_its_words_or_stderr_say() -> None:
+def test_a_turn_that_the_agent_cancels_itself_fails_by_its_text_or_stderr() -> None:
     wire = prompted()
     assert cancelled_by_agent(wire)
     failed = failure(wire)
@@ -79,7 +77,7 @@ def test_a_turn_that_nobody_cancelled_has_failed_of_what_its_words_or_stderr_say
     assert failure(wire)["type"] == "rate_limit"
 
 
-def test_who_was_asked_or_went_on_may_have_cancelled_the_turn() -> None:
+def test_a_user_with_a_question_or_a_new_prompt_may_have_cancelled_the_turn() -> None:
     no = {"outcome": {"outcome": "selected", "optionId": "no"}}
     asked = prompted().agent(permission()).client({"jsonrpc": "2.0", "id": 9, "result": no})
     assert not cancelled_by_agent(asked)
@@ -90,7 +88,7 @@ def test_who_was_asked_or_went_on_may_have_cancelled_the_turn() -> None:
 
 
 @pytest.mark.parametrize("state", ["running", "requires_action"])
-def test_in_version_2_the_idle_state_is_read_likewise(state: str) -> None:
+def test_the_idle_state_of_version_2_is_read_likewise(state: str) -> None:
     wire = second_version().agent(update(sessionUpdate="state_update", state=state))
     wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="cancelled")).time(1)
     failed = wire.updates()[-1].get("error")
@@ -101,7 +99,7 @@ def test_in_version_2_the_idle_state_is_read_likewise(state: str) -> None:
 # --- A new prompt after a cancel that the agent never confirms
 
 
-def test_the_new_turn_keeps_its_output_though_the_old_one_was_never_answered() -> None:
+def test_the_new_turn_keeps_its_output_although_the_old_one_was_never_answered() -> None:
     wire = prompted().agent(chunk()).client(cancel(), prompt(2)).time(11)
     assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
     wire.agent(chunk("the reply"), result(2))
@@ -122,7 +120,7 @@ def test_a_turn_that_the_agent_has_answered_leaves_no_quarantine_behind() -> Non
 # --- When nothing waits for the agent
 
 
-def test_a_link_with_a_prompt_held_back_is_not_idle() -> None:
+def test_a_link_with_a_withheld_prompt_is_not_idle() -> None:
     wire = prompted().agent(chunk()).client(cancel()).time(11)
     assert wire.core.idle
     wire.client(prompt(2))
@@ -133,7 +131,7 @@ def test_a_link_with_a_prompt_held_back_is_not_idle() -> None:
 
 
 @pytest.mark.parametrize("number", [10**400, 10**30, 1e300])
-def test_a_huge_number_is_left_out_and_blows_no_fuse(number: float) -> None:
+def test_a_huge_number_is_left_out_and_does_not_trip_the_fuse(number: float) -> None:
     wire = prompted()
     told = {"type": "rate_limit", "message": "Wait.", "retry_after_seconds": number}
     wire.agent(update(sessionUpdate="agent_error", error=told), error())
@@ -141,7 +139,7 @@ def test_a_huge_number_is_left_out_and_blows_no_fuse(number: float) -> None:
 
 
 @pytest.mark.parametrize("rest", ["", "y" * 70_000])
-def test_what_the_agent_said_beside_its_error_is_redacted_and_bounded(rest: str) -> None:
+def test_members_beside_the_agents_error_are_redacted_and_bounded(rest: str) -> None:
     wire = second_version()
     meta = {"debug": "Authorization: Bearer sk-ant-api03-AAAABBBBCCCCDDDD1234"}
     meta |= {str(number): rest for number in range(20)}
@@ -181,7 +179,7 @@ def test_an_error_in_words_or_in_the_margin_is_a_failure_as_in_version_1(
 # --- Version 2: prompts that join work under way
 
 
-def test_a_joined_prompt_that_the_user_cancelled_is_no_failure() -> None:
+def test_a_joined_prompt_that_the_user_cancelled_has_not_failed() -> None:
     wire = second_version().client(prompt(2), cancel()).agent(error(2, -32800, "cancelled"))
     assert wire.answers(2)[0]["error"]["code"] == -32800
     assert [told["sessionUpdate"] for told in wire.updates()] == ["state_update"]

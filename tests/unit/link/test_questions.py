@@ -69,7 +69,7 @@ def withdrawn(wire: Wire) -> list[Any]:
     return [f["params"]["requestId"] for f in frames if f.get("method") == "$/cancel_request"]
 
 
-def test_at_the_timeout_the_option_that_rejects_once_is_chosen_and_the_turn_goes_on() -> None:
+def test_the_timeout_rejects_once_and_the_turn_continues() -> None:
     wire = linked(ask_timeout="30m=reject").agent(question()).time(30 * MINUTE - 1)
     assert answered(wire) == withdrawn(wire) == []
     wire.time(30 * MINUTE + 0.01)
@@ -81,13 +81,13 @@ def test_at_the_timeout_the_option_that_rejects_once_is_chosen_and_the_turn_goes
     assert wire.answers()[0]["result"] == {"stopReason": "end_turn"}
 
 
-def test_a_late_answer_of_the_users_goes_nowhere() -> None:
+def test_a_users_late_answer_is_dropped() -> None:
     wire = linked(ask_timeout="30m").agent(question()).time(31 * MINUTE)
     wire.client({"jsonrpc": "2.0", "id": 9, "result": ALLOW})
     assert (len(answered(wire)), wire.drops) == (1, ["question_expired"])
 
 
-def test_an_answer_in_time_is_the_only_one() -> None:
+def test_an_answer_in_time_is_the_only_answer() -> None:
     wire = linked(ask_timeout="30m", ask_reminder_seconds=10 * MINUTE).agent(question())
     wire.time(5 * MINUTE).client({"jsonrpc": "2.0", "id": 9, "result": ALLOW}).time(90 * MINUTE)
     assert answered(wire) == [ALLOW]
@@ -104,7 +104,7 @@ def test_an_answer_in_time_is_the_only_one() -> None:
         (form(), "cancel", {"action": "cancel"}, "cancel"),
     ],
 )
-def test_no_answer_of_lastwords_allows_anything(
+def test_an_automatic_answer_never_allows_anything(
     asked: dict[str, Any], word: str, given: dict[str, Any], outcome: str
 ) -> None:
     wire = linked(ask_timeout=f"1m={word}").agent(asked).time(MINUTE)
@@ -117,7 +117,7 @@ def test_no_answer_of_lastwords_allows_anything(
     assert f"so lastword {verb}: " in thoughts(wire)[0]
 
 
-def test_an_option_with_an_id_that_is_no_text_is_not_chosen() -> None:
+def test_an_option_whose_id_is_not_text_is_not_chosen() -> None:
     odd = [{"optionId": 7, "kind": "reject_once"}, "no", OPTIONS[3]]
     chosen, _ = answer_of_nobody("session/request_permission", {"options": odd}, "reject")
     assert chosen == {"outcome": {"outcome": "selected", "optionId": "no"}}
@@ -192,7 +192,7 @@ def test_a_late_answer_is_that_of_no_later_request_of_another_kind(method: str) 
     assert answered(wire)[1:] == [{"terminalId": "t"}]
 
 
-def test_a_reminder_says_what_waits_and_until_when_a_few_times() -> None:
+def test_a_few_reminders_name_the_question_and_its_deadline() -> None:
     wire = linked(NOTICES, ask_reminder_seconds=2 * MINUTE, ask_timeout="30m=cancel")
     wire.agent(question()).time(2 * MINUTE - 1)
     assert notices(wire) == []
@@ -203,21 +203,21 @@ def test_a_reminder_says_what_waits_and_until_when_a_few_times() -> None:
     assert len(notices(wire)) == wire.kinds.count("question_reminded") == MAX_REMINDERS
 
 
-def test_without_a_timeout_a_reminder_is_all_and_the_question_stays_open() -> None:
+def test_a_reminder_without_a_timeout_leaves_the_question_open() -> None:
     wire = linked(ask_reminder_seconds=MINUTE).agent(form()).time(90 * MINUTE)
     assert set(thoughts(wire)) == {"The agent is waiting for your answer: Which branch."}
     wire.client(reply(9, action="decline"))
     assert answered(wire) == [{"action": "decline"}]
 
 
-def test_a_title_comes_of_the_tool_call_where_the_question_has_none() -> None:
+def test_a_title_comes_from_the_tool_call_if_the_question_has_none() -> None:
     wire = linked(ask_reminder_seconds=MINUTE)
     wire.agent(update(sessionUpdate="tool_call", toolCallId="t", title="Push?", status="pending"))
     wire.agent(question(toolCall={"toolCallId": "t"})).time(MINUTE)
     assert thoughts(wire) == ["The agent is waiting for your answer: Push?"]
 
 
-def test_a_title_is_redacted_and_cut_and_a_question_without_one_is_named_all_the_same() -> None:
+def test_a_title_is_redacted_and_cut_and_a_question_without_one_is_still_shown() -> None:
     wire = linked(ask_reminder_seconds=MINUTE, secrets=("hunter2hunter2",))
     wire.agent(question(toolCall={"title": f"Use hunter2hunter2 {'very ' * 99}much"}))
     wire.agent(question(10, toolCall={"title": ["?"]})).time(MINUTE)
@@ -236,7 +236,7 @@ def test_each_of_two_questions_has_its_own_time() -> None:
     assert (answered(wire, 9), withdrawn(wire)) == ([ALLOW], [8])
 
 
-def test_the_clocks_stand_while_a_question_is_open_and_go_on_from_its_timeout() -> None:
+def test_the_clocks_stop_during_a_question_and_resume_at_its_timeout() -> None:
     wire = linked(ask_timeout="30m", idle_timeout_seconds=100.0).agent(question())
     wire.time(30 * MINUTE + 99)
     assert "cancel" not in wire.kinds
@@ -277,7 +277,7 @@ def test_a_sub_agents_question_is_shown_in_the_session_that_waits_for_it() -> No
     assert (len(answered(wire)), len(thoughts(wire))) == (1, 1)
 
 
-def test_a_machine_that_sleeps_does_not_answer() -> None:
+def test_a_sleeping_machine_does_not_answer_a_question() -> None:
     wire = linked(ask_timeout="10m", ask_reminder_seconds=9 * MINUTE).agent(question())
     wire.agent(request(8, "fs/read_text_file"))
     wire.core.stand_still(60 * MINUTE)
@@ -295,7 +295,7 @@ def test_a_shell_that_answers_itself_is_left_the_answer_and_not_the_reminder() -
 
 
 @pytest.mark.parametrize(("reminder", "reminders"), [(5, 1), (10, 0), (30, 0)])
-def test_a_question_that_ends_elsewhere_is_no_longer_reminded_of(
+def test_a_question_answered_elsewhere_causes_no_more_reminders(
     reminder: int, reminders: int
 ) -> None:
     seconds = reminder * MINUTE
@@ -304,12 +304,12 @@ def test_a_question_that_ends_elsewhere_is_no_longer_reminded_of(
     assert len(thoughts(wire)) == reminders
 
 
-def test_a_client_that_shows_nothing_gets_the_answers_end_alone() -> None:
+def test_a_client_that_shows_nothing_gets_only_the_withdrawal() -> None:
     wire = linked(ask_timeout="10m", show_retries="off").agent(question()).time(10 * MINUTE)
     assert (thoughts(wire), withdrawn(wire)) == ([], [9])
 
 
 @pytest.mark.parametrize("value", ["30m=allow", "soon", 30, "=reject"])
-def test_a_timeout_that_cannot_be_used_is_refused(value: Any) -> None:
+def test_an_invalid_timeout_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="ask_timeout takes a text such as 30m=reject"):
         Wire(ask_timeout=value)

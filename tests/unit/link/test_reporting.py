@@ -82,7 +82,7 @@ def retries(effects: list[Effect]) -> list[Entry]:
 
 
 @pytest.mark.parametrize("asked_for", [True, False])
-def test_it_is_written_down_whether_or_not_the_client_sees_it(asked_for: bool) -> None:
+def test_a_retry_is_recorded_whether_or_not_the_client_sees_it(asked_for: bool) -> None:
     error = {"type": "rate_limit", "message": "the merger with Initech"}
     update = {"attempt": 2, "max_attempts": 4, "wait_seconds": 1.5, "error": error}
     effects = effects_of(update, asked_for=asked_for)
@@ -102,16 +102,16 @@ def test_it_is_written_down_whether_or_not_the_client_sees_it(asked_for: bool) -
         {"error": {"type": ["x"]}, "max_attempts": {"a": 1}},
     ],
 )
-def test_what_is_no_number_and_no_type_of_ours_stays_out(update: dict[str, Any]) -> None:
+def test_an_invalid_number_or_type_is_left_out(update: dict[str, Any]) -> None:
     (entry,) = retries(effects_of(update))
     assert entry.facts == {"type": "unknown"}
 
 
-def test_outside_of_a_turn_nothing_is_written_down() -> None:
+def test_nothing_is_recorded_outside_of_a_turn() -> None:
     assert retries(effects_of({"attempt": 2}, in_turn=False)) == []
 
 
-def test_a_speaker_that_tells_of_its_retry_is_not_told_of_a_second_time() -> None:
+def test_a_retry_that_an_agent_error_speaker_reports_is_not_repeated() -> None:
     extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
     link = prompted(extension, says={"agentCapabilities": extension})
     signal = {"codex": {"error": {"message": "429", "willRetry": True}}}
@@ -126,7 +126,7 @@ def plain(name: str = "agent", **options: Any) -> Wire:
     return begun(name, client=None, **options)
 
 
-def test_a_wait_is_shown_once_it_has_lasted_with_what_is_left_of_it() -> None:
+def test_a_lasting_wait_is_shown_with_its_remaining_time() -> None:
     wire = plain()
     hint(wire, attempt=3, max_attempts=10, wait_seconds=23.0).time(SHOW_AFTER_SECONDS - 0.1)
     assert thoughts(wire) == []
@@ -136,7 +136,7 @@ def test_a_wait_is_shown_once_it_has_lasted_with_what_is_left_of_it() -> None:
     assert told.endswith("The agent tries again in 18 seconds (attempt 3 of 10).")
 
 
-def test_a_wait_that_is_over_and_one_that_nobody_knows_are_not_counted_down() -> None:
+def test_an_unknown_or_elapsed_wait_is_not_counted_down() -> None:
     for wait in (2.0, None):
         wire = plain()
         hint(wire, attempt=2, wait_seconds=wait).time(10)
@@ -145,7 +145,7 @@ def test_a_wait_that_is_over_and_one_that_nobody_knows_are_not_counted_down() ->
         ]
 
 
-def test_further_retries_are_shown_at_most_so_often() -> None:
+def test_further_retries_are_shown_at_a_bounded_rate() -> None:
     wire = plain()
     for attempt in range(2, 12):
         hint(wire, attempt=attempt).time(wire.now + 4)
@@ -156,7 +156,7 @@ def test_further_retries_are_shown_at_most_so_often() -> None:
     assert len(thoughts(wire)) == 3
 
 
-def test_what_was_got_over_soon_is_not_shown() -> None:
+def test_a_retry_that_soon_succeeds_is_not_shown() -> None:
     wire = plain()
     hint(wire)
     wire.now = 2.0
@@ -166,13 +166,13 @@ def test_what_was_got_over_soon_is_not_shown() -> None:
     assert len(thoughts(wire)) == 1
 
 
-def test_who_asked_for_retries_or_wants_none_in_the_conversation_gets_none() -> None:
+def test_a_client_that_reads_retries_or_disables_them_gets_no_thought() -> None:
     for wire in (begun(), plain(show_retries="off")):
         hint(wire).time(60)
         assert thoughts(wire) == []
 
 
-def test_in_version_2_a_notice_needs_no_leave() -> None:
+def test_a_notice_in_version_2_needs_no_negotiation() -> None:
     wire = second_version()
     hint(wire).time(60)
     kinds = [u["sessionUpdate"] for u in wire.updates()]
@@ -180,14 +180,14 @@ def test_in_version_2_a_notice_needs_no_leave() -> None:
     assert thoughts(wire) == []
 
 
-def test_a_thought_of_ours_is_no_output_of_the_turn() -> None:
+def test_our_own_thought_is_not_output_of_the_turn() -> None:
     wire = plain()
     hint(wire).time(10).agent(error())
     told = failure(wire)
     assert (told["phase"], told["retry_safety"]) == ("before_output", "auto")
 
 
-def test_while_everything_stood_still_no_wait_went_by() -> None:
+def test_a_wait_does_not_elapse_while_the_machine_is_suspended() -> None:
     wire = plain()
     hint(wire, wait_seconds=20.0)
     wire.core.stand_still(100)
@@ -198,7 +198,7 @@ def test_while_everything_stood_still_no_wait_went_by() -> None:
     ]
 
 
-def test_a_line_that_was_shown_before_everything_stood_still_counts_as_long_afterwards() -> None:
+def test_a_standstill_after_a_shown_line_does_not_hasten_the_next() -> None:
     wire = plain()
     hint(wire).time(SHOW_AFTER_SECONDS)
     hint(wire)
@@ -210,7 +210,7 @@ def test_a_line_that_was_shown_before_everything_stood_still_counts_as_long_afte
     assert len(thoughts(wire)) == 2
 
 
-def test_what_an_agent_says_of_its_retries_in_the_conversation_is_no_output() -> None:
+def test_an_agents_words_about_its_retries_are_not_output() -> None:
     wire = begun("pi-acp").agent(chunk(PI["text"]))
     (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
@@ -225,7 +225,7 @@ def test_the_same_words_of_another_agent_are_its_answer() -> None:
     assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_message_chunk"]
 
 
-def test_what_a_turn_says_in_one_piece_beside_a_picture_is_no_error() -> None:
+def test_text_beside_a_picture_is_not_an_error() -> None:
     wire = begun("codex-acp")
     picture = {"type": "image", "data": "", "mimeType": "image/png"}
     wire.agent(update(sessionUpdate="agent_message_chunk", content=picture))
@@ -233,7 +233,7 @@ def test_what_a_turn_says_in_one_piece_beside_a_picture_is_no_error() -> None:
     assert wire.answers() == [result()]
 
 
-def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> None:
+def test_an_error_behind_a_remark_is_read_if_the_turn_had_announced_one() -> None:
     wire = begun("codex-acp").agent(chunk("Warning: no metadata for this model."))
     wire.agent(
         update(
@@ -257,7 +257,7 @@ def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> No
     assert (told["type"], told["retry_safety"]) == ("rate_limit", "offer_continue")
 
 
-def test_an_answer_that_had_begun_is_output_whatever_error_follows_it() -> None:
+def test_an_answer_that_had_begun_is_output_despite_a_later_error() -> None:
     wire = begun("claude-code-acp").agent(chunk("The answer is"))
     hint(wire, RESET, goes_on=True).agent(chunk("API Error: Connection error."), error())
     told = failure(wire)
@@ -270,7 +270,7 @@ def test_an_honest_answer_behind_a_retry_passes() -> None:
     assert wire.answers() == [result()]
 
 
-def test_a_retry_in_words_is_no_answer_where_a_log_tells_of_a_failed_call() -> None:
+def test_a_retry_in_words_is_not_an_answer_where_a_log_reports_a_failed_call() -> None:
     wire = begun("other")
     hint(wire, source=HintSource.LOG, goes_on=None)
     wire.agent(chunk(PI["text"]), chunk("Retrying (attempt 2/3, waiting 4s)..."))
@@ -291,13 +291,13 @@ def test_an_answer_behind_retries_in_words_passes() -> None:
     assert wire.answers() == [result()]
 
 
-def test_a_log_counts_behind_a_tool_where_nothing_was_said() -> None:
+def test_a_log_counts_after_a_tool_if_no_text_was_shown() -> None:
     wire = begun("other").agent(update(**TOOL))
     hint(wire, source=HintSource.LOG, goes_on=None).agent(chunk("Retrying (attempt 1/3)"), result())
     assert failure(wire)["type"] == "rate_limit"
 
 
-def test_a_log_that_is_read_once_the_agent_has_answered_tells_of_no_retry() -> None:
+def test_a_log_read_after_the_answer_reports_no_retry() -> None:
     wire = begun("other", expects=True).agent(result())
     hint(wire, source=HintSource.LOG, goes_on=None).time(wire.now + 1)
     assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
@@ -308,7 +308,7 @@ def info(**meta: Any) -> dict[str, Any]:
     return update(sessionUpdate="session_info_update", _meta=meta)
 
 
-def test_an_error_behind_a_remark_is_read_where_the_agents_state_tells_of_a_failure() -> None:
+def test_an_error_behind_a_remark_is_read_where_the_agents_state_shows_a_failure() -> None:
     text = "exceeded retry limit, last status: 429 Too Many Requests, request id: r1"
     for state, fails in (("systemError", True), ("active", False)):
         wire = begun("other").agent(chunk("Warning: no metadata for this model."))
@@ -319,13 +319,13 @@ def test_an_error_behind_a_remark_is_read_where_the_agents_state_tells_of_a_fail
         assert not failed or failed["data"]["agent_error"]["type"] == "rate_limit"
 
 
-def test_a_state_of_failure_alone_fails_no_answer() -> None:
+def test_a_state_of_failure_alone_does_not_fail_an_answer() -> None:
     wire = begun("other").agent(info(x={"status": "error"}), chunk("It is "), chunk("42."))
     wire.agent(result())
     assert wire.answers() == [result()]
 
 
-def test_a_retry_by_a_method_that_no_row_tells_of_is_told() -> None:
+def test_a_retry_notification_that_no_row_lists_is_reported() -> None:
     wire = begun("other")
     params = {"sessionId": "s", "category": "rate_limited", "detail": "HTTP 429"}
     wire.agent({"jsonrpc": "2.0", "method": "_other/retrying", "params": params})
@@ -356,7 +356,7 @@ def announced(verdict: classify.Verdict, *before: dict[str, Any]) -> dict[str, A
 
 @pytest.mark.no_cover
 @every("error_type", ErrorType)
-def test_it_never_contradicts_its_error(error_type: ErrorType) -> None:
+def test_a_retrys_message_never_contradicts_its_error(error_type: ErrorType) -> None:
     reasons = [None, *WHAT_BY_REASON.get(error_type, {})]
     refusals = [{"retryable": False}, {"retryable": True}, {"retryable": False, "refused": True}]
     for reason, refusal, wait in product(reasons, refusals, WAITS):
@@ -429,7 +429,7 @@ ENDS: dict[str, tuple[Callable[[Wire], object], str]] = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_warning_of_ours_is_replaced_by_the_end_of_the_turn(end: str) -> None:
+def test_the_end_of_the_turn_replaces_our_warning(end: str) -> None:
     wire = linked().agent(RETRYING)
     carry_out, severity = ENDS[end]
     carry_out(wire)
@@ -457,7 +457,7 @@ def test_a_login_without_an_open_warning_is_the_error_alone(frames: list[dict[st
     assert len(records(wire)) == len(frames)
 
 
-def test_a_record_that_cannot_be_counted_on_is_left_as_it_is() -> None:
+def test_an_uncountable_record_is_left_as_it_is() -> None:
     wire = linked().agent(own_record("warning", "first"), LOGIN)
     assert len(records(wire)) == 1
 
@@ -467,12 +467,12 @@ def test_a_warning_of_the_agents_own_is_the_agents_to_close() -> None:
     assert len(records(wire)) == 1
 
 
-def test_a_cancel_that_the_agent_does_not_confirm_closes_a_warning_of_its_own() -> None:
+def test_an_unconfirmed_cancel_closes_an_agents_own_warning() -> None:
     wire = linked().agent(own_record("warning")).client(cancel()).time(99)
     assert expect_one_row(wire, "warning")["revision"] == 2
 
 
-def test_a_failure_in_a_record_of_the_agents_own_ends_a_warning_of_ours() -> None:
+def test_a_failure_in_the_agents_own_record_ends_our_warning() -> None:
     wire = linked().agent(RETRYING)
     failed = own_record("error")["params"]["update"]["_meta"]
     wire.agent({"id": 1, "result": {"stopReason": "end_turn", "_meta": failed}})
@@ -499,7 +499,7 @@ def flooded(source: HintSource = JOURNAL, *, count: int = 1000, **options: Any) 
 
 
 @every("source", [JOURNAL, WIRE, STDERR, HintSource.OBSERVER, HintSource.EVENTS, HintSource.LOG])
-def test_retries_that_follow_at_once_are_told_at_most_once_a_second(source: HintSource) -> None:
+def test_retries_in_rapid_succession_are_reported_at_most_once_a_second(source: HintSource) -> None:
     wire = flooded(source)
     first = [attempt for attempt, _ in told(wire)]
     assert first == list(range(2, 2 + FREE_REPORTS))
@@ -509,7 +509,7 @@ def test_retries_that_follow_at_once_are_told_at_most_once_a_second(source: Hint
     assert len(told(wire)) == FREE_REPORTS + 1
 
 
-def test_each_of_them_is_in_the_record_and_counts_as_a_try() -> None:
+def test_each_of_these_retries_is_recorded_and_counted() -> None:
     wire = flooded(retry=2)
     entries = [entry for entry in wire.entries if entry.kind is Kind.RETRY]
     assert len(entries) == 1000
@@ -517,7 +517,7 @@ def test_each_of_them_is_in_the_record_and_counts_as_a_try() -> None:
     assert told(wire)[FREE_REPORTS:] == [(1002, "rate_limit")]
 
 
-def test_a_retry_of_another_type_is_told_at_once() -> None:
+def test_a_retry_of_another_type_is_reported_at_once() -> None:
     wire = flooded()
     hint(wire, RESET, attempt=1002)
     hint(wire, RESET, attempt=1003)
@@ -526,7 +526,7 @@ def test_a_retry_of_another_type_is_told_at_once() -> None:
     assert told(wire)[FREE_REPORTS:] == [(1002, "network"), (1003, "network")]
 
 
-def test_one_that_came_too_soon_is_not_told_once_the_agent_has_gone_on() -> None:
+def test_a_suppressed_retry_is_not_reported_once_the_agent_has_continued() -> None:
     wire = flooded().agent(chunk())
     wire.time(wire.now + 10)
     assert len(told(wire)) == FREE_REPORTS
@@ -535,7 +535,7 @@ def test_one_that_came_too_soon_is_not_told_once_the_agent_has_gone_on() -> None
     assert len(told(wire)) == FREE_REPORTS
 
 
-def test_of_one_that_came_too_soon_what_is_left_of_its_wait_is_told() -> None:
+def test_a_delayed_retry_is_reported_with_the_rest_of_its_wait() -> None:
     wire = flooded(count=10)
     hint(wire, attempt=12, wait_seconds=60.0)
     wire.core.stand_still(10.0)
@@ -544,13 +544,13 @@ def test_of_one_that_came_too_soon_what_is_left_of_its_wait_is_told() -> None:
     assert last["wait_seconds"] < 60
 
 
-def test_what_has_been_told_is_not_kept() -> None:
+def test_a_reported_retry_is_not_kept() -> None:
     retries = ReportedRetries()
     assert retries.may_send(Retrying(verdict=LIMITED, attempt=2), "", 0.0)
     assert retries.pop_unsent(10.0) is None
 
 
-def test_a_client_that_shows_notices_gets_no_more_of_them() -> None:
+def test_a_client_that_shows_notices_gets_a_bounded_number_of_them() -> None:
     wire = flooded(client=None)
     notices = [u for u in wire.updates() if "notice" in json.dumps(u)]
     assert len(notices) <= FREE_REPORTS
@@ -559,7 +559,7 @@ def test_a_client_that_shows_notices_gets_no_more_of_them() -> None:
 # --- a source that is about to know more of a failed call
 
 
-def test_a_failed_call_of_which_more_is_about_to_be_known_is_told_with_that() -> None:
+def test_a_failed_call_with_details_to_come_is_reported_with_them() -> None:
     observer = HintSource.OBSERVER
     wire = begun()
     hint(wire, source=observer, attempt=2, goes_on=None, is_early=True)
@@ -571,7 +571,7 @@ def test_a_failed_call_of_which_more_is_about_to_be_known_is_told_with_that() ->
 
 
 @every(("seconds", "retries"), [(0.9, []), (1.1, [(2, "budget")])])
-def test_one_that_turns_out_to_be_final_is_told_if_the_turn_does_not_end(
+def test_a_call_that_turns_out_to_be_final_is_reported_unless_the_turn_ends(
     seconds: float, retries: list[tuple[int, str]]
 ) -> None:
     observer = HintSource.OBSERVER
@@ -582,13 +582,13 @@ def test_one_that_turns_out_to_be_final_is_told_if_the_turn_does_not_end(
     assert failure(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
 
 
-def test_an_answer_that_follows_at_once_has_the_cause_that_is_known_by_then() -> None:
+def test_an_immediate_answer_has_the_cause_known_so_far() -> None:
     wire = begun()
     hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
     assert failure(wire.agent(error()).time(wire.now + 1))["type"] == "rate_limit"
 
 
-def test_a_source_that_says_no_more_is_believed_after_a_second() -> None:
+def test_an_early_report_without_details_is_used_after_a_second() -> None:
     wire = begun()
     hint(wire, source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
     wire.time(wire.now + 2)
@@ -598,7 +598,7 @@ def test_a_source_that_says_no_more_is_believed_after_a_second() -> None:
 # --- a failed call that was answered well in the end
 
 
-def test_a_failure_that_was_got_over_neither_fails_the_turn_nor_is_told_any_more() -> None:
+def test_a_failure_that_was_overcome_neither_fails_the_turn_nor_is_reported() -> None:
     observer = HintSource.OBSERVER
     wire = begun().agent(wire_update(**TOOL))
     wire.now += 1

@@ -64,7 +64,7 @@ def test_an_exception_after_the_users_cancel_is_a_cancel() -> None:
     assert [answer["result"]["stopReason"] for answer in wire.answers()] == ["cancelled"]
 
 
-def test_an_exception_after_our_own_stop_is_what_we_stopped_for() -> None:
+def test_an_exception_after_our_own_stop_has_the_reason_of_the_stop() -> None:
     wire = in_turn().time(901)
     said(wire, HandlerFailure(verdict=LIMITED))
     assert failure(wire)["type"] == "agent_stalled"
@@ -95,7 +95,7 @@ def test_an_exception_of_another_request_answers_that_request() -> None:
         ([Note.SAFE_TOOL, Note.SAFE_TOOL, Note.TOOL_FINISHED], "tool_running", "ask"),
     ],
 )
-def test_what_the_handler_told_decides_phase_and_safety(
+def test_the_handlers_notes_decide_phase_and_safety(
     notes: list[Note], phase: str, safety: str
 ) -> None:
     wire = in_turn()
@@ -105,7 +105,7 @@ def test_what_the_handler_told_decides_phase_and_safety(
     assert (failure(wire)["phase"], failure(wire)["retry_safety"]) == (phase, safety)
 
 
-def test_told_progress_starts_the_clock_of_silence_anew() -> None:
+def test_reported_progress_restarts_the_clock_of_silence() -> None:
     wire = in_turn().time(800)
     said(wire, Note.PROGRESS)
     wire.time(1600)
@@ -115,7 +115,7 @@ def test_told_progress_starts_the_clock_of_silence_anew() -> None:
     assert "cancel" in wire.kinds
 
 
-def test_a_tool_that_was_told_of_has_the_tools_own_limit() -> None:
+def test_a_reported_tool_has_the_limit_of_tools() -> None:
     wire = in_turn()
     said(wire, Note.UNSAFE_TOOL)
     wire.time(7199)
@@ -125,20 +125,20 @@ def test_a_tool_that_was_told_of_has_the_tools_own_limit() -> None:
     assert "cancel" in wire.kinds
 
 
-def test_told_output_makes_an_empty_success_an_honest_one() -> None:
+def test_reported_output_makes_an_empty_success_an_honest_one() -> None:
     wire = in_turn()
     said(wire, Note.OUTPUT)
     wire.agent(result())
     assert [answer["result"]["stopReason"] for answer in wire.answers()] == ["end_turn"]
 
 
-def test_a_word_about_a_request_that_is_no_prompt_is_ignored() -> None:
+def test_a_note_about_a_request_that_is_not_a_prompt_is_ignored() -> None:
     wire = in_turn()
     assert said(wire, Note.OUTPUT, b"99") == []
     assert said(wire, Retrying(verdict=LIMITED, attempt=2), b"99") == []
 
 
-def test_a_retry_is_told_to_a_client_that_asked_for_it() -> None:
+def test_a_client_that_asked_for_retries_gets_them() -> None:
     wire = in_turn(retry=True)
     said(wire, Retrying(verdict=LIMITED, attempt=2, max_attempts=6, wait_seconds=3.2))
     (update,) = wire.updates()
@@ -147,7 +147,7 @@ def test_a_retry_is_told_to_a_client_that_asked_for_it() -> None:
     assert update["error"]["type"] == "rate_limit"
 
 
-def test_a_retry_is_told_as_a_notice_to_a_client_that_shows_them() -> None:
+def test_a_client_that_shows_notices_gets_a_retry_as_one() -> None:
     wire = prompted({"session": {"notices": {}}})
     said(wire, Retrying(verdict=LIMITED, attempt=3, max_attempts=6, wait_seconds=4))
     (update,) = wire.updates()
@@ -155,14 +155,14 @@ def test_a_retry_is_told_as_a_notice_to_a_client_that_shows_them() -> None:
     assert update["title"].endswith("Trying again in 4 seconds (attempt 3 of 6).")
 
 
-def test_a_retry_is_not_told_to_a_client_that_shows_neither() -> None:
+def test_a_client_that_shows_neither_gets_no_retry() -> None:
     wire = in_turn()
     said(wire, Retrying(verdict=LIMITED, attempt=2, wait_seconds=1))
     assert wire.updates() == []
     assert "retry" in wire.kinds
 
 
-def test_the_clocks_stand_while_the_handler_waits_as_it_said() -> None:
+def test_the_clocks_stop_during_the_handlers_announced_wait() -> None:
     wire = in_turn()
     said(wire, Retrying(verdict=LIMITED, attempt=2, wait_seconds=300))
     wire.time(1199)
@@ -171,7 +171,7 @@ def test_the_clocks_stand_while_the_handler_waits_as_it_said() -> None:
     assert "cancel" in wire.kinds
 
 
-def test_what_was_tried_is_counted_and_told() -> None:
+def test_failed_attempts_are_counted_and_listed() -> None:
     wire = in_turn()
     tried = (FailedAttempt(LIMITED, 3, 2.5), FailedAttempt(LIMITED))
     said(wire, HandlerFailure(verdict=LIMITED, tried=tried))
@@ -208,7 +208,7 @@ def test_the_authors_own_sentence_reaches_the_user_without_secret_or_markup() ->
     assert key not in message
 
 
-def test_the_code_that_an_sdks_own_error_carries_is_kept() -> None:
+def test_the_code_of_an_sdks_own_error_is_kept() -> None:
     wire = in_turn()
     sent = {"code": -32000, "message": "Please log in", "data": None}
     said(wire, HandlerFailure(verdict=classify.classify_rpc_error(sent), sent=sent))
@@ -216,7 +216,7 @@ def test_the_code_that_an_sdks_own_error_carries_is_kept() -> None:
     assert (answer["error"]["code"], answer["error"]["message"]) == (-32000, "Please log in")
 
 
-def test_in_version_2_what_is_raised_after_the_acceptance_answers_nobody() -> None:
+def test_an_exception_after_the_acceptance_answers_nothing_in_version_2() -> None:
     wire = second_version()
     assert Drop("answer_to_nobody") in said(wire, HandlerFailure(verdict=LIMITED))
     wire.eof(Side.AGENT)
@@ -226,7 +226,7 @@ def test_in_version_2_what_is_raised_after_the_acceptance_answers_nobody() -> No
     ]
 
 
-def test_in_version_2_an_exception_before_the_acceptance_refuses_the_prompt() -> None:
+def test_an_exception_before_the_acceptance_refuses_the_prompt_in_version_2() -> None:
     wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2}})
     wire.agent(reply(0, protocolVersion=2)).client(prompt())
     said(wire, HandlerFailure(verdict=LIMITED))

@@ -54,7 +54,7 @@ def prompts(wire: Wire) -> list[dict[str, Any]]:
     return [frame for frame in frames if frame.get("method") == "session/prompt"]
 
 
-def test_a_prompt_is_sent_again_as_often_as_asked_and_every_try_is_told() -> None:
+def test_a_prompt_is_resent_as_often_as_configured_and_every_attempt_is_reported() -> None:
     wire = linked()
     for _ in range(3):
         wire.agent(error(message=LIMITED)).time(wire.now + 30)
@@ -65,7 +65,7 @@ def test_a_prompt_is_sent_again_as_often_as_asked_and_every_try_is_told() -> Non
     assert "waited_seconds" not in told["detail"]["attempts"][2]
 
 
-def test_without_a_servers_wait_each_wait_may_be_twice_as_long() -> None:
+def test_each_wait_may_double_without_a_servers_wait() -> None:
     wire = linked(retry=3)
     waits = []
     for _ in range(3):
@@ -77,7 +77,7 @@ def test_without_a_servers_wait_each_wait_may_be_twice_as_long() -> None:
     assert waits == [1, 2, 4]
 
 
-def test_waits_are_jittered_by_the_lots_that_the_shell_draws() -> None:
+def test_waits_are_jittered_with_the_shells_random_numbers() -> None:
     wire = linked(roll=lambda: 0.25).agent(error(message="503 Service Unavailable"))
     assert wire.core.next_timeout() == 0.25
 
@@ -98,7 +98,9 @@ def test_all_tries_are_one_turn_of_the_record_with_its_waits() -> None:
 @pytest.mark.parametrize(
     ("capabilities", "kind"), [(TYPED, "agent_retry"), ({"session": {"notices": {}}}, "notice")]
 )
-def test_the_wait_is_told_to_whoever_can_be_told(capabilities: dict[str, Any], kind: str) -> None:
+def test_a_wait_is_shown_to_every_client_that_can_show_it(
+    capabilities: dict[str, Any], kind: str
+) -> None:
     wire = linked(capabilities).agent(error(message=LIMITED))
     told = wire.updates()[-1]
     assert (told["sessionUpdate"], wire.answers()) == (kind, [])
@@ -119,13 +121,13 @@ SHOWN = (
 
 
 @pytest.mark.parametrize("frame", SHOWN)
-def test_what_was_shown_or_begun_is_never_repeated(frame: dict[str, Any]) -> None:
+def test_a_prompt_that_showed_or_began_anything_is_never_resent(frame: dict[str, Any]) -> None:
     wire = linked().agent(frame, error(message=LIMITED))
     assert failure(wire)["type"] == "rate_limit"
 
 
 @pytest.mark.parametrize("frame", SHOWN)
-def test_what_comes_after_the_answer_ends_the_wait_with_the_failure(frame: dict[str, Any]) -> None:
+def test_activity_after_the_answer_ends_the_wait_with_the_failure(frame: dict[str, Any]) -> None:
     wire = linked().agent(error(message=LIMITED))
     assert wire.answers() == []
     wire.agent(frame)
@@ -145,20 +147,20 @@ def test_what_comes_after_the_answer_ends_the_wait_with_the_failure(frame: dict[
         request(7, "fs/read_text_file", sessionId="s"),
     ],
 )
-def test_what_shows_nothing_of_the_session_does_not_end_the_wait(frame: dict[str, Any]) -> None:
+def test_a_frame_that_shows_no_activity_does_not_end_the_wait(frame: dict[str, Any]) -> None:
     wire = linked().agent(error(message=LIMITED), frame).time(30)
     assert len(prompts(wire)) == 2
 
 
 @pytest.mark.parametrize("again", [error(), result(), result("1"), b'{"id":1,"result":{'])
-def test_a_second_answer_while_the_prompt_waits_is_none(again: dict[str, Any] | bytes) -> None:
+def test_a_second_answer_while_the_prompt_waits_is_ignored(again: dict[str, Any] | bytes) -> None:
     wire = linked().agent(error(message=LIMITED), again)
     assert wire.answers() == []
     wire.time(30)
     assert len(prompts(wire)) == 2
 
 
-def test_an_error_without_an_id_is_never_of_a_prompt_that_waits() -> None:
+def test_an_error_without_an_id_never_belongs_to_a_waiting_prompt() -> None:
     wire = linked().agent(error(message=LIMITED), error(None))
     assert wire.drops == ["answer_without_id"]
     wire.client(prompt(2, "other")).agent(error(None, message="E-7731")).time(1)
@@ -172,21 +174,21 @@ def test_a_cancel_of_another_request_does_not_end_the_wait() -> None:
     assert len(prompts(wire)) == 2
 
 
-def test_a_prompt_that_is_cancelled_in_its_second_try_is_cancelled_as_any() -> None:
+def test_a_cancel_in_the_second_try_is_answered_like_any_other() -> None:
     wire = linked().agent(error(message=LIMITED)).time(30).client(cancel())
     assert wire.answers() == []
     wire.agent(result(stop_reason="cancelled"))
     assert wire.answers() == [result(stop_reason="cancelled")]
 
 
-def test_a_client_that_leaves_cancels_other_turns_as_ever() -> None:
+def test_a_client_that_leaves_cancels_other_turns_as_usual() -> None:
     wire = linked().eof(Side.CLIENT)
     assert wire.answers() == []
     wire.agent(error(message=LIMITED))
     assert wire.answers() == [result(stop_reason="cancelled")]
 
 
-def test_prompts_that_overlap_are_not_tried_again() -> None:
+def test_overlapping_prompts_are_not_retried() -> None:
     wire = linked().client(prompt(2)).agent(error(message=LIMITED), error(2, message=LIMITED))
     assert failure(wire)["type"] == failure(wire, 2)["type"] == "rate_limit"
 
@@ -209,13 +211,13 @@ def test_a_flood_on_stderr_ends_the_wait_with_the_failure() -> None:
     assert len(prompts(wire)) == 1
 
 
-def test_a_failure_hidden_in_a_result_is_tried_again() -> None:
+def test_a_failure_hidden_in_a_result_is_retried() -> None:
     wire = linked().agent({"id": 1, "result": {"stopReason": "error", "message": "503 overloaded"}})
     wire.time(10)
     assert len(prompts(wire)) == 2
 
 
-def test_after_the_agents_own_retries_its_answer_is_tried_again_and_all_are_counted() -> None:
+def test_an_answer_after_the_agents_own_retries_is_retried_and_all_are_counted() -> None:
     wire = linked(retry=1)
     for at in (0, 100):
         wire.time(at).agent(update(sessionUpdate="agent_retry", attempt=2))
@@ -232,7 +234,7 @@ def test_after_the_agents_own_retries_its_answer_is_tried_again_and_all_are_coun
 
 
 @pytest.mark.parametrize("limit", [2 * 3600.0, 0.0])
-def test_a_window_that_opens_in_an_hour_is_sat_out_by_who_wants_to(limit: float) -> None:
+def test_a_window_that_opens_in_an_hour_is_waited_for_on_request(limit: float) -> None:
     wire = linked(retry_wait_limit_seconds=limit)
     wire.agent(error(message="429 Too Many Requests: try again in 1 hour")).time(3599)
     assert len(prompts(wire)) == 1
@@ -246,7 +248,7 @@ def spent(seconds: int) -> dict[str, Any]:
     return {"id": 1, "error": {"code": -32603, "message": "usage limit reached", "data": data}}
 
 
-def test_a_budgets_next_window_is_waited_for_where_the_time_of_day_is_known() -> None:
+def test_a_budgets_next_window_is_waited_for_if_the_time_of_day_is_known() -> None:
     wire = linked(TYPED, retry_wait_limit_seconds=7200, wall_clock=lambda: NOW).agent(spent(3600))
     wire.time(10)  # by then the wait stands in the conversation
     assert wire.core.next_timeout() == 3601
@@ -256,18 +258,18 @@ def test_a_budgets_next_window_is_waited_for_where_the_time_of_day_is_known() ->
     assert failure(wire)["type"] == "rate_limit"
 
 
-def test_a_machine_that_stood_still_waits_as_long_afterwards() -> None:
+def test_a_standstill_of_the_machine_extends_the_wait() -> None:
     wire = linked(TYPED).agent(error(message=LIMITED))
     wire.core.stand_still(100)
     assert wire.core.next_timeout() == 121
 
 
-def test_an_id_that_the_client_uses_again_meanwhile_keeps_no_prompt_from_being_sent() -> None:
+def test_an_id_that_the_client_reuses_does_not_prevent_a_resend() -> None:
     wire = linked().agent(error(message=LIMITED)).client(request(1, "session/list")).time(30)
     assert prompts(wire) == [prompt(), prompt()]
 
 
-def test_no_clock_of_a_turn_runs_while_it_waits() -> None:
+def test_a_waiting_turn_runs_no_clock() -> None:
     wire = linked({"session": {"notices": {}}}, idle_timeout_seconds=5, warn_after_seconds=3)
     wire.agent(error(message=LIMITED)).time(20)
     assert (len(wire.updates()), wire.answers()) == (1, [])
@@ -304,7 +306,7 @@ def kinds(wire: Wire) -> list[str]:
     return [told["sessionUpdate"] for told in wire.updates()]
 
 
-def test_a_failure_that_the_agent_announces_is_none_while_the_prompt_may_be_sent_again() -> None:
+def test_an_announced_failure_is_withheld_while_the_prompt_may_be_resent() -> None:
     wire = typed()
     say(wire)
     assert (kinds(wire), wire.answers()) == (["agent_retry"], [])
@@ -315,7 +317,7 @@ def test_a_failure_that_the_agent_announces_is_none_while_the_prompt_may_be_sent
     assert wire.answers() == [result()]
 
 
-def test_one_that_lasts_is_told_once_with_every_try_in_it() -> None:
+def test_a_lasting_failure_is_reported_once_with_every_attempt() -> None:
     wire = typed()
     say(wire)
     wire.time(10)
@@ -333,19 +335,19 @@ def test_one_that_lasts_is_told_once_with_every_try_in_it() -> None:
         {"type": "budget", "retryable": False, "phase": "after_tool", "retry_after_seconds": 9},
     ],
 )
-def test_an_agent_that_knows_of_more_than_has_passed_is_believed(members: dict[str, Any]) -> None:
+def test_an_agents_higher_number_of_attempts_is_trusted(members: dict[str, Any]) -> None:
     wire = typed()
     say(wire, **members)
     assert (kinds(wire), failure(wire)["attempts"]) == (["agent_error"], 3)
 
 
-def test_a_window_of_an_announced_failure_is_sat_out_too() -> None:
+def test_a_window_of_an_announced_failure_is_waited_for_too() -> None:
     wire = typed(retry_wait_limit_seconds=7200)
     say(wire, retryable=False, retry_safety="never", retry_after_seconds=3600)
     assert wire.core.next_timeout() == 3601
 
 
-def test_an_announcement_of_overlapping_prompts_is_told_to_each() -> None:
+def test_an_announcement_is_sent_to_each_of_two_overlapping_prompts() -> None:
     wire = typed().client(prompt(2))
     say(wire)
     told = {"agent_error": announced()}
@@ -383,7 +385,7 @@ def test_sixteen_megabytes_are_kept_of_all_sessions_together() -> None:
     assert answered == [5, 6]
 
 
-def test_what_waits_is_sent_by_a_link_that_goes_on_without_the_core() -> None:
+def test_a_waiting_prompt_is_sent_although_the_core_has_failed() -> None:
     raised: list[Exception] = []
     core = FailOpen(Connection(LinkOptions(retry=1)), raised.append)
     wire = Wire()
@@ -397,14 +399,14 @@ def test_what_waits_is_sent_by_a_link_that_goes_on_without_the_core() -> None:
 # --- where nothing is tried again ----------------------------------------------------------------
 
 
-def test_a_handler_in_this_process_has_retries_of_its_own() -> None:
+def test_an_in_process_handler_is_not_retried_by_the_link() -> None:
     wire = prompted(retry=2, in_process=True)
     verdict = decision.unexplained()
     wire.carry_out(wire.core.receive_report(b"1", HandlerFailure(verdict=verdict), 0.0))
     assert len(wire.answers()) == 1
 
 
-def test_an_agent_that_is_gone_for_good_ends_the_wait_with_the_failure() -> None:
+def test_an_agents_final_death_ends_the_wait_with_the_failure() -> None:
     wire = linked().agent(error(message=LIMITED)).eof(Side.AGENT)
     assert failure(wire)["type"] == "rate_limit"
     assert wire.core.idle
@@ -429,7 +431,7 @@ def record(told: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_air_is_warned_of_each_wait_and_told_the_end_under_the_same_id() -> None:
+def test_air_gets_a_warning_for_each_wait_and_the_end_under_the_same_id() -> None:
     wire = linked(AIR, retry=2)
     for _ in range(3):
         wire.agent(error(message=LIMITED)).time(wire.now + 30)
@@ -449,7 +451,7 @@ def own_record(severity: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_failure_that_the_agent_has_told_air_itself_is_final(late: bool) -> None:
+def test_a_failure_that_the_agent_reported_to_air_itself_is_final(late: bool) -> None:
     wire = linked(AIR)
     frames = [own_record("error"), error(message=LIMITED)]
     for frame in reversed(frames) if late else frames:
@@ -459,7 +461,7 @@ def test_a_failure_that_the_agent_has_told_air_itself_is_final(late: bool) -> No
     assert len(prompts(wire)) == 1
 
 
-def test_a_warning_of_the_agents_to_air_is_none() -> None:
+def test_an_agents_own_warning_to_air_does_not_end_the_wait() -> None:
     wire = linked(AIR).agent(own_record("warning"), error(message=LIMITED)).time(100)
     assert len(prompts(wire)) == 2
 
@@ -477,7 +479,7 @@ def test_the_wait_is_a_thought_for_a_client_that_shows_nothing_else() -> None:
     assert wire.answers() == [result()]
 
 
-def test_a_wait_that_is_given_up_is_no_try() -> None:
+def test_an_abandoned_wait_does_not_count_as_an_attempt() -> None:
     wire = linked().agent(error(message=LIMITED)).time(30).agent(error(message=LIMITED))
     wire.agent(update(sessionUpdate="plan", entries=[]))
     assert failure(wire)["attempts"] == 2
@@ -488,7 +490,7 @@ def vague(wire: Wire) -> None:
     wire.stderr(b"API Error: 503 Service Unavailable\n").agent(error(message="Internal error"))
 
 
-def test_a_vague_failure_is_tried_again_by_what_else_is_known_of_it() -> None:
+def test_a_vague_failure_is_retried_depending_on_other_evidence() -> None:
     wire = linked()
     vague(wire)
     wire.time(10)
@@ -496,7 +498,7 @@ def test_a_vague_failure_is_tried_again_by_what_else_is_known_of_it() -> None:
 
 
 @pytest.mark.parametrize("how", [cancel(), prompt(2)])
-def test_a_vague_failure_is_not_waited_out_where_the_user_goes_on(how: dict[str, Any]) -> None:
+def test_a_vague_failure_is_not_retried_once_the_user_continues(how: dict[str, Any]) -> None:
     wire = linked().agent(error(message="Internal error"))
     wire.stderr(b"API Error: 503 Service Unavailable\n").client(how)
     (answer,) = wire.answers()
@@ -637,21 +639,21 @@ CONTINUES = {"retry": 0, "continue_at_reset_seconds": 3600.0, "roll": lambda: 0.
 
 
 @every("number", range(len(ALL)))
-def test_each_alone(number: int) -> None:
+def test_each_event_alone_decides(number: int) -> None:
     happening = ALL[number]
     assert sent_again([happening]) is not happening.counts, happening.frame
     assert sent_again([happening], **CONTINUES) is not happening.counts, happening.frame
 
 
 @every("number", range(len(ALL)))
-def test_each_alone_within_the_wait(number: int) -> None:
+def test_each_event_alone_decides_within_the_wait(number: int) -> None:
     happening = ALL[number]
     assert sent_again([happening], late=True) is not happening.counts, happening.frame
     assert sent_again([happening], late=True, **CONTINUES) is not happening.counts, happening.frame
 
 
 @every("number", range(len(ALL)))
-def test_a_client_may_send_a_prompt_again_only_after_what_is_known_to_be_harmless(
+def test_a_client_may_resend_a_prompt_only_if_everything_since_is_harmless(
     number: int,
 ) -> None:
     happening = ALL[number]
@@ -694,13 +696,13 @@ def test_a_permission_that_the_user_gave_makes_a_prompt_unsafe_to_send_again(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(ALL), max_size=8))
-def test_a_prompt_is_sent_again_only_where_nothing_was_begun_or_shown(
+def test_a_prompt_is_resent_only_if_nothing_was_started_or_shown(
     happened: list[Happening],
 ) -> None:
     assert sent_again(happened) is not any(happening.counts for happening in happened)
 
 
-def test_an_empty_bucket_sends_nothing_again_and_the_record_says_so() -> None:
+def test_an_empty_bucket_resends_nothing_and_this_is_recorded() -> None:
     wire = linked(retry_bucket=RetryBucket(RETRY_COST)).agent(error(message=LIMITED)).time(60)
     assert len(prompts(wire)) == 2
     wire.agent(error(message=LIMITED)).time(120)
@@ -709,7 +711,7 @@ def test_an_empty_bucket_sends_nothing_again_and_the_record_says_so() -> None:
     assert entry.facts["retry_refused"] is True
 
 
-def test_a_success_returns_what_the_last_retry_took() -> None:
+def test_a_success_returns_the_tokens_of_the_last_retry() -> None:
     bucket = RetryBucket(RETRY_COST)
     wire = linked(retry_bucket=bucket).agent(error(message=LIMITED)).time(60)
     assert bucket.tokens == 0
@@ -723,7 +725,7 @@ def test_sessions_share_the_bucket() -> None:
     assert len(prompts(wire)) == 3
 
 
-def test_a_bucket_never_holds_more_than_its_capacity_and_a_timeout_costs_more() -> None:
+def test_a_bucket_never_exceeds_its_capacity_and_a_timeout_costs_more() -> None:
     bucket = RetryBucket()
     bucket.succeed()
     assert bucket.tokens == CAPACITY

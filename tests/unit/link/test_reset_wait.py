@@ -77,7 +77,7 @@ def prompts(wire: Wire) -> list[str]:
     ],
     ids=["something was shown", "nothing was shown", "shown within the wait", "a chosen text"],
 )
-def test_a_turn_goes_on_with_a_new_prompt_or_with_the_users_own_where_nothing_was_shown(
+def test_a_turn_continues_with_a_new_prompt_or_with_the_users_own_if_nothing_was_shown(
     frames: tuple[dict[str, Any], ...], options: dict[str, Any], again: str
 ) -> None:
     wire = linked(**options).agent(*frames).time(WAIT - 1)
@@ -88,7 +88,7 @@ def test_a_turn_goes_on_with_a_new_prompt_or_with_the_users_own_where_nothing_wa
     assert wire.answers(1) == [result()]
 
 
-def test_a_tool_that_had_begun_is_closed_and_the_prompt_not_repeated() -> None:
+def test_a_running_tool_is_closed_and_the_prompt_not_repeated() -> None:
     wire = linked()
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "rm", "kind": "execute"}
     wire.agent(update(**call, status="in_progress"), error(message=LIMITED))
@@ -107,7 +107,7 @@ def test_a_second_limit_waits_again_and_all_waits_together_are_bounded() -> None
     assert failure(wire)["type"] == "rate_limit"
 
 
-def test_the_failure_after_a_wait_counts_what_was_shown_before_it() -> None:
+def test_a_failure_after_a_wait_counts_the_output_before_it() -> None:
     wire = linked().agent(chunk("Half of it."), error(message=LIMITED)).time(WAIT + 1)
     wire.agent(error(message="503 Service Unavailable"))
     fails = failure(wire)
@@ -123,7 +123,7 @@ def test_the_failure_after_a_wait_counts_what_was_shown_before_it() -> None:
         ("401 Unauthorized: invalid API key", {}),
     ],
 )
-def test_without_a_known_end_within_the_limit_it_fails_at_once(
+def test_a_limit_without_a_known_end_in_time_fails_at_once(
     message: str, options: dict[str, Any]
 ) -> None:
     wire = linked(**options).agent(error(message=message))
@@ -142,7 +142,7 @@ def test_a_cancel_another_prompt_and_a_client_that_leaves_end_the_wait(word: Any
     assert prompts(wire) == (["hi", "Something else."] if follows else ["hi"])
 
 
-def test_retries_come_first_where_their_wait_is_short_enough() -> None:
+def test_retries_come_first_if_their_wait_is_short_enough() -> None:
     wire = linked(retry=1).agent(error(message=SOON)).time(2)
     assert Kind.LIMIT_WAIT.value not in wire.kinds
     wire.agent(error(message=LIMITED))
@@ -151,7 +151,7 @@ def test_retries_come_first_where_their_wait_is_short_enough() -> None:
     assert prompts(wire) == ["hi"] * 3
 
 
-def test_without_retries_left_in_the_process_the_turn_fails() -> None:
+def test_a_turn_fails_if_the_process_has_no_retries_left() -> None:
     bucket = RetryBucket()
     while bucket.spend(ErrorType.RATE_LIMIT):
         pass
@@ -179,13 +179,13 @@ def test_a_client_without_the_update_reads_it_in_a_thought(seconds: int, when: s
     assert f"Going on {when}, when the limit ends." in thoughts[-1]["content"]["text"]
 
 
-def test_without_a_clock_the_sentence_has_the_duration() -> None:
+def test_the_sentence_states_the_duration_without_a_clock() -> None:
     wire = linked().agent(error(message=LIMITED)).time(30)
     assert "Going on in 40 minutes, when the limit ends." in json.dumps(wire.updates())
 
 
 @pytest.mark.parametrize(("seconds", "when"), [(1e12, "11574075 days"), (0.0, "1 second")])
-def test_a_moment_that_has_no_name_is_said_as_a_duration(seconds: float, when: str) -> None:
+def test_an_inexpressible_moment_is_stated_as_a_duration(seconds: float, when: str) -> None:
     now = datetime(2026, 11, 25, tzinfo=UTC)
     assert limits.sentence_of_wait(seconds, now) == f"Going on in {when}, when the limit ends."
 
@@ -195,9 +195,7 @@ def test_a_moment_that_has_no_name_is_said_as_a_duration(seconds: float, when: s
     [(timedelta(hours=2), 16), (timedelta(days=-1), WAIT + 1)],
     ids=["a computer that slept past the end", "a clock that was set back"],
 )
-def test_the_wait_ends_by_the_clock_on_the_wall_or_by_its_own(
-    moved: timedelta, seconds: float
-) -> None:
+def test_the_wait_ends_by_the_wall_clock_or_by_its_own(moved: timedelta, seconds: float) -> None:
     clock = Clock()
     wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now += moved
@@ -229,7 +227,7 @@ def test_sessions_at_one_limit_send_one_prompt_each_and_not_all_at_once() -> Non
 
 
 @every("seed", range(12))
-def test_whatever_the_limits_are_no_turn_waits_longer_than_it_may(seed: int) -> None:
+def test_a_turn_never_waits_longer_than_it_may_whatever_the_limits(seed: int) -> None:
     dice = Random(seed)
     most = dice.choice([30.0, 600.0, 6 * HOURS])
     wire = linked(continue_at_reset_seconds=most, roll=dice.random)
@@ -269,7 +267,7 @@ def resumed(wire: Wire, clock: Clock, **options: Any) -> Wire:
 
 
 @pytest.mark.parametrize("shown", [True, False])
-def test_another_process_goes_on_with_the_wait_where_it_is(shown: bool) -> None:
+def test_another_process_resumes_the_wait_where_it_was(shown: bool) -> None:
     clock = Clock()
     wire = linked(wall_clock=clock)
     if shown:
@@ -300,7 +298,7 @@ def test_the_waits_of_all_processes_together_are_bounded() -> None:
     assert failure(other)["phase"] == "mid_output"
 
 
-def test_in_another_process_a_clock_set_back_does_not_lengthen_the_wait() -> None:
+def test_a_clock_set_back_does_not_lengthen_the_wait_in_another_process() -> None:
     clock = Clock()
     wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now -= timedelta(days=1)
@@ -312,7 +310,7 @@ def test_a_wait_without_a_time_of_day_is_resumed_from_its_beginning() -> None:
     assert prompts(resumed(wire, Clock()).time(WAIT + 1)) == ["hi"]
 
 
-def test_nothing_goes_on_beyond_the_time_that_the_user_allows() -> None:
+def test_a_turn_does_not_continue_after_the_time_that_the_user_allows() -> None:
     clock = Clock()
     wire = linked(wall_clock=clock).agent(chunk("Half."), error(message=LIMITED))
     clock.now += timedelta(days=3)
@@ -320,13 +318,13 @@ def test_nothing_goes_on_beyond_the_time_that_the_user_allows() -> None:
     assert (prompts(wire), failure(wire)["type"]) == (["hi"], "rate_limit")
 
 
-def test_without_a_wait_nothing_is_to_be_resumed() -> None:
+def test_a_turn_without_a_wait_stores_none() -> None:
     wire = linked()
     assert wire.core.stored_wait("s") is None
     assert wire.core.stored_wait("another") is None
 
 
-def test_nor_does_it_where_agents_have_been_started_again() -> None:
+def test_a_restarted_agents_turn_does_not_continue_too_late_either() -> None:
     clock = Clock()
     wire = linked(wall_clock=clock).agent(error(message=LIMITED))
     clock.now += timedelta(days=3)

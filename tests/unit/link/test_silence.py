@@ -55,7 +55,7 @@ def test_a_cause_that_explains_less_than_half_of_the_time_changes_no_type(
     assert failure(wire)["type"] == "agent_stalled"
 
 
-def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
+def test_a_hint_outweighs_the_cause_of_a_silence() -> None:
     wire = begun(**LIMITS)
     hint(wire, attempt=2)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
@@ -63,7 +63,7 @@ def test_a_hint_stands_before_the_cause_of_a_silence() -> None:
     assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", "retries_pending")
 
 
-def test_output_ends_a_cause() -> None:
+def test_output_clears_a_cause_of_silence() -> None:
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.agent(chunk("Here I am.")).time(80)
@@ -71,14 +71,14 @@ def test_output_ends_a_cause() -> None:
 
 
 @pytest.mark.parametrize("of", list(Cause))
-def test_no_cause_ends_a_turn(of: Cause) -> None:
+def test_no_cause_of_a_silence_ends_a_turn(of: Cause) -> None:
     wire = begun(**LIMITS)
     wire.core.receive_silence(cause(of, since=wire.now, program="x", tries=3), wire.now)
     wire.agent(chunk("Here I am."), reply(1, stopReason="end_turn"))
     assert b'"stopReason":"end_turn"' in wire.to_client[-1].replace(b" ", b"")
 
 
-def test_of_two_open_turns_none_has_a_cause() -> None:
+def test_a_cause_belongs_to_neither_of_two_open_turns() -> None:
     wire = begun(sessions=("s", "t"), **LIMITS)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.time(80)
@@ -125,7 +125,7 @@ def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:
     assert sentence_of_silence(of, 48.0).startswith(words)
 
 
-def test_what_the_runtime_itself_says_of_the_provider_is_reported_after_20_seconds() -> None:
+def test_a_cause_reported_by_the_runtime_is_shown_after_20_seconds() -> None:
     wire = linked({"session": {"notices": {}}})
     began = wire.now
     wire.core.receive_silence(cause(since=began + 5, is_certain=True), began)
@@ -138,7 +138,7 @@ def test_what_the_runtime_itself_says_of_the_provider_is_reported_after_20_secon
 @every(
     ("of", "after"), [(cause(), 10), (cause(is_certain=True), 10), (cause(Cause.UNREACHABLE), 40)]
 )
-def test_a_silence_is_reported_when_the_user_wants_it(of: SilenceCause, after: int) -> None:
+def test_a_silence_is_reported_at_the_users_chosen_time(of: SilenceCause, after: int) -> None:
     wire = linked({"session": {"notices": {}}}, warn_after_seconds=after)
     began = wire.now
     wire.core.receive_silence(of, began)
@@ -181,7 +181,7 @@ def test_jetbrains_air_is_warned_of_a_silence_with_its_category() -> None:
     assert warning["title"] == "The model provider has not answered for 20 s."
 
 
-def test_only_what_the_runtime_itself_says_is_told_to_a_client_without_notices() -> None:
+def test_clients_without_notices_are_shown_only_causes_from_the_runtime() -> None:
     for is_certain, option, lines in (
         (True, "auto", ["The model provider has not answered for 20 s."]),
         (True, "off", []),
@@ -202,11 +202,11 @@ def test_an_agent_with_a_tool_at_work_is_not_idle() -> None:
     assert notices(wire) == ['The tool "Build" has been running for 30 s.']
 
 
-def test_each_cause_counts_as_somebodys() -> None:
+def test_each_cause_has_someone_to_blame() -> None:
     assert set(FACTS_OF_SILENCE) == set(Cause)
 
 
-def test_a_link_between_two_agents_takes_a_cause() -> None:
+def test_a_link_between_two_agents_accepts_a_cause() -> None:
     layer = RestartLayer(Connection())
     layer.receive_silence(cause(), 1.0)
     assert layer.idle
@@ -216,7 +216,7 @@ def tool_call(status: str) -> dict[str, Any]:
     return update(sessionUpdate="tool_call", toolCallId="t", title="Build", status=status)
 
 
-def test_a_program_that_runs_has_a_tools_limit_though_no_running_tool_was_reported() -> None:
+def test_a_running_program_has_a_tools_limit_although_no_tool_was_reported_as_running() -> None:
     wire = begun(**LIMITS, tool_timeout_seconds=600).agent(tool_call("pending"))
     wire.core.receive_silence(cause(Cause.TOOL, since=wire.now - 5, program="make"), wire.now)
     wire.time(80)
@@ -235,7 +235,7 @@ def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
     assert failure(wire)["reason"] == "idle_timeout"
 
 
-def test_a_tool_that_runs_long_is_named_with_the_program_where_that_is_seen_in_time() -> None:
+def test_a_long_running_tool_is_named_with_its_program_if_that_is_observed_in_time() -> None:
     wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
     wire.agent(tool_call("in_progress"))
     began = wire.now

@@ -335,14 +335,14 @@ def test_a_core_that_breaks_a_promise_is_caught(
 
 
 @every("core", [row[0] for row in CAUGHT])
-def test_the_dice_find_a_broken_core_by_themselves(core: type[Altered]) -> None:
+def test_random_schedules_find_a_broken_core(core: type[Altered]) -> None:
     tally = simulate.Tally(1, core)
     while not tally.broken and tally.links < 3000:
         tally.play(tally.links)
     assert tally.broken
 
 
-def test_an_answer_to_an_agent_that_is_gone_is_caught_where_it_reaches_the_next() -> None:
+def test_an_answer_to_a_dead_agent_that_reaches_the_next_one_is_caught() -> None:
     class Forgetful(Altered):
         def alter(
             self, effects: list[Effect], side: Side | None = None, message: Any = None
@@ -393,7 +393,7 @@ def test_a_prompt_to_another_model_than_the_client_shows_is_caught() -> None:
     assert broken.promise == "mode"
 
 
-def test_a_failing_schedule_is_cut_down_to_what_is_needed() -> None:
+def test_a_failing_schedule_is_reduced_to_its_essential_events() -> None:
     link = Drawn(1, 0, AnswersTwice)
     broken: BrokenPromiseError | None = replay(link.options, FAILING, AnswersTwice)
     assert broken is not None
@@ -402,7 +402,7 @@ def test_a_failing_schedule_is_cut_down_to_what_is_needed() -> None:
     assert (options, events) == ({}, FAILING)
 
 
-def test_a_failure_is_told_as_a_test_that_can_be_pasted() -> None:
+def test_a_failure_is_printed_as_a_test_that_can_be_pasted() -> None:
     tally = simulate.Tally(1, AnswersTwice)
     while tally.first_failing is None:
         tally.play(tally.links)

@@ -76,7 +76,7 @@ def methods(wire: Wire) -> list[str]:
 # --- what is recorded, with or without a limit
 
 
-def test_a_turns_cost_is_what_was_stated_since_the_last() -> None:
+def test_a_turns_cost_is_the_amount_stated_since_the_last_turn() -> None:
     wire = linked().agent(cost(0.1), cost(0.3))
     assert costs(wire) == []
     wire.agent(result()).client(prompt(2)).agent(chunk(), cost(1), result(2))
@@ -88,7 +88,7 @@ def test_a_turns_cost_is_what_was_stated_since_the_last() -> None:
     assert wire.orders == []
 
 
-def test_every_frame_about_costs_passes_as_it_came() -> None:
+def test_every_frame_about_costs_passes_unchanged() -> None:
     wire = linked()
     sent = [json.dumps(cost(amount)).encode() for amount in (0.25, 9, -1, "5")]
     for line in sent:
@@ -97,7 +97,7 @@ def test_every_frame_about_costs_passes_as_it_came() -> None:
 
 
 @pytest.mark.parametrize("end", [result(stop_reason="cancelled"), error(), reply(1)])
-def test_a_turn_has_its_cost_however_it_ends(end: dict[str, Any]) -> None:
+def test_a_turns_cost_is_recorded_however_it_ends(end: dict[str, Any]) -> None:
     wire = linked().agent(cost(0.5), end).time(5)
     assert costs(wire) == [(1, usd(0.5))]
 
@@ -112,7 +112,7 @@ SUMS = {
 
 
 @every("case", SUMS)
-def test_a_sum_that_falls_is_charged_again_only_if_it_has_begun_again(case: str) -> None:
+def test_a_falling_sum_is_charged_again_only_if_it_has_restarted(case: str) -> None:
     stated, total = SUMS[case]
     wire = linked()
     for amount in stated:
@@ -125,7 +125,7 @@ LATER = {"by a cent": (0.99, 1.05, 0.05), "before": (0.6, 1.2, 0.2), "anew": (0.
 
 
 @every("case", LATER)
-def test_a_later_turn_costs_what_its_sums_rise_beyond_all_that_was_charged(case: str) -> None:
+def test_a_later_turn_is_charged_only_for_the_rise_beyond_earlier_charges(case: str) -> None:
     first, second, added = LATER[case]
     wire = linked().agent(cost(1.0))
     if case == "before":
@@ -144,7 +144,7 @@ def test_a_loaded_session_that_states_a_little_less_than_it_has_cost_is_not_char
 
 
 @pytest.mark.parametrize("limit", ["1USD", "1USD/turn", "1USD/day"])
-def test_what_a_sub_agent_costs_in_a_session_of_its_own_counts_for_the_turn(limit: str) -> None:
+def test_the_cost_of_a_sub_agents_session_counts_for_the_turn(limit: str) -> None:
     wire = linked(limit).agent(cost(0.3), cost(0.3, session_id="sub"), cost(0.4, session_id="sub"))
     wire.agent(cost(0.2, session_id="other"))
     assert "session/cancel" not in methods(wire)
@@ -154,13 +154,13 @@ def test_what_a_sub_agent_costs_in_a_session_of_its_own_counts_for_the_turn(limi
     assert costs(wire) == [(1, usd(1.0))]
 
 
-def test_a_sub_agent_that_works_on_beyond_its_turn_counts_for_the_session() -> None:
+def test_a_sub_agent_that_works_beyond_its_turn_counts_for_the_session() -> None:
     wire = linked("1USD").agent(cost(0.5), result(), cost(0.5, session_id="sub")).client(prompt(2))
     assert failure(wire, 2)["reason"] == "spend_limit"
     assert sum(facts["amount"] for _, facts in costs(wire)) == 1
 
 
-def test_a_cost_before_any_turn_is_of_none() -> None:
+def test_a_cost_before_any_turn_belongs_to_none() -> None:
     wire = greeted(spend_limit="1USD").agent(cost(5, session_id="sub")).client(prompt())
     assert (wire.answers(), wire.orders) == ([], [])
 
@@ -178,7 +178,7 @@ def test_a_cost_that_comes_after_the_answer_belongs_to_that_turn() -> None:
     assert costs(wire) == [(1, usd(0.5)), (1, usd(0.25))]
 
 
-def test_what_a_session_had_cost_before_its_first_turn_here_is_no_turns() -> None:
+def test_a_sessions_cost_before_its_first_turn_here_belongs_to_no_turn() -> None:
     wire = greeted().client(request(7, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     wire.agent(reply(7), cost(4)).client(prompt()).agent(cost(4.5), error())
     assert costs(wire) == [(1, usd(0.5))]
@@ -224,7 +224,7 @@ HOSTILE = [
 
 
 @every("stated", HOSTILE)
-def test_a_cost_that_cannot_be_used_counts_nothing_and_stops_nothing(stated: bytes) -> None:
+def test_an_invalid_cost_counts_nothing_and_stops_nothing(stated: bytes) -> None:
     wire = linked("1USD")
     line = json.dumps(update(sessionUpdate="usage_update", used=1, size=2, cost="HERE")).encode()
     wire.agent(line.replace(b'"HERE"', stated), cost(0.25), result())
@@ -290,7 +290,7 @@ def test_an_agent_that_spends_on_after_its_grace_is_ended(
 
 
 @pytest.mark.parametrize("ended", [True, False])
-def test_another_sessions_turn_says_who_ended_the_agent(*, ended: bool) -> None:
+def test_another_sessions_turn_reports_who_ended_the_agent(*, ended: bool) -> None:
     wire = linked("1USD", cancel_grace_seconds=3.0).client(prompt(2, "t"))
     wire.agent(chunk(session_id="t"), cost(1)).time(4)
     if ended:
@@ -313,7 +313,7 @@ def test_an_agent_that_has_answered_the_cancel_and_spends_on_is_ended_too() -> N
     assert Kill() in wire.orders
 
 
-def test_the_grace_of_an_agent_that_spends_on_stands_still_with_the_other_clocks() -> None:
+def test_the_grace_of_a_spending_agent_stops_with_the_other_clocks() -> None:
     wire = linked("1USD", cancel_grace_seconds=3.0).agent(cost(1))
     wire.core.stand_still(3600)
     wire.now = 3601.0
@@ -345,13 +345,13 @@ def test_further_prompts_are_answered_without_the_agent(limit: str) -> None:
     assert failure(wire, 3)["reason"] == "spend_limit"
 
 
-def test_another_session_has_a_limit_of_its_own() -> None:
+def test_another_session_has_a_separate_limit() -> None:
     wire = linked("1USD").agent(cost(1), result()).client(prompt(2, "other"))
     wire.agent(chunk(session_id="other"), cost(0.5, session_id="other"), result(2))
     assert wire.answers(2) == [result(2)]
 
 
-def test_each_turn_has_a_limit_of_its_own() -> None:
+def test_each_turn_has_a_separate_limit() -> None:
     wire = linked("1USD/turn").agent(cost(0.9), result()).client(prompt(2)).agent(chunk())
     wire.agent(cost(1.5), result(2))
     assert [wire.answers(1), wire.answers(2)] == [[result()], [result(2)]]
@@ -370,7 +370,7 @@ def test_a_day_is_shared_by_all_sessions_and_their_turns_end_together() -> None:
     assert failure(wire, 2)["reason"] == "spend_limit"
 
 
-def test_what_other_processes_spend_counts_for_the_day() -> None:
+def test_the_spending_of_other_processes_counts_for_the_day() -> None:
     wire = linked("1USD/day")
     wire.carry_out(wire.core.receive_spending(Spent(day="1", today={"USD": 0.6}), 0.0))
     wire.agent(cost(0.2))
@@ -387,7 +387,7 @@ def test_what_other_processes_spend_counts_for_the_day() -> None:
     assert wire.orders[1:] == [Spend("s", "USD", 0.2, (0.4, 0.4))]
 
 
-def test_what_the_day_has_cost_says_nothing_of_a_session() -> None:
+def test_the_cost_of_the_day_does_not_count_for_a_session() -> None:
     wire = linked("1USD")
     wire.carry_out(wire.core.receive_spending(Spent(day="1", today={"USD": 5.0}), 0.0))
     wire.agent(result())
@@ -397,7 +397,7 @@ def test_what_the_day_has_cost_says_nothing_of_a_session() -> None:
     assert "session/cancel" not in methods(unlimited)
 
 
-def test_a_session_keeps_what_it_had_cost_before() -> None:
+def test_a_session_keeps_its_earlier_cost() -> None:
     wire = greeted(spend_limit="5USD")
     known = Spent(day="1", sessions={"s": {"USD": (0.5, 4.5)}, "full": {"USD": (5.0, 5.0)}})
     wire.carry_out(wire.core.receive_spending(known, 0.0))
@@ -410,7 +410,9 @@ def test_a_session_keeps_what_it_had_cost_before() -> None:
 
 
 @pytest.mark.parametrize(("method", "answers"), [("session/new", 0), ("session/load", 1)])
-def test_a_new_session_inherits_nothing_from_another_with_its_id(method: str, answers: int) -> None:
+def test_a_new_session_does_not_inherit_the_costs_of_its_ids_former_one(
+    method: str, answers: int
+) -> None:
     wire = greeted(spend_limit="5USD")
     known = Spent(day="1", sessions={"s": {"USD": (5.0, 5.0)}})
     wire.carry_out(wire.core.receive_spending(known, 0.0))
@@ -427,13 +429,13 @@ def test_a_prompt_behind_an_ended_turn_is_refused_too() -> None:
     assert methods(wire).count("session/prompt") == 1
 
 
-def test_a_prompt_behind_an_ended_turn_goes_on_below_the_limit() -> None:
+def test_a_prompt_behind_an_ended_turn_is_sent_below_the_limit() -> None:
     wire = linked("1USD", cancel_grace_seconds=1.0).client(cancel()).time(2).client(prompt(2))
     wire.agent(result(1, "cancelled"))
     assert methods(wire)[-1] == "session/prompt"
 
 
-def test_a_cancel_by_the_user_is_none_of_ours() -> None:
+def test_a_users_cancel_is_not_reported_as_the_limits() -> None:
     wire = linked("1USD").client(cancel()).agent(cost(1.5), result(1, "cancelled"))
     assert wire.answers() == [result(1, "cancelled")]
     stopped = linked("1USD").agent(cost(1.5)).client(cancel()).agent(result(1, "cancelled"))
@@ -442,7 +444,7 @@ def test_a_cancel_by_the_user_is_none_of_ours() -> None:
     assert failure(stopped, 2)["reason"] == "spend_limit"
 
 
-def test_a_prompt_that_waits_to_be_sent_again_is_not_sent_beyond_the_limit() -> None:
+def test_a_waiting_prompt_is_not_resent_beyond_the_limit() -> None:
     wire = prompted(spend_limit="1USD", retry=3, roll=lambda: 0.0)
     wire.agent(error(message="429 Too Many Requests: try again in 5s"))
     assert wire.answers() == []
@@ -451,7 +453,7 @@ def test_a_prompt_that_waits_to_be_sent_again_is_not_sent_beyond_the_limit() -> 
     assert methods(wire).count("session/prompt") == 1
 
 
-def test_nobody_is_to_blame_for_a_limit_that_the_user_set() -> None:
+def test_a_limit_that_the_user_set_is_blamed_on_no_one() -> None:
     told = {"type": "budget", "reason": "spend_limit", "origin": "lastword"}
     assert fault_of(told) == ""
     assert fault_of(told | {"reason": "credits"}) != ""
@@ -470,7 +472,7 @@ def test_a_notice_comes_once_at_four_fifths(limit: str) -> None:
     assert limits(wire) == ["near"]
 
 
-def test_each_turn_has_a_notice_of_its_own() -> None:
+def test_each_turn_has_a_separate_notice() -> None:
     wire = linked("1USD/turn").agent(cost(0.9), result()).client(prompt(2)).agent(cost(1.7))
     assert len(notices(wire)) == 2
 
@@ -503,7 +505,7 @@ def test_an_agent_that_states_no_cost_is_reported_once_after_its_first_turn() ->
     assert (notices(wire), limits(wire)) == ([NO_COST], ["no_cost"])
 
 
-def test_a_cost_is_expected_for_as_much_longer_as_everything_stood_still() -> None:
+def test_a_suspension_extends_the_time_allowed_for_a_cost() -> None:
     wire = linked("1USD")
     wire.core.stand_still(10)
     wire.agent(result())
@@ -511,7 +513,7 @@ def test_a_cost_is_expected_for_as_much_longer_as_everything_stood_still() -> No
     assert (notices(wire.time(99)), notices(wire.time(103))) == ([], [NO_COST])
 
 
-def test_a_cost_that_follows_the_answer_is_one() -> None:
+def test_a_cost_after_the_answer_counts_as_stated() -> None:
     wire = linked("1USD").agent(result(), cost(0.1)).time(9).client(prompt(2)).agent(chunk())
     wire.agent(result(2)).time(19)
     assert notices(wire) == []
@@ -525,7 +527,7 @@ def test_a_turn_without_work_of_the_model_need_not_cost_anything(limit: str) -> 
     assert limits(wire) == []
 
 
-def test_a_silent_success_that_is_let_through_is_looked_at_too() -> None:
+def test_a_silent_success_that_passes_is_checked_for_its_cost_too() -> None:
     wire = linked("1USD")
     wire.core.expects_hints(present=True)
     call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "x", "kind": "edit"}
@@ -533,7 +535,7 @@ def test_a_silent_success_that_is_let_through_is_looked_at_too() -> None:
     assert (wire.answers(), limits(wire)) == ([result()], ["no_cost"])
 
 
-def test_a_session_that_is_closed_meanwhile_is_reported_to_nobody() -> None:
+def test_a_session_closed_in_the_meantime_gets_no_report() -> None:
     wire = linked("1USD").agent(result()).client(request(5, "session/close", sessionId="s"))
     wire.agent(reply(5)).time(9)
     assert (notices(wire), limits(wire)) == ([], [])
@@ -554,7 +556,7 @@ def test_a_sum_that_is_added_up_in_another_order_has_not_fallen() -> None:
     assert (wire.answers(1), costs(wire)) == ([result()], [(1, usd(0.6))])
 
 
-def test_a_turn_that_goes_on_beyond_midnight_spends_of_the_new_day() -> None:
+def test_a_turn_that_continues_past_midnight_spends_from_the_new_day() -> None:
     now = [datetime(2026, 11, 25, 23, 59, tzinfo=UTC)]
     wire = linked("1USD/day", wall_clock=lambda: now[0]).agent(cost(0.9))
     now[0] += timedelta(minutes=2)

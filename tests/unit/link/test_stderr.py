@@ -9,7 +9,7 @@ from lastword.core.link.evidence import HEAD_BYTES, MAX_SPANS, TAIL_BYTES, Stder
 
 
 @given(st.lists(st.binary(max_size=400), max_size=30))
-def test_what_fits_is_kept_whole(pieces: list[bytes]) -> None:
+def test_short_stderr_is_kept_whole(pieces: list[bytes]) -> None:
     record = StderrRecord()
     for piece in pieces:
         record.receive(piece)
@@ -17,7 +17,7 @@ def test_what_fits_is_kept_whole(pieces: list[bytes]) -> None:
     assert (record.total, record.summary()) == (len(whole), whole.decode(errors="replace"))
 
 
-def test_what_is_in_the_head_and_in_the_tail_is_there_once() -> None:
+def test_lines_in_both_the_head_and_the_tail_appear_once() -> None:
     record = StderrRecord()
     lines = [b"%06d\n" % number for number in range((HEAD_BYTES + TAIL_BYTES // 2) // 7)]
     for line in lines:
@@ -25,7 +25,7 @@ def test_what_is_in_the_head_and_in_the_tail_is_there_once() -> None:
     assert record.summary() == b"".join(lines).decode()
 
 
-def test_a_flood_keeps_its_first_and_its_last_and_says_how_much_was_cut() -> None:
+def test_a_flood_keeps_its_head_and_tail_and_says_how_much_was_cut() -> None:
     record = StderrRecord()
     for number in range(10_000):
         record.receive(b"line %06d of a flood that does not end\n" % number)
@@ -44,7 +44,7 @@ def test_the_tail_of_one_turn_does_not_reach_back_into_the_turn_before() -> None
     assert (record.tail(mark), record.tail(record.total)) == ("all well\n", "")
 
 
-def test_what_is_not_of_one_call_is_left_out_of_its_own_tail() -> None:
+def test_a_tools_stderr_is_left_out_of_the_calls_tail() -> None:
     record = StderrRecord()
     record.receive(b"first\n")
     record.receive(b"tool\n", own=False)
@@ -56,7 +56,7 @@ def test_what_is_not_of_one_call_is_left_out_of_its_own_tail() -> None:
     assert record.tail(0).split()[-1] == "another"
 
 
-def test_of_many_stretches_the_last_are_joined() -> None:
+def test_the_last_of_many_stretches_are_joined() -> None:
     record = StderrRecord()
     for number in range(MAX_SPANS + 10):
         record.receive(f"own{number}\n".encode())
@@ -66,7 +66,7 @@ def test_of_many_stretches_the_last_are_joined() -> None:
     assert own == [f"own{number}" for number in range(MAX_SPANS)]
 
 
-def test_what_is_left_out_may_have_gone_from_memory() -> None:
+def test_excluded_output_may_have_been_trimmed() -> None:
     record = StderrRecord()
     record.receive(b"tool\n" * 10, own=False)
     record.receive(b"x" * 3 * TAIL_BYTES)

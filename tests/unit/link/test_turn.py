@@ -19,14 +19,14 @@ def test_an_answer_leads_into_a_final_state_and_nothing_else_does() -> None:
             assert (move in ANSWERS) == (next_state in FINAL)
 
 
-def test_nothing_leads_out_of_a_final_state_or_answers_there() -> None:
+def test_a_final_state_is_never_left_and_answers_nothing() -> None:
     for (state, _), (next_state, move) in TABLE.items():
         if state in FINAL:
             assert next_state is state
             assert move not in ANSWERS
 
 
-def test_a_frame_that_comes_after_the_answer_is_no_second_one() -> None:
+def test_a_frame_after_the_answer_is_not_a_second_one() -> None:
     for state in FINAL:
         for event in (Event.RESULT, Event.ERROR):
             assert TABLE[state, event][1] is Move.DROP
@@ -50,7 +50,7 @@ def test_a_cancel_by_the_user_never_ends_in_a_failure() -> None:
         assert move is not Move.FAIL
 
 
-def test_only_a_failure_of_a_turn_at_work_is_waited_for_and_only_its_end_sends_it_again() -> None:
+def test_only_a_working_turns_failure_waits_and_only_the_waits_end_resends_it() -> None:
     for (state, event), (next_state, move) in TABLE.items():
         begins = state in AT_WORK and event is Event.RETRY
         assert (move is Move.WAIT) == begins
@@ -58,7 +58,7 @@ def test_only_a_failure_of_a_turn_at_work_is_waited_for_and_only_its_end_sends_i
         assert (move is Move.RESEND) == ((state, event) == (State.WAITING, Event.TIMEOUT))
 
 
-def test_a_turn_that_waits_is_answered_by_whatever_ends_the_wait_early() -> None:
+def test_a_waiting_turn_is_answered_by_any_early_end_of_the_wait() -> None:
     for event, answer in (
         (Event.CANCEL, Move.CONFIRM),
         (Event.CLIENT_LOST, Move.CONFIRM),
@@ -70,7 +70,7 @@ def test_a_turn_that_waits_is_answered_by_whatever_ends_the_wait_early() -> None
         assert TABLE[State.WAITING, event] == (State.WAITING, Move.DROP)
 
 
-def test_whatever_answers_our_own_stop_is_our_failure() -> None:
+def test_any_answer_to_our_own_stop_is_our_failure() -> None:
     for event in (Event.RESULT, Event.ERROR, Event.AGENT_LOST, Event.TIMEOUT):
         assert TABLE[State.STOPPING, event] == (State.FAILED, Move.FAIL)
 

@@ -14,7 +14,7 @@ KIMI_CODE = (
 OVERFLOW = classify("400 This model's maximum context length is 128000 tokens.")
 
 
-def test_what_an_agent_says_of_its_compaction_is_no_output_and_a_source_may_say_more() -> None:
+def test_an_agents_remark_on_its_compaction_is_not_output() -> None:
     for before in ((), (TOOL,)):
         wire = begun("Kimi Code CLI", expects=True)
         for told in before:
@@ -30,7 +30,7 @@ def test_what_an_agent_says_of_its_compaction_is_no_output_and_a_source_may_say_
         assert texts == list(KIMI_CODE), "what the agent says passes as it came"
 
 
-def test_a_compaction_that_the_user_asked_for_or_that_an_answer_follows_is_no_failure() -> None:
+def test_a_compaction_that_was_requested_or_precedes_an_answer_is_not_a_failure() -> None:
     done = "Compaction completed.\n- Messages compacted: 4"
     wire = begun("Kimi Code CLI", sessions=()).client(prompt(1, text="/compact"))
     for text in (KIMI_CODE[0], done):

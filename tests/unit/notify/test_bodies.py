@@ -39,7 +39,7 @@ def test_a_webhook_gets_every_member() -> None:
     assert body["actions"] == [{"label": "Allow", "url": "https://gw.example/answer#secret"}]
 
 
-def test_ntfy_gets_a_message_with_buttons_whose_code_is_in_no_address() -> None:
+def test_ntfy_gets_a_message_with_buttons_and_no_code_in_an_address() -> None:
     body = json.loads(ntfy_body(QUESTION, "my-topic"))
     assert body == {
         "topic": "my-topic",
@@ -95,6 +95,6 @@ def test_an_unknown_field_is_refused_with_its_place() -> None:
         Template("{title}\nwith {colour}")
 
 
-def test_json_that_is_none_is_refused_with_its_place() -> None:
+def test_invalid_json_is_refused_with_its_place() -> None:
     with pytest.raises(NotifyError, match=r"none once its fields are filled in \(line 2, column"):
         Template('{"text": "{title}",\n nonsense}')

@@ -77,7 +77,7 @@ def test_each_sender_gets_each_notification_and_open_questions_are_withdrawn_at_
     assert kept.is_closed
 
 
-def test_no_thread_is_started_for_rows_that_lead_to_nothing(tmp_path: Path) -> None:
+def test_no_thread_is_started_for_rows_without_a_notification(tmp_path: Path) -> None:
     book = Book()
     book.note(Kind.PROMPT, "s", 1)
     book.note(Kind.FIRST_OUTPUT, "s", 1)
@@ -88,7 +88,7 @@ def test_no_thread_is_started_for_rows_that_lead_to_nothing(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_read_or_linked_keeps_no_other_back(
+def test_an_unreadable_or_unlinkable_row_does_not_block_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Kept()

@@ -29,7 +29,7 @@ def a_pace(
     )
 
 
-def test_a_session_sends_so_many_a_minute_and_counts_the_others_in_the_next() -> None:
+def test_a_session_sends_a_bounded_number_a_minute_and_counts_the_rest_in_the_next() -> None:
     pace = a_pace()
     sent = [each for number in range(5) for each in pace.add(a_notification(number), 10.0)]
     assert [each.at_epoch_ms for each in sent] == [0, 1, 2]
@@ -40,7 +40,7 @@ def test_a_session_sends_so_many_a_minute_and_counts_the_others_in_the_next() ->
     assert pace.next_due(100.0) is None
 
 
-def test_one_session_does_not_keep_another_from_being_heard() -> None:
+def test_one_session_does_not_block_anothers_notifications() -> None:
     pace = a_pace(per_minute=1)
     assert pace.add(a_notification(1), 0.0)
     assert not pace.add(a_notification(2), 0.0)
@@ -59,7 +59,7 @@ def test_many_sessions_together_are_limited_too_and_the_others_are_counted_in_on
     assert pace.next_due(100.0) is None
 
 
-def test_what_many_sessions_left_out_is_sent_within_the_limit_of_all() -> None:
+def test_notifications_left_out_by_many_sessions_are_sent_within_the_common_limit() -> None:
     pace = a_pace(per_minute=1)
     for number in range(SESSIONS_AT_ONCE):
         assert pace.add(a_notification(1, session=str(number)), 0.0)
@@ -89,7 +89,7 @@ def test_a_question_that_was_too_many_and_is_answered_is_not_sent() -> None:
     assert pace.due(1000.0) == []
 
 
-def test_so_many_questions_wait_at_most() -> None:
+def test_the_number_of_waiting_questions_is_bounded() -> None:
     pace = a_pace(question_seconds=10.0)
     for number in range(MAX_WAITING):
         assert pace.add(a_notification(number, NotifiedEvent.ASK, f"s{number}"), 0.0) == []
@@ -105,14 +105,14 @@ def test_a_limit_is_notified_once_for_each_wait() -> None:
     assert pace.add(a_notification(4, NotifiedEvent.LIMIT), 0.0)
 
 
-def test_an_event_that_is_not_wanted_is_not_sent() -> None:
+def test_an_unsubscribed_event_is_not_sent() -> None:
     pace = a_pace(NotifiedEvent.LIMIT)
     assert pace.add(a_notification(1, NotifiedEvent.ENDED), 0.0) == []
     assert pace.add(a_notification(2, NotifiedEvent.ASK), 0.0) == []
     assert pace.next_due(0.0) is None
 
 
-def test_at_the_end_what_was_left_out_is_sent_and_no_question_is() -> None:
+def test_suppressed_notifications_are_sent_at_the_end_and_questions_are_not() -> None:
     pace = a_pace(per_minute=1, question_seconds=10.0)
     pace.add(a_notification(1), 0.0)
     pace.add(a_notification(2), 0.0)

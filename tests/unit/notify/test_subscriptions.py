@@ -37,13 +37,13 @@ def made(
     )
 
 
-def test_a_subscription_is_found_again_by_another_process(tmp_path: Path) -> None:
+def test_another_process_finds_a_subscription(tmp_path: Path) -> None:
     Subscriptions(str(tmp_path)).put(made(1), NOW)
     assert Subscriptions(str(tmp_path)).all() == [made(1)]
     assert os.stat(tmp_path / "push.json").st_mode & 0o777 == 0o600
 
 
-def test_the_same_browser_is_there_once_for_each_session(tmp_path: Path) -> None:
+def test_a_browser_has_one_subscription_for_each_session(tmp_path: Path) -> None:
     kept = Subscriptions(str(tmp_path))
     for expires in (1, 2):
         kept.put(made(1, expires=2000 + expires), NOW)
@@ -51,7 +51,9 @@ def test_the_same_browser_is_there_once_for_each_session(tmp_path: Path) -> None
     assert [(each.session, each.expires) for each in kept.all()] == [("", 2002), ("s", 2002)]
 
 
-def test_what_has_ended_leaves_with_the_next_one_and_the_oldest_gives_way(tmp_path: Path) -> None:
+def test_expired_subscriptions_are_dropped_at_the_next_one_and_the_oldest_displaced(
+    tmp_path: Path,
+) -> None:
     kept = Subscriptions(str(tmp_path))
     kept.put(made(0, expires=1001), NOW)
     for number in range(1, MAX_SUBSCRIPTIONS + 2):
@@ -68,7 +70,9 @@ def test_subscriptions_to_one_session_do_not_displace_those_to_all(tmp_path: Pat
     assert len(kept.all()) == MAX_SUBSCRIPTIONS
 
 
-def test_a_guest_displaces_nobody_but_first_itself_then_the_oldest_guest(tmp_path: Path) -> None:
+def test_a_guest_displaces_first_its_own_then_the_oldest_guests_subscription(
+    tmp_path: Path,
+) -> None:
     kept = Subscriptions(str(tmp_path))
     owners = [made(number, session="s") for number in range(MAX_SUBSCRIPTIONS)]
     others = made(100, session="s", expires=3000, by_guest=True)
@@ -82,7 +86,7 @@ def test_a_guest_displaces_nobody_but_first_itself_then_the_oldest_guest(tmp_pat
     assert len(kept.all()) == 2 * MAX_SUBSCRIPTIONS
 
 
-def test_as_many_subscriptions_as_there_may_be_are_read_again_however_long(tmp_path: Path) -> None:
+def test_the_largest_possible_file_of_subscriptions_is_read_again(tmp_path: Path) -> None:
     kept = Subscriptions(str(tmp_path))
     for number in range(2 * MAX_SUBSCRIPTIONS):
         each = made(number, session='"' * 1024, by_guest=number % 2 > 0)
@@ -99,7 +103,7 @@ def test_an_ended_subscription_covers_nothing(tmp_path: Path) -> None:
     assert not made(1, expires=1000).covers("s", NOW)
 
 
-def test_a_damaged_file_is_no_subscription_and_is_written_anew(tmp_path: Path) -> None:
+def test_a_damaged_file_is_treated_as_empty_and_rewritten(tmp_path: Path) -> None:
     kept = Subscriptions(str(tmp_path))
     (tmp_path / "push.json").write_text('[{"endpoint": 1}]')
     assert kept.all() == []
@@ -120,7 +124,7 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert found == sorted(map(made, range(12)), key=lambda each: each.endpoint)
 
 
-def test_a_subscription_that_is_removed_is_gone(tmp_path: Path) -> None:
+def test_a_removed_subscription_is_gone(tmp_path: Path) -> None:
     kept = Subscriptions(str(tmp_path))
     kept.put(made(1), NOW)
     kept.put(made(2), NOW)
@@ -163,14 +167,14 @@ def test_removed_subscriptions_are_bounded(tmp_path: Path) -> None:
     assert kept.all() == [made(1), *removed[1:]]
 
 
-def test_the_key_is_made_once_and_is_its_users_alone(tmp_path: Path) -> None:
+def test_the_key_is_made_once_and_is_private(tmp_path: Path) -> None:
     first = Subscriptions(str(tmp_path)).public_key()
     assert Subscriptions(str(tmp_path)).public_key() == first
     assert len(first) == 87
     assert os.stat(tmp_path / "push.key").st_mode & 0o777 == 0o600
 
 
-def test_a_key_is_made_as_a_whole_whatever_a_killed_process_has_left(tmp_path: Path) -> None:
+def test_a_whole_key_is_made_despite_the_leftovers_of_a_killed_process(tmp_path: Path) -> None:
     left = tmp_path / "push.key.new"
     left.touch(0o600)
     left.write_bytes(b"-----BEGIN")

@@ -86,12 +86,12 @@ def test_a_template_is_for_webhooks_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "https://", "https://[", "//x", "x"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(NotifyError, match="--notify"):
         named(url)
 
 
-def test_events_are_listed_and_a_word_that_is_none_is_refused() -> None:
+def test_events_are_listed_and_an_unknown_word_is_refused() -> None:
     assert settings_of({}).events == USUAL
     assert settings_of({"notify_events": "ended, ask"}).events == (
         NotifiedEvent.ENDED,

@@ -74,7 +74,7 @@ def test_a_session_s_id_has_nothing_in_a_notification_that_a_terminal_obeys() ->
     assert made.session == "a [2J   b c "
 
 
-def test_a_question_says_what_it_is_about_only_where_content_is_sent() -> None:
+def test_a_question_states_its_subject_only_where_content_is_sent() -> None:
     book = Book()
     asked(book)
     (plain,) = made_of(book.rows)
@@ -85,7 +85,7 @@ def test_a_question_says_what_it_is_about_only_where_content_is_sent() -> None:
 
 
 @pytest.mark.parametrize("end", [Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN])
-def test_questions_of_an_agent_that_is_gone_are_withdrawn(end: Kind) -> None:
+def test_the_questions_of_an_ended_agent_are_withdrawn(end: Kind) -> None:
     book = Book()
     asked(book, "7")
     asked(book, "8", session="t")
@@ -130,7 +130,7 @@ def test_a_request_that_fails_without_a_turn_and_a_cancelled_turn_are_not_notifi
     assert made_of(book.rows) == []
 
 
-def test_a_wait_for_a_limit_says_when_the_turn_goes_on() -> None:
+def test_a_wait_for_a_limit_states_when_the_turn_continues() -> None:
     book = Book(began_ms=0)
     book.note(Kind.LIMIT_WAIT, "s", 1, type="budget", wait_seconds=7200.0)
     book.note(Kind.CONTINUED, "s", 1, what="new_prompt")
@@ -166,7 +166,7 @@ def test_the_same_row_is_the_same_notification() -> None:
     assert made_of(book.rows) == made_of(book.rows)
 
 
-def test_a_limit_of_the_users_own_blames_no_account() -> None:
+def test_the_users_own_limit_does_not_blame_the_account() -> None:
     book = Book()
     facts = {"reason": "spend_limit", "action": "fix_configuration"}
     book.note(Kind.ERROR, "s", 1, type="budget", **facts)
@@ -177,7 +177,7 @@ def test_a_limit_of_the_users_own_blames_no_account() -> None:
     )
 
 
-def test_a_turn_that_goes_on_with_another_model_has_waited_for_no_limit() -> None:
+def test_a_turn_that_continues_with_another_model_has_not_waited_for_a_limit() -> None:
     book = Book()
     book.note(Kind.CONTINUED, "s", 1, what="same_prompt")
     assert made_of(book.rows) == []

@@ -76,7 +76,7 @@ def refused(number: int, size: int, status: int, path: str = MODEL) -> tuple[Ste
         (*refused(1, 5000, 503), ("sent", 2, 5000), ("answered", 2), ("text",)),
     ],
 )
-def test_a_turn_that_went_well_passes_as_it_came(steps: tuple[Step, ...]) -> None:
+def test_a_successful_turn_passes_unchanged(steps: tuple[Step, ...]) -> None:
     assert play(steps).answers() == [result()]
 
 
@@ -91,13 +91,13 @@ def test_a_turn_that_went_well_passes_as_it_came(steps: tuple[Step, ...]) -> Non
         ((("sent", 9, 400), *refused(1, 5000, 401), ("answered", 9)), "auth"),
     ],
 )
-def test_a_turn_whose_own_request_failed_last_is_a_failure(
+def test_a_turn_whose_last_own_request_failed_is_a_failure(
     steps: tuple[Step, ...], type_: str
 ) -> None:
     assert failure(play(steps))["type"] == type_
 
 
-def test_a_turn_that_the_user_cancels_is_cancelled_whatever_its_requests_come_to() -> None:
+def test_a_turn_that_the_user_cancels_is_cancelled_whatever_happens_to_its_requests() -> None:
     wire, requests = begun(), ModelRequests()
     for report in _reports("sent", 1, 5000):
         requests.note({"pid": 7, "id": 1, **report}, wire.now, TURN)

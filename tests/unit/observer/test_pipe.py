@@ -56,9 +56,7 @@ def test_a_line_that_is_too_long_is_dropped(pipe: ObserverPipe) -> None:
     assert pipe.read() == [b"", b"next"]
 
 
-def test_it_is_this_users_alone_and_nothing_is_left_of_it(
-    pipe: ObserverPipe, tmp_path: Path
-) -> None:
+def test_the_pipe_is_private_and_leaves_no_file_behind(pipe: ObserverPipe, tmp_path: Path) -> None:
     assert os.stat(pipe.path).st_mode & 0o777 == 0o600
     pipe.hide()
     assert list(tmp_path.iterdir()) == []
@@ -76,7 +74,7 @@ def test_it_is_this_users_alone_and_nothing_is_left_of_it(
         ("PYTHONPATH", PYTHON_FOLDER, ":"),
     ],
 )
-def test_what_the_user_has_set_comes_behind(
+def test_the_users_own_variable_is_appended(
     name: str, own: str, between: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -131,14 +129,14 @@ def test_an_agent_that_may_not_find_the_files_is_not_observed(
     assert may_observe(command) is may
 
 
-def test_nor_is_one_to_which_the_user_gives_nodes_permissions(
+def test_an_agent_with_nodes_permission_model_is_not_observed_either(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NODE_OPTIONS", "--experimental-permission --allow-fs-read=/srv")
     assert not may_observe(["gemini"])
 
 
-def test_without_its_file_an_agent_is_not_observed(
+def test_an_agent_is_not_observed_without_the_observers_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lastword.observer.pipe.NODE_FILE", str(tmp_path / "node.cjs"))
@@ -167,5 +165,5 @@ def test_without_its_file_an_agent_is_not_observed(
         ("/v1/traces", False),
     ],
 )
-def test_a_request_to_a_model_is_known_by_its_path(path: str, is_model: bool) -> None:
+def test_a_request_to_a_model_is_recognised_by_its_path(path: str, is_model: bool) -> None:
     assert (re.search(MODEL_PATH, path, re.IGNORECASE) is not None) is is_model

@@ -126,7 +126,7 @@ def test_a_request_is_reported_without_its_query_headers_and_body(events: Any) -
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_a_refusal_is_reported_with_its_limits_and_what_the_agent_reads_of_it(
+def test_a_refusal_is_reported_with_its_limits_and_the_body_that_the_agent_reads(
     read: Callable[[Any], object], events: Any
 ) -> None:
     body = b'{"error": "slow down"}\n'
@@ -150,7 +150,9 @@ def test_a_refusal_that_is_not_read_is_reported_without_a_body(events: Any) -> N
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_a_stream_ends_or_breaks_off(read: Callable[[Any], object], events: Any) -> None:
+def test_the_end_or_break_of_a_stream_is_reported(
+    read: Callable[[Any], object], events: Any
+) -> None:
     read(ask(CHUNKED + b"0\r\n\r\n"))
     assert names(events) == ["request", "status", "end"]
     events.clear()
@@ -218,7 +220,7 @@ def test_each_event_is_reported_in_the_context_of_its_request() -> None:
     assert turns == [1, 1, 2, 2, 1, 2]
 
 
-def test_nothing_else_is_reported(events: Any) -> None:
+def test_any_other_request_is_not_reported(events: Any) -> None:
     ask(JSON, path="/v1/telemetry").read()
     connection = http.client.HTTPConnection("api.test")
     connection.sock = _Wire(JSON)  # type: ignore[assignment]
@@ -260,7 +262,7 @@ def _outcomes() -> list[object]:
     return found
 
 
-def test_no_error_of_the_observers_own_reaches_the_agent(
+def test_the_observers_own_errors_never_reach_the_agent(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)

@@ -184,7 +184,7 @@ def test_a_request_that_outlives_its_turn_says_nothing_of_the_next(
     assert (entry.session_id, entry.turn) == (None, None)
 
 
-def test_the_users_cancel_is_no_failure_of_the_provider() -> None:
+def test_the_users_cancel_is_not_a_failure_of_the_provider() -> None:
     runtime = Runtime()
     runtime.request()
     runtime.now, runtime.turn = TURN + 60, None
@@ -193,7 +193,7 @@ def test_the_users_cancel_is_no_failure_of_the_provider() -> None:
     assert "type" not in entry.facts
 
 
-def test_a_request_of_two_turns_at_once_is_evidence_of_neither() -> None:
+def test_a_request_during_two_turns_is_evidence_for_neither() -> None:
     runtime = Runtime()
     runtime.turn = None
     runtime.request()
@@ -223,7 +223,7 @@ def test_another_request_after_a_failure_is_not_a_retry_of_it() -> None:
         ([401, 401], [False, None]),
     ],
 )
-def test_what_the_agent_does_next_is_not_known(
+def test_a_401_counts_as_final_until_the_agent_retries_it(
     statuses: list[int], goes_on: list[bool | None]
 ) -> None:
     runtime = Runtime()
@@ -232,7 +232,7 @@ def test_what_the_agent_does_next_is_not_known(
     assert [hint.goes_on for hint in runtime.hints] == goes_on
 
 
-def test_a_failure_beside_an_answer_that_comes_says_nothing_of_the_turn() -> None:
+def test_a_failure_during_an_ongoing_answer_does_not_concern_the_turn() -> None:
     runtime = Runtime()
     runtime.request(1)
     runtime.report("status", 1, status=200)
@@ -241,7 +241,7 @@ def test_a_failure_beside_an_answer_that_comes_says_nothing_of_the_turn() -> Non
 
 
 @every(("size", "types"), [(900, []), (9000, ["auth"]), (None, ["auth"])])
-def test_a_failure_beside_a_longer_request_may_be_of_one_for_a_title(
+def test_a_failure_during_a_longer_request_may_be_one_for_a_title(
     size: int | None, types: list[str]
 ) -> None:
     runtime = Runtime()
@@ -300,7 +300,7 @@ def test_a_request_of_an_earlier_turn_is_not_why_this_one_is_silent() -> None:
     assert runtime.requests.silence(SECOND) is None
 
 
-def test_an_answer_whose_end_was_not_reported_hides_nothing_that_follows() -> None:
+def test_an_answer_without_a_reported_end_hides_no_later_failure() -> None:
     runtime = Runtime()
     runtime.request(1)
     runtime.report("status", 1, status=200)
@@ -332,7 +332,7 @@ def test_a_failure_is_reported_with_the_time_of_the_last_good_answer_in_its_turn
 
 
 @every(("size", "answered_at"), [(900, TURN + 3), (1100, TURN + 0.2), (None, TURN + 3)])
-def test_what_has_all_of_the_last_good_request_goes_on_with_the_turn(
+def test_a_request_as_large_as_the_last_good_one_continues_the_turn(
     size: int | None, answered_at: float
 ) -> None:
     runtime = Runtime()
@@ -347,7 +347,7 @@ def test_what_has_all_of_the_last_good_request_goes_on_with_the_turn(
 
 
 @every(("size", "is_over"), [(1000, True), (950, True), (300, False), (None, True)])
-def test_a_retry_that_is_answered_well_is_reported_unless_it_is_shorter(
+def test_a_successful_retry_is_reported_unless_it_is_shorter(
     size: int | None, is_over: bool
 ) -> None:
     runtime = Runtime()
@@ -383,14 +383,14 @@ def test_each_request_that_is_over_has_an_entry() -> None:
     assert runtime.requests.entries([turn]) == []
 
 
-def test_of_several_open_turns_none_has_the_request() -> None:
+def test_a_request_belongs_to_none_of_several_open_turns() -> None:
     runtime = Runtime()
     runtime.refuse(1, 429)
     (entry,) = runtime.requests.entries([SilentTurn(name, TURN, TURN) for name in "st"])
     assert (entry.session_id, entry.turn) == (None, None)
 
 
-def test_an_agent_that_asks_nothing_for_long_is_idle() -> None:
+def test_an_agent_without_requests_for_long_is_idle() -> None:
     runtime = Runtime()
     assert runtime.requests.idleness(FIRST, TURN + 60) is None
     runtime.request()
@@ -405,7 +405,7 @@ def test_an_agent_that_asks_nothing_for_long_is_idle() -> None:
     assert runtime.requests.idleness(SECOND, TURN + 60) is None
 
 
-def test_the_runtime_of_each_process_is_known() -> None:
+def test_the_runtime_of_each_process_is_recorded() -> None:
     runtime = Runtime()
     runtime.report("start", runtime="node", version="22.1.0", script="cli.js")
     assert runtime.requests.runtimes == {7: "node 22.1.0"}
@@ -420,7 +420,7 @@ def garbage() -> Iterable[bytes]:
         yield json.dumps({key: each for key, each in whole.items() if key != name}).encode()
 
 
-def test_a_report_that_is_malformed_is_dropped() -> None:
+def test_a_malformed_report_is_dropped() -> None:
     for line in garbage():
         runtime = Runtime()
         runtime.request()
@@ -460,7 +460,7 @@ def test_an_answer_that_is_empty_or_a_page_is_a_failure(
     assert [hint.attempt for hint in runtime.hints] == [2, 3]
 
 
-def test_a_page_is_a_failure_where_the_end_of_an_answer_is_not_reported() -> None:
+def test_a_page_is_a_failure_where_the_runtime_reports_no_end() -> None:
     runtime = Runtime()
     runtime.request()
     runtime.report("status", status=200, ends=False, type="Text/HTML")

@@ -35,7 +35,7 @@ def measured(metric: str, *rows: Row) -> list[Measured]:
     return [t for t in told_of(*rows) if isinstance(t, Measured) and t.metric == metric]
 
 
-def test_a_turn_is_a_span_from_its_prompt_to_its_end_under_the_clients() -> None:
+def test_a_turn_is_a_span_from_prompt_to_end_below_the_clients_span() -> None:
     (span,) = spans_of(
         row(Kind.AGENT_READY, 0, None, name="coder", version="2"),
         row(Kind.PROMPT, 1, traceparent="00-a-b-01"),
@@ -65,7 +65,7 @@ def test_a_clock_that_is_set_in_the_middle_of_a_run_moves_no_span() -> None:
         (row(Kind.RETRY, 2, type="overloaded"), "open"),
     ],
 )
-def test_how_a_turn_ended_is_said_and_counted(end: Row, outcome: str) -> None:
+def test_the_end_of_a_turn_is_an_attribute_and_counted(end: Row, outcome: str) -> None:
     (span,) = spans_of(row(Kind.PROMPT, 1), end)
     assert span.attributes[names.OUTCOME] == outcome
     assert span.failed is (outcome == "failed")
@@ -75,7 +75,7 @@ def test_how_a_turn_ended_is_said_and_counted(end: Row, outcome: str) -> None:
     assert took.value == 1
 
 
-def test_tool_calls_are_told_apart_by_their_ids_and_without_ids_the_last_one_ends_first() -> None:
+def test_tool_calls_are_distinguished_by_id_and_without_one_the_last_ends_first() -> None:
     (span,) = spans_of(
         row(Kind.PROMPT, 0),
         row(Kind.TOOL_STARTED, 1, call="a", tool="read"),
@@ -94,7 +94,7 @@ def test_tool_calls_are_told_apart_by_their_ids_and_without_ids_the_last_one_end
     assert span.children[2].attributes["lastword.status"] == "open"
 
 
-def test_what_happens_to_the_agent_and_its_frames_is_counted() -> None:
+def test_restarts_silences_retries_and_dropped_frames_are_counted() -> None:
     rows = (
         row(Kind.PROMPT, 0),
         row(Kind.AGENT_RESTARTED, 1, None, attempt=2),
@@ -115,13 +115,13 @@ def test_what_happens_to_the_agent_and_its_frames_is_counted() -> None:
     assert span.events[1].attributes[names.ERROR_TYPE] == "rate_limit"
 
 
-def test_a_failure_of_a_request_that_is_no_prompt_is_counted_and_no_span() -> None:
+def test_a_failed_request_that_is_not_a_prompt_is_counted_without_a_span() -> None:
     failed = row(Kind.ERROR, 1, None, type="agent_crash", origin="agent")
     assert spans_of(failed) == []
     assert measured(names.ERRORS, failed)[0].attributes[names.ERROR_TYPE] == "agent_crash"
 
 
-def test_words_of_a_failure_are_in_no_attribute_even_where_the_record_keeps_them() -> None:
+def test_a_failures_words_are_in_no_attribute_even_if_the_record_keeps_them() -> None:
     end = row(Kind.ERROR, 2, type="budget", message="Ask Ada.", detail={"text": "Ada"})
     assert "Ada" not in repr(told_of(row(Kind.PROMPT, 1), end))
 
@@ -149,7 +149,7 @@ def test_events_and_open_turns_are_bounded() -> None:
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "x", "OTEL_SDK_DISABLED": "true"}, False),
     ],
 )
-def test_the_standard_variables_decide_whether_telemetry_is_asked_for(
+def test_the_standard_variables_decide_whether_telemetry_is_enabled(
     environment: dict[str, str], is_requested: bool
 ) -> None:
     assert enabled.is_requested(environment) is is_requested
@@ -162,7 +162,7 @@ def of_gateway(kind: Kind, at: float, level: str = "info", **facts: Any) -> Row:
     return Row(kind.value, level, 0, at, "s1", None, None, facts)
 
 
-def test_a_session_that_a_gateway_holds_is_a_span_with_what_befell_it_as_events() -> None:
+def test_a_session_behind_a_gateway_is_a_span_with_its_events() -> None:
     (span,) = spans_of(
         HELD,
         of_gateway(Kind.VIEWER_CAME, 2, viewer="v1", role="controller"),
@@ -185,21 +185,21 @@ def test_a_session_that_a_gateway_holds_is_a_span_with_what_befell_it_as_events(
     }
 
 
-def test_what_a_process_took_with_it_is_an_error_with_its_incident() -> None:
+def test_a_died_process_makes_its_session_an_error_with_the_incident() -> None:
     (span,) = spans_of(HELD, of_gateway(Kind.HOLDER_DIED, 2, "error", incident_id="01RUN-h1"))
     assert span.failed
     assert span.attributes["lastword.incident_id"] == "01RUN-h1"
     assert span.attributes[names.ERROR_TYPE] == "agent_crash"
 
 
-def test_a_session_without_an_end_is_told_of_at_last_with_the_latest_events() -> None:
+def test_a_session_without_an_end_is_exported_at_last_with_the_latest_events() -> None:
     rows = [of_gateway(Kind.VIEWER_CAME, number) for number in range(MAX_EVENTS + 9)]
     (span,) = spans_of(HELD, *rows)
     assert len(span.events) == MAX_EVENTS
     assert span.events[-1].at_seconds == 1_000_000 + MAX_EVENTS + 8
 
 
-def test_what_befalls_a_session_is_counted_though_nobody_says_who_holds_it() -> None:
+def test_a_sessions_events_are_counted_although_its_holder_is_unknown() -> None:
     left = of_gateway(Kind.VIEWER_LEFT, 3, code=4408, cause="stalled", viewer="v1")
     (count,) = measured(names.VIEWERS_LEFT, left)
     assert count.attributes == {
@@ -212,7 +212,7 @@ def test_what_befalls_a_session_is_counted_though_nobody_says_who_holds_it() -> 
     assert failed.attributes["lastword.history"] == "failed"
 
 
-def test_the_first_output_is_a_question_where_that_comes_first_and_is_measured_once() -> None:
+def test_a_question_counts_as_the_first_output_and_is_measured_once() -> None:
     (seen,) = measured(
         names.FIRST_OUTPUT_SECONDS,
         row(Kind.PROMPT, 1),

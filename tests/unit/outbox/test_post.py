@@ -15,7 +15,7 @@ INSIDE = [
 OUTSIDE = ["8.8.8.8", "203.0.114.8", "2606:4700:4700::1111"]
 
 
-def test_only_a_public_address_of_another_machine_is_outside() -> None:
+def test_only_a_public_address_of_another_machine_counts_as_outside() -> None:
     assert [each for each in INSIDE if is_outside(each, HERE)] == []
     assert [each for each in OUTSIDE if not is_outside(each, HERE)] == []
 

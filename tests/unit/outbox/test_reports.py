@@ -34,7 +34,7 @@ def attributes(body: bytes) -> dict[str, Any]:
     return {each["key"]: next(iter(each["value"].values())) for each in record["attributes"]}
 
 
-def test_each_failure_is_one_report_and_nothing_else_is_any() -> None:
+def test_each_failure_gives_one_report_and_nothing_else_does() -> None:
     book = Book()
     book.ok("s", 1)
     book.failed("s", 2)
@@ -45,7 +45,7 @@ def test_each_failure_is_one_report_and_nothing_else_is_any() -> None:
     assert report.facts["type"] == "rate_limit"
 
 
-def test_a_request_before_the_agent_was_ready_is_a_start_that_failed() -> None:
+def test_a_request_that_fails_before_the_agent_is_ready_is_a_failed_start() -> None:
     book = Book()
     book.note(Kind.ERROR, type="agent_crash", method="initialize")
     book.note(Kind.AGENT_READY, name="An Agent", version="1.2")
@@ -69,7 +69,7 @@ def test_every_fact_of_a_report_is_one_of_an_error() -> None:
     assert not FACTS & {"message", "detail", "redactions", "request_id"}
 
 
-def test_no_words_are_reported_also_where_the_record_keeps_them() -> None:
+def test_no_words_are_reported_even_if_the_record_keeps_them() -> None:
     book = Book()
     book.note(Kind.PROMPT, WORDS, 1, traceparent=WORDS)
     book.note(
@@ -92,7 +92,7 @@ def test_no_words_are_reported_also_where_the_record_keeps_them() -> None:
 
 
 @every("canary", [*CANARIES.values(), *NAMED_CANARIES.values()])
-def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
+def test_no_secret_is_reported_in_any_place(canary: str) -> None:
     taken: list[FailureReport] = []
 
     class Writer:
@@ -124,7 +124,7 @@ def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
     [("exit_code", True), ("exit_code", float("nan")), ("exit_code", 2**60), ("attempts", "3"),
      ("retryable", "yes"), ("retryable", 1), ("type", ""), ("type", None), ("unheard_of", "x")],
 )  # fmt: skip
-def test_what_is_no_fact_is_left_out(name: str, value: object) -> None:
+def test_an_invalid_fact_is_left_out(name: str, value: object) -> None:
     assert facts_of({name: value}) == {}
 
 
@@ -162,7 +162,7 @@ def test_the_clients_span_is_the_reports() -> None:
     assert other.traceparent == ""
 
 
-def test_only_so_many_spans_are_remembered() -> None:
+def test_the_number_of_remembered_spans_is_bounded() -> None:
     book = Book()
     for turn in range(1000):
         book.note(Kind.PROMPT, "s", turn, traceparent=TRACE)
@@ -171,7 +171,7 @@ def test_only_so_many_spans_are_remembered() -> None:
     assert sum(bool(report.traceparent) for report in reports_of(book)) == 256
 
 
-def test_a_sessions_id_cannot_be_had_back() -> None:
+def test_a_sessions_id_cannot_be_recovered() -> None:
     book = Book()
     book.failed("session-of-ada", 1)
     book.failed("session-of-ada", 2)
@@ -190,12 +190,12 @@ def test_a_webhooks_signature_is_the_standards() -> None:
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_a_secret_in_plain_words_signs_as_it_stands() -> None:
+def test_a_plain_text_secret_signs_as_it_is() -> None:
     headers = report.headers_of("id", b"{}", report.secret_of(" mine \n"), 5)
     mac = hmac.new(b"mine", b"id.5.{}", hashlib.sha256).digest()
     assert headers["webhook-signature"] == "v1," + base64.b64encode(mac).decode()
     assert report.secret_of("whsec_no base64!") == b"whsec_no base64!"
 
 
-def test_without_a_secret_there_is_no_signature() -> None:
+def test_no_signature_is_sent_without_a_secret() -> None:
     assert report.headers_of("id", b"{}", b"", 5) == {"webhook-id": "id", "webhook-timestamp": "5"}

@@ -22,38 +22,38 @@ DAY_MS = 24 * 3600 * 1000
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204])
-def test_every_success_has_delivered(status: int) -> None:
+def test_every_success_status_means_delivered(status: int) -> None:
     assert fate_of(CollectorAnswer(status), is_otlp=True) == (Fate.DELIVERED, "")
     assert fate_of(CollectorAnswer(status, b"thanks!"), is_otlp=False) == (Fate.DELIVERED, "")
 
 
 @every("status", [400, 401, 403, 404, 405, 410, 413, 422, 451, 499])
-def test_what_the_sender_did_wrong_is_never_tried_again(status: int) -> None:
+def test_a_report_that_is_refused_for_good_is_never_retried(status: int) -> None:
     assert fate_of(CollectorAnswer(status), is_otlp=True)[0] is Fate.REFUSED
 
 
 @every("status", [408, 425, 429, 500, 501, 502, 503, 504, 599, 0, 101, 999])
-def test_what_may_pass_is_tried_again(status: int) -> None:
+def test_a_transient_failure_is_retried(status: int) -> None:
     assert fate_of(CollectorAnswer(status), is_otlp=True)[0] is Fate.FAILED
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_a_failure_that_may_pass(status: int) -> None:
+def test_a_redirect_is_a_temporary_failure(status: int) -> None:
     assert fate_of(CollectorAnswer(status), is_otlp=False)[0] is Fate.FAILED
 
 
 @pytest.mark.parametrize("body", [b"", b" \n", b"{}", b'{"partialSuccess":{}}', b'{"new":1}'])
-def test_a_collector_that_takes_a_report_may_say_so_in_these_ways(body: bytes) -> None:
+def test_a_collector_may_accept_a_report_in_these_ways(body: bytes) -> None:
     assert fate_of(CollectorAnswer(200, body), is_otlp=True) == (Fate.DELIVERED, "")
 
 
 @pytest.mark.parametrize("body", [b"<html>Log in", b"[" * 100_000, b"\xff\xfe", b"[]", b"{", b"7"])
-def test_a_page_in_the_collectors_place_has_taken_nothing(body: bytes) -> None:
+def test_a_page_in_the_collectors_place_is_a_failure(body: bytes) -> None:
     assert fate_of(CollectorAnswer(200, body), is_otlp=True)[0] is Fate.FAILED
 
 
 @pytest.mark.parametrize("count", [1, "1"])
-def test_a_report_that_the_collector_rejects_is_not_tried_again(count: object) -> None:
+def test_a_report_that_the_collector_rejects_is_not_retried(count: object) -> None:
     body = json.dumps({"partialSuccess": {"rejectedLogRecords": count, "errorMessage": "x"}})
     assert fate_of(CollectorAnswer(200, body.encode()), is_otlp=True)[0] is Fate.REFUSED
 
@@ -90,7 +90,7 @@ def test_jitter_is_a_quarter_at_most() -> None:
         ("Wed, 99 Foo 2026 99:99:99 GMT", None),
     ],
 )
-def test_what_the_collector_asks_for_is_read(header: str, seconds: float | None) -> None:
+def test_the_wait_that_the_collector_requests_is_read(header: str, seconds: float | None) -> None:
     assert requested_wait(CollectorAnswer(503, b"", header), NOW) == seconds
 
 

@@ -45,7 +45,7 @@ def take(outbox: Outbox) -> FailureReport:
     return waiting
 
 
-def test_a_report_is_there_until_it_has_arrived(outbox: Outbox) -> None:
+def test_a_report_stays_until_it_has_arrived(outbox: Outbox) -> None:
     report = a_report()
     assert outbox.add([report], TARGET)
     again = Outbox(outbox.folder)
@@ -59,7 +59,7 @@ def test_a_report_is_there_until_it_has_arrived(outbox: Outbox) -> None:
     assert adds_up(outbox)
 
 
-def test_it_is_its_users_alone_and_has_no_address_with_credentials(outbox: Outbox) -> None:
+def test_the_outbox_is_private_and_holds_no_credentials(outbox: Outbox) -> None:
     outbox.add(
         [a_report()], a_target("https://ada_lovelace:hunter22@c.example/secretpath?key=hunter33")
     )
@@ -71,7 +71,7 @@ def test_it_is_its_users_alone_and_has_no_address_with_credentials(outbox: Outbo
     assert not any(secret in held for secret in (b"hunter22", b"hunter33", b"secretpath", b"ada_"))
 
 
-def test_a_report_that_is_put_in_twice_is_one(outbox: Outbox) -> None:
+def test_a_report_that_is_added_twice_is_stored_once(outbox: Outbox) -> None:
     report = a_report()
     outbox.add([report, report], TARGET)
     outbox.add([report], TARGET)
@@ -79,7 +79,7 @@ def test_a_report_that_is_put_in_twice_is_one(outbox: Outbox) -> None:
     assert adds_up(outbox)
 
 
-def test_beyond_a_thousand_the_oldest_goes_and_is_counted(outbox: Outbox) -> None:
+def test_the_oldest_report_beyond_a_thousand_is_dropped_and_counted(outbox: Outbox) -> None:
     for begin in range(0, MAX_REPORTS + 100, 100):
         outbox.add([a_report(begin + number) for number in range(100)], TARGET)
     status = outbox.status()
@@ -89,7 +89,7 @@ def test_beyond_a_thousand_the_oldest_goes_and_is_counted(outbox: Outbox) -> Non
     assert adds_up(outbox)
 
 
-def test_beyond_four_megabytes_the_oldest_goes(outbox: Outbox) -> None:
+def test_the_oldest_reports_beyond_four_megabytes_are_dropped(outbox: Outbox) -> None:
     large = [
         msgspec.structs.replace(a_report(number), program="x" * 50_000) for number in range(100)
     ]
@@ -113,7 +113,7 @@ def test_dead_letters_make_room_first(outbox: Outbox) -> None:
     assert adds_up(outbox)
 
 
-def test_what_is_seven_days_old_goes_and_is_counted(
+def test_a_report_is_dropped_after_seven_days_and_counted(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outbox.add([a_report()], TARGET)
@@ -126,7 +126,7 @@ def test_what_is_seven_days_old_goes_and_is_counted(
     assert adds_up(outbox)
 
 
-def test_a_clock_that_is_set_back_holds_nothing_up(
+def test_a_clock_that_is_set_back_delays_nothing(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outbox.add([a_report()], TARGET)
@@ -138,7 +138,7 @@ def test_a_clock_that_is_set_back_holds_nothing_up(
     assert take(outbox).what == "turn"
 
 
-def test_after_a_failure_the_whole_target_waits_and_no_other(outbox: Outbox) -> None:
+def test_a_failure_makes_only_its_own_target_wait(outbox: Outbox) -> None:
     other = a_target("http://127.0.0.1:10")
     outbox.add([a_report(), a_report()], TARGET)
     outbox.add([a_report()], other)
@@ -159,13 +159,13 @@ def test_after_a_failure_the_whole_target_waits_and_no_other(outbox: Outbox) -> 
     assert waited == [1, 2, 1]
 
 
-def test_a_report_that_always_fails_holds_no_other_up(outbox: Outbox) -> None:
+def test_a_report_that_always_fails_delays_no_other(outbox: Outbox) -> None:
     outbox.add([a_report(1), a_report(2)], TARGET)
     first, second = take(outbox), take(outbox)
     assert [first.report_id, second.report_id] == [f"{1:032x}", f"{2:032x}"]
 
 
-def test_dead_letters_are_told_and_can_be_forgotten(outbox: Outbox) -> None:
+def test_dead_letters_are_listed_and_can_be_deleted(outbox: Outbox) -> None:
     report = a_report()
     outbox.add([report], TARGET)
     outbox.refused(take(outbox), TARGET, "400 Bad Request")
@@ -178,7 +178,7 @@ def test_dead_letters_are_told_and_can_be_forgotten(outbox: Outbox) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"no database" * 500, b"\0" * 8192])
-def test_a_damaged_outbox_is_set_aside_and_a_new_one_begins(outbox: Outbox, damage: bytes) -> None:
+def test_a_damaged_outbox_is_set_aside_and_a_new_one_created(outbox: Outbox, damage: bytes) -> None:
     outbox.add([a_report()], TARGET)
     with open(outbox.path, "r+b") as file:
         file.write(damage)
@@ -190,7 +190,7 @@ def test_a_damaged_outbox_is_set_aside_and_a_new_one_begins(outbox: Outbox, dama
     assert adds_up(outbox)
 
 
-def test_a_row_that_cannot_be_read_is_dropped_and_the_next_one_sent(outbox: Outbox) -> None:
+def test_an_unreadable_row_is_dropped_and_the_next_one_sent(outbox: Outbox) -> None:
     outbox.add([a_report(1), a_report(2)], TARGET)
     with closing(sqlite3.connect(outbox.path)) as file:
         file.execute("UPDATE reports SET body = x'7b' WHERE id = 1")
@@ -200,7 +200,7 @@ def test_a_row_that_cannot_be_read_is_dropped_and_the_next_one_sent(outbox: Outb
     assert adds_up(outbox)
 
 
-def test_a_database_of_something_else_is_left_alone(outbox: Outbox) -> None:
+def test_a_foreign_database_is_left_alone(outbox: Outbox) -> None:
     os.makedirs(outbox.folder)
     with closing(sqlite3.connect(outbox.path)) as file:
         file.execute("CREATE TABLE cats (name TEXT)")
@@ -210,7 +210,7 @@ def test_a_database_of_something_else_is_left_alone(outbox: Outbox) -> None:
         outbox.status()
 
 
-def test_an_outbox_of_a_newer_lastword_is_left_alone(outbox: Outbox) -> None:
+def test_a_newer_lastwords_outbox_is_left_alone(outbox: Outbox) -> None:
     outbox.add([a_report()], TARGET)
     with closing(sqlite3.connect(outbox.path)) as file:
         file.execute("PRAGMA user_version = 99")
@@ -218,7 +218,7 @@ def test_an_outbox_of_a_newer_lastword_is_left_alone(outbox: Outbox) -> None:
         outbox.next_report(TARGET)
 
 
-def test_what_a_disk_does_not_take_waits_and_what_is_lost_is_counted(tmp_path: Path) -> None:
+def test_reports_that_the_disk_refuses_wait_and_lost_ones_are_counted(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
     outbox = Outbox(str(tmp_path / "state"))
     for begin in range(0, 300, 100):
@@ -234,7 +234,7 @@ def test_what_a_disk_does_not_take_waits_and_what_is_lost_is_counted(tmp_path: P
     assert adds_up(outbox)
 
 
-def test_nothing_is_sent_that_cannot_be_marked_and_nothing_twice(
+def test_a_report_that_arrived_is_not_sent_twice_although_it_cannot_be_marked(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outbox.add([a_report(1), a_report(2)], TARGET)
@@ -253,7 +253,7 @@ def test_nothing_is_sent_that_cannot_be_marked_and_nothing_twice(
     assert adds_up(outbox)
 
 
-def test_one_process_at_a_time_sends_to_a_target(outbox: Outbox) -> None:
+def test_only_one_process_at_a_time_sends_to_a_target(outbox: Outbox) -> None:
     outbox.add([a_report()], TARGET)
     again = Outbox(outbox.folder)
     with outbox.as_sender(TARGET) as ours, again.as_sender(TARGET) as theirs:
@@ -264,5 +264,5 @@ def test_one_process_at_a_time_sends_to_a_target(outbox: Outbox) -> None:
         assert ours
 
 
-def test_every_count_is_told_from_the_beginning(outbox: Outbox) -> None:
+def test_every_count_starts_at_zero(outbox: Outbox) -> None:
     assert outbox.status().counts == dict.fromkeys(COUNTS, 0)

@@ -50,7 +50,7 @@ def test_an_address_is_completed_and_has_no_credentials(url: str, form: str, who
         "http://c:" + "9" * 5000,
     ],
 )
-def test_what_is_no_address_is_refused_before_anything_starts(url: str) -> None:
+def test_an_invalid_address_is_refused_before_anything_starts(url: str) -> None:
     assert OPTION.read(url) is None
 
 
@@ -62,7 +62,7 @@ def test_an_empty_address_switches_off() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://[half", "http://c:99999", "file:///etc", "http://"])
-def test_an_address_that_nobody_checked_is_refused_too(url: str) -> None:
+def test_an_unchecked_address_is_refused_too(url: str) -> None:
     with pytest.raises(TargetError):
         target_of(TargetOptions(url), {})
 
@@ -96,7 +96,7 @@ def test_headers_are_read_as_otlps_exporters_read_them() -> None:
     assert target.headers == {"authorization": "Bearer t=t", "x-team": "a,b"}
 
 
-def test_headers_may_stand_in_a_file(tmp_path: Path) -> None:
+def test_headers_can_be_read_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "headers").write_text("authorization=Bearer one\n")
     target = a_target(LASTWORD_REPORT_HEADERS=f"@{tmp_path / 'headers'}")
     assert target.headers == {"authorization": "Bearer one"}
@@ -108,13 +108,13 @@ def test_headers_may_stand_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["no-mark", "a b=c", "a=b%0d%0ax:y", "=x", "a=ü", "a%0ab=c"])
-def test_headers_that_are_none_are_refused_and_not_repeated(text: str) -> None:
+def test_invalid_headers_are_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(TargetError) as caught:
         a_target(LASTWORD_REPORT_HEADERS=text)
     assert text not in str(caught.value)
 
 
-def test_otlps_own_headers_go_to_otlps_own_place_alone() -> None:
+def test_otlps_headers_are_sent_only_to_otlps_endpoint() -> None:
     headers = {"OTEL_EXPORTER_OTLP_HEADERS": "api-key=k"}
     there = {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://Vendor.example:443/otlp"}
     assert a_target("https://c.example", **headers).headers == {"api-key": "k"}

@@ -59,9 +59,7 @@ def feed_all(reader: LineReader, chunks: Iterator[bytes]) -> tuple[bytes, list[b
 
 
 @given(TEXT, SIZES)
-def test_however_bytes_are_cut_into_chunks_the_same_lines_come_out(
-    data: bytes, sizes: list[int]
-) -> None:
+def test_the_same_lines_come_out_of_bytes_in_any_chunks(data: bytes, sizes: list[int]) -> None:
     reader = LineReader(1000)
     out, heads = feed_all(reader, chunks_of(data, sizes))
     whole = data[: data.rfind(b"\n") + 1]
@@ -73,7 +71,7 @@ def test_however_bytes_are_cut_into_chunks_the_same_lines_come_out(
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=12), SIZES)
 @example([(60, True), (3, True)], [30, 30, 30])
-def test_what_is_over_the_limit_is_skipped_and_every_other_line_survives(
+def test_a_line_over_the_limit_is_skipped_and_every_other_line_survives(
     lengths: list[tuple[int, bool]], sizes: list[int]
 ) -> None:
     limit, largest_chunk = 20, 9
@@ -96,7 +94,7 @@ def test_what_is_over_the_limit_is_skipped_and_every_other_line_survives(
         assert line.endswith(tail + b"\n")
 
 
-def test_a_line_is_let_go_once_it_is_over_the_limit_and_its_ends_are_told_at_its_end() -> None:
+def test_an_oversized_line_is_dropped_and_its_head_and_tail_reported_at_its_end() -> None:
     reader = LineReader(MIB)
     head = b'{"jsonrpc":"2.0","id":7,"result":"'
     assert reader.feed(head) == (None, b"")
@@ -121,13 +119,13 @@ def test_a_line_of_exactly_the_limit_passes_in_pieces() -> None:
     assert reader.feed(b"\n") == (None, b"1234567890\n")
 
 
-def test_a_limit_of_0_is_none() -> None:
+def test_a_limit_of_0_means_no_limit() -> None:
     reader = LineReader(0)
     reader.feed(b"x" * MIB)
     assert reader.feed(b"x\n") == (None, b"x" * (MIB + 1) + b"\n")
 
 
-def test_a_long_line_in_small_pieces_costs_its_length_and_not_its_square() -> None:
+def test_a_long_line_in_small_pieces_is_read_in_linear_time() -> None:
     def read(line: bytes) -> None:
         reader = LineReader(64 * MIB)
         for at in range(0, len(line), 4096):
@@ -204,7 +202,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
             continue
 
 
-def test_what_a_reader_does_not_take_waits_and_arrives_in_order(pair: Pair) -> None:
+def test_frames_that_the_reader_does_not_accept_wait_and_arrive_in_order(pair: Pair) -> None:
     outlet = FrameWriter(pair.writing)
     frames = [b"%07d" % number * 1500 + b"\n" for number in range(200)]
     for number, frame in enumerate(frames):
@@ -253,7 +251,7 @@ def test_small_frames_that_wait_take_their_length_in_memory(pair: Pair) -> None:
     assert pair.received.endswith(b"".join(b"%05d\n" % number for number in range(5_000)))
 
 
-def test_a_large_frame_in_small_pieces_costs_its_length_and_not_its_square(pair: Pair) -> None:
+def test_a_large_frame_in_small_pieces_is_written_in_linear_time(pair: Pair) -> None:
     outlet = FrameWriter(pair.writing)
 
     def write(frame: bytes) -> None:
@@ -263,7 +261,7 @@ def test_a_large_frame_in_small_pieces_costs_its_length_and_not_its_square(pair:
     assert costs_its_length(write, b"x" * (16 * MIB))
 
 
-def test_nothing_is_written_where_there_is_nothing(pair: Pair) -> None:
+def test_an_empty_frame_writes_nothing(pair: Pair) -> None:
     outlet = FrameWriter(pair.writing)
     outlet.write(b"")
     outlet.flush()
@@ -273,7 +271,7 @@ def test_nothing_is_written_where_there_is_nothing(pair: Pair) -> None:
         pair.read()
 
 
-def test_a_reader_that_has_gone_takes_everything_and_keeps_nothing(pair: Pair) -> None:
+def test_a_writer_whose_reader_has_left_accepts_everything_and_stores_nothing(pair: Pair) -> None:
     outlet = FrameWriter(pair.writing)
     outlet.write(b"x" * (4 * MIB))
     assert outlet.pending_bytes
@@ -286,7 +284,7 @@ def test_a_reader_that_has_gone_takes_everything_and_keeps_nothing(pair: Pair) -
     assert not outlet.full
 
 
-def test_a_closed_outlet_takes_everything_and_closes_once(pair: Pair) -> None:
+def test_a_closed_writer_accepts_everything_and_closes_once(pair: Pair) -> None:
     outlet = FrameWriter(pair.writing)
     outlet.write(b"x" * (4 * MIB))
     outlet.close()
@@ -305,7 +303,7 @@ def _drain_stderr(outlet: StderrWriter, reading: int) -> bytes:
     return bytes(received)
 
 
-def test_stderr_is_passed_on_whole_in_pieces_that_a_ready_pipe_takes() -> None:
+def test_stderr_is_relayed_whole_in_pieces_that_fit_a_pipe() -> None:
     reading, writing = os.pipe()
     outlet = StderrWriter(writing)
     data = bytes(range(256)) * 512
@@ -318,7 +316,7 @@ def test_stderr_is_passed_on_whole_in_pieces_that_a_ready_pipe_takes() -> None:
     os.close(writing)
 
 
-def test_what_stderr_had_no_room_for_is_counted_to_the_byte() -> None:
+def test_the_cut_part_of_stderr_is_counted_to_the_byte() -> None:
     reading, writing = os.pipe()
     outlet = StderrWriter(writing)
     kept, cut = b"k" * STDERR_PENDING_BYTES, 0
@@ -336,7 +334,7 @@ def test_what_stderr_had_no_room_for_is_counted_to_the_byte() -> None:
     os.close(writing)
 
 
-def test_stderr_that_nobody_reads_any_more_is_given_up() -> None:
+def test_stderr_without_a_reader_is_given_up() -> None:
     reading, writing = os.pipe()
     outlet = StderrWriter(writing)
     outlet.write(b"a warning\n")

@@ -24,19 +24,19 @@ def program(path: Path, text: str = "#!/bin/sh\n") -> str:
     "place",
     [".local/bin", ".volta/bin", ".nvm/versions/node/v22.1.0/bin", ".local/share/mise/shims"],
 )
-def test_a_program_of_a_version_manager_is_located_beside_path(tmp_path: Path, place: str) -> None:
+def test_a_version_managers_program_is_located_off_path(tmp_path: Path, place: str) -> None:
     path = program(tmp_path / place / "opencode")
     for system in ("linux", "darwin"):
         assert located_off_path("opencode", {"HOME": str(tmp_path)}, system) == path
 
 
-def test_windows_folders_come_from_its_variables_whatever_their_case(tmp_path: Path) -> None:
+def test_windows_folders_come_from_its_variables_in_any_case(tmp_path: Path) -> None:
     (tmp_path / "npm").mkdir()
     assert folders({"AppData": str(tmp_path)}, "win32") == [str(tmp_path / "npm")]
     assert folders({}, "win32") == []
 
 
-def test_only_macos_has_a_dock() -> None:
+def test_the_docks_path_matters_only_on_macos() -> None:
     beyond = program_folders.is_beyond_the_dock
     assert beyond("/opt/homebrew/bin/opencode", "darwin")
     assert not beyond("/usr/bin/python3", "darwin")

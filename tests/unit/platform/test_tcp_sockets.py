@@ -77,7 +77,7 @@ def read(monkeypatch: pytest.MonkeyPatch, *replies: bytes) -> list[TcpSocket]:
         (10, b"\x20\x01" + bytes(14), False),
     ],
 )
-def test_an_address_is_of_this_machine_or_not(
+def test_a_loopback_address_is_recognised(
     monkeypatch: pytest.MonkeyPatch, family: int, address: bytes, *, loopback: bool
 ) -> None:
     found = read(monkeypatch, row(family=family, address=address), DONE, DONE)
@@ -89,29 +89,29 @@ def test_an_address_is_of_this_machine_or_not(
 @pytest.mark.parametrize(
     "info", [b"", struct.pack("=HH", 1, 2), struct.pack("=HHI", 8, 2, 0), struct.pack("=HH", 4, 9)]
 )
-def test_a_row_without_counters_has_none(monkeypatch: pytest.MonkeyPatch, info: bytes) -> None:
+def test_a_row_without_counters_has_zeros(monkeypatch: pytest.MonkeyPatch, info: bytes) -> None:
     (found,) = read(monkeypatch, row(info=info) + DONE, DONE)
     assert (found.sent_bytes, found.received_bytes) == (0, 0)
 
 
-def test_what_is_no_row_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_row_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     stranger = row().replace(b"SEQ!", b"\xff\xff\xff\xff")
     assert read(monkeypatch, message(20, b"short") + stranger + DONE, DONE) == []
     assert read(monkeypatch, bytes(16), DONE) == []
 
 
-def test_a_refusal_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_by_the_kernel_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PermissionError):
         read(monkeypatch, message(2, struct.pack("=i", -1)))
 
 
-def test_too_many_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_sockets_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_tree, "MAX_REPLY_BYTES", 10)
     with pytest.raises(OSError, match="too many"):
         read(monkeypatch, row())
 
 
-def test_other_systems_have_no_such_list(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_sockets_raises_on_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_tree.sys, "platform", "darwin")
     with pytest.raises(OSError, match="only Linux"):
         read_tcp_sockets()
@@ -128,12 +128,12 @@ def test_the_tree_begins_with_its_root_and_has_its_sockets() -> None:
         assert os.fstat(near.fileno()).st_ino in set(sockets_of(os.getpid()))
 
 
-def test_a_process_that_is_gone_is_no_tree() -> None:
+def test_a_process_that_is_gone_has_an_empty_tree() -> None:
     assert read_tree(2**30) == []
     assert list(sockets_of(2**30)) == []
 
 
-def test_what_vanishes_while_it_is_read_is_left_out(
+def test_a_process_that_vanishes_during_the_reading_is_left_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(process_tree.os, "listdir", lambda _: ["4000000"])

@@ -70,7 +70,7 @@ def _shallow_parser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_a_deep_line_is_a_frame_whose_upper_members_are_read(depth: int) -> None:
+def test_a_deep_line_is_a_frame_with_readable_upper_members(depth: int) -> None:
     line = answer(nested(depth), ',"y":"\\ud83d"')
     frame = read(line)
     assert (frame.line, frame.message.request_id) == (line, b"7")
@@ -79,7 +79,7 @@ def test_a_deep_line_is_a_frame_whose_upper_members_are_read(depth: int) -> None
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_what_a_deep_line_is_cut_to_goes_no_deeper_than_a_layer(depth: int) -> None:
+def test_a_shortened_deep_line_is_no_deeper_than_a_layer(depth: int) -> None:
     shallow = jsonrpc.without_depths(nested(depth).encode())
     assert shallow is not None
     assert is_json(shallow)
@@ -88,7 +88,7 @@ def test_what_a_deep_line_is_cut_to_goes_no_deeper_than_a_layer(depth: int) -> N
 
 
 @given(st.integers(0, 10_000), st.sampled_from(list('[]{}",:x1 \\')), st.booleans())
-def test_a_deep_line_with_one_byte_amiss_stays_back_exactly_where_it_is_no_json(
+def test_a_deep_line_with_a_changed_byte_is_refused_exactly_where_it_is_invalid(
     place: int, byte: str, instead: bool
 ) -> None:
     text = answer(nested(800, '"\\\\"')).decode()
@@ -115,20 +115,20 @@ def test_a_deep_line_with_one_byte_amiss_stays_back_exactly_where_it_is_no_json(
         (b"[" * 5000, jsonrpc.MALFORMED_JSON),
     ],
 )
-def test_a_deep_line_that_is_no_message_stays_back(line: bytes, reason: str) -> None:
+def test_a_deep_line_that_is_not_a_message_is_refused(line: bytes, reason: str) -> None:
     assert jsonrpc.decode(line) == jsonrpc.Malformed(line, reason)
 
 
-def test_half_a_character_deep_down_is_json() -> None:
+def test_a_lone_surrogate_deep_down_is_json() -> None:
     assert read(answer(nested(1000, '"\\ud83d"'))).message.request_id == b"7"
 
 
-def test_a_line_that_neither_parser_takes_for_different_reasons_is_no_frame() -> None:
+def test_a_line_that_both_parsers_refuse_is_not_a_frame() -> None:
     line = b'{"id":7,"y":"\\ud83d","x":' + nested(200_000, "nothing").encode() + b"}"
     assert jsonrpc.decode(line) == jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
 
 
-def test_where_even_a_flat_line_is_too_deep_for_the_stack_it_is_no_frame(
+def test_a_line_too_deep_for_the_stack_is_not_a_frame(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Deep:
@@ -158,7 +158,7 @@ def test_a_deep_line_gets_another_id_and_nothing_else(line: str, renamed: str | 
     assert jsonrpc.with_id(frame, b'"lastword:1:1"') == (renamed % value).encode()
 
 
-def test_what_stands_beside_something_deep_is_taken_in() -> None:
+def test_members_beside_a_deep_one_are_read() -> None:
     wire = Wire()
     wire.client(
         b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,'

@@ -120,7 +120,7 @@ NO_FRAMES = {
 
 
 @every("line", NO_FRAMES.values())
-def test_what_is_not_certainly_a_frame_of_its_own_stays_part_of_its_line(line: bytes) -> None:
+def test_text_that_may_not_be_a_separate_frame_stays_in_its_line(line: bytes) -> None:
     for may_quote in (True, False):
         assert decode_parts(line, may_quote=may_quote) == [decode(line)]
 
@@ -129,7 +129,7 @@ LABELS = ("sent: ", "-> ", "> ", "DEBUG send", 'Sending "', "message=", "→ ", 
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_log_that_quotes_what_an_agent_sends_sends_it_no_second_time(label: str) -> None:
+def test_a_log_that_quotes_an_agents_message_does_not_send_it_again(label: str) -> None:
     for frame in (UPDATE, QUESTION):
         line = label.encode() + frame
         assert lines_of(decode_parts(line, may_quote=True)) == []
@@ -145,7 +145,7 @@ def test_a_log_that_quotes_an_answer_of_the_clients_answers_nothing(label: str) 
 @pytest.mark.parametrize(
     "label", ["", "<- ", "got: ", "sent: ", "> ", "-> ", "Name: ", "logged in"]
 )
-def test_an_answer_counts_wherever_it_stands(label: str) -> None:
+def test_an_answer_counts_at_any_place_in_its_line(label: str) -> None:
     line = (label or "x").encode() + ANSWER
     assert lines_of(decode_parts(line, may_quote=True)) == [ANSWER]
 
@@ -172,12 +172,12 @@ HOSTILE = {
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_line_costs_its_length_and_not_its_square(line: bytes) -> None:
+def test_a_hostile_line_is_decoded_in_linear_time(line: bytes) -> None:
     assert lines_of(decode_parts(line, may_quote=True)) == []
     assert costs_its_length(lambda part: decode_parts(part, may_quote=True), line)
 
 
-def test_of_a_line_with_too_many_braces_nothing_is_separated(
+def test_a_line_with_too_many_braces_is_not_separated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     line = b'noise {"jsonrpc":"2.0","id":3,"result":[' + b"{}," * 50 + b"{}]}"
@@ -186,7 +186,7 @@ def test_of_a_line_with_too_many_braces_nothing_is_separated(
     assert lines_of(decode_parts(line, may_quote=True)) == []
 
 
-def test_whatever_a_frame_holds_it_is_found_behind_whatever_does_not_end_as_one() -> None:
+def test_any_frame_is_found_behind_any_text_that_does_not_end_like_one() -> None:
     draw = random.Random(22)
     alphabet = '{}[]":,\\ \n\x00aé\ud83d0'
 
@@ -209,7 +209,7 @@ def test_whatever_a_frame_holds_it_is_found_behind_whatever_does_not_end_as_one(
         assert jsonrpc.as_text(parts[0].line) == jsonrpc.as_text(noise)
 
 
-def test_a_broken_answer_behind_bytes_that_show_nothing_is_told_of_at_once() -> None:
+def test_a_broken_answer_behind_invisible_bytes_is_reported_at_once() -> None:
     link = Connection()
     prompt = b'{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s"}}'
     assert FORWARD in link.receive(Side.CLIENT, decode(prompt), 0.0)
@@ -219,13 +219,13 @@ def test_a_broken_answer_behind_bytes_that_show_nothing_is_told_of_at_once() -> 
 
 
 @pytest.mark.no_cover
-def test_a_long_line_of_glued_frames_costs_its_length_and_not_its_square() -> None:
+def test_a_long_line_of_glued_frames_is_decoded_in_linear_time() -> None:
     line = b'{"jsonrpc":"2.0","method":"x"} ' * 80_000
     assert len(decode_parts(line, may_quote=True)) == 80_000
     assert costs_its_length(lambda part: decode_parts(part, may_quote=True), line)
 
 
 @pytest.mark.parametrize("front", [b'{"id":3,"result":{}}', b'{"a":1}'])
-def test_output_behind_what_is_not_json_rpc_separates_nothing(front: bytes) -> None:
+def test_output_behind_json_that_is_not_json_rpc_is_not_separated(front: bytes) -> None:
     line = front + b" and words"
     assert decode_parts(line, may_quote=True) == [decode(line)]

@@ -44,7 +44,7 @@ def test_a_legal_frame_is_never_lost_to_the_codec(update: bytes) -> None:
     assert frame.message.session_id == "s"
 
 
-def test_params_that_are_no_object_do_not_lose_the_frame() -> None:
+def test_params_that_are_not_an_object_do_not_lose_the_frame() -> None:
     frame = decode(b'{"jsonrpc":"2.0","id":5,"method":"_x/y","params":[1,2]}')
     assert isinstance(frame, Frame)
     assert (frame.message.method, frame.message.request_id) == ("_x/y", b"5")
@@ -70,11 +70,11 @@ def test_broken_utf8_is_replaced_rather_than_the_frame_lost() -> None:
         (rb'{"level":"\ud800"}', jsonrpc.MALFORMED_MESSAGE),
     ],
 )
-def test_what_is_no_message_is_told_apart_from_what_is_no_json(line: bytes, reason: str) -> None:
+def test_an_invalid_message_is_distinguished_from_invalid_json(line: bytes, reason: str) -> None:
     assert decode(line) == Malformed(line, reason)
 
 
-def test_a_block_with_one_bad_line_is_left_to_be_looked_at_line_by_line() -> None:
+def test_a_block_with_one_bad_line_is_decoded_line_by_line() -> None:
     good = UPDATE % b'{"sessionUpdate":"plan"}'
     assert jsonrpc.decode_block(good + b"\n" + good + b"\n") is not None
     assert jsonrpc.decode_lines(good + b"\n" + good + b"\n") == [decode(good)] * 2
@@ -84,7 +84,7 @@ def test_a_block_with_one_bad_line_is_left_to_be_looked_at_line_by_line() -> Non
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_make_the_decoder_raise(line: bytes) -> None:
+def test_the_decoder_never_raises_on_any_bytes(line: bytes) -> None:
     frame = decode(line)
     assert isinstance(frame, Frame | Malformed)
     peek.of_broken(line)
@@ -115,14 +115,14 @@ def test_every_json_object_that_could_be_a_message_is_one_or_says_why_not(
         assert json.loads(frame.message.request_id or b"") == value["id"]
 
 
-def test_another_id_leaves_every_other_member_as_it_came() -> None:
+def test_a_changed_id_leaves_every_other_member_unchanged() -> None:
     frame = decode(b'{ "result" : {"a":1e5,  "b":"\\u00e9"}, "id" : "2" }')
     assert isinstance(frame, Frame)
     assert jsonrpc.with_id(frame, b"2") == b'{"result":{"a":1e5,  "b":"\\u00e9"},"id":2}'
 
 
 @pytest.mark.parametrize("text", ["\udcff", "\ud83d said the agent"])
-def test_a_lone_surrogate_does_not_keep_a_frame_of_ours_from_being_sent(text: str) -> None:
+def test_a_lone_surrogate_does_not_prevent_our_frames_from_being_sent(text: str) -> None:
     for frame in (
         jsonrpc.error(b"1", {"code": -32603, "message": text}),
         jsonrpc.result(b"1", {"text": text}),
@@ -157,7 +157,7 @@ class Score(float):
     __slots__ = ()
 
 
-def test_what_json_takes_is_taken_though_msgspec_does_not() -> None:
+def test_values_are_encoded_although_msgspec_refuses_them() -> None:
     value = {"text": Markup("x"), "score": Score(0.5), "id": Raw(b'"a"')}
     assert json.loads(jsonrpc.dumps(value)) == {"text": "x", "score": 0.5, "id": "a"}
     with pytest.raises(TypeError, match="object is not JSON"):
@@ -186,5 +186,5 @@ def test_a_block_is_decoded_as_its_lines_are(lines: list[bytes]) -> None:
     assert jsonrpc.decode_lines(b"\n".join(lines) + b"\n") == [decode(line) for line in lines]
 
 
-def test_empty_lines_of_a_block_are_none() -> None:
+def test_empty_lines_of_a_block_are_skipped() -> None:
     assert jsonrpc.decode_lines(b"\n\n") == []

@@ -46,7 +46,7 @@ from tests.kit.rows import every
         (b"", Peeked()),
     ],
 )
-def test_of_a_broken_line_what_stands_at_its_own_level_is_told(line: bytes, shown: Peeked) -> None:
+def test_a_broken_lines_top_level_members_are_read(line: bytes, shown: Peeked) -> None:
     assert peek.of_broken(line) == shown
 
 
@@ -62,17 +62,17 @@ def test_of_a_broken_line_what_stands_at_its_own_level_is_told(line: bytes, show
         (b'{"id":8,"method":"x","params":{', Peeked(b"8", "x")),
     ],
 )
-def test_of_a_skipped_line_both_ends_are_read(ends: bytes, shown: Peeked) -> None:
+def test_a_skipped_lines_head_and_tail_are_read(ends: bytes, shown: Peeked) -> None:
     assert peek.of_skipped(ends) == shown
 
 
-def test_only_an_answer_answers() -> None:
+def test_only_an_answer_has_an_answered_id() -> None:
     assert Peeked(b"8", None, answers=True).answered == b"8"
     assert Peeked(b"8", "x", answers=True).answered is None
     assert Peeked(b"8").answered is None
 
 
-def test_nesting_without_end_is_read_in_passing() -> None:
+def test_endless_nesting_is_skipped() -> None:
     deep = b'{"id":8,"result":' + b"[" * 2_000_000
     assert peek.of_broken(deep) == Peeked(b"8", None, answers=True)
 
@@ -88,7 +88,7 @@ _VALUES = st.recursive(
 
 
 @given(_VALUES, st.integers(), st.booleans(), st.integers(0, 200))
-def test_wherever_a_message_is_cut_no_id_but_its_own_is_told(
+def test_a_message_cut_anywhere_shows_only_its_own_id(
     value: object, own: int, first: bool, cut: int
 ) -> None:
     members = {"id": own, "params": value} if first else {"params": value, "id": own}

@@ -62,7 +62,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_a_line_is_read_as_one_of_ours(name: str) -> None:
+def test_a_foreign_traces_line_is_read_as_one_of_ours(name: str) -> None:
     line, expected = LINES[name]
     assert read_trace_line(line) == expected
 

@@ -42,7 +42,7 @@ def quirks_in(value: object) -> Iterator[Quirk]:
 
 
 @every("row", ROWS)
-def test_a_row_says_what_it_rests_on_and_of_which_version(row: Quirk) -> None:
+def test_a_row_names_its_evidence_and_the_version(row: Quirk) -> None:
     assert len(row.evidence.split()) > 2, row.evidence
     assert VERSION.search(row.version), row.version
 
@@ -54,13 +54,13 @@ def test_the_members_of_a_row_have_the_types_of_its_shape(row: Quirk) -> None:
 
 
 @every("table", TABLES)
-def test_a_name_stands_for_one_row_of_its_table(table: str) -> None:
+def test_a_name_is_unique_within_its_table(table: str) -> None:
     rows = TABLES[table].ROWS
     assert len({(type(row), row.name) for row in rows}) == len(rows)
 
 
 @every("table", TABLES)
-def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
+def test_every_row_of_a_table_is_listed(table: str) -> None:
     module = TABLES[table]
     found = [row for value in vars(module).values() for row in quirks_in(value)]
     assert {id(row) for row in found} == {id(row) for row in module.ROWS}
@@ -93,7 +93,7 @@ NODE = "node /usr/lib/node_modules/@{}/dist/index.js --acp"
         ("", None),
     ],
 )
-def test_an_agent_is_known_by_any_word_of_its_command(command: str, key: str | None) -> None:
+def test_an_agent_is_recognised_by_any_word_of_its_command(command: str, key: str | None) -> None:
     assert agents.agent_of(command.split()) == key
 
 
@@ -102,21 +102,21 @@ def test_an_agents_own_name_outweighs_its_command() -> None:
     assert agents.agent_of(["gemini"], "somebody") == "gemini"
 
 
-def test_every_agent_that_can_be_started_is_known_by_its_command() -> None:
+def test_every_agent_that_setup_starts_is_recognised_by_its_command() -> None:
     known = {row.name for row in agents.ROWS}
     for row in setup.COMMANDS:
         if row.name in known:
             assert agents.agent_of(row.command) in {row.name, "kimi-code"}
 
 
-def test_a_row_about_an_agent_goes_by_a_name_that_is_known() -> None:
+def test_a_row_about_an_agent_uses_a_known_name() -> None:
     keys = {row.name for row in agents.ROWS}
     told = (*wire.RETRY_TEXTS, *wire.REMARKS, wire.AIR_RETRY, *journals.ROWS)
     texts = [row.agent for row in told]
     assert keys.issuperset([row.name for row in (*wire.ERROR_PROSE, *setup.RECIPES)] + texts)
 
 
-def test_what_a_row_says_in_words_of_ours_are_words_of_ours() -> None:
+def test_a_rows_values_are_from_our_own_vocabulary() -> None:
     for rule in clients.RULES.values():
         assert Rung(rule.rung)
         assert Details(rule.details)

@@ -65,7 +65,7 @@ def test_a_holder_and_its_run_are_one_timeline_in_the_order_of_the_machines_cloc
     ]
 
 
-def test_a_run_that_goes_on_in_a_newer_program_has_not_ended(tmp_path: Path) -> None:
+def test_a_run_that_continues_in_a_newer_program_has_not_ended(tmp_path: Path) -> None:
     run, book = turns("01A", BEGAN)
     write(tmp_path, book, run)
     later = RunFile(str(tmp_path / "record.db"), run, FOR_EVER)
@@ -77,7 +77,7 @@ def test_a_run_that_goes_on_in_a_newer_program_has_not_ended(tmp_path: Path) -> 
     assert not recorded.ended
 
 
-def test_a_session_that_was_taken_over_is_shown_before_its_next_turn(tmp_path: Path) -> None:
+def test_a_session_that_was_taken_over_is_listed_before_its_next_turn(tmp_path: Path) -> None:
     run, book = turns("01A", BEGAN)
     write(tmp_path, book, run)
     over = holds(BEGAN + 60_000, Kind.HOLDER_DIED, Kind.SESSION_RESTORED)
@@ -91,7 +91,7 @@ def test_a_session_that_was_taken_over_is_shown_before_its_next_turn(tmp_path: P
         assert [p.run_id for p in reader.with_earlier_parts(record, latest)] == ["01A", "01B"]
 
 
-def test_a_session_of_which_only_the_taking_over_is_recorded_is_found(tmp_path: Path) -> None:
+def test_a_session_is_found_although_only_its_takeover_is_recorded(tmp_path: Path) -> None:
     path = write(tmp_path, holds(BEGAN, Kind.HOLDER_DIED), held_run("01A"))
     with reader.reading(str(path)) as record:
         (part,) = reader.find(record, "1")
@@ -99,7 +99,7 @@ def test_a_session_of_which_only_the_taking_over_is_recorded_is_found(tmp_path: 
         assert reader.turns_of(record, part) == []
 
 
-def test_its_incident_names_the_session_too(tmp_path: Path) -> None:
+def test_a_holders_incident_leads_to_its_session(tmp_path: Path) -> None:
     book = holds(BEGAN)
     book.note(Kind.HOLDER_DIED, "1", incident_id="01A-h1")
     path = write(tmp_path, book, held_run("01A"))
@@ -108,7 +108,7 @@ def test_its_incident_names_the_session_too(tmp_path: Path) -> None:
     assert part.session_id == "1"
 
 
-def test_two_sessions_that_their_agents_name_alike_are_told_apart_by_the_gateways_names(
+def test_two_sessions_with_the_same_id_are_distinguished_by_the_gateways_names(
     tmp_path: Path,
 ) -> None:
     for number, name in enumerate(("", "1-4af0", "1-99cc")):
@@ -132,7 +132,7 @@ def test_two_sessions_that_their_agents_name_alike_are_told_apart_by_the_gateway
         assert reader.find(record, "1-5") == []
 
 
-def test_what_befell_sessions_is_summed_and_nothing_where_nothing_did(tmp_path: Path) -> None:
+def test_sessions_events_are_summed_and_absent_without_any(tmp_path: Path) -> None:
     book = Book(BEGAN)
     for code, cause in ((1006, "link_cut"), (1006, "link_cut"), (1006, "front_gone")):
         book.note(Kind.VIEWER_CAME, "1", viewer="v", back=True)
@@ -157,7 +157,7 @@ def test_what_befell_sessions_is_summed_and_nothing_where_nothing_did(tmp_path: 
     assert found.sessions_ended == {"idle": 1}
 
 
-def test_a_run_that_no_gateway_held_counts_for_none(tmp_path: Path) -> None:
+def test_a_run_without_a_gateway_is_not_counted(tmp_path: Path) -> None:
     path = write(tmp_path, holds(BEGAN, Kind.VIEWER_CAME), a_run("01A", pid=GONE_PID))
     with reader.reading(str(path)) as record:
         assert list(reader.gateway_entries(record, 0, now_ms())) == []
@@ -167,7 +167,7 @@ def came(at: float, kind: Kind = Kind.VIEWER_CAME) -> Entry:
     return Entry(kind=kind, at_seconds=at, session_id="1")
 
 
-def test_of_an_hour_so_many_entries_are_kept_what_failed_is_and_the_rest_is_counted() -> None:
+def test_an_hours_entries_are_bounded_but_failures_are_kept_and_the_rest_counted() -> None:
     carrier = Carrier()
     recorder = Recorder(lambda: carrier, HourlyBounds())
     recorder.keep()
@@ -187,7 +187,7 @@ def test_of_an_hour_so_many_entries_are_kept_what_failed_is_and_the_rest_is_coun
     assert carrier.rows[-1] == first
 
 
-def test_what_was_left_out_of_the_last_hour_is_counted_at_the_end() -> None:
+def test_entries_left_out_of_the_last_hour_are_counted_at_the_end() -> None:
     carrier = Carrier()
     recorder = Recorder(lambda: carrier, HourlyBounds())
     recorder.keep()

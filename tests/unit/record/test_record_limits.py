@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lastword.record.run import Row
 
 
-def test_runs_go_when_they_are_too_old(tmp_path: Path) -> None:
+def test_runs_are_deleted_when_they_are_too_old(tmp_path: Path) -> None:
     for number, days in enumerate((50, 31, 29, 1)):
         book = a_book(1, began_ms=now_ms() - days * DAY_MS, session=f"{days}-days")
         write(tmp_path, book, a_run(f"01RUN{number}", at_ms=book.began_ms))
@@ -44,7 +44,7 @@ def test_runs_go_when_they_are_too_old(tmp_path: Path) -> None:
     assert count(path) == 9
 
 
-def test_the_oldest_runs_go_when_the_store_is_too_large(tmp_path: Path) -> None:
+def test_the_oldest_runs_are_deleted_when_the_store_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "record.db"
     for number in range(40):
         book = a_book(20, began_ms=now_ms() - (40 - number) * 60_000, session=f"s{number}")
@@ -62,7 +62,7 @@ def test_the_oldest_runs_go_when_the_store_is_too_large(tmp_path: Path) -> None:
     assert kept[1:] == [f"s{number}" for number in range(39, 40 - len(kept), -1)]
 
 
-def test_where_every_run_is_too_old_a_store_that_may_take_nothing_is_empty(tmp_path: Path) -> None:
+def test_a_store_of_runs_that_are_all_too_old_is_emptied(tmp_path: Path) -> None:
     book = a_book(1, began_ms=now_ms() - 9 * DAY_MS)
     run = a_run(at_ms=book.began_ms)
     path = write(tmp_path, book, run, limits=Limits(days=1, size_bytes=1))
@@ -108,7 +108,9 @@ def many_turns(first: int, last: int) -> list[Row]:
     return book.rows
 
 
-def test_what_nobody_reads_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_of_unread_runs_are_bounded_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_file, "REMOVE_EVERY_SECONDS", 0.0)
     path, folder = str(tmp_path / "record.db"), tmp_path / "runs"
 
@@ -146,7 +148,7 @@ def runs_in(folder: Path) -> list[str]:
     return sorted(file.name.partition("-")[0] for file in folder.iterdir())
 
 
-def test_a_turn_without_end_keeps_its_beginning_its_end_and_says_what_it_left_out() -> None:
+def test_an_endless_turn_keeps_its_beginning_and_end_and_counts_the_omitted() -> None:
     entries = [Entry(kind=Kind.PROMPT, at_seconds=0.0, session_id="s", turn=1)]
     entries += [
         Entry(kind=Kind.FRAME_DROPPED, at_seconds=float(number), session_id="s", turn=1)
@@ -163,7 +165,7 @@ def test_a_turn_without_end_keeps_its_beginning_its_end_and_says_what_it_left_ou
 
 
 @pytest.mark.parametrize("length", [1, 383, 384, 385, 510, 511, 512, 513, 600])
-def test_up_to_its_bound_a_turn_is_kept_whole(length: int) -> None:
+def test_a_turn_within_its_bound_is_kept_whole(length: int) -> None:
     entries = [
         Entry(kind=Kind.PROMPT, at_seconds=float(number), session_id="s", turn=1)
         for number in range(length - 1)

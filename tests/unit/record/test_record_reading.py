@@ -50,7 +50,7 @@ def test_a_turn_reads_as_it_was_written(tmp_path: Path) -> None:
     assert kinds == [Kind(row.kind) for row in book.rows]
 
 
-def test_sessions_come_by_their_last_turn_and_the_limit_is_said(tmp_path: Path) -> None:
+def test_sessions_are_ordered_by_their_last_turn_and_a_cut_is_reported(tmp_path: Path) -> None:
     book = Book()
     for turn, session in enumerate(("old", "middle", "new", "old"), 1):
         book.ok(session, turn)
@@ -82,7 +82,7 @@ def test_a_session_is_found_by_its_beginning_its_run_and_its_incident(tmp_path: 
     assert found("%") == found("_") == found("zz") == []
 
 
-def test_a_session_that_was_brought_back_has_all_its_parts(tmp_path: Path) -> None:
+def test_a_restored_session_has_all_its_parts(tmp_path: Path) -> None:
     began = now_ms() - 5 * HOUR_MS
     for number, how in enumerate(("new", "load", "resume")):
         book = Book(began + number * HOUR_MS)
@@ -95,7 +95,7 @@ def test_a_session_that_was_brought_back_has_all_its_parts(tmp_path: Path) -> No
     assert [each.run_id for each in parts] == ["01RUN0", "01RUN1", "01RUN2"]
 
 
-def test_a_session_whose_id_an_agent_uses_again_is_another(tmp_path: Path) -> None:
+def test_a_session_whose_id_is_reused_is_another(tmp_path: Path) -> None:
     for number in range(3):
         book = Book(now_ms() - (3 - number) * HOUR_MS)
         book.created("1")
@@ -124,7 +124,7 @@ def test_failures_outside_of_turns_are_found_by_time(tmp_path: Path) -> None:
     assert [each.entry.facts["type"] for each in early] == ["auth"]
 
 
-def test_what_a_reader_sees_does_not_change_while_it_looks(tmp_path: Path) -> None:
+def test_a_reader_sees_a_consistent_snapshot(tmp_path: Path) -> None:
     book = Book()
     book.ok("s1", 1)
     path = write(tmp_path, book)
@@ -147,7 +147,7 @@ def test_reading_writes_nothing_into_the_store(tmp_path: Path) -> None:
     assert (path.read_bytes(), sorted(os.listdir(tmp_path))) == before
 
 
-def test_an_entry_of_a_kind_that_nobody_knows_is_said(tmp_path: Path) -> None:
+def test_an_entry_of_an_unknown_kind_is_reported(tmp_path: Path) -> None:
     book = Book()
     book.ok("s1", 1)
     row = msgspec.structs.replace(book.rows[1], kind="telepathy")
@@ -171,7 +171,7 @@ def test_an_entry_of_a_kind_that_nobody_knows_is_said(tmp_path: Path) -> None:
     ],
     ids=["goes on", "said that it ended", "gone", "another process by now"],
 )
-def test_a_run_is_alive_while_its_own_process_is_there(
+def test_a_run_is_alive_while_its_own_process_runs(
     tmp_path: Path, pid: int, began_ms: int, ended: bool, alive: bool
 ) -> None:
     book = Book(began_ms)
@@ -209,7 +209,7 @@ def test_a_turn_that_still_runs_does_not_count_against_the_answers(tmp_path: Pat
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS: its file names are UTF-8")
-def test_a_record_is_read_from_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+def test_a_record_is_read_from_a_folder_with_an_undecodable_name(tmp_path: Path) -> None:
     folder = tmp_path / "st\udcff?#%41"
     write(folder, a_book(1))
     with reader.reading(str(folder / "record.db")) as record:

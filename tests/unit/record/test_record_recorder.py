@@ -34,7 +34,7 @@ def an_entry(kind: Kind, number: int = 0, session: str | None = None) -> Entry:
     return Entry(kind=kind, at_seconds=float(number), session_id=session, turn=turn)
 
 
-def test_before_anything_is_worth_keeping_nothing_begins() -> None:
+def test_no_recording_begins_before_anything_is_worth_it() -> None:
     begun: list[Carrier] = []
     one = Recorder(lambda: begun.append(Carrier()) or begun[-1])
     for number in range(1000):
@@ -49,7 +49,7 @@ def test_before_anything_is_worth_keeping_nothing_begins() -> None:
     assert len(carrier.rows) <= recorder.MAX_EARLY + recorder.MAX_ENTRIES - 384
 
 
-def test_where_no_process_is_to_be_had_a_session_goes_on_without() -> None:
+def test_a_session_continues_without_a_recorder_process() -> None:
     one = Recorder(lambda: None)
     for number in range(3):
         one.record(an_entry(Kind.PROMPT, number, "s"))
@@ -58,7 +58,7 @@ def test_where_no_process_is_to_be_had_a_session_goes_on_without() -> None:
 
 
 @pytest.mark.no_cover
-def test_of_more_open_turns_than_are_followed_none_loses_an_entry() -> None:
+def test_turns_beyond_the_number_that_is_followed_lose_no_entry() -> None:
     sessions = [f"s{number}" for number in range(recorder.MAX_STRETCHES + 50)]
     entries = [
         an_entry(Kind.PROMPT if number == 0 else Kind.FRAME_DROPPED, number, session)
@@ -92,14 +92,12 @@ def test_the_time_of_day_follows_a_clock_that_is_set(monkeypatch: pytest.MonkeyP
         ("nan", "inf", Limits()),
     ],
 )
-def test_limits_are_the_environment_s_where_they_are_numbers(
-    days: str, mib: str, limits: Limits
-) -> None:
+def test_numeric_limits_are_read_from_the_environment(days: str, mib: str, limits: Limits) -> None:
     found = {"LASTWORD_RECORD_DAYS": days, "LASTWORD_RECORD_MIB": mib}
     assert limits_of({name: value for name, value in found.items() if value}) == limits
 
 
-def test_what_a_disk_could_not_take_is_written_without_another_entry(
+def test_entries_that_a_disk_refused_are_written_later_by_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_file, "RETRY_SECONDS", 0.1)

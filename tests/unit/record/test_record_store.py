@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_nobody_else_can_read_the_record(tmp_path: Path) -> None:
+def test_the_record_is_private(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "state"
     before = os.umask(0)
     try:
@@ -50,7 +50,7 @@ def test_a_store_behind_a_link_to_nothing_is_made_for_its_user_alone(tmp_path: P
     assert stat.S_IMODE((tmp_path / "elsewhere.db").stat().st_mode) == 0o600
 
 
-def test_what_a_broken_disk_costs_is_counted(
+def test_entries_lost_to_a_broken_disk_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_file, "MAX_PENDING", 30)
@@ -101,7 +101,7 @@ def something_else(connection: sqlite3.Connection) -> None:
         (something_else, "a database of something else; name another folder"),
     ],
 )
-def test_what_is_no_store_of_ours_is_left_alone(
+def test_a_foreign_file_in_the_stores_place_is_left_alone(
     tmp_path: Path, makes: Callable[[sqlite3.Connection], None], why: str
 ) -> None:
     path = tmp_path / "record.db"
@@ -122,7 +122,7 @@ def test_what_is_no_store_of_ours_is_left_alone(
     assert len(os.listdir(tmp_path / "runs")) == 1
 
 
-def test_whatever_bytes_are_broken_reading_gives_a_sentence_or_an_answer(tmp_path: Path) -> None:
+def test_reading_broken_bytes_gives_a_sentence_or_an_answer(tmp_path: Path) -> None:
     path = write(tmp_path, a_book(60))
     whole = path.read_bytes()
     dice = random.Random(7)
@@ -151,7 +151,7 @@ def test_whatever_bytes_are_broken_reading_gives_a_sentence_or_an_answer(tmp_pat
     assert refused > 20
 
 
-def test_a_store_without_anything_in_it_says_so_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_an_empty_store_says_so_and_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "record.db"
     path.touch()
     with pytest.raises(StoreError, match="nothing has been recorded in it yet"):
@@ -163,9 +163,7 @@ def test_a_store_without_anything_in_it_says_so_and_stays_as_it_is(tmp_path: Pat
     assert os.listdir(tmp_path) == []
 
 
-def test_a_store_that_another_process_holds_is_answered_soon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_store_is_reported_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
     path = write(tmp_path, a_book())
     with closing(sqlite3.connect(path)) as holder:
@@ -177,7 +175,7 @@ def test_a_store_that_another_process_holds_is_answered_soon(
         assert reader.last_id(record) == 9
 
 
-def test_in_another_users_folder_nothing_is_made_by_reading(
+def test_reading_creates_nothing_in_another_users_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
@@ -189,7 +187,7 @@ def test_in_another_users_folder_nothing_is_made_by_reading(
     assert [each.name for each in tmp_path.iterdir()] == ["runs"]
 
 
-def test_a_store_that_is_held_does_not_hide_what_is_new(
+def test_a_locked_store_does_not_hide_new_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
@@ -204,7 +202,7 @@ def test_a_store_that_is_held_does_not_hide_what_is_new(
     assert count(path) == 9
 
 
-def test_entries_are_not_brought_in_twice_where_tidying_fails(
+def test_entries_are_not_imported_twice_if_tidying_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def held(*_: object) -> None:

@@ -14,7 +14,7 @@ def entry(kind: Kind, at: float, session: str = "s", **facts: Any) -> RecordedEn
     return RecordedEntry(id=1, run=1, at_epoch_ms=0, level="info", entry=made)
 
 
-def test_each_wait_is_somebodys() -> None:
+def test_each_wait_is_attributed() -> None:
     assert waits_of([
         entry(Kind.PROMPT, 0.0),
         entry(Kind.TOOL_STARTED, 1.0),
@@ -29,6 +29,6 @@ def test_each_wait_is_somebodys() -> None:
     ]) == WaitTotals(provider=48.0, tool=8.0, agent=3.0, user=4.0)  # fmt: skip
 
 
-def test_what_a_turn_left_open_is_not_the_next_ones() -> None:
+def test_a_question_left_open_does_not_count_for_the_next_turn() -> None:
     left = [entry(Kind.ASKED, 1.0), entry(Kind.PROMPT, 90.0), entry(Kind.ANSWER, 99.0)]
     assert waits_of(left) == WaitTotals()

@@ -8,7 +8,7 @@ from lastword.core.failure.wording import compose
 from lastword.core.redact.redactor import Redactor
 
 
-def test_a_secret_that_the_cut_goes_through_is_redacted_first() -> None:
+def test_a_secret_is_redacted_before_it_is_cut() -> None:
     secret = "correct horse battery staple " * 3
     verdict = Verdict(
         type=ErrorType.UNKNOWN, retryable=False, rule="", provider_code="x" * 100 + secret

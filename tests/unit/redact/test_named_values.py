@@ -29,9 +29,7 @@ NAMES = (
 @every(
     "form", ["{}={}", "export {}={}; run", "{}='{}'", 'env {}="{}" agent', "failed:\\n{}={}\\nx"]
 )
-def test_a_variable_whose_last_word_tells_of_a_secret_loses_its_value(
-    value: str, form: str
-) -> None:
+def test_a_variable_whose_name_indicates_a_secret_loses_its_value(value: str, form: str) -> None:
     for name in NAMES:
         redacted = redact_text(form.format(name, value))
         assert name in redacted
@@ -92,7 +90,7 @@ def test_a_password_may_be_a_number(name: str) -> None:
         "_1_2=abc",
     ],
 )
-def test_what_only_looks_like_a_secrets_name_keeps_its_value(text: str) -> None:
+def test_a_name_that_only_resembles_a_secrets_keeps_its_value(text: str) -> None:
     assert redact_text(text) == text
 
 
@@ -136,7 +134,7 @@ def test_members_are_dropped_by_their_names_and_honest_ones_stay() -> None:
         ("tool --pass pw1 --db-password=x y", f"tool --pass {REDACTED} --db-password=x y"),
     ],
 )
-def test_a_password_in_a_command_is_taken_out_of_it(text: str, expected: str) -> None:
+def test_a_password_in_a_command_is_redacted(text: str, expected: str) -> None:
     assert redact_text(text) == expected
 
 
@@ -193,7 +191,7 @@ def test_a_value_that_a_sentence_quotes_is_removed(text: str) -> None:
     assert redact_text(text.format("qTzu8jzPde0IgxLd")) == text.format(REDACTED)
 
 
-def test_a_value_is_found_once_and_what_is_around_it_stays() -> None:
+def test_a_value_is_redacted_once_and_its_surroundings_stay() -> None:
     text = f"A_TOKEN=abcd B_TOKEN={fake(20)}, c_token_token: {fake(20)}."
     redacted, found = redact_named(text, text.lower())
     assert found == 3

@@ -11,7 +11,7 @@ OBEYED = ["\x1b", "\x07", "\x9b", "\x85", "\r", "\x08", "\u202e", "\u2066", "\u2
 
 
 @every("mark", OBEYED)
-def test_what_a_terminal_obeys_becomes_a_space(mark: str) -> None:
+def test_a_character_that_a_terminal_obeys_becomes_a_space(mark: str) -> None:
     assert printable(f"a{mark}b\n\tc") == "a b\n\tc"
     assert one_line(f"a{mark}b\n\tc") == "a b  c"
 

@@ -35,7 +35,7 @@ from tests.kit.rows import every
         "https://host.example/v1?x=1&y={}#end",
     ],
 )
-def test_a_key_of_any_known_shape_disappears_from_prose(frame: str) -> None:
+def test_a_key_of_any_known_shape_is_redacted_in_prose(frame: str) -> None:
     for kind, canary in CANARIES.items():
         redacted = redact_text(frame.format(canary))
         assert canary not in redacted, kind
@@ -75,7 +75,7 @@ def test_a_key_of_any_known_shape_disappears_from_prose(frame: str) -> None:
         f"-----BEGIN OPENSSH PRIVATE KEY-----\\n{PLAIN}\\n-----END OPENSSH PRIVATE KEY-----",
     ],
 )
-def test_a_secret_of_no_known_shape_disappears_where_its_name_gives_it_away(text: str) -> None:
+def test_a_secret_of_no_known_shape_is_redacted_if_its_name_reveals_it(text: str) -> None:
     assert PLAIN not in redact_text(text)
 
 
@@ -119,12 +119,12 @@ def test_ordinary_words_and_ids_stay_as_they_are(text: str) -> None:
     assert redact_text(text) == text
 
 
-def test_the_exact_value_of_a_known_secret_disappears_wherever_it_stands() -> None:
+def test_the_exact_value_of_a_known_secret_is_redacted_anywhere() -> None:
     redactor = Redactor(("correct horse battery", "correct horse battery staple"))
     assert redactor("it said correct horse battery staple!") == f"it said {REDACTED}!"
 
 
-def test_a_known_value_too_short_to_be_a_secret_is_not_looked_for() -> None:
+def test_a_known_value_too_short_to_be_a_secret_is_not_searched_for() -> None:
     assert Redactor(("main", " " * 12))("on branch main") == "on branch main"
 
 
@@ -135,7 +135,7 @@ def test_redacting_twice_changes_nothing_more() -> None:
 
 
 @every("position", range(MAX_TEXT_CHARS // 2 - 60, MAX_TEXT_CHARS // 2 + 10, 7))
-def test_a_key_on_the_edge_of_the_cut_leaves_no_half_behind(position: int) -> None:
+def test_a_key_at_the_edge_of_the_cut_is_removed_whole(position: int) -> None:
     canary = CANARIES["openai"]
     for text in (
         "x " * (position // 2) + canary + " y" * 40_000,
@@ -148,7 +148,7 @@ def test_a_key_on_the_edge_of_the_cut_leaves_no_half_behind(position: int) -> No
 
 
 @every("position", range(MAX_TEXT_CHARS // 2 - 60, MAX_TEXT_CHARS // 2 + 10, 7))
-def test_a_known_secret_with_blanks_on_the_edge_of_the_cut_leaves_no_half(position: int) -> None:
+def test_a_known_secret_with_blanks_at_the_edge_of_the_cut_is_removed(position: int) -> None:
     secret = "correct horse battery staple"
     redactor = Redactor((secret,))
     redacted = redactor("x " * (position // 2) + secret + " y" * 40_000)
@@ -158,7 +158,7 @@ def test_a_known_secret_with_blanks_on_the_edge_of_the_cut_leaves_no_half(positi
 class TestHook:
     """A redactor of the user's own, after ours."""
 
-    def test_it_gets_what_is_left_after_our_own_rules(self) -> None:
+    def test_the_hook_gets_the_text_after_our_own_rules(self) -> None:
         seen: list[str] = []
 
         def hook(text: str) -> str:
@@ -169,11 +169,13 @@ class TestHook:
         assert seen == [f"Jane used {REDACTED}"]
 
     @pytest.mark.parametrize("broken", [lambda _: 1 / 0, lambda _: None, lambda _: b"x"])
-    def test_a_text_on_which_it_breaks_is_dropped_rather_than_shown(self, broken: Any) -> None:
+    def test_a_text_on_which_the_hook_raises_is_dropped_rather_than_shown(
+        self, broken: Any
+    ) -> None:
         assert Redactor(hook=broken)("Jane was here") == REDACTED
         assert redact_values(Redactor(hook=broken).json({"a": ["Jane", 1]})) == {REDACTED, 1}
 
-    def test_what_it_gives_back_is_bounded(self) -> None:
+    def test_the_hooks_result_is_bounded(self) -> None:
         assert len(Redactor(hook=lambda text: text * 9999)("abc" * 99)) <= MAX_TEXT_CHARS
 
 
@@ -182,7 +184,7 @@ def redact_values(value: Any) -> set[Any]:
     return {inner for members in value.values() for inner in members}
 
 
-def test_what_each_rule_found_is_counted_for_the_record() -> None:
+def test_each_rules_redactions_are_counted_for_the_record() -> None:
     counts: dict[str, int] = {}
     redactor = Redactor(("correct horse battery",), counts=counts)
     redactor(f"{CANARIES['openai']} and {CANARIES['groq']} of {CANARIES['e-mail']}")
@@ -194,7 +196,7 @@ def test_what_each_rule_found_is_counted_for_the_record() -> None:
 class TestJson:
     """JSON values."""
 
-    def test_the_value_under_a_name_that_says_secret_is_dropped_whole(self) -> None:
+    def test_the_value_of_a_secret_name_is_dropped_whole(self) -> None:
         value = {
             "headers": {"Authorization": "x", "x-api-key": ["a", "b"], "Set-Cookie": {"a": 1}},
             "openaiApiKey": "short",
@@ -221,7 +223,7 @@ class TestJson:
         }
         assert redact_json(value) == value
 
-    def test_strings_and_names_inside_are_scrubbed_and_the_value_itself_is_left_alone(self) -> None:
+    def test_nested_strings_and_names_are_redacted_in_a_copy(self) -> None:
         canary = CANARIES["github"]
         value = {"errors": [{"message": f"bad {canary}"}], canary: 1}
         before = json.dumps(value)
@@ -239,7 +241,7 @@ class TestJson:
         assert CUT in json.dumps(redact_json(cyclic))
         assert len(json.dumps(redact_json(wide))) < 100_000
 
-    def test_what_is_no_json_never_gets_through(self) -> None:
+    def test_values_that_are_not_json_never_get_through(self) -> None:
         assert redact_json({"a": object(), "b": {1, 2}, 3: b"x"}) == {"a": CUT, "b": CUT, CUT: CUT}
 
     def test_names_of_headers_are_compared_without_regard_to_spelling(self) -> None:
@@ -255,7 +257,7 @@ class TestJson:
      "-----BEGIN PRIVATE KEY-----", "token: ", "org-", "--key ", "C:\\Users\\", "A1", "\ud800", "é",
      "?key=", "api_", "A@", "Authorization:", "cookie:", "1"],
 )  # fmt: skip
-def test_hostile_text_of_a_megabyte_costs_its_length_and_not_its_square(unit: str) -> None:
+def test_a_megabyte_of_hostile_text_is_redacted_in_linear_time(unit: str) -> None:
     assert costs_its_length(redact_text, unit * (1_000_000 // len(unit)))
 
 

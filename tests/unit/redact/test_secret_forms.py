@@ -22,14 +22,14 @@ VALUE = "lantern/velvet+harbor=drift meadow"
         "CLOUD_CREDS",
     ],
 )
-def test_a_variable_that_is_named_like_a_secret_holds_one(name: str) -> None:
+def test_a_variable_named_like_a_secret_holds_one(name: str) -> None:
     assert secrets_of({name: VALUE}) == (VALUE,)
 
 
 @pytest.mark.parametrize(
     "name", ["PWD", "OLDPWD", "SSH_AUTH_SOCK", "COMPASS", "GIT_AUTHOR_NAME", "PATTERN", "PATH", "_"]
 )
-def test_a_variable_that_only_sounds_like_it_holds_none(name: str) -> None:
+def test_a_variable_that_only_resembles_one_holds_none(name: str) -> None:
     assert secrets_of({name: VALUE}) == ()
 
 
@@ -38,7 +38,7 @@ def test_the_credentials_in_headers_are_secrets_each_by_itself() -> None:
     assert secrets_of({"OTEL_EXPORTER_OTLP_HEADERS": headers}) == ("lantern-velvet", "harbor-drift")
 
 
-def test_a_value_too_short_to_be_looked_for_is_none() -> None:
+def test_a_value_too_short_to_be_searched_for_is_not_a_secret() -> None:
     assert secrets_of({"DB_PASS": "short"}) == ()
 
 
@@ -63,7 +63,7 @@ def _base64(text: str) -> str:
         "\u200b".join(VALUE),
     ],
 )
-def test_a_known_value_is_taken_out_however_it_is_written(written: str) -> None:
+def test_a_known_value_is_redacted_however_it_is_written(written: str) -> None:
     counts: dict[str, int] = {}
     redact = Redactor((VALUE,), counts=counts)
     scrubbed = redact(f"before {written} after")
@@ -79,24 +79,24 @@ def test_a_text_with_two_writings_of_a_value_loses_both() -> None:
     assert redact(f"{VALUE} and {quote(VALUE)}") == "(redacted) and (redacted)"
 
 
-def test_words_that_a_value_is_made_of_stay() -> None:
+def test_single_words_of_a_secret_value_stay() -> None:
     redact = Redactor((VALUE,))
     assert redact("a lantern, velvet,\nand a harbor") == "a lantern, velvet,\nand a harbor"
 
 
-def test_a_value_that_ends_in_half_a_surrogate_breaks_nothing() -> None:
+def test_a_value_that_ends_in_a_lone_surrogate_is_removed() -> None:
     redact = Redactor(("velvet-harbor\ud83d",))
     assert redact("x velvet-harbor\ud83d y") == "x (redacted) y"
 
 
-def test_a_value_within_a_longer_one_that_was_broken_is_gone_with_it() -> None:
+def test_a_value_within_a_longer_broken_one_is_removed_with_it() -> None:
     counts: dict[str, int] = {}
     redact = Redactor(("lantern-velvet-harbor", "velvet-harbor"), counts=counts)
     assert redact("x lantern-\nvelvet-harbor y") == "x (redacted) y"
     assert counts == {"known_value": 1}
 
 
-def test_a_value_in_a_text_without_a_blank_is_taken_out_and_counted() -> None:
+def test_a_value_in_a_text_without_a_blank_is_redacted_and_counted() -> None:
     counts: dict[str, int] = {}
     redact = Redactor(("velvet-harbor",), counts=counts)
     assert redact("key=velvet-harbor;again=velvet-harbor") == "key=(redacted);again=(redacted)"

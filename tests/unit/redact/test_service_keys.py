@@ -51,13 +51,13 @@ def made_of(regex: str, **members: str) -> tuple[list[Any], list[Any], dict[str,
         (CONTEXT % "ACME-[a-z0-9]{20}", r"(?i:ACME-[a-z0-9]{20,})"),
     ],
 )
-def test_a_pattern_of_go_becomes_one_of_python(go: str, python: str) -> None:
+def test_a_go_pattern_becomes_a_python_pattern(go: str, python: str) -> None:
     keys, assigned, unused = made_of(go)
     assert [row.pattern for row in keys] == [python]
     assert (assigned, unused) == ([], {})
 
 
-def test_a_value_without_a_beginning_of_its_own_needs_the_services_name() -> None:
+def test_a_value_without_a_distinctive_prefix_needs_the_services_name() -> None:
     keys, (row,), unused = made_of(CONTEXT % "[a-z0-9]{32}")
     assert (keys, unused) == ([], {})
     assert row == (("acme",), "[a-z0-9]{32}")
@@ -76,7 +76,7 @@ def test_a_value_without_a_beginning_of_its_own_needs_the_services_name() -> Non
         (r"\b([A-Z]{3}~[0-9]~[A-Z]{30})\b", {}, "fixed characters"),
     ],
 )
-def test_a_rule_that_cannot_be_used_is_left_out_with_its_reason(
+def test_an_unusable_rule_is_left_out_with_its_reason(
     go: str, members: dict[str, str], reason: str
 ) -> None:
     keys, assigned, unused = made_of(go, **members)
@@ -152,7 +152,7 @@ def _nested(items: Any, *, inside: bool = False) -> bool:
 
 
 @every("shape", ALL)
-def test_no_pattern_repeats_what_repeats_without_a_bound(shape: Any) -> None:
+def test_patterns_contain_no_nested_unbounded_repeats(shape: Any) -> None:
     assert not _nested(parser.parse(shape.source, shape.flags))
 
 

@@ -21,7 +21,7 @@ BASE64 = fake(64, "Qw+/7aZ")
         *(["x-api-key", TOKEN], ["Authorization", TOKEN], ["--client-secret", "-x"]),
     ],
 )
-def test_what_stands_in_a_list_behind_an_option_or_header_of_a_secret_is_one(
+def test_a_value_in_a_list_behind_a_secrets_option_or_header_is_redacted(
     listed: list[object],
 ) -> None:
     assert redact_json({"args": listed}) == {"args": [*listed[:-1], REDACTED]}
@@ -35,7 +35,7 @@ def test_what_stands_in_a_list_behind_an_option_or_header_of_a_secret_is_one(
         *(["--token", None], ["x" * 100, "y"], ["--model", "large"], [1, 2]),
     ],
 )
-def test_what_only_stands_behind_a_word_like_it_stays(listed: list[object]) -> None:
+def test_a_value_behind_a_word_that_only_resembles_one_stays(listed: list[object]) -> None:
     assert redact_json(listed) == listed
 
 
@@ -43,7 +43,7 @@ def test_a_variable_may_also_be_written_as_a_key_and_a_value() -> None:
     assert redact_json({"key": "API_TOKEN", "value": "hunter2"})["value"] == REDACTED
 
 
-def test_the_secrets_in_a_command_are_known() -> None:
+def test_the_secrets_in_a_command_are_recognised() -> None:
     command = ["env", f"API_KEY={TOKEN}1", "agent", "--api-key", f"{TOKEN}2", f"--token={TOKEN}3"]
     command += ["--key", "/etc/ssl/private.pem", "--token", "--model", "large-model", "--pat", "x"]
     command += ["--authToken", f"{TOKEN}4"]
@@ -61,7 +61,7 @@ def test_a_key_that_something_unseen_splits_is_found(name: str, noise: str) -> N
         assert left == f"failed: {REDACTED} (see the log)"
 
 
-def test_of_a_text_with_a_split_key_the_colours_elsewhere_stay() -> None:
+def test_colours_elsewhere_in_a_text_with_a_split_key_stay() -> None:
     key = CANARIES["github"]
     text = f"\x1b[31mfailed\x1b[0m: {key[:9]}\x1b[0m{key[9:]}"
     assert redact_text(text) == f"\x1b[31mfailed\x1b[0m: {REDACTED}"
@@ -77,7 +77,7 @@ def test_colours_around_words_stay() -> None:
     assert redact_text(text) == text
 
 
-def test_of_many_keys_that_are_split_none_is_left() -> None:
+def test_every_one_of_many_split_keys_is_redacted() -> None:
     keys = [CANARIES["github"][:-3] + f"{number:03}" for number in range(2 * MAX_SPLIT)]
     left = redact_text(" ".join(f"{key[:9]}\x1b[0m{key[9:]}" for key in keys))
     assert left == " ".join([REDACTED] * len(keys))
@@ -129,5 +129,5 @@ BOT = "123456789" + ":AA" + fake(33)
         (f"agent --authToken {TOKEN}", f"agent --authToken {REDACTED}"),
     ],
 )
-def test_a_secret_is_found_where_it_stands(text: str, left: str) -> None:
+def test_a_secret_is_found_in_its_place(text: str, left: str) -> None:
     assert redact_text(text) == left

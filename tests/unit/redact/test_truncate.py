@@ -25,7 +25,7 @@ def test_a_long_text_fits_its_bytes_as_json_and_says_that_it_is_cut(text: str, l
 
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
-def test_of_a_longer_one_both_ends_may_stay(text: str) -> None:
+def test_both_ends_of_a_longer_text_may_stay(text: str) -> None:
     cut = ends_to_bytes("begin " + text + " end", 300)
     assert cut.startswith("begin ")
     assert cut.endswith(" end")
@@ -33,6 +33,6 @@ def test_of_a_longer_one_both_ends_may_stay(text: str) -> None:
 
 
 @pytest.mark.parametrize("cut", [to_bytes, ends_to_bytes])
-def test_what_fits_stays_as_it_is(cut: object) -> None:
+def test_a_text_that_fits_stays_as_it_is(cut: object) -> None:
     assert callable(cut)
     assert cut("all of it", 100) == "all of it"

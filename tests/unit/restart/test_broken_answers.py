@@ -33,7 +33,7 @@ def send(link: Link, side: Side, line: bytes) -> None:
 
 
 @pytest.mark.parametrize("long", [False, True])
-def test_a_handshake_whose_answer_cannot_be_read_has_failed(long: bool) -> None:
+def test_a_handshake_with_an_unreadable_answer_has_failed(long: bool) -> None:
     link = Link().die().time(10).client(prompt(2))
     (greeting,) = link.asked()
     break_off(link, greeting["id"], long=long)
@@ -42,7 +42,7 @@ def test_a_handshake_whose_answer_cannot_be_read_has_failed(long: bool) -> None:
 
 
 @pytest.mark.parametrize("long", [False, True])
-def test_a_session_whose_load_has_an_answer_that_cannot_be_read_is_lost(long: bool) -> None:
+def test_a_session_is_lost_if_the_answer_to_its_load_is_unreadable(long: bool) -> None:
     link = Link().die_and_be_greeted()
     (load,) = link.asked()
     break_off(link, load["id"], long=long)
@@ -50,7 +50,7 @@ def test_a_session_whose_load_has_an_answer_that_cannot_be_read_is_lost(long: bo
 
 
 @pytest.mark.parametrize("long", [False, True])
-def test_a_session_whose_mode_has_an_answer_that_cannot_be_read_goes_on(long: bool) -> None:
+def test_a_session_continues_if_the_answer_to_its_mode_is_unreadable(long: bool) -> None:
     link = Link().client(request(7, "session/set_mode", sessionId="s", modeId="plan")).answer(7)
     link.asked()
     link.die_and_be_greeted()
@@ -62,13 +62,13 @@ def test_a_session_whose_mode_has_an_answer_that_cannot_be_read_goes_on(long: bo
 
 
 @pytest.mark.parametrize("long", [False, True])
-def test_an_answer_to_the_client_that_cannot_be_read_fails_as_before_a_restart(long: bool) -> None:
+def test_an_unreadable_answer_to_the_client_fails_as_before_a_restart(long: bool) -> None:
     link = Link().come_back()
     break_off(link, "2", long=long)
     assert reasons(link, 2) == ["line_too_long" if long else "broken_answer"]
 
 
-def test_a_line_that_is_no_object_answers_nothing_of_ours() -> None:
+def test_a_line_that_is_not_an_object_answers_nothing_of_ours() -> None:
     link = Link().die_and_be_greeted()
     send(link, Side.AGENT, b"[1]")
     assert link.answers(2) == []
@@ -97,7 +97,7 @@ def test_a_broken_line_of_the_client_answers_no_prompt_that_waits_for_its_sessio
     assert len(link.answers(2)) == 1
 
 
-def test_a_broken_line_of_the_client_under_an_id_of_its_own_bears_that() -> None:
+def test_a_clients_broken_line_under_a_free_id_is_refused_under_it() -> None:
     link = Link().die_and_be_greeted()
     send(link, Side.CLIENT, OF_THE_CLIENT.replace(b":2,", b":5,"))
     assert nameless(link) == [5]

@@ -62,7 +62,7 @@ def test_a_turn_that_began_in_the_process_before_fails_typed_in_this_one() -> No
     assert wire.entries[-1].turn == 8
 
 
-def test_a_cancel_before_is_still_one() -> None:
+def test_a_cancel_is_handed_over() -> None:
     said = past(*HELLO, (Side.CLIENT, prompt()), (Side.CLIENT, cancel()), turn=1)
     wire = taken_up(said, 1).agent(error(message="aborted"))
     assert wire.answers()[0]["result"]["stopReason"] == "cancelled"
@@ -74,7 +74,7 @@ def test_an_agent_is_handed_over_once_it_is_greeted_and_with_a_turn_at_work() ->
     assert prompted().core.can_be_handed_over
 
 
-def test_nothing_that_is_held_back_here_is_handed_over() -> None:
+def test_a_link_that_withholds_a_frame_is_not_handed_over() -> None:
     assert not prompted(retry=1).agent(error(message="503 overloaded")).core.can_be_handed_over
     waits = prompted(continue_at_reset_seconds=9000.0, turn_timeout_seconds=0.0)
     waits.agent(error(message="429 Too Many Requests: try again in 2400s"))
@@ -111,7 +111,7 @@ def test_a_session_that_a_crash_has_lost_stays_lost() -> None:
     assert answer["error"]["data"]["agent_error"]["reason"] == "context_lost"
 
 
-def test_a_session_that_nobody_has_asked_for_since_is_brought_back() -> None:
+def test_a_session_unused_since_a_crash_is_restored() -> None:
     link = Link(LOADING)
     link.client(request(5, "session/new", cwd="/w", mcpServers=[])).answer(5, sessionId="t")
     link.asked()

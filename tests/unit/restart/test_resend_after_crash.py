@@ -42,7 +42,7 @@ def goes_through(link: Link, method: str = "session/load") -> None:
 @pytest.mark.parametrize(
     ("capabilities", "method"), [(LOADING, "session/load"), (RESUMING, "session/resume")]
 )
-def test_a_crash_during_the_wait_is_waited_out_and_the_session_brought_back_first(
+def test_a_crash_during_the_wait_is_waited_out_and_the_session_restored_first(
     capabilities: dict[str, Any], method: str
 ) -> None:
     link = limited(capabilities).die()
@@ -71,7 +71,7 @@ def test_an_agent_that_dies_before_it_has_done_anything_gets_the_prompt_once_mor
     goes_through(link)
 
 
-def test_the_prompt_that_kills_every_agent_is_sent_so_often_and_no_more() -> None:
+def test_a_prompt_that_kills_every_agent_is_sent_a_bounded_number_of_times() -> None:
     link = Link(retry=1).time(400).client(prompt(2)).die()
     link.asked()
     link.time(410).greet()
@@ -85,19 +85,19 @@ def test_the_prompt_that_kills_every_agent_is_sent_so_often_and_no_more() -> Non
 @pytest.mark.parametrize(
     "shown", [chunk(), update(sessionUpdate="tool_call", toolCallId="t", status="in_progress")]
 )
-def test_an_agent_that_dies_in_the_midst_of_its_work_does_not(shown: dict[str, Any]) -> None:
+def test_a_prompt_whose_agent_died_at_work_is_not_resent(shown: dict[str, Any]) -> None:
     link = Link(retry=1).client(prompt(2)).agent(shown).die()
     assert kind(link) == "agent_crash"
 
 
-def test_where_the_session_cannot_come_back_the_failure_is_told_that_there_was() -> None:
+def test_a_session_that_cannot_be_restored_leaves_the_first_failure() -> None:
     link = limited({}).die()
     assert kind(link) == "rate_limit"
     link = Link({}, retry=1).client(prompt(2)).die()
     assert kind(link) == "agent_crash"
 
 
-def test_an_agent_that_had_answered_and_dies_has_failed_as_without_retries() -> None:
+def test_an_agent_that_dies_after_its_answer_has_failed_as_without_retries() -> None:
     link = Link(retry=1).client(prompt(2)).agent(result(2)).die()
     assert kind(link) == "agent_crash"
 
@@ -111,9 +111,7 @@ def test_an_agent_that_had_answered_and_dies_has_failed_as_without_retries() -> 
     ],
 )
 @pytest.mark.parametrize("at", [410, 421.5])
-def test_a_cancel_while_there_is_no_agent_ends_the_wait_at_once(
-    how: dict[str, Any], at: float
-) -> None:
+def test_a_cancel_without_an_agent_ends_the_wait_at_once(how: dict[str, Any], at: float) -> None:
     link = limited().die()
     link.starts = False
     link.time(at).client(how)
@@ -122,7 +120,7 @@ def test_a_cancel_while_there_is_no_agent_ends_the_wait_at_once(
     assert link.asked() == []
 
 
-def test_a_notification_that_cancels_nothing_ends_no_wait() -> None:
+def test_an_irrelevant_cancel_notification_ends_no_wait() -> None:
     link = limited().die().client(cancel("other"))
     link.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 7}})
     link.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {}})
@@ -130,7 +128,7 @@ def test_a_notification_that_cancels_nothing_ends_no_wait() -> None:
     goes_through(link)
 
 
-def test_another_prompt_while_there_is_no_agent_ends_the_wait_with_the_failure() -> None:
+def test_another_prompt_without_an_agent_ends_the_wait_with_the_failure() -> None:
     link = limited().die().client(prompt(3))
     assert kind(link) == "rate_limit"
     link.time(430).greet()
@@ -139,7 +137,7 @@ def test_another_prompt_while_there_is_no_agent_ends_the_wait_with_the_failure()
     assert link.asked() == [prompt(3)]
 
 
-def test_the_next_agent_that_cannot_be_started_ends_every_wait() -> None:
+def test_an_agent_that_cannot_be_restarted_ends_every_wait() -> None:
     link = limited().die()
     link.starts = False
     link.client(prompt(3, "other")).time(415)
@@ -148,7 +146,7 @@ def test_the_next_agent_that_cannot_be_started_ends_every_wait() -> None:
     assert (kind(link), reasons(link, 3)) == ("rate_limit", ["spawn_failed"])
 
 
-def test_an_agent_that_cannot_be_started_for_the_prompt_itself_is_the_failure() -> None:
+def test_an_agent_that_cannot_be_started_for_the_prompt_is_the_failure() -> None:
     link = limited().die()
     link.starts = False
     link.time(430)
@@ -167,7 +165,7 @@ def test_a_session_that_the_next_agent_does_not_have_is_the_failure() -> None:
     assert link.core.idle
 
 
-def test_a_client_that_leaves_while_there_is_no_agent_has_cancelled_what_waits() -> None:
+def test_a_client_that_leaves_without_an_agent_cancels_its_waiting_prompts() -> None:
     link = limited().die()
     link.carry_out(link.core.receive_eof(Side.CLIENT, None, link.now))
     assert link.answers(2) == [result(2, "cancelled")]

@@ -22,14 +22,14 @@ from tests.kit.wire import (
 from tests.unit.restart.crashing import KILLED, Link, reasons
 
 
-def test_nothing_is_started_before_it_is_needed() -> None:
+def test_no_agent_is_started_before_it_is_needed() -> None:
     link = Link().die().time(1000)
     assert link.orders == []
     link.client(prompt(2))
     assert link.orders == [Restart()]
 
 
-def test_the_past_that_a_loaded_session_tells_is_held_back() -> None:
+def test_the_replay_of_a_loaded_session_is_withheld() -> None:
     link = Link().die_and_be_greeted()
     (load,) = link.asked()
     link.to_client.clear()
@@ -41,7 +41,7 @@ def test_the_past_that_a_loaded_session_tells_is_held_back() -> None:
 
 
 @pytest.mark.parametrize("method", ["session/request_permission", "fs/read_text_file", "_x/ask"])
-def test_a_question_asked_while_a_session_comes_back_is_refused(method: str) -> None:
+def test_a_question_during_a_sessions_restore_is_refused(method: str) -> None:
     link = Link().die_and_be_greeted()
     (load,) = link.asked()
     link.to_client.clear()
@@ -54,7 +54,7 @@ def test_a_question_asked_while_a_session_comes_back_is_refused(method: str) -> 
     assert link.asked() == [prompt(2)]
 
 
-def test_an_echo_about_a_session_that_comes_back_is_told_as_one() -> None:
+def test_an_echo_about_a_session_being_restored_is_dropped() -> None:
     link = Link().die_and_be_greeted()
     (load,) = link.asked()
     link.agent(load)
@@ -72,7 +72,7 @@ def test_a_session_comes_back_with_the_meta_that_it_was_opened_with() -> None:
     assert load["params"]["_meta"] == meta
 
 
-def test_a_lost_session_that_the_client_loads_itself_is_its_own_again() -> None:
+def test_a_lost_session_that_the_client_loads_itself_is_usable_again() -> None:
     link = Link({}).die_and_be_greeted()
     link.client(request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[])).answer(3)
     link.asked()
@@ -88,7 +88,7 @@ def refuse(link: Link, request_id: object) -> None:
     link.agent({"jsonrpc": "2.0", "id": request_id, "error": ERROR})
 
 
-def test_a_lost_session_stays_lost_where_its_load_fails() -> None:
+def test_a_lost_session_stays_lost_if_its_load_fails() -> None:
     link = Link({}).die_and_be_greeted().client(LOAD, prompt(4))
     assert link.asked() == [LOAD]
     refuse(link, 3)
@@ -106,13 +106,13 @@ def test_a_prompt_behind_a_load_of_the_clients_waits_for_its_answer() -> None:
     assert link.asked() == [prompt(4)]
 
 
-def test_a_load_of_the_clients_that_is_not_answered_in_time_fails_what_waits() -> None:
+def test_a_clients_load_that_is_not_answered_in_time_fails_its_waiting_prompt() -> None:
     link = Link({}).die_and_be_greeted()
     link.client(LOAD, prompt(4)).time(link.now + 301)
     assert reasons(link, 4) == ["context_lost"]
 
 
-def test_a_lost_session_whose_agent_dies_as_it_is_loaded_stays_lost() -> None:
+def test_a_lost_session_stays_lost_if_its_agent_dies_during_the_load() -> None:
     link = Link({}).die_and_be_greeted().client(LOAD, prompt(4)).die()
     link.asked()
     link.time(link.now + 10).greet()
@@ -120,7 +120,7 @@ def test_a_lost_session_whose_agent_dies_as_it_is_loaded_stays_lost() -> None:
 
 
 @pytest.mark.parametrize("late", [True, False])
-def test_where_our_load_fails_the_clients_own_decides(*, late: bool) -> None:
+def test_a_failed_load_of_ours_leaves_the_decision_to_the_clients(*, late: bool) -> None:
     link = Link().die_and_be_greeted()
     (ours,) = link.asked()
     link.client(LOAD)
@@ -137,7 +137,7 @@ def test_where_our_load_fails_the_clients_own_decides(*, late: bool) -> None:
 
 
 @pytest.mark.parametrize("ours_fails", [True, False])
-def test_a_session_that_the_client_opened_itself_is_back_whatever_becomes_of_our_way(
+def test_a_session_that_the_client_loaded_is_restored_whatever_happens_to_our_load(
     *, ours_fails: bool
 ) -> None:
     link = Link().die_and_be_greeted()
@@ -191,7 +191,7 @@ def test_the_handshake_that_is_replayed_is_the_clients_own() -> None:
     assert link.to_client == []
 
 
-def test_what_waits_reaches_the_new_agent_in_order() -> None:
+def test_waiting_requests_reach_the_new_agent_in_order() -> None:
     link = Link().client(request(5, "session/new", cwd="/w", mcpServers=[]))
     link.answer(5, sessionId="t")
     link.asked()
@@ -203,7 +203,7 @@ def test_what_waits_reaches_the_new_agent_in_order() -> None:
     ]
 
 
-def test_more_than_the_queue_holds_is_answered_at_once() -> None:
+def test_requests_beyond_the_queues_size_are_answered_at_once() -> None:
     link = Link().die()
     for number in range(1001):
         link.client(request(100 + number, "session/list"))
@@ -220,7 +220,7 @@ def test_a_waiting_prompt_that_is_cancelled_never_reaches_the_agent(how: str) ->
     assert link.asked() == []
 
 
-def test_a_prompt_whose_session_is_coming_back_can_be_cancelled() -> None:
+def test_a_prompt_whose_session_is_being_restored_can_be_cancelled() -> None:
     link = Link().die_and_be_greeted()
     (load,) = link.asked()
     link.client(cancel()).answer(load["id"])
@@ -244,7 +244,7 @@ def test_an_answer_to_the_dead_agents_question_never_reaches_the_new_one() -> No
     assert link.asked() == [{"jsonrpc": "2.0", "id": 0, "result": allow}]
 
 
-def test_a_new_agent_withdraws_its_question_by_the_id_that_the_client_knows() -> None:
+def test_a_new_agents_question_is_withdrawn_by_the_id_that_the_client_knows() -> None:
     link = Link().come_back().agent(permission(0))
     shown = json.loads(link.to_client[-1])
     link.agent({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 0}})
@@ -259,7 +259,7 @@ def test_a_question_of_a_quarantined_session_is_refused_under_the_agents_own_id(
     assert refused == [reply(7, outcome={"outcome": "cancelled"})]
 
 
-def test_in_version_2_what_a_session_replays_is_held_back() -> None:
+def test_the_replay_of_a_session_is_withheld_in_version_2() -> None:
     wire = Wire(restart="on-crash").client(INITIALIZE | {"params": {"protocolVersion": 2}})
     wire.agent(reply(0, protocolVersion=2)).client(request(1, "session/new", cwd="/w"))
     wire.agent(reply(1, sessionId="s"))
@@ -275,7 +275,7 @@ def test_in_version_2_what_a_session_replays_is_held_back() -> None:
     assert (wire.to_client, json.loads(wire.to_agent[-1])) == ([], prompt(2))
 
 
-def test_a_session_that_is_there_is_loaded_again_as_any_other() -> None:
+def test_an_open_session_is_loaded_again_like_any_other() -> None:
     link = Link().come_back()
     link.asked()
     link.client(LOAD)
@@ -284,7 +284,7 @@ def test_a_session_that_is_there_is_loaded_again_as_any_other() -> None:
     assert [frame["id"] for frame in link.asked()] == [4]
 
 
-def test_a_session_that_nobody_brought_back_is_closed_without_the_agent() -> None:
+def test_a_session_that_was_not_restored_is_closed_without_the_agent() -> None:
     link = Link().die()
     link.time(link.now + 10).client(request(3, "session/new", cwd="/w", mcpServers=[]))
     link.client(request(4, "session/close", sessionId="s")).greet()

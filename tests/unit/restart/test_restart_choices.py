@@ -86,7 +86,7 @@ def test_a_mode_that_the_session_has_left_is_not_set_again_but_the_one_that_it_l
     assert (bring_back(link), link.updates()) == ([("set_mode", "ask")], [])
 
 
-def test_an_option_that_has_changed_since_is_set_as_it_is() -> None:
+def test_an_option_changed_in_the_meantime_is_set_as_it_is_now() -> None:
     link = Link()
     choose(link, OPTION, configId="mode", value="bypass")
     choose(link, OPTION, configId="model", value="small")
@@ -109,7 +109,7 @@ def test_an_option_that_a_mode_left_is_not_set_again() -> None:
     assert bring_back(link) == [("set_mode", "plan"), ("mode", "plan")]
 
 
-def test_a_mode_chosen_after_an_option_stands_for_it() -> None:
+def test_a_mode_chosen_after_an_option_takes_precedence() -> None:
     link = opened(configOptions=listed(mode="ask"))
     choose(link, OPTION, configId="mode", value="bypass")
     choose(link, MODE, modeId="plan")
@@ -133,7 +133,7 @@ def test_choices_are_set_again_in_the_order_in_which_they_were_last_made() -> No
 
 
 @pytest.mark.parametrize("past", [left_for("ask"), options_are(mode="ask")])
-def test_what_a_replay_says_of_the_mode_is_held_back_where_another_is_set(
+def test_a_replayed_mode_is_withheld_where_another_is_set(
     past: dict[str, Any],
 ) -> None:
     link = opened(**modes("ask"))
@@ -157,7 +157,7 @@ def test_a_mode_that_is_an_option_is_set_as_one() -> None:
     assert (bring_back(link, **back), link.updates()) == ([("mode", "ask")], [])
 
 
-def test_a_mode_that_cannot_be_set_again_is_told_as_it_is() -> None:
+def test_a_mode_that_cannot_be_set_again_is_shown_as_it_is() -> None:
     link = opened(**modes("ask"))
     choose(link, MODE, modeId="plan")
     assert bring_back(link, refuses=True, **modes("ask")) == [("set_mode", "plan")]
@@ -168,7 +168,7 @@ def test_a_mode_that_cannot_be_set_again_is_told_as_it_is() -> None:
     assert (bring_back(link, **modes("ask")), link.updates()) == ([("set_mode", "ask")], [])
 
 
-def test_options_that_are_others_now_are_told_with_those_that_were_set() -> None:
+def test_changed_options_are_shown_together_with_those_that_were_set() -> None:
     link = opened(configOptions=listed(model="large", effort="high"))
     choose(link, OPTION, configId="model", value="small")
     back = {"configOptions": [*listed(model="large", effort="low"), "odd"]}
@@ -177,7 +177,7 @@ def test_options_that_are_others_now_are_told_with_those_that_were_set() -> None
     assert told["configOptions"] == [*listed(model="small", effort="low"), "odd"]
 
 
-def test_what_is_no_mode_and_no_option_is_nothing() -> None:
+def test_invalid_modes_and_options_are_ignored() -> None:
     choices = Choices()
     choices.read_answer(
         {"modes": {"currentModeId": 7}, "configOptions": [7, {"id": 7}, {"id": "a"}]}
@@ -202,7 +202,7 @@ def comes_back_without(link: Link, **told: Any) -> Any:
     return setting["id"]
 
 
-def test_a_mode_that_is_confirmed_late_is_told_to_the_client() -> None:
+def test_a_mode_that_is_confirmed_late_is_shown_to_the_client() -> None:
     link = opened(**modes("ask"))
     choose(link, MODE, modeId="plan")
     setting = comes_back_without(link, **modes("ask"))
@@ -212,7 +212,7 @@ def test_a_mode_that_is_confirmed_late_is_told_to_the_client() -> None:
     assert (told_modes(link), bring_back(link)) == (["ask", "plan"], [("set_mode", "plan")])
 
 
-def test_an_option_that_is_confirmed_late_is_told_to_the_client() -> None:
+def test_an_option_that_is_confirmed_late_is_shown_to_the_client() -> None:
     link = opened(configOptions=listed(model="small"))
     choose(link, OPTION, configId="model", value="large")
     setting = comes_back_without(link, configOptions=listed(model="small"))
@@ -221,7 +221,7 @@ def test_an_option_that_is_confirmed_late_is_told_to_the_client() -> None:
     assert told == ["small", "large"]
 
 
-def test_a_mode_that_is_confirmed_while_an_option_is_not_yet_is_told_with_it() -> None:
+def test_a_mode_confirmed_before_an_option_is_shown_together_with_it() -> None:
     link = opened(**modes("ask"))
     choose(link, MODE, modeId="plan")
     choose(link, OPTION, configId="model", value="large")
@@ -246,7 +246,7 @@ def test_a_setting_that_is_refused_late_changes_nothing() -> None:
     assert told_modes(link) == ["ask"]
 
 
-def test_a_mode_that_the_client_shows_again_is_not_told_twice() -> None:
+def test_a_mode_that_the_client_already_shows_is_not_repeated() -> None:
     link = opened(**modes("ask"))
     choose(link, MODE, modeId="plan")
     setting = comes_back_without(link, **modes("ask"))
@@ -255,7 +255,7 @@ def test_a_mode_that_the_client_shows_again_is_not_told_twice() -> None:
     assert told_modes(link) == ["ask"]
 
 
-def test_only_so_many_settings_without_an_answer_are_remembered() -> None:
+def test_the_number_of_remembered_unanswered_settings_is_bounded() -> None:
     state = RestartState(0.0)
     state.brings_back("s", ReturningSession([], []))
     for number in range(2 * MAX_GIVEN_UP):
@@ -267,7 +267,7 @@ def test_only_so_many_settings_without_an_answer_are_remembered() -> None:
     assert len(state.given_up) == MAX_GIVEN_UP
 
 
-def test_what_the_client_is_told_as_it_opens_the_session_itself_is_the_mode_in_force() -> None:
+def test_a_client_that_opens_the_session_itself_sees_the_mode_in_force() -> None:
     link = opened(**modes("plan"))
     link.asked()
     link.die_and_be_greeted()

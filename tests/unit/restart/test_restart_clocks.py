@@ -26,7 +26,7 @@ def test_waits_between_starts_grow_and_end_in_a_crash_loop() -> None:
     assert (reasons(link, 3), link.orders) == (["crash_loop"], [])
 
 
-def test_in_a_crash_loop_one_request_in_thirty_seconds_starts_the_agent() -> None:
+def test_only_one_request_in_thirty_seconds_starts_the_agent_in_a_crash_loop() -> None:
     link = Link()
     for _ in range(3):
         link.die()
@@ -36,7 +36,7 @@ def test_in_a_crash_loop_one_request_in_thirty_seconds_starts_the_agent() -> Non
     assert link.answers(2) == []
 
 
-def test_after_a_failed_start_the_next_one_waits_a_second() -> None:
+def test_the_next_start_after_a_failed_one_waits_a_second() -> None:
     link = Link().die()
     link.starts = False
     link.time(10).client(prompt(2))
@@ -49,7 +49,7 @@ def test_after_a_failed_start_the_next_one_waits_a_second() -> None:
     assert link.orders == [Restart()]
 
 
-def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> None:
+def test_a_new_agent_that_refuses_the_handshake_fails_waiting_prompts_and_is_killed() -> None:
     link = Link().die().time(10).client(prompt(2))
     (greeting,) = link.asked()
     error = {"code": -32603, "message": "Invalid API key"}
@@ -59,7 +59,7 @@ def test_a_new_agent_that_refuses_the_handshake_fails_what_waits_and_goes() -> N
     assert Kill() in link.orders
 
 
-def test_a_new_agent_that_does_not_answer_the_handshake_fails_what_waits_and_goes() -> None:
+def test_a_new_agent_that_ignores_the_handshake_fails_waiting_prompts_and_is_killed() -> None:
     link = Link().die().time(10).client(prompt(2)).time(10 + 121)
     assert reasons(link, 2) == ["request_timeout"]
     assert Kill() in link.orders
@@ -86,7 +86,7 @@ def test_an_agent_that_serves_another_session_is_not_killed() -> None:
     assert (link.orders, reasons(link, 3)) == ([], ["busy_with_ended_turn"])
 
 
-def test_a_prompt_that_waits_for_an_agent_waits_as_much_longer_as_everything_stood_still() -> None:
+def test_a_suspension_extends_a_prompts_wait_for_an_agent() -> None:
     link = two_sessions()
     link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
     link.core.stand_still(100)
@@ -103,7 +103,7 @@ def test_a_crash_says_that_the_agent_is_started_again() -> None:
     assert error["action"] == "retry"
 
 
-def test_an_agent_that_could_never_be_started_is_not_tried_again() -> None:
+def test_an_agent_that_never_started_is_not_started_again() -> None:
     wire = Wire(restart="on-crash")
     verdict = classify_spawn_failure(2, "nope")
     wire.carry_out(wire.core.receive_eof(Side.AGENT, lambda: verdict, 0.0))
@@ -116,12 +116,12 @@ def test_a_client_that_leaves_gets_its_waiting_prompt_answered_and_no_agent_star
     assert (reasons(link, 2), link.orders) == (["killed"], [])
 
 
-def test_a_prompt_whose_session_is_coming_back_is_answered_when_the_client_leaves() -> None:
+def test_a_prompt_whose_session_is_being_restored_is_answered_when_the_client_leaves() -> None:
     link = Link().die_and_be_greeted().eof(Side.CLIENT)
     assert reasons(link, 2) == ["no_answer"]
 
 
-def test_a_program_that_has_vanished_is_said_at_once_and_looked_for_with_each_request() -> None:
+def test_a_vanished_program_is_reported_at_once_and_tried_with_each_request() -> None:
     link = Link()
     link.starts = False
     link.time(400).die().time(402)
@@ -135,7 +135,7 @@ def test_a_program_that_has_vanished_is_said_at_once_and_looked_for_with_each_re
     link.client(prompt(8)).time(link.now + 2).greet()
 
 
-def test_a_new_agent_is_not_given_up_for_the_time_that_everything_stood_still() -> None:
+def test_a_standstill_does_not_count_against_a_new_agents_start() -> None:
     link = Link().die().time(10).client(prompt(2))
     link.core.stand_still(100)
     link.time(200)

@@ -31,7 +31,7 @@ def test_more_than_may_wait_for_a_session_is_answered_at_once() -> None:
     assert (reasons(link, 1099), link.answers(1098)) == (["queue_full"], [])
 
 
-def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_crash() -> None:
+def test_requests_for_more_sessions_than_the_queue_holds_are_answered_after_a_crash() -> None:
     link = two_sessions().die().time(10).client(prompt(2), prompt(3, "t")).greet()
     for number in range(600):
         link.client(request(1000 + number, "session/set_mode", sessionId="s", modeId="code"))
@@ -46,7 +46,7 @@ def test_what_waits_for_more_sessions_than_the_queue_holds_is_answered_after_a_c
     assert told == {"queue_full"}
 
 
-def test_a_late_answer_of_the_clients_is_dropped_while_there_is_no_agent() -> None:
+def test_a_clients_late_answer_without_an_agent_is_dropped() -> None:
     link = Link().die().client(reply(9))
     assert link.drops == ["answer_to_nobody"]
 
@@ -58,7 +58,7 @@ def test_a_cancel_leaves_other_sessions_and_other_requests_waiting() -> None:
     assert [bool(link.answers(number)) for number in (6, 2, 3)] == [False, True, False]
 
 
-def test_a_new_agent_that_withdraws_what_it_never_asked_is_passed_on() -> None:
+def test_a_new_agents_withdrawal_of_an_unknown_request_is_passed_on() -> None:
     link = Link().come_back()
     for params in ({"requestId": 77}, {}):
         withdrawal = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": params}
@@ -66,7 +66,7 @@ def test_a_new_agent_that_withdraws_what_it_never_asked_is_passed_on() -> None:
         assert json.loads(link.to_client[-1]) == withdrawal
 
 
-def test_a_clients_answer_over_the_limit_is_told_to_the_new_agent_under_its_own_id() -> None:
+def test_a_clients_oversized_answer_is_reported_to_the_new_agent_under_its_own_id() -> None:
     link = Link().come_back().agent(permission(4))
     shown = json.loads(link.to_client[-1])["id"]
     head = json.dumps({"jsonrpc": "2.0", "id": shown, "result": "x"}).encode()[:-2]
@@ -92,7 +92,7 @@ def test_a_note_for_a_session_that_is_lost_is_dropped() -> None:
     assert (link.drops, reasons(link, 2)) == (["agent_gone"], ["context_lost"])
 
 
-def test_what_waits_for_a_session_is_forgotten_when_the_client_leaves() -> None:
+def test_requests_that_wait_for_a_session_are_forgotten_when_the_client_leaves() -> None:
     link = coming_back()
     (load,) = link.asked()
     assert not link.core.idle
@@ -102,7 +102,7 @@ def test_what_waits_for_a_session_is_forgotten_when_the_client_leaves() -> None:
     assert link.asked() == []
 
 
-def test_an_agent_that_refuses_the_handshake_and_lives_on_holds_nobody_back() -> None:
+def test_an_agent_that_refuses_the_handshake_and_lives_on_blocks_nothing() -> None:
     link = Link({"capabilities": {}})
     link.client(INITIALIZE | {"id": 7, "params": {"protocolVersion": 2}})
     link.agent(reply(7, protocolVersion=2))
@@ -127,7 +127,7 @@ def large(number: int, session_id: str = "s") -> dict[str, Any]:
     return prompt(number, session_id, "x" * (acp.MAX_WAITING_BYTES // 2))
 
 
-def test_what_is_refused_for_want_of_room_starts_the_agent_all_the_same() -> None:
+def test_a_request_refused_for_lack_of_room_still_starts_the_agent() -> None:
     link = Link()
     link.starts = False
     link.die().client(large(2), large(3))
@@ -137,6 +137,6 @@ def test_what_is_refused_for_want_of_room_starts_the_agent_all_the_same() -> Non
     assert (link.orders, link.answers(2)) == ([Restart()], [])
 
 
-def test_behind_a_turn_that_never_ends_no_more_waits_than_fits() -> None:
+def test_the_queue_behind_a_turn_that_never_ends_is_bounded() -> None:
     link = Link().client(prompt(2), cancel()).time(11).client(large(3), large(4))
     assert (reasons(link, 4), link.answers(3)) == (["queue_full"], [])

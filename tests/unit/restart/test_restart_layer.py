@@ -36,14 +36,14 @@ BEHIND_THE_LAYER = {"can_be_handed_over", "replay", "resume_wait", "stored_wait"
 change."""
 
 
-def test_the_layer_can_do_whatever_a_connection_can() -> None:
+def test_the_layer_has_every_method_of_a_connection() -> None:
     missing = public(Connection) - public(RestartLayer) - ASKED_BY_THE_LAYER_ITSELF - STATE
     assert missing == BEHIND_THE_LAYER
     assert public(RestartLayer) - public(Connection) - STATE == {"agent_started", "replaced"}
 
 
 @every("name", sorted(public(Connection) & public(RestartLayer) - STATE))
-def test_the_layer_takes_what_a_connection_takes(name: str) -> None:
+def test_the_layers_methods_have_a_connections_signatures(name: str) -> None:
     inner, outer = getattr(Connection, name), getattr(RestartLayer, name)
     if isinstance(inner, property):
         inner, outer = inner.fget, outer.fget
@@ -79,7 +79,7 @@ def test_an_agent_that_ends_after_its_client_has_no_layer() -> None:
     assert not layered(link)
 
 
-def test_a_prompt_too_many_behind_an_agent_that_is_replaced_is_told_so(
+def test_a_surplus_prompt_behind_a_replaced_agent_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # It was once lost without a word.
@@ -130,7 +130,7 @@ def test_a_link_after_a_restart_is_as_any_other() -> None:
     assert link.drops == [jsonrpc.MALFORMED_JSON]
 
 
-def test_an_answer_that_is_kept_back_after_a_restart_is_known() -> None:
+def test_an_answer_withheld_after_a_restart_is_listed() -> None:
     link = Link().come_back().agent(result(2))
     (kept,) = link.core.connection.withheld_frames()
     assert isinstance(kept, Send)
@@ -152,14 +152,14 @@ def test_a_line_of_a_new_agent_that_is_too_long_is_answered_under_its_own_id() -
     assert [frame["id"] for frame in link.asked() if "error" in frame] == [4]
 
 
-def test_what_is_due_first_is_waited_for_whoever_waits_for_it() -> None:
+def test_the_earliest_timer_is_waited_for_whoever_set_it() -> None:
     link = Link().die_and_be_greeted()
     assert link.core.next_timeout() == link.now + 300  # the session that is to come back
     link.client(prompt(3, "t"))
     assert link.core.next_timeout() == link.now + 45  # a turn of another, silent so far
 
 
-def test_what_the_layer_waits_for_alone_is_waited_for() -> None:
+def test_the_layers_own_timer_is_waited_for() -> None:
     core = FailOpen(Connection(LinkOptions(restart="on-crash")), fail)
     core.receive_eof(Side.AGENT, lambda: KILLED, 10.0)
     assert core.next_timeout() is None

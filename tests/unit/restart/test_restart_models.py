@@ -65,7 +65,7 @@ def test_a_session_that_lost_its_agent_on_the_way_back_has_the_former_model(ends
     assert (link.asked_last(), link.shown()) == (prompt(2), "big")
 
 
-def test_a_turn_that_is_sent_again_after_a_crash_keeps_its_model_until_it_ends() -> None:
+def test_a_turn_that_is_resent_after_a_crash_keeps_its_model_until_it_ends() -> None:
     link = ModelLink(retry=3, failure="The model `big` does not exist")
     link.switch()
     link.die().time(link.now + 10).greet()
@@ -75,7 +75,7 @@ def test_a_turn_that_is_sent_again_after_a_crash_keeps_its_model_until_it_ends()
     assert (len(link.answers(1)), link.asked_last()["params"]["value"]) == (1, "big")
 
 
-def test_a_crash_within_the_switch_ends_the_turn_and_nothing_is_sent_again() -> None:
+def test_a_crash_within_the_switch_ends_the_turn_and_nothing_is_resent() -> None:
     link = ModelLink().die()
     (answer,) = link.answers(1)
     assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"

@@ -25,7 +25,7 @@ def opened_anew(capabilities: dict[str, Any] | None = None, request_id: int = 9)
     return link
 
 
-def test_a_new_session_with_the_id_of_a_lost_one_gets_another() -> None:
+def test_a_new_session_with_the_id_of_a_lost_one_gets_another_id() -> None:
     link = opened_anew()
     assert link.answers(9)[0]["result"] == {"sessionId": FRESH}
     link.client(prompt(4, session_id=FRESH))
@@ -36,7 +36,7 @@ def test_a_new_session_with_the_id_of_a_lost_one_gets_another() -> None:
     assert link.answers(4)[0]["result"] == {"stopReason": "end_turn"}
 
 
-def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
+def test_the_old_session_stays_lost_for_every_request() -> None:
     link = opened_anew(LOADING).client(prompt(4))
     assert reasons(link, 4) == ["context_lost"]
     link.client(cancel())
@@ -46,7 +46,7 @@ def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
     assert link.asked() == []
 
 
-def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one() -> None:
+def test_a_new_session_gets_another_id_even_while_the_client_opens_the_old_one() -> None:
     link = Link().die()
     link.time(link.now + 10).client(request(9, "session/new", cwd="/w", mcpServers=[]))
     link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[])).greet()
@@ -57,7 +57,7 @@ def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one()
     assert json.loads(link.to_client[-1]) == chunk("the past", "s")
 
 
-def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_lost() -> None:
+def test_opening_the_old_session_restores_it_and_loses_the_other() -> None:
     link = opened_anew(LOADING)
     link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     assert [asked["method"] for asked in link.asked()] == ["session/load"]
@@ -69,7 +69,7 @@ def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_l
     assert (reasons(link, 6), link.asked()) == (["context_lost"], [])
 
 
-def test_where_the_old_session_cannot_be_opened_the_other_goes_on() -> None:
+def test_the_other_session_continues_if_the_old_one_cannot_be_opened() -> None:
     link = opened_anew(LOADING)
     link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     link.agent({"jsonrpc": "2.0", "id": 4, "error": {"code": -32002, "message": "No"}})
@@ -110,7 +110,7 @@ def test_an_agent_that_repeats_an_id_within_one_life_means_the_same_session() ->
     assert link.answers(10)[0]["result"] == {"sessionId": FRESH}
 
 
-def test_the_id_of_a_session_on_its_way_back_is_taken_too() -> None:
+def test_the_id_of_a_session_being_restored_counts_as_used() -> None:
     link = Link(LOADING).die_and_be_greeted()
     (load,) = link.asked()
     link.client(request(9, "session/new", cwd="/w", mcpServers=[])).answer(9, sessionId="s")
@@ -120,7 +120,7 @@ def test_the_id_of_a_session_on_its_way_back_is_taken_too() -> None:
     assert len(link.answers(2)) == 1
 
 
-def test_a_session_on_its_way_back_whose_id_was_taken_is_not_given_up_twice() -> None:
+def test_a_session_whose_id_was_reused_during_its_restore_is_given_up_once() -> None:
     link = Link(LOADING).die_and_be_greeted()
     link.client(request(9, "session/new", cwd="/w", mcpServers=[])).answer(9, sessionId="s")
     link.time(link.now + 400)
@@ -128,7 +128,7 @@ def test_a_session_on_its_way_back_whose_id_was_taken_is_not_given_up_twice() ->
 
 
 @pytest.mark.parametrize("given", ["t", 7, None])
-def test_any_other_id_is_left_as_it_is(given: Any) -> None:
+def test_any_other_id_is_left_unchanged(given: Any) -> None:
     link = opened_anew().client(request(10, "session/new", cwd="/w", mcpServers=[]))
     line = json.dumps(reply(10, sessionId=given))
     link.agent(line.encode())
@@ -142,14 +142,14 @@ def test_a_list_of_sessions_is_under_the_clients_names() -> None:
     assert told == [{"sessionId": FRESH, "cwd": "/w"}, {"sessionId": "x"}, 3]
 
 
-def test_what_we_ask_of_the_agent_ourselves_is_under_its_names() -> None:
+def test_our_own_requests_use_the_agents_names() -> None:
     link = opened_anew().client(prompt(4, session_id=FRESH))
     link.asked()
     link.time(link.now + 10_000)
     assert link.asked() == [cancel()]
 
 
-def test_a_question_is_asked_and_answered_under_each_sides_names() -> None:
+def test_a_question_and_its_answer_use_each_sides_names() -> None:
     link = opened_anew().client(prompt(4, session_id=FRESH))
     link.asked()
     link.agent(request(0, "session/request_permission", sessionId="s", toolCall={}))
@@ -160,7 +160,7 @@ def test_a_question_is_asked_and_answered_under_each_sides_names() -> None:
     assert answer == reply(0, outcome={})
 
 
-def test_a_name_of_ours_is_nobodys_else() -> None:
+def test_a_name_of_ours_belongs_to_no_other_session() -> None:
     names = Names()
     assert names.give("s", {"s", "s-lastword-1"}) == "s-lastword-2"
     assert names.give("s", ()) == "s-lastword-3"
@@ -184,7 +184,7 @@ def test_a_name_of_ours_is_nobodys_else() -> None:
         b'{"method":"a","params":[{"text":"\\ud83d"}],"sessionId":"s"}',
     ],
 )
-def test_a_line_that_names_none_of_them_is_the_very_same(line: bytes) -> None:
+def test_a_line_without_these_names_is_returned_unchanged(line: bytes) -> None:
     assert exchanged(line, {"s": "t"}) is line
 
 
@@ -193,7 +193,7 @@ def test_all_else_in_a_line_stays_as_it_came() -> None:
     assert exchanged(line, {"s": "t"}) == line.replace(b'"s"', b'"t"')
 
 
-def test_a_line_with_half_a_character_is_under_its_name_too() -> None:
+def test_a_line_with_a_lone_surrogate_gets_its_sessions_name_too() -> None:
     line = b'{"id":1,"\\ud83d":1,"result":{"sessionId":"s","sessions":[{"sessionId":"s"},4]}}'
     told = json.loads(exchanged(line, {"s": "t"}))
     assert told["result"] == {"sessionId": "t", "sessions": [{"sessionId": "t"}, 4]}

@@ -73,7 +73,7 @@ def test_three_short_lives_or_five_crashes_are_a_loop(
 
 
 @pytest.mark.parametrize(("span", "looping"), [(180.0, True), (180.5, False)])
-def test_five_crashes_count_within_three_minutes_alone(span: float, *, looping: bool) -> None:
+def test_only_five_crashes_within_three_minutes_are_a_loop(span: float, *, looping: bool) -> None:
     state = RestartState(-100.0)
     for at in (0.0, 20.0, 40.0, 60.0, span):
         state.crashed(at)
@@ -109,13 +109,13 @@ def test_the_queue_is_bounded_in_requests(monkeypatch: pytest.MonkeyPatch) -> No
     assert [state.enqueue(frame()) for _ in range(3)] == [True, True, False]
 
 
-def test_no_id_of_ours_is_used_twice() -> None:
+def test_our_own_ids_are_never_reused() -> None:
     state = RestartState(0.0)
     state.generation = 2
     ids = [state.next_own_id(), state.rename(b"0"), state.next_own_id(), state.rename(b"1")]
     assert ids == [b'"lastword:2:%d"' % number for number in (1, 2, 3, 4)]
 
 
-def test_what_is_no_frame_keeps_its_bytes() -> None:
+def test_a_line_that_is_not_a_frame_keeps_its_bytes() -> None:
     assert with_id(b"no frame", b"7") == b"no frame"
     assert with_id(b'{"id":1,"method":"m"}', b"7") == b'{"id":7,"method":"m"}'

@@ -22,13 +22,13 @@ from tests.kit.rows import every
         (["sudo", "my-agent"], "inside", False),
     ],
 )
-def test_the_observer_is_for_agents_with_which_it_was_tried_and_for_any_if_asked_for(
+def test_the_observer_is_used_for_tested_agents_and_for_any_on_request(
     command: list[str], evidence: str, may: bool
 ) -> None:
     assert AgentStart(command, evidence).may_have_observer is may
 
 
-def test_every_agent_to_which_something_is_added_is_looked_up() -> None:
+def test_every_agent_with_an_addition_is_in_the_lookup_table() -> None:
     observed = [row for row in ROWS if row.observed or row.name == "opencode"]
     assert len(observed) > 3
     for row in observed:

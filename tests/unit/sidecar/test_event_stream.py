@@ -33,13 +33,13 @@ if TYPE_CHECKING:
         (["another-agent", "acp"], "auto", False),
     ],
 )
-def test_a_port_is_added_where_none_is_given_and_one_is_wanted(
+def test_a_port_is_added_if_it_is_wanted_and_none_is_given(
     command: list[str], evidence: str, may: bool
 ) -> None:
     assert AgentStart(command, evidence).may_have_port is may
 
 
-def test_one_empty_answer_or_one_with_words_is_nothing() -> None:
+def test_a_single_empty_answer_or_one_with_words_gives_no_hint() -> None:
     empty = EmptyAnswers()
     info = {"id": "m1", "parentID": "p1", "finish": "unknown"}
 
@@ -57,7 +57,7 @@ def test_one_empty_answer_or_one_with_words_is_nothing() -> None:
 
 
 @every("size", [1, 2, 3, 5, 1000])
-def test_chunks_are_put_together_however_they_come(size: int) -> None:
+def test_chunks_are_assembled_from_any_pieces(size: int) -> None:
     framed = b"5\r\nhello\r\n7;x=y\r\n, world\r\nA\r\n0123456789\r\n"
     chunks, body = Chunks(), b""
     for start in range(0, len(framed), size):
@@ -69,11 +69,11 @@ def test_chunks_are_put_together_however_they_come(size: int) -> None:
 
 
 @every("framed", [b"xyz\r\n", b"\r\n", b"-5\r\n", b"fffffffff\r\n", b"1" * 20_000])
-def test_what_is_no_chunk_ends_the_stream(framed: bytes) -> None:
+def test_an_invalid_chunk_ends_the_stream(framed: bytes) -> None:
     assert Chunks().feed(framed) is None
 
 
-def test_a_line_is_bounded_and_one_behind_a_longer_one_is_heard() -> None:
+def test_a_line_is_bounded_and_one_behind_a_longer_one_is_read() -> None:
     lines, line = EventLines(), b'data: {"session.status" "retry"}'
     for _ in range(100):
         lines.feed(b"x" * MAX_LINE_BYTES)
@@ -83,7 +83,7 @@ def test_a_line_is_bounded_and_one_behind_a_longer_one_is_heard() -> None:
     assert lines.marked() == [line]
 
 
-def test_where_the_system_tells_nothing_of_listeners_there_is_none(
+def test_no_listener_is_found_where_the_system_lists_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(process_tree, "_RANGE", "/nowhere")

@@ -29,7 +29,7 @@ def ways_of(file: Path) -> list[tuple[str, str | None]]:
     return [(line["from"], line["to"]) for line in lines_of(file) if "from" in line]
 
 
-def test_a_long_message_is_cut_and_a_text_that_is_none_is_kept_as_text(file: Path) -> None:
+def test_a_long_message_is_cut_and_invalid_json_is_kept_as_text(file: Path) -> None:
     frames = Frames(str(file))
     long = json.dumps({"id": 1, "result": "x" * MAX_FRAME_BYTES}).encode()
     frames.note(AGENT, long + b"\nnot JSON \xff\n", [long], [])
@@ -68,7 +68,7 @@ def test_a_file_that_was_open_to_others_is_so_no_longer(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_where_it_cannot_be_written_no_agent_is_started(tmp_path: Path) -> None:
+def test_no_agent_is_started_if_the_frames_cannot_be_written(tmp_path: Path) -> None:
     started = tmp_path / "started"
     os.symlink(tmp_path / "elsewhere", tmp_path / "link")
     os.mkfifo(tmp_path / "queue")
@@ -85,7 +85,7 @@ def test_where_it_cannot_be_written_no_agent_is_started(tmp_path: Path) -> None:
     assert not started.exists()
 
 
-def test_the_page_gets_whole_lines_and_begins_anew_with_the_file(
+def test_the_page_gets_whole_lines_and_starts_again_with_a_new_file(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record_access, "READ_BYTES", 40)

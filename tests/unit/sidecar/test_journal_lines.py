@@ -43,7 +43,7 @@ def read(name: str, *told: Any, **more: Any) -> FailedCall | None:
         ("cline", "rate_limit", None, None, None, SESSION),
     ],
 )
-def test_a_line_tells_what_failed_when_and_what_comes_next(  # noqa: PLR0913, PLR0917
+def test_a_line_shows_what_failed_when_and_what_comes_next(  # noqa: PLR0913, PLR0917
     name: str,
     type_: str,
     status: int | None,
@@ -65,13 +65,13 @@ def test_every_row_has_a_sample() -> None:
     )
 
 
-def test_the_number_of_retries_is_told_as_one_of_tries() -> None:
+def test_a_number_of_retries_is_converted_to_attempts() -> None:
     call = read("claude", attempt=3)
     assert call is not None
     assert (call.attempt, call.max_attempts) == (4, 11)
 
 
-def test_a_quota_that_the_providers_words_name_is_no_rate_limit() -> None:
+def test_a_quota_that_the_providers_words_name_is_not_a_rate_limit() -> None:
     quota = "You exceeded your current quota, please check your plan and billing details."
     for name in ("claude", "kimi-code", "qwen", "opencode"):
         call = read(name, f"429 {quota}")
@@ -89,7 +89,7 @@ def test_a_word_that_kimi_code_does_not_quote_is_read() -> None:
     assert call.verdict.type == "network"
 
 
-def test_a_retry_of_kimis_without_a_cause_is_told_with_its_number_and_its_wait() -> None:
+def test_a_kimi_retry_without_a_cause_has_its_number_and_its_wait() -> None:
     first, _ = journal_samples.kimi_retries(AT).split("\n")
     call = read_line(ROWS["kimi-retries"], first.encode())
     assert call is not None
@@ -105,7 +105,7 @@ def test_a_retry_of_kimis_without_a_cause_is_told_with_its_number_and_its_wait()
         ("404 Not Found", None),
     ],
 )
-def test_a_request_of_kimis_tells_of_a_failure_by_a_status_that_is_tried_again(
+def test_a_kimi_request_shows_a_failure_by_a_status_that_is_retried(
     said: str, type_: str | None
 ) -> None:
     line = journal_samples.kimi_requests(AT, said).encode()
@@ -114,12 +114,12 @@ def test_a_request_of_kimis_tells_of_a_failure_by_a_status_that_is_tried_again(
     assert read_line(ROWS["kimi"], line) is None, "no exception: the agent has given nothing up"
 
 
-def test_a_request_to_another_server_is_none_of_the_models() -> None:
+def test_a_request_to_another_server_is_not_a_model_call() -> None:
     line = journal_samples.kimi_requests(AT).replace("/chat/completions", "/mcp?key=a/messages")
     assert read_line(ROWS["kimi-requests"], line.encode()) is None
 
 
-def test_a_call_of_a_side_chain_is_beside_the_turn() -> None:
+def test_a_side_chains_call_does_not_count_for_the_turn() -> None:
     line = journal_samples.claude(AT).replace(
         '"type":"system"', '"isSidechain":true,"type":"system"'
     )
@@ -134,7 +134,7 @@ def test_a_line_of_vibes_names_its_process() -> None:
     assert call.pid == os.getpid()
 
 
-def test_a_call_for_a_title_is_beside_the_turn() -> None:
+def test_a_call_for_a_title_does_not_count_for_the_turn() -> None:
     call = read("opencode", small=True)
     assert call is not None
     assert call.side
@@ -158,7 +158,7 @@ def test_a_call_for_a_title_is_beside_the_turn() -> None:
         b"[x] [WARN] Attempt 1 failed with status 429. Retrying with backoff...",
     ],
 )
-def test_a_line_of_another_form_tells_nothing(row: journals.JournalRow, line: bytes) -> None:
+def test_a_line_of_another_form_is_ignored(row: journals.JournalRow, line: bytes) -> None:
     assert read_line(row, line) is None
     assert read_line(row, line + b" " + row.marker) is None
 
@@ -170,7 +170,7 @@ def test_a_line_of_a_whole_conversation_is_not_read(name: str) -> None:
     assert read(name, "x" * most) is None
 
 
-def test_numbers_that_cannot_be_are_left_out() -> None:
+def test_impossible_numbers_are_left_out() -> None:
     sample = journal_samples.claude(AT)
     for told, number in (("2000", "-1"), ("2000", "1e300"), ("2000", "true"), ("2000", '"2"')):
         line = sample.replace(f'"retryInMs":{told}', f'"retryInMs":{number}')
@@ -208,7 +208,7 @@ def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, pi
     assert call is None or call.verdict.type == "unknown"
 
 
-def test_both_agents_of_one_name_have_their_journals() -> None:
+def test_both_agents_with_the_same_name_have_their_journals() -> None:
     assert {row.name for row in rows_of("Kimi Code CLI")} == {
         *("kimi", "kimi-code", "kimi-requests", "kimi-retries")
     }

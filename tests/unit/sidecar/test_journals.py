@@ -93,7 +93,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 @every("sample", NAMES)
-def test_what_an_agent_writes_down_of_an_open_turn_is_found_where_it_writes_it(
+def test_a_failure_that_an_agent_writes_during_a_turn_is_found_in_its_journal(
     tmp_path: Path, sample: str
 ) -> None:
     desk = Desk(tmp_path, sample)
@@ -124,7 +124,7 @@ def test_a_file_that_is_created_between_a_prompt_and_its_first_look_is_the_turns
     assert len(desk.look()) == 1
 
 
-def test_of_several_tries_the_last_is_told(desk: Desk) -> None:
+def test_only_the_last_of_several_attempts_is_reported(desk: Desk) -> None:
     for attempt in (1, 2, 3):
         desk.fail(attempt=attempt)
     (hint,) = desk.look()
@@ -132,7 +132,7 @@ def test_of_several_tries_the_last_is_told(desk: Desk) -> None:
     assert hint.goes_on
 
 
-def test_lines_of_several_kinds_in_one_file_are_told_in_their_order(tmp_path: Path) -> None:
+def test_lines_of_several_kinds_in_one_file_are_reported_in_their_order(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "kimi")
     now = datetime.now(UTC)
     quota = "Error code: 429 - You exceeded your current quota, please check your plan and billing."
@@ -153,7 +153,7 @@ def test_a_title_that_fails_hides_no_failure_of_the_turn(tmp_path: Path) -> None
     assert [hint.side for hint in desk.look()] == [False, True]
 
 
-def test_what_was_written_before_the_turn_is_none_and_a_line_is_read_when_it_is_whole(
+def test_earlier_lines_do_not_count_and_a_line_is_read_once_it_is_whole(
     desk: Desk,
 ) -> None:
     desk.fail(datetime(2026, 1, 1, tzinfo=UTC))
@@ -179,7 +179,7 @@ def test_a_file_that_was_exchanged_or_cut_is_read_from_its_beginning(desk: Desk)
     assert len(desk.look()) == 1
 
 
-def test_of_the_same_session_in_two_projects_the_file_counts_that_was_written_last(
+def test_the_latest_file_counts_where_two_projects_have_the_same_session(
     desk: Desk,
 ) -> None:
     desk.write("old")
@@ -197,7 +197,7 @@ def test_of_the_same_session_in_two_projects_the_file_counts_that_was_written_la
         *("\n", "é", "x" * 129, "{session}", ".hidden"),
     ],
 )
-def test_an_id_that_is_no_plain_name_becomes_no_path(tmp_path: Path, session: str) -> None:
+def test_an_id_that_is_not_a_plain_name_never_becomes_a_path(tmp_path: Path, session: str) -> None:
     desk = Desk(tmp_path)
     assert not is_plain(session)
     desk.fail()
@@ -216,7 +216,7 @@ def _device(path: Path) -> None:
 
 
 @every("make", [_link, _device, os.mkfifo, os.mkdir, lambda _: None])
-def test_what_is_no_plain_file_is_not_read(tmp_path: Path, make: Any) -> None:
+def test_a_special_file_is_not_read(tmp_path: Path, make: Any) -> None:
     desk = Desk(tmp_path)
     desk.write("x")
     assert desk.look() == []
@@ -233,7 +233,7 @@ def test_a_file_of_another_user_is_not_read(desk: Desk, monkeypatch: pytest.Monk
     assert desk.look() == []
 
 
-def test_of_a_file_of_ten_gigabytes_the_end_is_read(desk: Desk) -> None:
+def test_only_the_end_of_a_ten_gigabyte_file_is_read(desk: Desk) -> None:
     desk.write("x")
     assert desk.look() == []
     os.truncate(desk.path, 10 * 1024**3)
@@ -257,7 +257,7 @@ def test_a_line_without_an_end_is_not_read_again_and_again(tmp_path: Path) -> No
     assert file.news().data == b""
 
 
-def test_a_journal_that_goes_away_comes_back_or_never_was_is_no_trouble(desk: Desk) -> None:
+def test_a_missing_moved_or_returning_journal_causes_no_trouble(desk: Desk) -> None:
     assert desk.look() == []
     desk.fail()
     assert len(desk.look()) == 1
@@ -269,7 +269,7 @@ def test_a_journal_that_goes_away_comes_back_or_never_was_is_no_trouble(desk: De
     assert desk.look() == []
 
 
-def test_two_that_write_into_one_file_spoil_no_line_but_their_own(desk: Desk) -> None:
+def test_two_writers_of_one_file_spoil_only_their_own_line(desk: Desk) -> None:
     line = journal_samples.claude(datetime.now(UTC))
     desk.write(line[:90] + line, line)
     assert len(desk.look()) == 1
@@ -284,6 +284,6 @@ def test_files_are_remembered_up_to_a_bound(desk: Desk, monkeypatch: pytest.Monk
     assert len(desk.journals._files) == journals.MAX_FILES
 
 
-def test_an_agent_without_a_journal_has_none() -> None:
+def test_an_unknown_agent_has_no_journal() -> None:
     for name in ("an agent that nobody knows", None, "gemini-cli"):
         assert not Journals(name, {}, Attributions(os.getpgrp))

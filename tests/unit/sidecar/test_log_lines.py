@@ -41,7 +41,7 @@ def obj(**members: Any) -> str:
         ("vibe", "rate_limit", 429, 2, 2.0),
     ],
 )
-def test_a_failed_call_is_read_from_the_lines_of_agents_as_if_no_row_told_of_them(
+def test_a_failed_call_is_read_from_agents_lines_without_their_rows(
     name: str, type_: str, status: int | None, attempt: int | None, wait: float | None
 ) -> None:
     call = read(getattr(journal_samples, name)(AT))
@@ -63,9 +63,7 @@ def test_a_failed_call_is_read_from_the_lines_of_agents_as_if_no_row_told_of_the
         (obj(level="error", model="m", error={"message": f"{LIMITED}, retrying"}), True),
     ],
 )
-def test_a_warning_and_a_call_that_is_tried_again_may_be_got_over(
-    line: str, may_go_on: bool
-) -> None:
+def test_a_warning_or_a_retried_call_may_be_overcome(line: str, may_go_on: bool) -> None:
     call = read(line, of_session=False)
     assert call is not None
     assert call.may_go_on is may_go_on
@@ -82,7 +80,7 @@ def test_an_exception_is_read_from_the_last_line_of_its_traceback() -> None:
     assert call.verdict.detail.startswith("threading")
 
 
-def test_a_retry_of_several_is_counted_and_said_to_go_on() -> None:
+def test_a_numbered_retry_is_counted_and_marked_as_continuing() -> None:
     call = read(f"{AT.isoformat()} WARN model call failed, retrying (attempt 2/5): {LIMITED}")
     assert call is not None
     assert (call.attempt, call.max_attempts, call.goes_on) == (3, 6, True)
@@ -128,16 +126,16 @@ def test_a_retry_of_several_is_counted_and_said_to_go_on() -> None:
         obj(level="error", error=LIMITED, more="x" * MAX_LINE_BYTES),
     ],
 )
-def test_what_is_no_failed_call_of_a_model_tells_nothing(line: str) -> None:
+def test_a_line_that_is_not_a_failed_model_call_is_ignored(line: str) -> None:
     assert read(line) is None
 
 
-def test_what_tells_of_no_session_must_name_a_model() -> None:
+def test_a_line_without_a_session_must_name_a_model() -> None:
     assert read(obj(level="error", error=LIMITED), of_session=False) is None
     assert read(obj(level="error", model="m", error=LIMITED), of_session=False) is not None
 
 
-def test_an_errors_members_may_stand_below_its_data() -> None:
+def test_an_errors_members_may_be_below_its_data() -> None:
     failure = {"message": "Too many requests", "statusCode": 429}
     for members in (
         {"type": "session.error", "data": failure},
@@ -175,7 +173,7 @@ def test_lines_without_a_time_belong_to_the_record_before_them() -> None:
     assert call.at_epoch == AT.timestamp()
 
 
-def test_a_retry_of_something_else_is_no_model_call() -> None:
+def test_a_retry_of_something_else_is_not_a_model_call() -> None:
     for text in (
         "Retry attempt of the mcp server failed",
         "an upload failed",
@@ -198,7 +196,7 @@ def test_records_end_at_a_bound_and_the_last_are_read() -> None:
     assert texts("\nWARN\n") == [(101, "WARN")]
 
 
-def test_no_prompt_and_no_answer_in_a_session_file_is_a_failed_call() -> None:
+def test_prompts_and_answers_in_a_session_file_are_not_failed_calls() -> None:
     said = {
         text
         for each in (*honest_answers(), *equal_answers())
@@ -230,5 +228,5 @@ def test_no_prompt_and_no_answer_in_a_session_file_is_a_failed_call() -> None:
         ("yesterday", None),
     ],
 )
-def test_a_moment_is_told_in_iso_8601_or_counted(told: object, seconds: float | None) -> None:
+def test_a_moment_is_read_in_iso_8601_or_as_a_number(told: object, seconds: float | None) -> None:
     assert moment(told) == seconds

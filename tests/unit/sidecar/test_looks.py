@@ -26,7 +26,7 @@ def result_of(steps: Generator[object, None, Any]) -> Any:
             return end.value
 
 
-def test_looks_may_take_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looks_use_at_most_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(sources.time, "monotonic", lambda: now)
     budget = LookBudget()
@@ -78,7 +78,7 @@ def test_a_session_is_found_behind_any_beginning_of_a_name(tmp_path: Path) -> No
     assert set(found) == {"s1", "s2"}
 
 
-def test_who_writes_a_file_is_read_from_the_system(tmp_path: Path) -> None:
+def test_the_writers_of_a_file_are_read_from_the_system(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with path.open("a"), path.open():
         own = result_of(find_writers(str(path), os.getpid()))

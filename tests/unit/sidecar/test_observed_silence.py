@@ -60,14 +60,14 @@ class Observed(Sources):
         (SENT + 1, Cause.TOOL),
     ],
 )
-def test_a_program_started_since_the_open_request_is_what_is_waited_for(
+def test_a_program_started_since_the_open_request_is_the_cause(
     tool_since: float | None, cause: Cause
 ) -> None:
     tool = None if tool_since is None else SilenceCause(cause=Cause.TOOL, since=tool_since)
     assert Observed(tool).causes == [cause]
 
 
-def test_a_request_that_has_ended_is_no_cause_until_the_processes_are_looked_at() -> None:
+def test_an_ended_request_is_not_a_cause_until_the_processes_are_read() -> None:
     observed = Observed(None)
     observed.lines = [{**REQUEST, "event": "error", "name": "TypeError"}]
     observed.read_observer(SENT + 6)

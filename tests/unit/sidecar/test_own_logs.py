@@ -106,7 +106,7 @@ def test_a_file_that_is_created_between_a_prompt_and_its_first_look_is_the_turns
 
 
 @pytest.mark.parametrize(("folders", "found"), [(64, 1), (0, 0)])
-def test_at_a_turns_end_new_files_are_looked_for_in_a_few_folders(
+def test_new_files_are_searched_in_a_few_folders_at_a_turns_end(
     home: Home, monkeypatch: pytest.MonkeyPatch, folders: int, found: int
 ) -> None:
     monkeypatch.setattr(own_logs, "MAX_SEARCHED_AT_END", folders)
@@ -115,7 +115,7 @@ def test_at_a_turns_end_new_files_are_looked_for_in_a_few_folders(
     assert len(home.look()) == found
 
 
-def test_what_several_files_tell_of_one_failure_is_told_once(home: Home) -> None:
+def test_a_failure_in_several_files_is_reported_once(home: Home) -> None:
     at = datetime.now(UTC)
     home.write(f"{SESSION}/wire.jsonl", journal_samples.claude(at))
     home.write(f"{SESSION}/logs/agent.log", journal_samples.kimi_code(at))
@@ -133,7 +133,7 @@ def test_a_servers_page_over_several_lines_is_read_with_the_line_that_it_is_in(h
     assert hint.verdict.type == "provider_unavailable"
 
 
-def test_files_of_other_sessions_and_other_kinds_are_left_alone(home: Home) -> None:
+def test_files_of_other_sessions_and_other_kinds_are_ignored(home: Home) -> None:
     for path in ("projects/-a/4f0e-b2-00.jsonl", f"{SESSION}.json", "history.jsonl"):
         home.write(path)
     for skipped in ("node_modules", "plugins"):
@@ -153,7 +153,7 @@ def test_links_are_not_followed(home: Home, tmp_path: Path) -> None:
     assert home.look() == []
 
 
-def test_a_short_id_is_in_a_path_by_chance(home: Home) -> None:
+def test_a_short_id_in_a_path_is_not_trusted(home: Home) -> None:
     home.prompt("s1")
     home.write("s1/s1.jsonl")
     assert home.look() == []
@@ -172,9 +172,7 @@ def test_a_short_id_is_in_a_path_by_chance(home: Home) -> None:
         (None, set()),
     ],
 )
-def test_an_agents_name_has_words_that_tell_it_from_others(
-    name: str | None, words: set[str]
-) -> None:
+def test_an_agents_name_yields_distinctive_words(name: str | None, words: set[str]) -> None:
     assert words_of(name) == words
     assert words or not OwnLogs(name, {"HOME": "/"}, Attributions(os.getpgrp))
 
@@ -199,7 +197,7 @@ def test_folders_carry_the_agents_name(tmp_path: Path) -> None:
     assert sorted(os.path.relpath(path, tmp_path) for path in found) == sorted(FOLDERS)
 
 
-def test_of_many_logs_those_are_watched_that_were_written_last(
+def test_the_most_recently_written_of_many_logs_are_watched(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_logs, "MAX_LOGS", 8)
@@ -213,7 +211,7 @@ def test_of_many_logs_those_are_watched_that_were_written_last(
     assert len(home.logs._candidates) == 32
 
 
-def test_of_a_sessions_files_those_are_watched_that_were_written_last(home: Home) -> None:
+def test_the_most_recently_written_of_a_sessions_files_are_watched(home: Home) -> None:
     for number in range(4 * own_logs.MAX_FILES):
         home.write(f"{SESSION}/{number}.jsonl", "x")
     assert home.look() == []
@@ -245,7 +243,7 @@ def test_two_silent_sessions_on_one_log_get_their_own_lines(home: Home) -> None:
     assert types == {"session-1": "auth", "session-2": "rate_limit"}
 
 
-def test_a_line_without_a_session_is_the_one_open_turns_and_nobodys_where_there_are_two(
+def test_a_line_without_a_session_belongs_to_the_only_open_turn_or_to_none(
     home: Home,
 ) -> None:
     home.write("logs/agent.log", journal_samples.vibe(datetime.now(UTC)))
@@ -256,7 +254,7 @@ def test_a_line_without_a_session_is_the_one_open_turns_and_nobodys_where_there_
     assert home.look() == []
 
 
-def test_what_stands_before_the_prompts_position_does_not_count_whatever_its_time(
+def test_lines_before_the_prompts_position_do_not_count_whatever_their_time(
     home: Home,
 ) -> None:
     later = datetime.now(UTC) + timedelta(hours=1)
@@ -273,13 +271,13 @@ def test_what_stands_before_the_prompts_position_does_not_count_whatever_its_tim
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-def test_a_log_that_this_agents_process_alone_writes_is_its_own(home: Home) -> None:
+def test_a_log_written_only_by_this_agents_process_is_strong_evidence(home: Home) -> None:
     home.write("logs/agent.log", warning())
     (hint,) = home.look()
     assert hint.attribution is Attribution.STRONG
 
 
-def test_a_log_that_nobody_holds_open_is_weak_evidence(home: Home) -> None:
+def test_a_log_that_no_process_holds_open_is_weak_evidence(home: Home) -> None:
     path = home.folder / "logs.log"
     path.write_text(f"{warning()}\n")
     (hint,) = home.look()

@@ -27,11 +27,13 @@ from tests.kit.rows import every
         ([], None),
     ],
 )
-def test_the_name_has_no_argument_but_a_plain_command(words: list[str], name: str | None) -> None:
+def test_a_programs_name_has_no_arguments_except_a_plain_command(
+    words: list[str], name: str | None
+) -> None:
     assert program_of(words) == name
 
 
-def test_servers_and_shells_are_known() -> None:
+def test_servers_and_shells_are_recognised() -> None:
     assert is_server(["node", "/x/mcp-server.js"])
     assert is_server(["typescript-language-server", "--stdio"])
     assert not is_server(["sh", "-c", "grep mcp"])

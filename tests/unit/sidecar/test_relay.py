@@ -23,7 +23,7 @@ def lines(frames: Iterable[dict[str, Any]]) -> bytes:
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_what_is_read_with_an_answer_stays_behind_it_where_a_look_is_made_between(
+def test_frames_read_with_an_answer_stay_behind_it_if_a_look_comes_between(
     looks: bool,
 ) -> None:
     core = FailOpen(Connection(LinkOptions()), fail)

@@ -72,7 +72,9 @@ PROVIDER = (Cause.PROVIDER, 100.5)
         ([{"sent_bytes": 400, "sent": 101.0}], None),
     ],
 )
-def test_connections(sockets: list[Row], expected: tuple[Cause, float] | None) -> None:
+def test_connections_show_the_cause(
+    sockets: list[Row], expected: tuple[Cause, float] | None
+) -> None:
     assert judged(look(104.0, sockets), look(106.0, sockets)) == expected
 
 
@@ -102,11 +104,11 @@ CHILD = [{"pid": 2, "started": 1.0}]
         ),
     ],
 )
-def test_without_proof_there_is_no_cause(looks: list[Look]) -> None:
+def test_no_cause_is_given_without_proof(looks: list[Look]) -> None:
     assert judged(*looks) is None
 
 
-def test_what_a_connection_sent_before_the_prompt_is_not_the_request() -> None:
+def test_bytes_sent_before_the_prompt_are_not_the_request() -> None:
     judge = Judge()
     before = SilentTurn("s", 10.0, 10.0)
     judge.judge(look(90.0, [{"sent_bytes": 60_000, "sent": 20.0}]), before)
@@ -119,7 +121,7 @@ def test_what_a_connection_sent_before_the_prompt_is_not_the_request() -> None:
     ("words", "expected"),
     [(("node", "worker.js"), None), (("node", "mcp-server.js"), (Cause.MCP_SERVER, 101.0))],
 )
-def test_a_small_request_to_the_agents_own_process_waits_for_a_server_if_it_is_one(
+def test_a_small_local_request_waits_for_a_server_only_if_it_is_one(
     words: tuple[str, ...], expected: tuple[Cause, float] | None
 ) -> None:
     ends = [
@@ -159,7 +161,7 @@ def test_a_small_request_to_the_agents_own_process_waits_for_a_server_if_it_is_o
         ([(50_000, 40_000), (100_000, 40_300), (50_000, 300, 8)], None),
     ],
 )
-def test_tries_are_counted_where_each_was_answered_with_an_errors_size(
+def test_tries_are_counted_if_each_answer_has_an_errors_size(
     requests: list[tuple[int, ...]], tries: int | None
 ) -> None:
     judge = Judge()

@@ -75,7 +75,7 @@ def test_two_looks_prove_a_cause_and_descriptors_are_read_once(system: System) -
     assert system.descriptors_read == 4
 
 
-def test_before_a_timer_a_look_may_follow_a_costly_one(
+def test_a_look_before_a_timer_may_follow_a_costly_one(
     system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(silence, "time", Clock([0.0, 0.02]))
@@ -86,13 +86,13 @@ def test_before_a_timer_a_look_may_follow_a_costly_one(
     assert not looks.is_due(104.0 + LOOK_SECONDS - 0.1, for_timer=True)
 
 
-def test_the_stream_of_events_is_no_connection_of_interest(system: System) -> None:
+def test_the_event_streams_connection_is_ignored(system: System) -> None:
     looks = SilenceLooks()
     look(looks, system, 104.0, port=7)
     assert look(looks, system, 106.0, port=7) is None
 
 
-def test_of_several_turns_none_has_a_cause(system: System) -> None:
+def test_a_cause_is_given_to_none_of_several_turns(system: System) -> None:
     looks = SilenceLooks()
     looks.look(1, [TURN, TURN], 104.0)
     assert looks.look(1, [TURN, TURN], 106.0) is None
@@ -107,7 +107,7 @@ def test_a_refusal_leaves_the_processes(system: System) -> None:
     assert system.descriptors_read == 0
 
 
-def test_another_agent_is_looked_at_anew(system: System) -> None:
+def test_another_agent_is_examined_from_the_start(system: System) -> None:
     looks = SilenceLooks()
     look(looks, system, 104.0)
     assert look(looks, system, 106.0, root=5) is None

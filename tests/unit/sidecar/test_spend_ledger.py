@@ -144,7 +144,7 @@ def test_costs_that_come_while_others_are_written_count_at_once_and_are_written_
     assert today(tmp_path) == {"USD": 0.75}
 
 
-def test_a_new_day_begins_with_nothing_and_its_sessions_with_what_they_had(
+def test_a_new_day_starts_at_zero_and_its_sessions_keep_their_sums(
     tmp_path: Path, day: list[str]
 ) -> None:
     ledger = SpendLedger(str(tmp_path))
@@ -165,7 +165,7 @@ def test_the_files_are_their_users_alone(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path / "state")) == [FILE, LOCK]
 
 
-def test_only_the_latest_sessions_are_remembered(tmp_path: Path) -> None:
+def test_only_the_latest_sessions_are_kept(tmp_path: Path) -> None:
     ledger = SpendLedger(str(tmp_path))
     many = {str(number): {"USD": (1.0, 1.0)} for number in range(MAX_SESSIONS)}
     (tmp_path / FILE).write_text(json.dumps({"day": "x", "sessions": many}))
@@ -175,7 +175,7 @@ def test_only_the_latest_sessions_are_remembered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"day": 1}', b"\xff", b'{"day":"x"'])
-def test_a_damaged_file_counts_as_none(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_file_counts_as_empty(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / FILE).write_bytes(damage)
     ledger = SpendLedger(str(tmp_path))
     seen = ledger.look()
@@ -184,7 +184,7 @@ def test_a_damaged_file_counts_as_none(tmp_path: Path, damage: bytes) -> None:
     assert written(ledger, spend("a", 1)).today == {"USD": 1.0}
 
 
-def test_what_cannot_be_written_now_is_written_on_a_clock(tmp_path: Path) -> None:
+def test_a_cost_that_cannot_be_written_now_is_written_later(tmp_path: Path) -> None:
     ledger = SpendLedger(str(tmp_path))
     with open(tmp_path / LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -227,7 +227,7 @@ def test_costs_of_a_moment_are_written_together(tmp_path: Path) -> None:
     assert today(tmp_path) == {"USD": 250.25}
 
 
-def test_a_turn_without_costs_of_its_own_looks_at_what_others_spend(tmp_path: Path) -> None:
+def test_a_turn_without_costs_reads_what_others_spend(tmp_path: Path) -> None:
     ledger, other = SpendLedger(str(tmp_path)), SpendLedger(str(tmp_path))
     ledger.tend(100.0)
     assert ledger.due(0.0, in_turn=False) is None
@@ -240,7 +240,7 @@ def test_a_turn_without_costs_of_its_own_looks_at_what_others_spend(tmp_path: Pa
     assert ledger.tend(100.0 + 2 * LOOK_SECONDS) is None
 
 
-def test_a_folder_that_cannot_be_written_is_a_problem_and_is_tried_again(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported_and_retried(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ledger = SpendLedger(str(tmp_path / "file"))
     ledger.add(spend("a", 0.5))
@@ -253,7 +253,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem_and_is_tried_again(tmp_pat
     assert ledger.problem is None
 
 
-def test_a_ledger_that_cannot_be_read_now_is_not_replaced(
+def test_an_unreadable_ledger_is_not_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger, other = SpendLedger(str(tmp_path)), SpendLedger(str(tmp_path))
@@ -285,7 +285,7 @@ def a_second_name(path: Path) -> None:
 
 @every("name", (FILE, f"{FILE}.new"))
 @pytest.mark.parametrize("make", [a_queue, a_link, a_second_name])
-def test_what_is_no_file_of_ours_is_neither_waited_for_nor_written_to(
+def test_a_foreign_file_is_neither_waited_for_nor_written_to(
     tmp_path: Path, make: Callable[[Path], None], name: str
 ) -> None:
     foreign = json.dumps({"day": spend_ledger.local_day(), "today": {}})
@@ -301,13 +301,13 @@ def test_what_is_no_file_of_ours_is_neither_waited_for_nor_written_to(
 
 
 @every("sums", ('"today":{"USD":-100}', '"today":{"USD":1e300}', '"sessions":{"a":{"USD":[1,-9]}}'))
-def test_sums_that_nobody_can_have_spent_are_not_believed(tmp_path: Path, sums: str) -> None:
+def test_impossible_sums_are_ignored(tmp_path: Path, sums: str) -> None:
     (tmp_path / FILE).write_text(f'{{"day":"{spend_ledger.local_day()}",{sums}}}')
     spent = written(SpendLedger(str(tmp_path)), spend("b", 1))
     assert (spent.today, [*spent.sessions]) == ({"USD": 1.0}, ["b"])
 
 
-def test_costs_that_cannot_be_written_are_kept_once_for_each_session(tmp_path: Path) -> None:
+def test_unwritable_costs_are_kept_once_for_each_session(tmp_path: Path) -> None:
     ledger = SpendLedger(str(tmp_path))
     (tmp_path / LOCK).mkdir()
     for number in range(2000):
@@ -342,7 +342,7 @@ def test_a_date_that_was_wrong_by_more_than_a_time_zone_is_forgotten(
 
 
 @pytest.mark.parametrize("session_id", ["\ud800", "x" * 100_000])
-def test_what_a_session_spends_counts_for_the_day_whatever_its_id(
+def test_a_sessions_spending_counts_for_the_day_whatever_its_id(
     tmp_path: Path, session_id: str
 ) -> None:
     ledger = SpendLedger(str(tmp_path))

@@ -81,7 +81,7 @@ def test_a_process_that_always_waits_for_the_processor_does_not_postpone_its_lim
 @pytest.mark.parametrize("at", [0, 1, 10, 14])
 @pytest.mark.parametrize("pause", [0.3, 30.0, 3600.0])
 @pytest.mark.parametrize("waits", [0.0, 0.3])
-def test_the_time_in_which_the_process_stood_still_does_not_count(
+def test_a_standstill_of_the_process_does_not_count_against_its_limit(
     monkeypatch: pytest.MonkeyPatch, at: int, pause: float, waits: float
 ) -> None:
     machine = Machine(monkeypatch)
@@ -92,7 +92,7 @@ def test_the_time_in_which_the_process_stood_still_does_not_count(
 
 
 @pytest.mark.parametrize("pause", [30.0, 3600.0])
-def test_a_long_pause_does_not_count_where_the_system_says_nothing_of_the_processor(
+def test_a_long_pause_does_not_count_if_the_system_has_no_processor_statistics(
     monkeypatch: pytest.MonkeyPatch, pause: float
 ) -> None:
     machine = Machine(monkeypatch, counts=False)
@@ -100,7 +100,7 @@ def test_a_long_pause_does_not_count_where_the_system_says_nothing_of_the_proces
     assert abs(machine.ends_after() - LIMIT - pause) < 0.01
 
 
-def test_while_a_client_reads_nothing_a_pause_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_counts_once_while_a_client_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch)
     due, machine.pauses = machine.due, lambda _: (0.0, 60.0)
     machine.loop.to_client.pending_bytes = 1
@@ -111,14 +111,14 @@ def test_while_a_client_reads_nothing_a_pause_counts_once(monkeypatch: pytest.Mo
     assert machine.due - due == pytest.approx(machine.now - 1000.0, abs=1.1)
 
 
-def test_half_of_what_is_left_is_left_after_any_pause() -> None:
+def test_half_of_the_remaining_time_is_left_after_any_pause() -> None:
     for left in (0.2, 0.7, 1.5, 20.0, 900.0):
         assert left - standstill.beat_seconds(left) >= left / 2
     assert standstill.beat_seconds(0.05) == 0.05
     assert standstill.beat_seconds(-math.inf) == -math.inf
 
 
-def test_a_system_that_does_not_count_or_has_no_room_says_nothing(
+def test_a_system_that_cannot_count_busy_time_gives_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def none_left(*_: object) -> int:

@@ -68,7 +68,7 @@ def made(monkeypatch: pytest.MonkeyPatch, *, cost: float, steps: int = STEPS) ->
 
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize("late", [0.001, 0.6, 30.0])
-def test_a_timer_waits_for_a_whole_look_however_late_its_slices_are(
+def test_a_timer_waits_for_a_whole_look_however_late_its_slices_run(
     monkeypatch: pytest.MonkeyPatch, late: float, *, begun: bool
 ) -> None:
     sources = made(monkeypatch, cost=0.001)
@@ -85,7 +85,7 @@ def test_a_timer_waits_for_a_whole_look_however_late_its_slices_are(
     assert not sources.holds_timer
 
 
-def test_a_look_without_an_end_holds_no_timer_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_look_does_not_block_a_timer_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = made(monkeypatch, cost=0.001, steps=1_000_000)
     slices = 0
     while not sources.look(100.0, for_timer=True):
@@ -93,14 +93,14 @@ def test_a_look_without_an_end_holds_no_timer_for_ever(monkeypatch: pytest.Monke
     assert 0 < slices < 1000
 
 
-def test_a_timer_that_moved_on_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_timer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = made(monkeypatch, cost=0.001)
     assert not sources.look(100.0, for_timer=True)
     sources.look(101.0)
     assert not sources.holds_timer
 
 
-def test_what_the_end_of_a_silence_needs_is_loaded_well_before_it(
+def test_the_code_for_the_end_of_a_silence_is_loaded_well_before_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sources = made(monkeypatch, cost=0.001, steps=1)
@@ -127,13 +127,13 @@ def test_an_answer_passes_after_one_short_look(monkeypatch: pytest.MonkeyPatch) 
     assert (sources.finished, sources.loads) == (1, [])
 
 
-def test_an_answer_that_waits_for_nothing_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unanswered_turn_gets_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = at_end(monkeypatch, cost=0.0005, steps=2)
     sources._connection.turn.answered = False  # type: ignore[attr-defined]
     assert (sources.look_at_end(100.0), sources.finished) == ([], 0)
 
 
-def test_a_look_at_an_end_that_takes_longer_goes_on_before_the_timer(
+def test_a_long_look_at_an_end_continues_before_the_timer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sources = at_end(monkeypatch, cost=0.001, steps=STEPS)
@@ -144,7 +144,7 @@ def test_a_look_at_an_end_that_takes_longer_goes_on_before_the_timer(
     assert sources.finished == 2  # the rest of that look, and a whole one
 
 
-def test_words_on_stderr_wait_for_what_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unread_stderr_waits_for_the_code_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = at_end(monkeypatch, cost=0.0005, steps=2)
     sources._connection.turn.unread = True  # type: ignore[attr-defined]
     assert sources.look_at_end(100.0) == ["passes"]
@@ -153,7 +153,7 @@ def test_words_on_stderr_wait_for_what_reads_them(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("reason", ["no files", "no time left", "no sources", "a fault"])
-def test_an_answer_passes_where_no_look_can_be_made(
+def test_an_answer_passes_if_no_look_is_possible(
     monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
     sources = at_end(monkeypatch, cost=0.0005, steps=2)

@@ -64,7 +64,7 @@ class Recorded:
         return [entry.kind.value for entry in self.entries if entry.turn is not None]
 
 
-def test_a_healthy_turn_is_told_in_the_order_in_which_it_happened() -> None:
+def test_a_healthy_turn_is_recorded_in_order() -> None:
     link = Recorded().prompt().chunk()
     link.update(sessionUpdate="tool_call", toolCallId="c", kind="edit", title=SECRET_WORDS)
     link.update(sessionUpdate="tool_call_update", toolCallId="c", status="in_progress")
@@ -84,7 +84,7 @@ def test_a_healthy_turn_is_told_in_the_order_in_which_it_happened() -> None:
     assert link.of(Kind.ANSWER)[0].facts == {"stop_reason": "end_turn", "by": "agent"}
 
 
-def test_a_call_that_comes_whole_begins_and_ends() -> None:
+def test_a_call_that_arrives_complete_starts_and_ends() -> None:
     link = Recorded().prompt()
     link.update(sessionUpdate="tool_call", toolCallId="c", kind=SECRET_WORDS, status="completed")
     link.update(sessionUpdate="tool_call", toolCallId="d", status=SECRET_WORDS)
@@ -93,7 +93,7 @@ def test_a_call_that_comes_whole_begins_and_ends() -> None:
     assert [e.facts["status"] for e in link.of(Kind.TOOL_ENDED)] == ["completed", "other"]
 
 
-def test_the_history_that_a_session_is_loaded_with_is_no_work_of_a_turn() -> None:
+def test_the_replayed_history_of_a_loaded_session_is_not_work_of_a_turn() -> None:
     link = Recorded().client(id=5, method="session/load", params={"sessionId": "s", "cwd": "/w"})
     link.update(sessionUpdate="tool_call", toolCallId="c", kind="edit", status="completed")
     link.agent(id=5, result={})
@@ -101,19 +101,19 @@ def test_the_history_that_a_session_is_loaded_with_is_no_work_of_a_turn() -> Non
     assert [entry.facts["how"] for entry in link.of(Kind.SESSION_CREATED)] == ["new", "load"]
 
 
-def test_the_span_of_the_client_is_kept_and_nothing_else_of_its_meta() -> None:
+def test_only_the_clients_span_is_kept_from_its_meta() -> None:
     link = Recorded().prompt(_meta={"traceparent": TRACEPARENT, "user": SECRET_WORDS})
     (entry,) = link.of(Kind.PROMPT)
     assert (entry.facts, entry.request_id) == ({"traceparent": TRACEPARENT}, "2")
 
 
 @pytest.mark.parametrize("meta", [{"traceparent": 7}, ["traceparent"], {"_": {"traceparent": "x"}}])
-def test_a_span_in_another_place_is_none(meta: object) -> None:
+def test_a_span_in_another_place_is_ignored(meta: object) -> None:
     link = Recorded().prompt(_meta=meta)
     assert link.of(Kind.PROMPT)[0].facts == {}
 
 
-def test_what_the_user_chose_is_kept_by_its_kind() -> None:
+def test_the_users_choice_is_kept_by_its_kind() -> None:
     link = Recorded().prompt()
     options = [
         {"optionId": "o1", "name": SECRET_WORDS, "kind": "allow_once"},
@@ -137,7 +137,7 @@ def test_what_the_user_chose_is_kept_by_its_kind() -> None:
     assert told == [outcome for _, outcome in outcomes]
 
 
-def test_words_are_kept_only_where_somebody_asked_and_never_a_secret() -> None:
+def test_words_are_kept_only_on_request_and_secrets_never() -> None:
     for record_text in (False, True):
         link = Recorded(record_text=record_text).prompt()
         link.keep(link.core.receive_stderr(f"boom {KEY}\n".encode(), 0.0))
@@ -152,7 +152,7 @@ def test_words_are_kept_only_where_somebody_asked_and_never_a_secret() -> None:
         assert link.of(Kind.STDERR)[0].facts["bytes"] == len(f"boom {KEY}\n")
 
 
-def test_a_burst_on_stderr_is_told_once() -> None:
+def test_a_burst_on_stderr_is_recorded_once() -> None:
     link = Recorded()
     link.keep(link.core.receive_stderr(b"12345", 0.0))
     for request_id in (2, 3):
@@ -160,7 +160,7 @@ def test_a_burst_on_stderr_is_told_once() -> None:
     assert [entry.facts["bytes"] for entry in link.of(Kind.STDERR)] == [5]
 
 
-def test_a_client_that_leaves_cancels_what_it_had_open() -> None:
+def test_a_client_that_leaves_cancels_its_open_turns() -> None:
     link = Recorded().prompt()
     link.keep(link.core.receive_eof(Side.CLIENT, None, 1.0))
     assert [entry.facts["by"] for entry in link.of(Kind.CANCEL)] == ["client_gone"]
@@ -175,7 +175,7 @@ def test_an_exit_with_turns_open_is_an_error_and_one_without_is_not() -> None:
     assert idle.of(Kind.AGENT_EXITED)[0].level is Level.INFO
 
 
-def test_a_retry_that_the_agent_tells_of_is_kept_whoever_is_told() -> None:
+def test_a_retry_that_the_agent_reports_is_recorded_whoever_sees_it() -> None:
     link = Recorded().prompt()
     retry = {"error": {"message": "429 Too Many Requests", "willRetry": True}}
     link.update(sessionUpdate="session_info_update", _meta={"codex": retry})
@@ -190,7 +190,7 @@ def test_ids_that_an_agent_makes_up_are_cut() -> None:
     assert len(link.of(Kind.TOOL_STARTED)[0].facts["call"]) == 128
 
 
-def test_an_agent_that_dies_in_a_cancelled_turn_is_told_of_there_and_on_the_next_prompt() -> None:
+def test_an_agents_death_in_a_cancelled_turn_is_reported_there_and_on_the_next_prompt() -> None:
     link = Recorded().prompt().client(method="session/cancel", params={"sessionId": "s"})
     link.keep(link.core.receive_eof(Side.AGENT, None, 1.0)).prompt(3)
     assert link.of(Kind.CANCEL)[0].facts == {"by": "user"}
@@ -199,7 +199,7 @@ def test_an_agent_that_dies_in_a_cancelled_turn_is_told_of_there_and_on_the_next
     assert link.of(Kind.ERROR)[0].facts["type"] == "agent_crash"
 
 
-def test_what_the_client_does_for_the_agent_is_told_without_saying_what() -> None:
+def test_the_clients_file_writes_and_commands_are_recorded_without_content() -> None:
     link = Recorded().prompt()
     params = {"sessionId": "s", "path": SECRET_WORDS, "content": SECRET_WORDS}
     link.agent(id=1, method="fs/write_text_file", params=params)
@@ -230,7 +230,7 @@ def test_a_question_and_its_answer_have_the_requests_id() -> None:
         ("elicitation/create", {"message": "x" * 9999}, {"title": "x" * 1000}),
     ],
 )
-def test_a_questions_title_is_content_where_content_is_sent(
+def test_a_questions_title_is_content_only_where_content_is_sent(
     method: str, params: dict[str, Any], content: dict[str, str]
 ) -> None:
     link = Recorded(notify_content=True).prompt()
@@ -240,7 +240,7 @@ def test_a_questions_title_is_content_where_content_is_sent(
 
 
 @pytest.mark.parametrize("is_sent", [False, True])
-def test_a_failures_texts_are_content_where_content_is_sent(is_sent: bool) -> None:
+def test_a_failures_texts_are_content_only_where_content_is_sent(is_sent: bool) -> None:
     link = Recorded(notify_content=is_sent).prompt()
     link.agent(id=2, error={"code": -32603, "message": f"429 Too Many Requests {KEY}"})
     (entry,) = link.of(Kind.ERROR)

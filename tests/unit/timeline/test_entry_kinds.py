@@ -135,7 +135,7 @@ def an_entry(kind: Kind, **facts: Any) -> Entry:
     return Entry(kind=kind, at_seconds=0.0, facts=facts)
 
 
-def test_every_kind_has_its_facts_and_each_says_what_it_means() -> None:
+def test_every_kind_has_its_facts_and_each_fact_a_meaning() -> None:
     assert set(FACTS) == set(Kind)
     assert all(fact.meaning for facts in FACTS.values() for fact in facts.values())
 
@@ -167,7 +167,7 @@ def test_a_failures_facts_are_the_members_of_its_payload() -> None:
         (Kind.ANSWER, {"by": None}, "answer: by is None, not a str"),
     ],
 )
-def test_what_no_entry_of_a_kind_may_say_is_found(
+def test_an_invalid_fact_of_an_entry_is_found(
     kind: Kind, facts: dict[str, Any], problem: str
 ) -> None:
     assert problems_of(an_entry(kind, **facts)) == [problem]
@@ -185,7 +185,7 @@ def test_a_fact_that_is_written_is_one_of_its_kind() -> None:
     assert wrong == []
 
 
-def test_a_fact_that_stands_in_the_table_is_written() -> None:
+def test_every_fact_in_the_table_is_written() -> None:
     used = {(use.kind, use.name) for use in written()}
     # A failure's are those of a payload, and a gateway's are read from its log by the table.
     wanted = {

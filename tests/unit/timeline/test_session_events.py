@@ -42,7 +42,7 @@ def test_every_kind_has_a_row_with_a_label_and_is_recorded_or_in_a_log() -> None
     assert {*FACTS} == {*Kind}
 
 
-def test_every_kind_that_is_recorded_has_a_line_of_its_own_facts_and_no_other_has_one() -> None:
+def test_every_recorded_kind_and_no_other_has_a_line_of_its_facts() -> None:
     assert {kind for kind, spec in SESSION_EVENTS.items() if spec.line} == RECORDED
     for kind, spec in SESSION_EVENTS.items():
         assert {*re.findall(r"{(\w+)", spec.line)} <= {*spec.facts, "rest"}, kind
@@ -100,7 +100,7 @@ def test_words_of_the_log_that_older_versions_wrote_are_read_and_still_written()
     assert {BY_WORD[word] for word in WORDS.values()} == {*WORDS}
 
 
-def test_the_pages_script_is_what_the_table_makes() -> None:
+def test_the_pages_script_is_generated_from_the_table() -> None:
     assert generate_events.FILE == SHARED / "session_events.js"
     assert generate_events.FILE.read_text(encoding="utf-8") == generate_events.made()
 

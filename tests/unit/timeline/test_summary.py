@@ -49,7 +49,7 @@ class Told:
         return summarise(self.entries)
 
 
-def test_the_client_that_left_before_anything_had_come_is_told_of() -> None:
+def test_a_client_that_left_before_any_output_is_described() -> None:
     told = Told().around(Kind.CLIENT_GONE)(Kind.CANCEL, after=0.0, by="client_gone").summary
     assert told.outcome is Outcome.OPEN
     assert told.confidence is Confidence.CERTAIN
@@ -63,7 +63,7 @@ def test_the_client_that_left_before_anything_had_come_is_told_of() -> None:
     )
 
 
-def test_a_connection_that_was_lost_in_the_middle_of_the_answer_is_told_of() -> None:
+def test_a_connection_lost_in_the_middle_of_the_answer_is_described() -> None:
     told = (
         Told()
         .text()
@@ -88,7 +88,7 @@ def test_a_connection_that_was_lost_in_the_middle_of_the_answer_is_told_of() -> 
     )
 
 
-def test_text_that_was_the_failure_itself_is_told_as_no_part_of_an_answer() -> None:
+def test_text_that_was_the_failure_itself_is_not_called_an_answer() -> None:
     told = Told().text()
     told.fails(
         ErrorType.NETWORK,
@@ -108,7 +108,7 @@ def test_text_that_was_the_failure_itself_is_told_as_no_part_of_an_answer() -> N
     )
 
 
-def test_a_connection_that_was_lost_after_a_tool_is_told_of() -> None:
+def test_a_connection_that_was_lost_after_a_tool_is_described() -> None:
     told = (
         Told()
         .text()
@@ -127,7 +127,7 @@ def test_a_connection_that_was_lost_after_a_tool_is_told_of() -> None:
     assert told.summary.action == "Check what has already been done before you try again."
 
 
-def test_the_users_own_cancel_is_no_failure() -> None:
+def test_the_users_own_cancel_is_not_a_failure() -> None:
     told = Told().text()(Kind.CANCEL, by="user")(Kind.ANSWER, stop_reason="cancelled", by="agent")
     assert told.summary.outcome is Outcome.CANCELLED
     assert told.summary.text == (
@@ -187,7 +187,9 @@ def test_retries_are_counted_with_their_waits() -> None:
         (0, 25, "yet. The model call was tried again once, with waits of 20 seconds in all. No"),
     ],
 )
-def test_a_wait_that_the_user_cancelled_is_no_call(earlier: int, after: float, words: str) -> None:
+def test_a_wait_that_the_user_cancelled_is_not_a_call(
+    earlier: int, after: float, words: str
+) -> None:
     told = Told()
     for attempt in range(earlier + 1):
         told(Kind.RETRY, after=20, attempt=attempt + 2, wait_seconds=20, type="rate_limit")
@@ -196,19 +198,19 @@ def test_a_wait_that_the_user_cancelled_is_no_call(earlier: int, after: float, w
 
 
 @every("error_type", sorted(set(ErrorType) - {ErrorType.CANCELLED}))
-def test_every_type_is_told_of_in_whole_sentences(error_type: ErrorType) -> None:
+def test_every_type_is_described_in_whole_sentences(error_type: ErrorType) -> None:
     text = Told().fails(error_type, retry_safety="never").summary.text
     assert text.endswith(".")
     assert "None" not in text
 
 
-def test_what_nobody_recognised_is_said_to_be_unclear_and_what_would_help() -> None:
+def test_an_unrecognised_failure_is_called_unclear_with_what_would_help() -> None:
     summary = Told().fails(ErrorType.UNKNOWN).summary
     assert summary.confidence is Confidence.UNCLEAR
     assert summary.missing == ("the error's own words (recorded with --record-text)",)
 
 
-def test_a_type_that_was_read_off_words_is_only_likely() -> None:
+def test_a_type_inferred_from_words_is_only_likely() -> None:
     summary = Told().fails(ErrorType.NETWORK, rule="text:econnreset").summary
     assert summary.confidence is Confidence.LIKELY
 
@@ -221,12 +223,12 @@ def test_a_record_that_stops_in_the_middle_says_so() -> None:
     assert summary.missing == ("how it ended",)
 
 
-def test_lastwords_own_stop_is_told_by_its_signal() -> None:
+def test_lastwords_own_stop_names_its_signal() -> None:
     told = Told().around(Kind.SHUTDOWN, signal="SIGTERM").around(Kind.CLIENT_GONE)
     assert "lastword was told to stop (SIGTERM)" in told.summary.text
 
 
-def test_the_turn_that_is_told_of_is_the_last_that_did_not_end_well() -> None:
+def test_the_summary_describes_the_last_turn_that_failed() -> None:
     first = Told().fails(ErrorType.AUTH)
     healthy = [
         Entry(kind=Kind.PROMPT, at_seconds=200.0, session_id=SESSION, turn=2),
@@ -242,17 +244,17 @@ def test_the_turn_that_is_told_of_is_the_last_that_did_not_end_well() -> None:
     assert summarise(healthy).text == "The turn ended well after 1.0 seconds."
 
 
-def test_an_exit_counts_for_the_turns_that_were_open_then() -> None:
+def test_an_exit_counts_only_for_the_turns_open_at_the_time() -> None:
     first = Told().fails(ErrorType.AUTH)
     first.around(Kind.AGENT_EXITED, exit_code=1)
     assert histories(first.entries)[0].exited is None
 
 
-def test_no_entries_are_no_turn() -> None:
+def test_an_empty_record_has_no_turn() -> None:
     assert summarise([]).text == "No turn is recorded here."
 
 
-def test_words_in_the_place_of_numbers_are_no_numbers() -> None:
+def test_words_in_place_of_numbers_are_ignored() -> None:
     told = Told()(Kind.SILENCE, silent_seconds="long")(Kind.STDERR, bytes=True)
     assert told.summary.outcome is Outcome.OPEN
 
@@ -269,17 +271,17 @@ def test_words_in_the_place_of_numbers_are_no_numbers() -> None:
         ({"action": "login"}, "Log in again or check the API key."),
     ],
 )
-def test_each_fact_of_a_failure_has_its_sentence(facts: dict[str, Any], words: str) -> None:
+def test_each_fact_of_a_failure_is_put_into_words(facts: dict[str, Any], words: str) -> None:
     assert words in Told().fails(ErrorType.PROVIDER_UNAVAILABLE, **facts).summary.text
 
 
-def test_a_turn_that_had_begun_and_shown_nothing_is_told_from_one_that_had_not() -> None:
+def test_a_turn_that_began_without_output_is_distinguished_from_one_that_did_not() -> None:
     begun = Told()(Kind.FIRST_PROGRESS).fails(ErrorType.TIMEOUT)
     assert "The agent had begun; no text and no tool call had come yet." in begun.summary.text
     assert "Nothing had come from the agent yet." in Told().fails(ErrorType.TIMEOUT).summary.text
 
 
-def test_a_question_that_nobody_answered_is_where_it_stood() -> None:
+def test_an_unanswered_question_is_described_as_open() -> None:
     asked = Told()(Kind.ASKED, what="permission")
     answered = Told()(Kind.ASKED, what="permission")(Kind.USER_ANSWERED, outcome="allow_once")
     assert "A question to the user was open." in asked.fails(ErrorType.NETWORK).summary.text
@@ -293,7 +295,7 @@ def test_a_question_that_nobody_answered_is_where_it_stood() -> None:
         ("agent", "The agent ended the turn as cancelled"),
     ],
 )
-def test_a_cancelled_turn_says_whose_wish_it_was(by: str, words: str) -> None:
+def test_a_cancelled_turn_says_who_cancelled_it(by: str, words: str) -> None:
     told = Told()(Kind.CANCEL, by=by)(Kind.ANSWER, stop_reason="cancelled")
     assert told.summary.text.startswith(f"{words} after 2.0 seconds.")
 
@@ -311,13 +313,13 @@ def test_a_turn_that_was_cancelled_by_our_own_end_says_so() -> None:
         ({}, "its exit status is unknown"),
     ],
 )
-def test_an_exit_is_told_as_far_as_it_is_known(exit_facts: dict[str, Any], shown: str) -> None:
+def test_an_exit_is_described_as_far_as_it_is_known(exit_facts: dict[str, Any], shown: str) -> None:
     told = Told().around(Kind.AGENT_EXITED, **exit_facts)
     assert told.summary.text.startswith("The agent's process ended at once, and nothing")
     assert ("Agent's exit", shown) in told.fails(ErrorType.AGENT_CRASH).summary.facts
 
 
-def test_what_would_say_more_is_named() -> None:
+def test_the_missing_evidence_is_named() -> None:
     no_status = Told().fails(ErrorType.RATE_LIMIT, origin="provider")
     assert no_status.summary.missing == ("the provider's HTTP status",)
     no_exit = Told().around(Kind.AGENT_EXITED).fails(ErrorType.AGENT_CRASH)
@@ -326,7 +328,7 @@ def test_what_would_say_more_is_named() -> None:
     assert cut.summary.missing == ("88 entries that were over the bound of a turn",)
 
 
-def test_what_happened_on_the_side_is_in_the_facts() -> None:
+def test_incidental_events_are_listed_in_the_facts() -> None:
     told = Told()(Kind.STDERR, bytes=700)(Kind.SILENCE, silent_seconds=45)(Kind.CANCEL, by="user")
     for _ in range(2):
         told(Kind.FRAME_DROPPED, reason="not_json")
@@ -337,13 +339,13 @@ def test_what_happened_on_the_side_is_in_the_facts() -> None:
     assert facts["Messages withheld"] == "2 (not json)"
 
 
-def test_tools_that_only_read_and_one_that_failed_are_told_as_such() -> None:
+def test_read_only_and_failed_tools_are_described_as_such() -> None:
     told = Told().tool("read")(Kind.TOOL_STARTED, call="d", tool="search")
     told(Kind.TOOL_ENDED, call="d", status="failed").fails(ErrorType.NETWORK)
     assert "2 tool calls (read, search, 1 failed), which only read." in told.summary.text
 
 
-def test_a_type_of_a_later_version_is_unknown() -> None:
+def test_a_type_from_a_later_version_is_unclear() -> None:
     told = Told()(Kind.ERROR, type="weather")
     assert told.summary.confidence is Confidence.UNCLEAR
 
@@ -361,9 +363,7 @@ def test_an_answer_after_the_end_changes_nothing() -> None:
         (Kind.CLIENT_GONE, "Nobody was there to be answered."),
     ],
 )
-def test_a_cancel_that_the_agent_did_not_confirm_says_who_did(
-    around: Kind | None, words: str
-) -> None:
+def test_an_unconfirmed_cancel_says_what_ended_the_turn(around: Kind | None, words: str) -> None:
     told = Told().text()(Kind.CANCEL, by="user")
     if around is not None:
         told.around(around)
@@ -371,18 +371,18 @@ def test_a_cancel_that_the_agent_did_not_confirm_says_who_did(
     assert words in told.summary.text
 
 
-def test_after_a_cancelled_tool_one_is_to_look_first() -> None:
+def test_looking_first_is_advised_after_a_cancelled_tool() -> None:
     told = Told().tool("edit")(Kind.CANCEL, by="user")(Kind.ANSWER, stop_reason="cancelled")
     assert told.summary.action == "Look at what has been done before you send the prompt again."
     assert "may do twice what a tool has done" in told.summary.text
 
 
-def test_a_client_that_left_after_a_tool_is_to_open_the_session_again_and_look() -> None:
+def test_opening_the_session_and_looking_is_advised_after_a_tool_of_a_client_that_left() -> None:
     told = Told().tool("edit").around(Kind.CLIENT_GONE)(Kind.ANSWER, stop_reason="cancelled")
     assert told.summary.action == "Open the session again and look at what has been done."
 
 
-def test_of_tools_that_only_read_nothing_is_said_to_be_done_twice() -> None:
+def test_read_only_tools_are_not_said_to_act_twice() -> None:
     told = (
         Told()
         .tool("read")
@@ -392,7 +392,7 @@ def test_of_tools_that_only_read_nothing_is_said_to_be_done_twice() -> None:
     assert "twice" not in told.summary.text
 
 
-def test_an_agent_that_had_only_begun_is_safe_to_ask_again() -> None:
+def test_resending_is_called_safe_if_the_agent_had_only_begun() -> None:
     told = Told()(Kind.FIRST_PROGRESS).fails(ErrorType.NETWORK, retry_safety="auto")
     assert "is safe: no text and no tool call had come." in told.summary.text
 
@@ -406,7 +406,7 @@ def test_an_agent_that_had_only_begun_is_safe_to_ask_again() -> None:
         ("runaway", "The fault is the agent's, or its model's.", Confidence.CERTAIN),
     ],
 )
-def test_a_stalled_agent_is_not_blamed_for_what_it_waited_for(
+def test_a_stalled_agent_is_not_blamed_for_the_cause_of_its_wait(
     reason: str, words: str, confidence: Confidence
 ) -> None:
     summary = Told().fails(ErrorType.AGENT_STALLED, reason=reason, origin="agent").summary
@@ -414,12 +414,12 @@ def test_a_stalled_agent_is_not_blamed_for_what_it_waited_for(
     assert summary.confidence is confidence
 
 
-def test_a_moment_is_told_in_milliseconds() -> None:
+def test_a_short_duration_is_stated_in_milliseconds() -> None:
     facts = dict(Told()(Kind.FIRST_OUTPUT, after=0.02).fails(ErrorType.NETWORK).summary.facts)
     assert facts["First output after"] == "20 ms"
 
 
-def test_a_question_is_shown_as_soon_as_it_is_asked() -> None:
+def test_a_question_counts_as_output_as_soon_as_it_is_asked() -> None:
     told = Told()(Kind.ASKED, after=2.0, what="permission")(Kind.USER_ANSWERED, after=102.0)
     told(Kind.ASKED, after=1.0, what="permission")(Kind.FIRST_OUTPUT, after=1.0)
     facts = dict(told.fails(ErrorType.NETWORK).summary.facts)
@@ -428,7 +428,7 @@ def test_a_question_is_shown_as_soon_as_it_is_asked() -> None:
     assert "First output after" not in silent
 
 
-def test_what_the_client_did_for_the_agent_counts_as_done() -> None:
+def test_the_clients_work_for_the_agent_counts_as_done() -> None:
     told = Told()(Kind.DELEGATED, what="file")(Kind.CANCEL, by="user")
     told(Kind.ANSWER, stop_reason="cancelled", by="agent")
     assert "Until then the client was asked to write a file or run a command, once." in (
@@ -472,7 +472,7 @@ def test_a_viewer_that_comes_later_makes_no_turn_longer() -> None:
         (Kind.HOLDER_DIED, {}, Level.ERROR),
     ],
 )
-def test_what_costs_a_turn_or_the_past_matters_more(
+def test_an_event_that_costs_a_turn_or_the_past_has_a_higher_level(
     kind: Kind, facts: dict[str, Any], level: Level
 ) -> None:
     assert Entry(kind=kind, at_seconds=0.0, facts=facts).level is level

@@ -33,7 +33,7 @@ SCRIPTS = [path for path in ALL if path.suffix == ".js"]
 PAGE_TESTS = ROOT / "tests" / "interop" / "page"
 
 
-def test_all_of_it_is_under_40_kb_packed() -> None:
+def test_all_page_files_are_under_40_kb_packed() -> None:
     library = {path.name for path in LIBRARY.iterdir()}
     sizes = {n: len(kept.packed) for n, kept in gateway_files().items() if n not in library}
     first = {name: size for name, size in sizes.items() if name not in {*LATER, "icon.png"}}
@@ -41,7 +41,7 @@ def test_all_of_it_is_under_40_kb_packed() -> None:
     assert sum(sizes.values()) < MAX_BYTES + MAX_LATER_BYTES, sizes
 
 
-def test_a_script_that_is_loaded_later_takes_its_modules_from_the_first() -> None:
+def test_a_later_script_imports_its_modules_from_the_first() -> None:
     first = gateway_files()["main.js"].body.decode()
     (shared,) = re.findall(r"^export \{ (.+) \};$", first, re.MULTILINE)
     for name in LATER:
@@ -60,28 +60,28 @@ def test_the_policy_and_the_words_are_those_of_protocol(served: Path, name: str)
     assert served.read_bytes() == (PROTOCOL / name).read_bytes()
 
 
-def test_it_loads_nothing_from_elsewhere() -> None:
+def test_the_pages_load_nothing_from_elsewhere() -> None:
     for path in ALL:
         text = path.read_text(encoding="utf-8")
         addresses = set(re.findall(r"https?://[\w./]+", text))
         assert addresses <= {"http://www.w3.org/2000/svg"}, path
 
 
-def test_a_page_imports_its_own_files_and_the_shared_ones_and_none_of_the_other_page() -> None:
+def test_a_page_imports_only_its_own_files_and_the_shared_ones() -> None:
     for path in SCRIPTS:
         for source in re.findall(r'from "\./([^"]+)"', path.read_text(encoding="utf-8")):
             homes = {folder for folder in (GATEWAY, RECORD, SHARED) if (folder / source).exists()}
             assert homes in ({path.parent}, {SHARED}), (path, source)
 
 
-def test_what_is_shared_is_needed_by_both_pages() -> None:
+def test_both_pages_need_every_shared_script() -> None:
     scripts = {path.stem for path in SHARED.glob("*.js")}
     for files, script in ((gateway_files(), "main.js"), (record_files(), "record_live.js")):
         modules = re.findall(r"^const module_(\w+) =", files[script].body.decode(), re.MULTILINE)
         assert scripts <= set(modules), script
 
 
-def test_the_library_is_the_one_that_it_is_said_to_be_with_its_licences() -> None:
+def test_the_library_has_its_stated_hash_and_its_licences() -> None:
     about = json.loads((LIBRARY / "library.json").read_text())
     assert {path.name for path in LIBRARY.iterdir()} == {
         *(about["file"], "library.json", "licenses.txt")
@@ -100,7 +100,7 @@ def test_the_library_is_the_one_that_it_is_said_to_be_with_its_licences() -> Non
     assert f'"/page/{about["file"]}"' in (GATEWAY / "markdown.js").read_text()
 
 
-def test_one_script_is_asked_for_which_has_every_module_in_it() -> None:
+def test_the_page_loads_one_script_that_has_every_module() -> None:
     home = gateway_files()["index.html"].body.decode()
     assert re.findall(r'="/page/(\w+\.js)"', home) == ["main.js"]
     script = gateway_files()["main.js"].body.decode()
@@ -111,7 +111,7 @@ def test_one_script_is_asked_for_which_has_every_module_in_it() -> None:
     assert len(modules) == len(set(modules))
 
 
-def test_nothing_of_it_could_make_text_into_markup_or_code() -> None:
+def test_no_script_can_turn_text_into_markup_or_code() -> None:
     forbidden = re.compile(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|style="
     )
@@ -124,14 +124,14 @@ def test_comments_and_types_stay_here_and_every_other_line_keeps_its_number() ->
     assert without_comments(script) == b"\n\n\nlet a; // c\n\n\nlet b = (c);\n"
 
 
-def test_no_text_goes_over_lines_whose_indents_it_would_need() -> None:
+def test_template_literals_never_span_lines() -> None:
     for path in SCRIPTS:
         for line in path.read_text(encoding="utf-8").splitlines():
             is_whole = line.count("`") % 2 == 0
             assert is_whole or re.search(r"\(/\S*`\S*/\w*,", line), (path, line)
 
 
-def test_no_line_has_code_after_a_comment_that_begins_it() -> None:
+def test_no_code_follows_a_comment_that_begins_its_line() -> None:
     for path in SCRIPTS:
         for line in path.read_text(encoding="utf-8").splitlines():
             begins, closes, rest = line.partition("*/")

@@ -10,7 +10,7 @@ from lastword.web.files import RECORD, gateway_files, record_files, record_scrip
 WHOLE = record_script("record_file.js")
 
 
-def test_every_module_stands_in_the_file_once_before_who_needs_it() -> None:
+def test_every_module_is_in_the_file_once_before_its_users() -> None:
     modules = re.findall(r"^const module_(\w+) = ", WHOLE, re.MULTILINE)
     assert sorted(modules) == ["cards", "dom", "record", "session_events", "timeline", "words"]
     for name in modules:
@@ -19,11 +19,11 @@ def test_every_module_stands_in_the_file_once_before_who_needs_it() -> None:
         )
 
 
-def test_no_import_or_export_is_left_in_it() -> None:
+def test_no_import_or_export_is_left() -> None:
     assert re.findall(r"^\s*(?:import|export)\b.*", WHOLE, re.MULTILINE) == []
 
 
-def test_what_a_module_imports_the_other_exports() -> None:
+def test_every_imported_name_is_exported() -> None:
     end = r"^return \{ ([^\n]*) \};\n\}\)\(\);$"
     each = re.compile(rf"^const module_(\w+) = .*?{end}", re.MULTILINE | re.DOTALL)
     given = dict(each.findall(WHOLE))
@@ -33,12 +33,12 @@ def test_what_a_module_imports_the_other_exports() -> None:
         assert {name.strip() for name in names.split(",")} <= set(given[module].split(", "))
 
 
-def test_nothing_in_it_could_end_the_script_or_the_style_that_it_stands_in() -> None:
+def test_no_text_could_end_the_script_or_the_style_that_it_is_in() -> None:
     assert not re.search(r"</script|<!--|<script", WHOLE, re.IGNORECASE)
     assert "</" not in record_files()["style.css"].body.decode()
 
 
-def test_the_records_own_scripts_are_no_files_of_the_gateways_page() -> None:
+def test_the_records_own_scripts_are_not_files_of_the_gateways_page() -> None:
     own = {path.name for path in RECORD.iterdir()}
     assert own == {"frames.js", "record.html", "record.js", "record_file.js", "record_live.js"}
     assert record_files().keys() == {"icon.svg", "record.html", "style.css"} | {"record_live.js"}
@@ -62,7 +62,7 @@ def test_a_door_lets_in_by_its_own_link_and_cookie_alone() -> None:
         assert not door.admits(cookies)
 
 
-def test_a_door_knows_this_machine_by_its_own_names_alone() -> None:
+def test_a_door_accepts_only_its_own_names_for_this_machine() -> None:
     door = Door(8000)
     assert door.knows("127.0.0.1:8000")
     assert door.knows("localhost:8000")

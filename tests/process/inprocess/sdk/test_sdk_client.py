@@ -68,7 +68,7 @@ async def fails(connection: Any, how: str, error_type: str) -> None:
     assert CANARY not in f"{caught.value} {caught.value.data}"
 
 
-def test_turns_questions_failures_and_cancels_reach_it_as_they_are() -> None:
+def test_turns_questions_failures_and_cancels_reach_the_client_unchanged() -> None:
     async def talk(client: Client, connection: Any) -> None:
         for text in ("say", "ask"):
             assert (await prompt(connection, text)).stop_reason == "end_turn"
@@ -85,7 +85,7 @@ def test_turns_questions_failures_and_cancels_reach_it_as_they_are() -> None:
     with_agent(talk, 0)
 
 
-def test_an_agent_that_ends_in_its_turn_reaches_it_as_an_error_with_its_type() -> None:
+def test_an_agent_that_exits_in_its_turn_gives_the_client_a_typed_error() -> None:
     async def talk(_: Client, connection: Any) -> None:
         await fails(connection, "exit", "agent_crash")
 

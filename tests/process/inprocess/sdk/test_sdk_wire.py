@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
 
 
-def test_the_sdk_alone_refuses_such_an_update(plain: DoorClient) -> None:
+def test_the_sdk_itself_refuses_an_invalid_update(plain: DoorClient) -> None:
     # The refusal is the handler's own failure, and a typed one.
     error = plain.take("unknown_kind agent_error")["error"]
     assert error["data"]["agent_error"]["type"] == "protocol_error"
 
 
-def test_the_user_can_take_lastword_out_of_the_way(start_kind: StartKind) -> None:
+def test_the_user_can_disable_lastword(start_kind: StartKind) -> None:
     agent = start_kind(LASTWORD_PASSTHROUGH="1")
     result = agent.call("initialize", protocolVersion=1)["result"]
     assert "_meta" not in result.get("agentCapabilities", {})
@@ -39,7 +39,7 @@ def test_the_user_can_take_lastword_out_of_the_way(start_kind: StartKind) -> Non
     assert agent.told == []
 
 
-def test_the_null_that_the_bare_sdk_sends_as_data_is_not_sent(plain: DoorClient) -> None:
+def test_the_bare_sdks_null_data_is_not_sent(plain: DoorClient) -> None:
     assert plain.take("fail without_data")["error"]["data"]
     assert "data" not in plain.call("_fail", how="without_data")["error"]
 
@@ -49,7 +49,9 @@ SAID = {"factory": "made for AgentSideConnection", "observed": "observed: incomi
 
 
 @pytest.mark.parametrize("kind", ["factory", "class", "camel_case", "observed", "guarded"])
-def test_every_way_to_give_the_sdk_an_agent_is_guarded(start_kind: StartKind, kind: str) -> None:
+def test_an_agent_is_guarded_however_it_is_given_to_the_sdk(
+    start_kind: StartKind, kind: str
+) -> None:
     agent = start_kind(kind).opened()
     assert agent.take("say")["result"] == {"stopReason": "end_turn"}
     assert agent.take("fail value_error")["error"]["data"]["agent_error"]["type"] == "auth"
@@ -61,7 +63,7 @@ def test_every_way_to_give_the_sdk_an_agent_is_guarded(start_kind: StartKind, ki
 
 
 @pytest.mark.parametrize(("kind", "code"), [("unstable", None), ("stable", -32601)])
-def test_the_unstable_part_is_there_where_it_was_asked_for(
+def test_the_unstable_methods_are_available_on_request(
     start_kind: StartKind, kind: str, code: int | None
 ) -> None:
     agent = start_kind(kind).opened()
@@ -74,7 +76,7 @@ def test_the_unstable_part_is_there_where_it_was_asked_for(
     assert agent.end() == 0
 
 
-def test_a_client_that_says_nothing_for_too_long_ends_the_agent_as_under_the_sdk(
+def test_a_silent_client_ends_the_agent_as_under_the_sdk(
     start_kind: StartKind,
 ) -> None:
     agents = [start_kind("timeout", LASTWORD_PASSTHROUGH=word) for word in ("", "1")]
@@ -84,7 +86,7 @@ def test_a_client_that_says_nothing_for_too_long_ends_the_agent_as_under_the_sdk
 
 
 @pytest.mark.parametrize("kind", ["own_streams", "held"])
-def test_what_is_printed_stays_out_of_streams_of_the_authors_that_are_the_standard_ones(
+def test_prints_stay_out_of_the_authors_streams_that_are_the_standard_ones(
     start_kind: StartKind, kind: str
 ) -> None:
     agent = start_kind(kind).opened()
@@ -132,7 +134,7 @@ def test_a_file_as_stdout_gets_every_answer(tmp_path: Path) -> None:
     assert answer["result"]["protocolVersion"] == 1
 
 
-def test_nothing_as_stdin_is_a_client_that_has_left() -> None:
+def test_an_empty_stdin_counts_as_a_client_that_has_left() -> None:
     done = subprocess.run(
         [*AGENTS, "plain"],
         cwd=ROOT,
@@ -144,7 +146,7 @@ def test_nothing_as_stdin_is_a_client_that_has_left() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_who_starts_an_agent_at_a_terminal_learns_what_it_waits_for() -> None:
+def test_a_person_who_starts_an_agent_at_a_terminal_sees_what_it_waits_for() -> None:
     done = at_a_terminal([*AGENTS, "plain"], b"\x04")
     assert done.returncode == 0
     assert b"A client normally starts this program" in done.stderr
@@ -158,7 +160,7 @@ def test_params_that_the_sdk_refuses_are_answered_typed(plain: DoorClient) -> No
     assert plain.settled() == []
 
 
-def test_a_handler_that_answers_twice_is_heard_once_and_its_author_is_told(
+def test_the_second_of_two_answers_is_dropped_and_logged(
     start_kind: StartKind,
 ) -> None:
     agent = start_kind().opened()

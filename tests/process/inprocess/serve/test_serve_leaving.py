@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.process.inprocess.conftest import Start
 
 
-def test_a_client_that_reads_no_more_ends_the_agent(start: Start) -> None:
+def test_an_agent_ends_when_its_client_stops_reading(start: Start) -> None:
     client = start(reads=False)
     client.request("session/new", cwd="/", mcpServers=[])
     client.close(client.stdout)
@@ -23,7 +23,7 @@ def test_a_client_that_reads_no_more_ends_the_agent(start: Start) -> None:
     assert client.wait() == 0
 
 
-def test_a_client_that_closes_its_end_in_a_flood_ends_the_agent(start: Start) -> None:
+def test_a_client_that_closes_stdout_in_a_flood_ends_the_agent(start: Start) -> None:
     client = flooded(start)
     client.close(client.stdout)
     assert client.wait() == 0

@@ -18,7 +18,7 @@ def door() -> str:
     return "asyncio"
 
 
-def test_a_turn_is_taken_with_two_handlers_alone_and_what_nobody_knows_is_answered(
+def test_two_handlers_are_enough_for_a_turn_and_an_unknown_method_is_answered(
     serve: Serve,
 ) -> None:
     client = serve()
@@ -52,7 +52,7 @@ TAKEN: list[tuple[dict[str, Any], list[Any]]] = [
 ]
 
 
-def test_a_handler_gets_the_params_that_it_takes(served: DoorClient) -> None:
+def test_a_handler_gets_the_params_in_its_signature(served: DoorClient) -> None:
     for params, taken in TAKEN:
         answer = served.answer(served.request("_test/two", **params))
         assert answer["result"] == taken, params
@@ -67,7 +67,7 @@ def test_a_handler_gets_the_params_that_it_takes(served: DoorClient) -> None:
     }
 
 
-def test_params_that_a_handler_cannot_take_are_refused(served: DoorClient) -> None:
+def test_params_that_a_handler_does_not_accept_are_refused(served: DoorClient) -> None:
     error = served.call("_test/two", second=1)["error"]
     assert error["code"] == -32602
     # As it goes over the wire.
@@ -80,7 +80,7 @@ def test_params_that_a_handler_cannot_take_are_refused(served: DoorClient) -> No
         assert "an object" in error["message"]
 
 
-def test_params_may_be_left_out_and_members_at_the_root_are_no_matter(served: DoorClient) -> None:
+def test_params_may_be_left_out_and_unknown_root_members_are_ignored(served: DoorClient) -> None:
     odd: list[dict[str, Any]] = [{}, {"params": None}, {"params": {}, "traceparent": "00-1"}]
     for number, members in enumerate(odd):
         served.send(id=f"y{number}", method="_test/nothing", **members)
@@ -94,7 +94,7 @@ REFUSALS: list[tuple[Any, list[Any]]] = [
 ]
 
 
-def test_a_client_that_answers_with_an_error_is_an_exception(served: DoorClient) -> None:
+def test_a_clients_error_answer_is_raised_as_an_exception(served: DoorClient) -> None:
     for error, told in REFUSALS:
         since = len(served.frames)
         prompt = served.prompt("question why")
@@ -104,12 +104,12 @@ def test_a_client_that_answers_with_an_error_is_an_exception(served: DoorClient)
         assert served.texts[-1] == json.dumps(told)
 
 
-def test_handlers_know_what_the_client_said_of_itself(served: DoorClient) -> None:
+def test_handlers_receive_the_clients_capabilities_and_info(served: DoorClient) -> None:
     told = json.loads(served.turn("introduce").text)
     assert told == [{"fs": {"readTextFile": True}}, served.info]
 
 
-def test_a_question_of_a_cancelled_turn_is_taken_back(served: DoorClient) -> None:
+def test_a_question_of_a_cancelled_turn_is_withdrawn(served: DoorClient) -> None:
     prompt = served.prompt("question why")
     asked = served.expect_method("_test/ask")
     assert asked["params"] == {"question": "why"}
@@ -127,12 +127,12 @@ def test_an_update_that_has_no_kind_fails_its_turn(served: DoorClient) -> None:
     assert served.goes_on()
 
 
-def test_an_error_whose_data_is_no_json_keeps_its_code_and_words(served: DoorClient) -> None:
+def test_an_error_whose_data_is_not_json_keeps_its_code_and_message(served: DoorClient) -> None:
     error = served.call("_test/odd_error")["error"]
     assert (error["code"], error["message"]) == (-32099, "Odd")
 
 
-def test_the_traceback_in_the_authors_log_begins_with_the_authors_code(
+def test_the_traceback_in_the_log_begins_with_the_authors_code(
     served: DoorClient,
 ) -> None:
     served.turn("fail throttled")
@@ -144,7 +144,7 @@ def test_the_traceback_in_the_authors_log_begins_with_the_authors_code(
     assert "handling.py" not in served.said
 
 
-def test_what_a_handler_or_its_child_prints_goes_to_stderr_and_neither_reads_the_client(
+def test_prints_of_a_handler_or_its_child_go_to_stderr_and_neither_reads_the_client(
     served: DoorClient,
 ) -> None:
     assert served.turn("print").text == "read ''"

@@ -33,7 +33,7 @@ def test_stdin_and_stdout_may_be_files(door: str, tmp_path: Path) -> None:
     assert b"raised RateLimitError" in done.stderr
 
 
-def test_stdin_may_be_nothing(door: str) -> None:
+def test_stdin_may_be_empty(door: str) -> None:
     done = subprocess.run(
         [*AGENT, door],
         stdin=subprocess.DEVNULL,

@@ -62,7 +62,7 @@ def test_a_text_that_is_too_long_has_no_code() -> None:
     assert command.drawn("a" * 231) == []
 
 
-def test_it_is_dark_on_light_with_a_margin_of_four() -> None:
+def test_a_code_is_dark_on_light_with_a_margin_of_four() -> None:
     lines = command.drawn("lastword")
     bare = [line.removeprefix("\x1b[30;107m").removesuffix("\x1b[0m") for line in lines]
     assert {len(line) for line in bare} == {21 + 8}
@@ -86,13 +86,13 @@ def test_a_link_that_a_phone_can_open_is_drawn(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("host", ["127.0.0.1:7780", "localhost", "[::1]:7780"])
-def test_a_link_to_this_machine_is_not(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_to_this_machine_is_not_drawn(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     command._draw(f"http://{host}/?code=abc")
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.usefixtures("terminal")
-def test_nor_is_one_without_a_terminal_or_too_wide_for_it(
+def test_a_link_is_not_drawn_without_a_terminal_or_if_it_is_too_wide(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "terminal_columns", lambda: 36)

@@ -53,7 +53,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     "editor", [row for row in EDITORS.values() if row.is_json], ids=lambda row: row.name
 )
-def test_an_entry_is_what_the_editor_says_that_it_takes(editor: Any) -> None:
+def test_an_entry_matches_the_editors_schema(editor: Any) -> None:
     for env in ({}, {"PATH": "/bin"}):
         entry = actions.entry_of(editor.form, WORDS, env)
         jsonschema.validate(entry, {"type": "object"} | SCHEMAS[editor.name])
@@ -102,7 +102,7 @@ def test_a_piece_of_a_program_has_every_word_of_the_command(editor: Any, agent: 
         assert bare.count(opening) == bare.count(closing)
 
 
-def test_an_agent_that_an_editor_knows_keeps_the_editor_s_own_way_to_log_in() -> None:
+def test_an_agent_that_an_editor_supports_keeps_the_editors_way_to_log_in() -> None:
     known, other = AGENTS["codex"], AGENTS["pi"]
 
     def text(editor: str, agent: Any) -> str:
@@ -139,7 +139,7 @@ def test_a_path_with_nothing_lasting_in_it_is_not_written() -> None:
     assert "env" not in entry
 
 
-def test_a_second_settings_file_is_said_unless_one_was_chosen(tmp_path: Path) -> None:
+def test_a_second_settings_file_is_mentioned_unless_one_was_chosen(tmp_path: Path) -> None:
     for product in ("Code", "VSCodium"):
         file = tmp_path / f".config/{product}/User/settings.json"
         file.parent.mkdir(parents=True)
@@ -197,14 +197,14 @@ def test_force_replaces_an_entry_with_its_variables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("env", [None, ["A_KEY"], {}])
-def test_an_entry_without_variables_of_its_own_gets_lastwords(tmp_path: Path, env: Any) -> None:
+def test_an_entry_without_variables_gets_lastwords(tmp_path: Path, env: Any) -> None:
     request = settings(tmp_path, OURS | {"env": env})
     outcome = write(request)
     assert mine(request)["env"] == {"PATH": "/bin"}
     assert not any("variables" in note for note in outcome.notes)
 
 
-def test_an_entry_that_is_no_object_is_left_as_it_is(tmp_path: Path) -> None:
+def test_an_entry_that_is_not_an_object_is_left_as_it_is(tmp_path: Path) -> None:
     request = settings(tmp_path, "something else")
     with pytest.raises(SettingsError, match="does not run lastword"):
         write(request)

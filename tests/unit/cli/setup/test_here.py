@@ -79,7 +79,7 @@ def test_an_agent_behind_lastword_is_checked(machine: Machine) -> None:
     assert "lastword doctor -- opencode acp This starts the agent" in plan
 
 
-def test_without_a_known_agent_the_command_has_a_place_for_it(machine: Machine) -> None:
+def test_the_command_has_a_placeholder_without_a_known_agent(machine: Machine) -> None:
     machine.zed()
     plan = machine.plan()
     assert "Agents: none that lastword knows" in plan
@@ -87,22 +87,20 @@ def test_without_a_known_agent_the_command_has_a_place_for_it(machine: Machine) 
     assert "copy" not in plan  # there is no file yet
 
 
-def test_without_an_editor_the_agent_is_checked(machine: Machine) -> None:
+def test_the_agent_is_checked_where_no_editor_is_found(machine: Machine) -> None:
     machine.program("gemini")
     plan = machine.plan()
     assert "Editors: none that lastword knows Agents: Gemini CLI" in plan
     assert "lastword doctor -- gemini --acp" in plan
 
 
-def test_where_nothing_is_known_there_is_no_plan(machine: Machine) -> None:
+def test_no_plan_is_printed_where_nothing_is_recognised(machine: Machine) -> None:
     machine.program("npx")
     assert machine.plan() == ""
 
 
 @pytest.mark.parametrize("place", ["home", "project"])
-def test_an_agent_that_npx_brings_counts_where_it_has_left_settings(
-    machine: Machine, place: str
-) -> None:
+def test_an_agent_run_by_npx_counts_if_it_has_left_settings(machine: Machine, place: str) -> None:
     machine.program("npx")
     (getattr(machine, place) / ".claude").mkdir()
     assert "Agents: Claude Code To check" in machine.plan()
@@ -115,7 +113,7 @@ def test_the_editor_with_settings_in_this_folder_comes_first(machine: Machine) -
     assert "in JetBrains IDEs: lastword setup jetbrains" in machine.plan()
 
 
-def test_of_two_extensions_with_one_file_the_one_with_agents_is_meant(machine: Machine) -> None:
+def test_the_extension_with_agents_is_chosen_where_two_share_a_file(machine: Machine) -> None:
     place = ".config/Code/User/settings.json"
     if sys.platform == "darwin":
         place = "Library/Application Support/Code/User/settings.json"
@@ -124,7 +122,7 @@ def test_of_two_extensions_with_one_file_the_one_with_agents_is_meant(machine: M
 
 
 @pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"agent_servers": 1}', ""])
-def test_unreadable_settings_are_like_none(machine: Machine, text: str) -> None:
+def test_unreadable_settings_count_as_none(machine: Machine, text: str) -> None:
     machine.zed().write_text(text)
     assert "lastword setup zed --write -- CMD" in machine.plan()
 

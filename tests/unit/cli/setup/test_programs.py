@@ -29,7 +29,7 @@ ROAMING = "C:\\Users\\Jörg Müller\\AppData\\Roaming"
         ("acpx", "C:\\Users\\Jörg Müller\\.acpx\\config.json"),
     ],
 )
-def test_editors_settings_are_in_windows_own_folders(editor: str, path: str) -> None:
+def test_editors_settings_are_in_windows_folders(editor: str, path: str) -> None:
     environment = {
         "APPDATA": ROAMING,
         "USERPROFILE": "C:\\Users\\Jörg Müller",
@@ -48,7 +48,7 @@ def test_editors_settings_are_in_windows_own_folders(editor: str, path: str) -> 
         ("vscode", "/Users/me/Library/Application Support/Code/User/settings.json"),
     ],
 )
-def test_editors_settings_are_in_macos_own_folders(editor: str, path: str) -> None:
+def test_editors_settings_are_in_macos_folders(editor: str, path: str) -> None:
     environment = {"HOME": "/Users/me", "XDG_CONFIG_HOME": "/Users/me/xdg"}
     assert programs.candidates(EDITORS[editor], environment, "darwin")[0] == path
 
@@ -112,7 +112,7 @@ def test_a_printed_command_has_the_quotes_of_windows_there(
     assert command_line(words) == (" ".join(words) if typed is None else typed)
 
 
-def test_an_argument_that_is_printed_alone_is_no_program_to_start(
+def test_a_single_printed_argument_is_not_a_program_to_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
@@ -127,7 +127,7 @@ def program(folder: Path, name: str) -> str:
     return str(file)
 
 
-def test_lastword_goes_by_its_bare_name_where_editors_find_it(tmp_path: Path) -> None:
+def test_lastword_is_named_without_a_path_where_editors_find_it(tmp_path: Path) -> None:
     path = program(tmp_path / "bin", "lastword")
     environment = {"PATH": str(tmp_path / "bin")}
     found = programs.own_command(environment, whole=False)
@@ -154,9 +154,7 @@ def test_an_installation_without_its_script_is_run_as_a_module(
     assert programs.is_ours([*found.words, "run", "--", "x"])
 
 
-def test_an_installation_for_one_run_is_said_to_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_temporary_installation_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passing = tmp_path / "uv/archive-v0/x/bin"
     own = program(passing, "lastword")
     monkeypatch.setattr(sys, "executable", str(passing / "python"))
@@ -165,7 +163,7 @@ def test_an_installation_for_one_run_is_said_to_go(
     assert "may be deleted" in found.note
 
 
-def test_what_puts_lastword_on_path_comes_from_where_it_came_itself(
+def test_the_advised_install_command_names_lastwords_own_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment = {"PATH": str(tmp_path)}
@@ -190,7 +188,7 @@ def test_an_agent_is_named_as_it_was_given_unless_its_path_is_needed(
     assert words("./agent") == [path]
 
 
-def test_an_agent_that_is_not_there_is_said_with_what_to_do() -> None:
+def test_a_missing_agent_is_reported_with_how_to_get_it() -> None:
     found = programs.agent_command(["nowhere"], {"PATH": "/nowhere"}, "npm i x", whole=True)
     assert found.words == ["nowhere"]
     assert found.note == "`nowhere` was not found on PATH. To get it: npm i x."
@@ -213,7 +211,7 @@ def test_an_agent_that_is_not_there_is_said_with_what_to_do() -> None:
         ([], False),
     ],
 )
-def test_a_command_of_ours_is_one_that_runs_an_agent_behind_lastword(
+def test_an_own_command_is_one_that_runs_an_agent_behind_lastword(
     words: list[str], ours: bool
 ) -> None:
     assert programs.is_ours(words) is ours
@@ -236,7 +234,7 @@ def test_an_entry_is_named_for_its_agent(command: list[str], name: str) -> None:
     assert programs.default_name(command) == name
 
 
-def test_zed_s_settings_are_where_zed_looks(
+def test_zeds_settings_are_located_where_zed_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
@@ -257,7 +255,7 @@ def test_zed_s_settings_are_where_zed_looks(
     assert path(XDG_CONFIG_HOME="/x") == f"{home}/.config/zed/settings.json"
 
 
-def test_a_settings_file_that_is_there_goes_before_one_that_is_not(tmp_path: Path) -> None:
+def test_an_existing_settings_file_is_preferred(tmp_path: Path) -> None:
     there = tmp_path / ".config/VSCodium/User/settings.json"
     there.parent.mkdir(parents=True)
     there.write_text("{}")
@@ -267,14 +265,14 @@ def test_a_settings_file_that_is_there_goes_before_one_that_is_not(tmp_path: Pat
     assert programs.shown("/etc/x", environment) == "/etc/x"
 
 
-def test_a_name_that_nobody_knows_is_answered_with_the_nearest_and_all() -> None:
+def test_an_unknown_name_is_answered_with_the_nearest_and_all() -> None:
     assert programs.unknown("editor", "zde", ["zed", "toad"]) == (
         "there is no editor 'zde'; did you mean zed? There are: zed, toad"
     )
     assert programs.unknown("editor", "qqq", ["zed"]) == "there is no editor 'qqq'. There are: zed"
 
 
-def test_a_command_to_be_typed_after_uvx_is_uvx_s_again(
+def test_a_command_to_type_after_uvx_starts_with_uvx_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "uvx_command", lambda: ["uvx", "--from", "/clone", "lastword"])

@@ -42,7 +42,7 @@ def meaning_as_json(text: str) -> Any:
 
 
 @given(JSON, st.sampled_from([None, 2, "\t"]), st.booleans())
-def test_whatever_json_says_is_read_as_json_reads_it(value: Any, indent: Any, plain: bool) -> None:
+def test_any_json_is_read_as_the_json_module_reads_it(value: Any, indent: Any, plain: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=plain)
     assert meaning_as_json(text) == json.loads(text)
 
@@ -106,13 +106,13 @@ def test_a_text_without_a_value_has_no_root(text: str) -> None:
         ("[" * 200_000, "it is nested too deeply"),
     ],
 )
-def test_what_is_no_json_is_refused_with_the_place(text: str, problem: str) -> None:
+def test_invalid_json_is_refused_with_the_place(text: str, problem: str) -> None:
     with pytest.raises(JsoncError) as caught:
         JsonText(text)
     assert str(caught.value).startswith(problem)
 
 
-def test_members_know_where_they_stand() -> None:
+def test_members_have_their_positions() -> None:
     text = '{ "a": 1, /* c */ "b": {"x": 2},\n}'
     root = JsonText(text).root
     assert root is not None
@@ -202,7 +202,7 @@ def test_an_entry_goes_behind_the_last_one_and_its_comments() -> None:
         '/* a */ {"a": 1 /* b */} // c',
     ],
 )  # fmt: skip
-def test_what_went_in_comes_out_and_leaves_every_byte_as_it_was(text: str) -> None:
+def test_writing_and_removing_an_entry_restores_every_byte(text: str) -> None:
     once = written(text)
     assert meaning(once)[SECTION][NAME] == ENTRY
     assert (written(once), taken(once)) == (once, text)
@@ -211,7 +211,7 @@ def test_what_went_in_comes_out_and_leaves_every_byte_as_it_was(text: str) -> No
 @pytest.mark.parametrize(
     "text", ["{}", "{ }", "{\n}\n", '{"agent_servers": {}}', "{\n  // none\n}"]
 )
-def test_an_empty_object_gets_lines_of_its_own(text: str) -> None:
+def test_an_empty_object_is_opened_into_lines(text: str) -> None:
     once = written(text)
     assert meaning(once) == {SECTION: {NAME: ENTRY}}
     assert meaning(taken(once)) == {}
@@ -261,11 +261,11 @@ def test_an_entry_of_that_name_is_replaced_in_its_place() -> None:
         ('{"b": 1}', '{"b": 1}'),
     ],
 )  # fmt: skip
-def test_only_the_entry_goes_and_the_comments_of_others_stay(text: str, after: str) -> None:
+def test_only_the_entry_is_removed_and_the_comments_of_others_stay(text: str, after: str) -> None:
     assert taken(text) == after
 
 
-def test_only_the_values_that_change_in_an_entry_are_rewritten() -> None:
+def test_only_the_changed_values_of_an_entry_are_rewritten() -> None:
     text = '{"agent_servers": {"Mine": {"command": "x", // c\n "n": 1.0}}}'
     once = rewrite(read(text, SECTION), "Mine", {"command": "lastword", "args": ["run", "--", "x"]})
     assert once.startswith('{"agent_servers": {"Mine": {"command": "lastword", // c\n "n": 1.0')
@@ -291,7 +291,7 @@ def test_settings_without_room_for_an_entry_are_refused(text: str, problem: str)
         read(text, SECTION)
 
 
-def test_a_name_that_stands_twice_is_refused() -> None:
+def test_a_name_that_occurs_twice_is_refused() -> None:
     settings = read('{"agent_servers": {"a": {}, "a": {}}}', SECTION)
     with pytest.raises(SettingsError, match="twice"):
         settings.entry("a")
@@ -330,7 +330,7 @@ def test_settings_of_any_shape_keep_all_that_they_say(text: str, before: str, af
 
 
 @given(objects(keys=("a", NAME, "b")), SPACE)
-def test_an_entry_is_taken_out_of_any_place_and_the_others_stay(text: str, gap: str) -> None:
+def test_an_entry_is_removed_from_any_place_and_the_others_stay(text: str, gap: str) -> None:
     whole = f'{{"x": 1,{gap}"agent_servers":{gap}{text}{gap}}}'
     old = meaning(whole)
     new = meaning(taken(whole))
@@ -364,7 +364,7 @@ def test_a_file_is_replaced_and_its_old_text_kept(file: SettingsFile) -> None:
     assert (Path(first).read_text(), Path(second).read_text()) == ("old", "new")
 
 
-def test_a_file_that_is_not_there_is_empty_and_its_folder_is_created_only_where_it_may_be(
+def test_a_missing_file_is_empty_and_its_folder_is_created_only_if_allowed(
     tmp_path: Path,
 ) -> None:
     file = load(str(tmp_path / "a/b/settings.json"))
@@ -386,7 +386,7 @@ def test_a_read_only_file_is_left_alone(
 
 
 @pytest.mark.parametrize("call", ["replace", "open", "fchmod", "fsync", "makedirs"])
-def test_what_the_system_refuses_leaves_the_file_as_it_was(
+def test_a_refused_write_leaves_the_file_as_it_was(
     file: SettingsFile, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     with monkeypatch.context() as patched:
@@ -396,7 +396,7 @@ def test_what_the_system_refuses_leaves_the_file_as_it_was(
     assert is_as_it_was(file)
 
 
-def test_what_a_link_leads_to_is_named_where_it_cannot_be_written(
+def test_the_target_of_a_link_is_named_where_it_cannot_be_written(
     file: SettingsFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "link").symlink_to(file.path)
@@ -406,7 +406,7 @@ def test_what_a_link_leads_to_is_named_where_it_cannot_be_written(
 
 
 @pytest.mark.parametrize("change", ["written", "removed"])
-def test_a_file_that_another_program_changed_meanwhile_is_left_to_it(
+def test_a_file_that_another_program_changed_in_the_meantime_is_not_written(
     file: SettingsFile, change: str
 ) -> None:
     Path(file.path).unlink()
@@ -417,7 +417,7 @@ def test_a_file_that_another_program_changed_meanwhile_is_left_to_it(
     assert not Path(file.path).exists() or Path(file.path).read_text() == "theirs"
 
 
-def test_a_file_that_another_program_made_meanwhile_is_left_to_it(tmp_path: Path) -> None:
+def test_a_file_that_another_program_created_in_the_meantime_is_not_written(tmp_path: Path) -> None:
     file = load(str(tmp_path / "settings.json"))
     Path(file.path).write_text("theirs")
     with pytest.raises(SettingsError, match="changed by another program"):
@@ -425,7 +425,7 @@ def test_a_file_that_another_program_made_meanwhile_is_left_to_it(tmp_path: Path
     assert Path(file.path).read_text() == "theirs"
 
 
-def test_a_file_that_cannot_be_read_is_said(
+def test_an_unreadable_file_is_reported(
     file: SettingsFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "stat", denied)
@@ -433,13 +433,15 @@ def test_a_file_that_cannot_be_read_is_said(
         load(file.path)
 
 
-def test_bytes_that_are_no_text_are_not_written(file: SettingsFile) -> None:
+def test_text_that_json_cannot_represent_is_not_written(file: SettingsFile) -> None:
     with pytest.raises(SettingsError, match="JSON cannot represent"):
         save(file, "\udcff")
     assert is_as_it_was(file)
 
 
-def test_backups_are_not_without_end(file: SettingsFile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_backups_is_bounded(
+    file: SettingsFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("time.strftime", lambda _: "now")
     for _ in range(100):
         save(load(file.path), "new")

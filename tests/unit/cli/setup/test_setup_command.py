@@ -94,7 +94,7 @@ def meaning(file: Path) -> Any:
     return as_json(root.plain)
 
 
-def test_settings_are_written_with_a_copy_beside_them_and_taken_out_to_the_byte(home: Home) -> None:
+def test_settings_are_written_with_a_backup_and_removed_to_the_byte(home: Home) -> None:
     home.zed.chmod(0o640)
     told = home.json("zed", "claude", "--write", "--retry", "2")
     assert told["action"] == "written"
@@ -130,7 +130,7 @@ def test_printing_touches_nothing(home: Home) -> None:
 
 
 @every("editor", [row.name for row in EDITORS.values() if row.is_json])
-def test_an_editor_without_settings_gets_a_file_and_what_is_printed_is_what_is_in_it(
+def test_an_editor_without_settings_gets_a_file_with_the_printed_content(
     tmp_path: Path, editor: str
 ) -> None:
     home = Home(tmp_path / "home")
@@ -152,7 +152,7 @@ def test_an_editor_without_settings_gets_a_file_and_what_is_printed_is_what_is_i
     assert home.json(editor, "--remove")["action"] == "absent"
 
 
-def test_jetbrains_is_told_whole_paths_and_the_path_of_the_terminal(home: Home) -> None:
+def test_jetbrains_gets_whole_paths_and_the_path_of_the_terminal(home: Home) -> None:
     entry = home.json("jetbrains", "--write", "--create", "--", "opencode", "acp")["entry"]
     assert entry == {
         "command": f"{home.bin}/lastword",
@@ -162,7 +162,7 @@ def test_jetbrains_is_told_whole_paths_and_the_path_of_the_terminal(home: Home) 
     assert "`nowhere` was not found on PATH." in home.run("jetbrains", "--", "nowhere")
 
 
-def test_lastword_is_put_in_front_of_an_agent_that_is_there_and_taken_away(home: Home) -> None:
+def test_an_existing_agent_is_wrapped_and_unwrapped(home: Home) -> None:
     told = home.json("zed", "--wrap", "Mine", "--write", "--retry", "1")
     assert told["action"] == "wrapped"
     assert meaning(home.zed)["agent_servers"]["Mine"] == told["entry"] == {
@@ -179,7 +179,7 @@ def test_lastword_is_put_in_front_of_an_agent_that_is_there_and_taken_away(home:
     assert home.json("zed", "--wrap", "Mine", "--remove")["action"] == "unchanged"
 
 
-def test_what_a_wrap_would_be_is_shown_first(home: Home) -> None:
+def test_a_wrap_is_shown_before_it_is_written(home: Home) -> None:
     text = home.run("zed", "--wrap", "Mine")
     assert '  "args": ["run", "--", "opencode", "acp"],' in text
     assert home.zed.read_text() == SETTINGS
@@ -202,7 +202,7 @@ def test_an_agent_that_zed_starts_by_itself_has_no_command_to_wrap(home: Home) -
     assert "has no command" in home.refused("zed", "--wrap", "claude-acp", "--write")
 
 
-def test_an_entry_of_somebody_else_s_is_left_alone_unless_forced(home: Home) -> None:
+def test_a_foreign_entry_is_left_alone_unless_forced(home: Home) -> None:
     text = home.refused("zed", "claude", "--name", "Mine", "--write")
     assert "--wrap Mine" in text
     assert "does not run lastword" in home.refused("zed", "--name", "Mine", "--remove")
@@ -215,7 +215,7 @@ def test_an_entry_of_somebody_else_s_is_left_alone_unless_forced(home: Home) -> 
     assert "default_mode" in home.refused("zed", "claude", "--name", "Mine", "--write")
 
 
-def test_several_entries_with_lastword_are_told_apart_by_name(home: Home) -> None:
+def test_several_entries_with_lastword_are_distinguished_by_name(home: Home) -> None:
     home.run("zed", "claude", "--write")
     home.run("zed", "gemini", "--write")
     assert "claude-lastword, gemini-lastword" in home.refused("zed", "--remove")
@@ -266,18 +266,18 @@ def test_settings_that_cannot_be_changed_safely_are_left_alone(home: Home) -> No
     assert "not a regular file" in home.refused("zed", "claude", "--write")
 
 
-def test_a_folder_that_is_in_the_way_is_said(home: Home) -> None:
+def test_a_folder_that_is_in_the_way_is_reported(home: Home) -> None:
     in_the_way = str(home.zed / "settings.json")
     assert "not a directory" in home.refused("zed", "claude", "--write", "--file", in_the_way)
 
 
-def test_another_file_can_be_named(home: Home) -> None:
+def test_another_file_can_be_chosen(home: Home) -> None:
     told = home.json("acpx", "codex", "--write", "--file", ".acpxrc.json")
     assert told["file"] == str(home.folder / ".acpxrc.json")
     assert "codex-lastword" in meaning(home.folder / ".acpxrc.json")["agents"]
 
 
-def test_all_that_is_known_is_listed(home: Home) -> None:
+def test_all_known_editors_and_agents_are_listed(home: Home) -> None:
     text = home.run("--list")
     told = home.json("--list")
     assert {row["name"] for row in told["editors"]} == set(EDITORS)
@@ -307,11 +307,11 @@ UNUSABLE = (
 )
 
 
-def test_a_line_that_cannot_be_used_is_answered_with_what_to_do(home: Home) -> None:
+def test_an_unusable_command_line_is_answered_with_what_to_do(home: Home) -> None:
     assert [row for row in UNUSABLE if row[1] not in home.run(*row[0], status=2)] == []
 
 
-def test_the_next_step_and_the_way_back_are_said(home: Home) -> None:
+def test_the_next_step_and_the_undo_command_are_printed(home: Home) -> None:
     text = home.run("zed", "opencode", "--write")
     assert "Next:   In Zed's agent panel, press + and choose opencode-lastword.\n" in text
     assert "Check:  lastword doctor -- opencode acp\n" in text
@@ -362,7 +362,7 @@ def options_in(told: dict[str, Any]) -> list[str]:
     return args[1 : args.index("--")]
 
 
-def test_a_session_that_is_left_alone_is_one_choice(home: Home) -> None:
+def test_the_overnight_option_sets_several_options_at_once(home: Home) -> None:
     told = home.json("zed", "--overnight", "--", "opencode", "acp")
     assert options_in(told) == [
         *("--retry", "2", "--continue-at-reset=12h", "--ask-reminder", "5m"),
@@ -377,7 +377,7 @@ def test_a_session_that_is_left_alone_is_one_choice(home: Home) -> None:
     assert not any("Only you" in note for note in told["notes"])
 
 
-def test_an_option_with_a_value_of_its_own_needs_none_here_either(home: Home) -> None:
+def test_an_option_with_a_default_value_needs_none_here_either(home: Home) -> None:
     told = home.json("zed", "--continue-at-reset", "--", "opencode", "acp")
     assert options_in(told) == ["--continue-at-reset=6h"]
     told = home.json("zed", "--continue-at-reset=2h", "--", "opencode", "acp")

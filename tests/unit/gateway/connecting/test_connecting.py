@@ -29,14 +29,14 @@ NOTICES = {"session": {"notices": {}}}
 
 
 @pytest.mark.parametrize("block", range(5))
-def test_whatever_is_cut_nothing_is_lost_or_doubled_and_each_request_has_one_answer(
+def test_cut_links_lose_and_double_nothing_and_each_request_has_one_answer(
     block: int,
 ) -> None:
     for seed in range(20):
         play(f"{block}/{seed}")
 
 
-def test_before_the_gateway_is_there_the_editor_waits_and_then_is_answered() -> None:
+def test_an_early_editor_waits_for_the_gateway_and_is_then_answered() -> None:
     link = PlayedLink()
     hello = link.introduce()
     opening = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
@@ -55,13 +55,13 @@ def test_a_request_before_initialize_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("line", "code"), [(b"oops", -32700), (b"[]", -32600)])
-def test_a_line_that_is_no_message_is_answered(line: bytes, code: int) -> None:
+def test_a_line_that_is_not_a_message_is_answered(line: bytes, code: int) -> None:
     (effect,) = core.Connector().from_editor(line, 0.0)
     assert isinstance(effect, ToEditor)
     assert json.loads(effect.line)["error"]["code"] == code
 
 
-def test_an_empty_line_is_nothing() -> None:
+def test_an_empty_line_is_ignored() -> None:
     assert core.Connector().from_editor(b" ", 0.0) == []
 
 
@@ -71,7 +71,7 @@ def test_a_second_initialize_gets_the_first_ones_answer() -> None:
     assert link.answers(again)[0]["result"] == {"protocolVersion": 1}
 
 
-def test_an_agent_that_cannot_start_is_told_at_once_and_may_be_asked_again() -> None:
+def test_a_failed_agent_start_is_reported_at_once_and_can_be_retried() -> None:
     link = PlayedLink()
     link.front.refusal = {"code": -32603, "message": "no such program"}
     hello = link.introduce()
@@ -85,7 +85,7 @@ def test_an_agent_that_cannot_start_is_told_at_once_and_may_be_asked_again() -> 
     assert "result" in link.answers(again)[0]
 
 
-def test_an_agent_that_cannot_start_later_is_a_gateway_that_is_not_there() -> None:
+def test_an_agent_that_cannot_start_later_counts_as_a_missing_gateway() -> None:
     link = begun()
     link.cut()
     link.front.refusal = {"code": -32603, "message": "too many"}
@@ -93,7 +93,7 @@ def test_an_agent_that_cannot_start_later_is_a_gateway_that_is_not_there() -> No
     assert link.others[-1] == NotGreeted(503)
 
 
-def test_a_session_that_cannot_be_attached_leaves_the_others_alone() -> None:
+def test_a_session_that_cannot_be_attached_does_not_affect_the_others() -> None:
     connector = core.Connector()
     meta = {"viewer": "v", "secret": "s"}
 
@@ -134,7 +134,7 @@ def test_a_session_that_cannot_be_attached_leaves_the_others_alone() -> None:
     assert [each["method"] for each in sent(effects)] == ["session/prompt"]
 
 
-def test_given_up_the_turn_ends_typed_and_what_it_does_further_comes_as_news() -> None:
+def test_a_turn_ends_typed_when_the_link_is_given_up_and_later_output_is_news() -> None:
     link = begun()
     prompt = link.prompt()
     link.settle()
@@ -162,7 +162,7 @@ def test_given_up_the_turn_ends_typed_and_what_it_does_further_comes_as_news() -
     )
 
 
-def test_a_turn_that_ends_after_the_return_is_news_too() -> None:
+def test_a_turn_that_ends_after_the_reconnect_is_announced_too() -> None:
     link = begun(capabilities=TYPED)
     prompt = link.prompt()
     link.settle()
@@ -177,7 +177,7 @@ def test_a_turn_that_ends_after_the_return_is_news_too() -> None:
     assert last["sessionUpdate"] == "session_info_update"
 
 
-def test_after_giving_up_the_next_request_begins_a_new_round() -> None:
+def test_the_next_request_after_giving_up_begins_a_new_round() -> None:
     link = begun()
     link.cut()
     link.give_up()
@@ -200,7 +200,7 @@ def test_a_prompt_that_was_never_sent_is_not_sent_after_it_has_failed() -> None:
     assert link.front.prompts == []
 
 
-def test_given_up_before_the_greeting_initialize_fails_and_may_come_again() -> None:
+def test_giving_up_before_the_greeting_fails_initialize_which_may_come_again() -> None:
     link = PlayedLink()
     hello = link.introduce()
     link.give_up()
@@ -226,27 +226,27 @@ def _told_after(link: PlayedLink, seconds: float) -> list[dict[str, Any]]:
     return [each["params"]["update"] for each in link.given[before:]]
 
 
-def test_within_five_seconds_nobody_is_told() -> None:
+def test_a_break_under_five_seconds_is_not_reported() -> None:
     link = begun(capabilities=TYPED)
     assert _told_after(link, 4.9) == []
     assert link.connector.tells_at() == pytest.approx(link.now + 5.0)
 
 
-def test_after_five_seconds_a_typed_editor_is_told_of_a_retry() -> None:
+def test_a_typed_editor_gets_a_retry_after_five_seconds() -> None:
     (update,) = _told_after(begun(capabilities=TYPED), 5.1)
     assert update["sessionUpdate"] == "agent_retry"
     assert (update["attempt"], update["max_attempts"], update["wait_seconds"]) == (4, 7, 4)
     assert update["error"]["reason"] == "gateway_unreachable"
 
 
-def test_after_five_seconds_an_editor_that_shows_notices_is_told_the_line() -> None:
+def test_an_editor_with_notices_gets_the_line_after_five_seconds() -> None:
     link = begun(capabilities=NOTICES)
     (update,) = _told_after(link, 5.1)
     assert update["title"] == "Connection lost. Retrying in 4 s (3 of 6)."
     assert link.connector.tells_at() is None
 
 
-def test_a_stock_editor_is_told_by_a_thought_and_not_by_another_before_30_s() -> None:
+def test_a_stock_editor_gets_a_thought_and_the_next_one_after_30_s() -> None:
     link = begun()
     (update,) = _told_after(link, 5.1)
     text = "Connection lost. Retrying in 4 s (3 of 6).\n\n"
@@ -263,7 +263,7 @@ def test_a_stock_editor_is_told_by_a_thought_and_not_by_another_before_30_s() ->
     assert told == [0, 0, 1, 0]
 
 
-def test_an_editor_that_reads_airs_words_is_told_in_them() -> None:
+def test_an_editor_with_airs_convention_gets_a_warning_in_it() -> None:
     air = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
     (update,) = _told_after(begun(capabilities=air), 5.1)
     told = update["_meta"]["jetbrains"]["air"]["sessionFailure"]
@@ -271,7 +271,7 @@ def test_an_editor_that_reads_airs_words_is_told_in_them() -> None:
     assert told["title"] == "Connection lost. Retrying in 4 s (3 of 6)."
 
 
-def test_a_part_of_an_entry_that_was_told_before_the_link_was_cut_is_not_told_again() -> None:
+def test_a_part_of_an_entry_sent_before_the_link_was_cut_is_not_repeated() -> None:
     place = Position("s", epoch="e", attached=True)
     place.move({"seq": 6})
     assert [place.is_repeated({"of": 7, "part": part}) for part in (1, 2)] == [False, False]
@@ -288,13 +288,13 @@ def test_a_part_of_an_entry_that_was_told_before_the_link_was_cut_is_not_told_ag
     assert not place.is_repeated({"of": 1, "part": 1})
 
 
-def test_without_an_open_turn_nobody_is_told() -> None:
+def test_a_break_without_an_open_turn_is_not_reported() -> None:
     link = begun(capabilities=NOTICES)
     link.cut()
     assert link.connector.tells_at() is None
 
 
-def test_what_waits_is_bounded_and_flows_off_again() -> None:
+def test_the_queue_is_bounded_and_drains_again() -> None:
     link = begun()
     link.cut()
     note = {"method": "_x/note", "params": {"sessionId": SESSION, "x": "x" * 1_000_000}}
@@ -305,7 +305,7 @@ def test_what_waits_is_bounded_and_flows_off_again() -> None:
     assert not link.connector.is_full
 
 
-def test_what_waits_is_let_go_once_the_gateway_is_given_up() -> None:
+def test_the_queue_is_emptied_once_the_gateway_is_given_up() -> None:
     link = begun()
     link.cut()
     for _ in range(5):
@@ -314,7 +314,7 @@ def test_what_waits_is_let_go_once_the_gateway_is_given_up() -> None:
     assert not link.connector.is_full
 
 
-def test_a_cancel_reaches_the_agent_though_the_link_was_cut() -> None:
+def test_a_cancel_reaches_the_agent_although_the_link_was_cut() -> None:
     link = begun()
     link.prompt()
     link.settle()
@@ -355,7 +355,7 @@ def test_a_viewer_that_the_gateway_forgot_does_not_prompt_twice() -> None:
     assert link.front.prompts == [1]
 
 
-def test_a_session_that_is_gone_ends_what_was_open_in_it() -> None:
+def test_a_lost_session_ends_its_open_requests() -> None:
     link = begun()
     prompt = link.prompt()
     link.settle()
@@ -385,7 +385,7 @@ def test_an_existing_session_is_the_editors_new_one_and_its_past_comes_after_the
 
 
 @every("seed", range(40))
-def test_an_existing_session_is_taken_up_whole_though_the_link_is_cut(seed: int) -> None:
+def test_an_existing_session_is_resumed_whole_although_the_link_is_cut(seed: int) -> None:
     elder = begun()
     for _ in range(4):
         elder.speak()
@@ -402,7 +402,7 @@ def test_an_existing_session_is_taken_up_whole_though_the_link_is_cut(seed: int)
 
 
 @every("seed", range(40))
-def test_a_session_that_the_editor_loads_is_told_once_though_the_link_is_cut(seed: int) -> None:
+def test_a_loaded_session_is_replayed_once_although_the_link_is_cut(seed: int) -> None:
     elder = begun()
     for _ in range(4):
         elder.speak()
@@ -447,7 +447,7 @@ def test_an_unknown_session_is_refused_in_the_gateways_words() -> None:
     assert link.answers(loading)[0]["error"]["code"] == -32002
 
 
-def test_a_gap_is_a_notice_where_the_editor_shows_them() -> None:
+def test_a_gap_is_a_notice_if_the_editor_shows_them() -> None:
     link = begun(capabilities=NOTICES)
     link.cut()
     link.speak()
@@ -459,7 +459,7 @@ def test_a_gap_is_a_notice_where_the_editor_shows_them() -> None:
     assert any("entries of this session are gone" in title for title in titles)
 
 
-def test_a_log_of_another_epoch_is_not_told_again() -> None:
+def test_a_log_of_another_epoch_is_not_replayed() -> None:
     link = begun(capabilities=NOTICES)
     prompt = link.prompt()
     link.settle()
@@ -475,7 +475,7 @@ def test_a_log_of_another_epoch_is_not_told_again() -> None:
     assert link.words() == list(range(1, link.said + 1))
 
 
-def test_a_probe_is_a_ping_whose_answer_the_editor_never_sees() -> None:
+def test_a_probe_is_a_ping_whose_answer_is_hidden_from_the_editor() -> None:
     link = begun()
     before = list(link.given)
     assert _probed(link)["method"] == "_lastword/ping"
@@ -483,7 +483,7 @@ def test_a_probe_is_a_ping_whose_answer_the_editor_never_sees() -> None:
     assert link.given == before
 
 
-def test_a_probe_says_how_far_the_editor_is_and_once_what_the_last_one_took() -> None:
+def test_a_probe_reports_the_editors_position_and_the_last_round_trip_once() -> None:
     (alone,) = core.Connector().probe(0.0)
     assert isinstance(alone, ToGateway)
     assert json.loads(alone.line)["params"] == {}
@@ -507,18 +507,18 @@ def _probed(link: PlayedLink) -> dict[str, Any]:
     return told
 
 
-def test_an_answer_to_no_question_goes_nowhere() -> None:
+def test_an_answer_to_no_question_is_dropped() -> None:
     link = begun()
     link.say({"id": "lastword:x:1", "result": {}})
     assert link.up == []
 
 
-def test_what_the_gateway_says_that_is_no_message_is_left_out() -> None:
+def test_noise_from_the_gateway_is_ignored() -> None:
     link = begun()
     assert link.connector.from_gateway(b"noise", 0.0) == []
 
 
-def test_the_end_of_the_search_says_what_to_do() -> None:
+def test_giving_up_says_what_to_do() -> None:
     link = begun()
     prompt = link.prompt()
     link.give_up()
@@ -528,7 +528,7 @@ def test_the_end_of_the_search_says_what_to_do() -> None:
     assert message == f"{END.line} {END.advice}"
 
 
-def test_the_editor_is_told_a_past_as_a_stock_client_is_unless_it_says_otherwise() -> None:
+def test_the_editor_gets_a_compact_past_unless_it_asks_otherwise() -> None:
     line = jsonrpc.request(b"1", "session/load", {"sessionId": SESSION, "_meta": {"mine": 1}})
     meta = jsonrpc.loads(positions.with_compact_past(line))["params"]["_meta"]
     assert meta == {"mine": 1, "lastword": {"replay": "compact"}}
@@ -537,7 +537,7 @@ def test_the_editor_is_told_a_past_as_a_stock_client_is_unless_it_says_otherwise
     assert positions.with_compact_past(line) is line
 
 
-def test_what_an_editor_loads_through_the_connector_is_joined() -> None:
+def test_a_past_loaded_through_the_connector_is_joined() -> None:
     elder = begun()
     for text in ("Hel", "lo."):
         content = {"type": "text", "text": text}

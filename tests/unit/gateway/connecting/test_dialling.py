@@ -40,7 +40,7 @@ def test_a_url_means_a_websocket_address(given: str, meant: str) -> None:
     ["", "127.0.0.1:7780", "ftp://host", "http://", "http://host:port", "http://[x",
      "http://u:p@h"],
 )  # fmt: skip
-def test_a_url_that_cannot_be_dialled_is_refused_with_what_it_should_be(
+def test_an_undialable_url_is_refused_with_the_expected_form(
     given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([given, "--token", "t"]) == 2
@@ -48,7 +48,7 @@ def test_a_url_that_cannot_be_dialled_is_refused_with_what_it_should_be(
 
 
 @pytest.mark.parametrize("given", ["http://host:7780", "ws://192.0.2.1/acp", "ws://[2001:db8::1]"])
-def test_a_token_goes_to_no_other_machine_in_clear_unless_that_is_asked_for(
+def test_a_token_is_sent_unencrypted_to_another_machine_only_on_request(
     given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([given, "--token", "secret"]) == 2
@@ -59,7 +59,7 @@ def test_a_token_goes_to_no_other_machine_in_clear_unless_that_is_asked_for(
     assert dial.address(given.replace("http:", "https:").replace("ws:", "wss:"))
 
 
-def test_without_a_token_nothing_begins(
+def test_connect_refuses_to_start_without_a_token(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LASTWORD_GATEWAY_TOKEN", raising=False)
@@ -77,7 +77,7 @@ def test_an_option_that_is_empty_is_refused_and_not_left_out(
     assert f"--{option} is empty" in capsys.readouterr().err
 
 
-def test_a_token_file_is_read_anew_each_time(tmp_path: Path) -> None:
+def test_a_token_file_is_read_each_time(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("one\n", encoding="utf-8")
     source = dial.token_source("", str(path), {})
@@ -99,7 +99,7 @@ def test_the_option_counts_more_than_the_variable() -> None:
         dial.token_source("a\r\nb", "", {})
 
 
-def test_a_refused_upgrade_is_its_status_and_all_else_its_words() -> None:
+def test_a_refused_upgrade_gives_its_status_and_any_other_failure_its_text() -> None:
     response = Response(429, "Too Many", Headers({"Retry-After": "7"}))
     assert dial.failed(InvalidStatus(response)) == reconnect.Refused(429, "7")
     assert dial.failed(ConnectionRefusedError(111, "Connection refused")) == (
@@ -108,7 +108,7 @@ def test_a_refused_upgrade_is_its_status_and_all_else_its_words() -> None:
     assert dial.failed(EOFError()) == reconnect.ConnectFailed("EOFError")
 
 
-def test_a_closed_socket_is_its_code_and_a_cut_one_is_1006() -> None:
+def test_a_closed_socket_gives_its_code_and_a_cut_one_1006() -> None:
     closed = ConnectionClosedError(Close(1012, "restart"), None)
     assert dial.ended(closed) == reconnect.Closed(1012, "restart")
     assert dial.ended(ConnectionClosedError(None, None)) == reconnect.Closed(1006)
@@ -119,7 +119,7 @@ class _Terminal(io.StringIO):
         return True
 
 
-def test_on_a_terminal_one_line_takes_the_place_of_the_one_before() -> None:
+def test_each_line_replaces_the_one_before_on_a_terminal() -> None:
     stream = _Terminal()
     status = StatusLine(stream)
     for line in ("Connecting.", "Connecting.", "Reconnected after 3 s."):
@@ -130,7 +130,7 @@ def test_on_a_terminal_one_line_takes_the_place_of_the_one_before() -> None:
     assert stream.getvalue() == f"{shown}{CLEAR}lastword: stays\nlastword: Reconnected after 3 s.\n"
 
 
-def test_elsewhere_each_line_stands_by_itself() -> None:
+def test_each_line_stands_by_itself_on_a_pipe() -> None:
     stream = io.StringIO()
     status = StatusLine(stream)
     for line in ("Connecting.", "Connecting.", ""):

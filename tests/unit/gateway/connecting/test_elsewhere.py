@@ -39,9 +39,7 @@ def test_a_folder_is_a_whole_path_there_or_one_for_another(text: str) -> None:
         (r"C:\Users\me=/home/me", r"D:\src", r"D:\src"),
     ],
 )
-def test_a_session_works_in_the_folder_that_stands_for_its_own(
-    text: str, here: str, there: str
-) -> None:
+def test_a_session_works_in_the_mapped_folder(text: str, here: str, there: str) -> None:
     assert read(text).folder(here) == there
 
 
@@ -74,11 +72,11 @@ def message(method: str, params: Any) -> bytes:
         message("initialize", {"clientCapabilities": None, "fs": {}}).replace(b"null", b"7"),
     ],
 )
-def test_what_is_none_of_its_business_stays_byte_for_byte(line: bytes) -> None:
+def test_an_unaffected_message_stays_byte_for_byte(line: bytes) -> None:
     assert Elsewhere("box", read("/Users/me=/home/me")).changed(line) == line
 
 
-def test_what_is_changed_leaves_the_rest_alone() -> None:
+def test_changing_a_path_leaves_the_rest_of_the_message_alone() -> None:
     there = Elsewhere("box", read("/Users/me=/home/me"))
     resource = {"type": "resource", "resource": {"uri": "file:///Users/me/a", "text": "é"}, "x": 1}
     line = there.changed(message("session/prompt", {"prompt": [resource], "_meta": {"n": 1.50}}))
@@ -108,7 +106,9 @@ def test_what_is_changed_leaves_the_rest_alone() -> None:
         ("", "it ended with status 7", False),
     ],
 )
-def test_an_error_of_ssh_is_a_sentence_with_what_to_do(said: str, means: str, lasts: bool) -> None:
+def test_an_error_of_ssh_becomes_a_sentence_with_what_to_do(
+    said: str, means: str, lasts: bool
+) -> None:
     error = ssh.error_of("box", said, 7)
     assert means in str(error)
     assert bool(error.status) is lasts

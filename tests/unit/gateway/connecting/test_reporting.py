@@ -51,7 +51,7 @@ def sent(reports: ConnectReports) -> None:
             thread.join(FUSE_SECONDS)
 
 
-def test_a_close_is_told_by_its_word_and_not_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_close_is_reported_by_its_word_without_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     posted = Posted()
     monkeypatch.setattr(shell, "post", posted)
     reports = ConnectReports("wss://gateway.example/acp", TokenSource("t"))
@@ -76,7 +76,7 @@ def test_a_close_is_told_by_its_word_and_not_by_its_text(monkeypatch: pytest.Mon
     assert posted.proxied == {True}
 
 
-def test_what_waits_and_what_is_sent_in_a_minute_is_bounded(
+def test_the_queue_and_the_reports_per_minute_are_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posted = Posted()
@@ -91,7 +91,7 @@ def test_what_waits_and_what_is_sent_in_a_minute_is_bounded(
     assert posted.proxied == {False}
 
 
-def test_below_a_path_the_place_that_takes_reports_is_found_once(
+def test_the_endpoint_for_reports_below_a_path_is_found_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posted = Posted()
@@ -111,7 +111,7 @@ def test_below_a_path_the_place_that_takes_reports_is_found_once(
     assert posted.urls == {below}
 
 
-def test_a_gateway_that_is_nowhere_is_looked_for_again_with_the_next_report(
+def test_an_endpoint_that_was_not_found_is_sought_again_with_the_next_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posted = Posted()
@@ -130,7 +130,7 @@ def test_a_gateway_that_is_nowhere_is_looked_for_again_with_the_next_report(
     assert posted.bodies[-1]["word"] == "two"
 
 
-def test_what_is_not_taken_waits_for_the_next_time_and_what_is_refused_is_sent_no_more(
+def test_an_unaccepted_report_is_sent_later_and_a_refused_one_is_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posted = Posted()
@@ -146,7 +146,7 @@ def test_what_is_not_taken_waits_for_the_next_time_and_what_is_refused_is_sent_n
     assert [body["word"] for body in posted.bodies] == ["one", "one", "two"]
 
 
-def test_without_a_token_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_wait_without_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     posted = Posted()
     monkeypatch.setattr(shell, "post", posted)
     reports = ConnectReports("ws://127.0.0.1:7780/acp", TokenSource("", "/nonexistent/token"))

@@ -11,7 +11,7 @@ from tests.kit.patience import FUSE_SECONDS, fused
 
 
 @fused
-async def test_a_cancellation_that_comes_together_with_the_answer_is_not_lost() -> None:
+async def test_a_cancellation_that_coincides_with_the_answer_is_not_lost() -> None:
     answer = asyncio.get_running_loop().create_future()
 
     async def ask() -> None:
@@ -27,7 +27,7 @@ async def test_a_cancellation_that_comes_together_with_the_answer_is_not_lost() 
 
 
 @fused
-async def test_a_task_that_is_ending_may_still_ask() -> None:
+async def test_an_ending_task_can_still_make_a_request() -> None:
     async def ask() -> str:
         try:
             await asyncio.sleep(FUSE_SECONDS)

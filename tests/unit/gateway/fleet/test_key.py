@@ -45,6 +45,6 @@ def test_a_key_that_others_can_read_is_refused(mode: int, tmp_path: Path) -> Non
         FleetKey.at(written(tmp_path, SECRET, mode))
 
 
-def test_a_key_that_cannot_be_read_is_refused_with_its_path(tmp_path: Path) -> None:
+def test_an_unreadable_key_is_refused_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(FleetError, match=r"absent cannot be read \(no such file"):
         FleetKey.at(str(tmp_path / "absent"))

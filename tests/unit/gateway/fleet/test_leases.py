@@ -56,7 +56,7 @@ async def test_a_lease_is_renewed_every_five_seconds_and_not_before(of: Play) ->
 
 
 @played
-async def test_what_a_lease_shows_is_published_soon_after_it_has_changed_and_once(of: Play) -> None:
+async def test_a_changed_lease_is_published_soon_and_once(of: Play) -> None:
     await of.acquire()
     of.record = owner("one", questions=1)
     for _ in range(3):
@@ -80,7 +80,7 @@ async def test_an_agent_that_writes_does_not_have_its_lease_published_each_time(
 
 
 @played
-async def test_a_lease_is_renewed_although_what_it_shows_cannot_be_read(of: Play) -> None:
+async def test_a_lease_is_renewed_although_its_view_cannot_be_read(of: Play) -> None:
     def unreadable() -> OwnerRecord:
         raise LogUnavailableError("the disk is gone")
 
@@ -91,7 +91,7 @@ async def test_a_lease_is_renewed_although_what_it_shows_cannot_be_read(of: Play
 
 
 @played
-async def test_a_lease_that_ended_while_nobody_took_it_is_made_again(of: Play) -> None:
+async def test_an_expired_lease_that_no_other_node_has_is_created_again(of: Play) -> None:
     await of.acquire()
     of.store.expire("s")
     await of.after(LEASE_SECONDS + 1)
@@ -112,7 +112,7 @@ async def test_a_lease_that_another_node_has_is_lost_and_never_renewed_again(of:
 
 
 @played
-async def test_a_lease_that_cannot_be_renewed_is_reported_before_another_node_may_have_it(
+async def test_an_unrenewable_lease_is_reported_before_another_node_can_have_it(
     of: Play,
 ) -> None:
     await of.acquire()
@@ -128,7 +128,7 @@ async def test_a_lease_that_cannot_be_renewed_is_reported_before_another_node_ma
 
 
 @played
-async def test_only_the_earlier_lease_of_the_same_node_is_replaced(of: Play) -> None:
+async def test_a_node_replaces_only_its_own_earlier_lease(of: Play) -> None:
     revision = await of.store.create("s", owner("one"))
     with pytest.raises(FencedError):
         await of.acquire()
@@ -140,7 +140,7 @@ async def test_only_the_earlier_lease_of_the_same_node_is_replaced(of: Play) -> 
 
 
 @played
-async def test_a_lease_that_is_given_up_is_gone_at_once_unless_another_node_has_it(
+async def test_a_released_lease_is_gone_at_once_unless_another_node_has_it(
     of: Play,
 ) -> None:
     await of.acquire()

@@ -160,7 +160,7 @@ async def test_a_node_sends_and_receives_frames_of_any_length() -> None:
 
 
 @fused
-async def test_what_is_written_together_is_one_message() -> None:
+async def test_frames_written_together_are_one_message() -> None:
     async with nodes() as fleet:
         link = await fleet.one.open("two")
         before = len(fleet.servers.sent)
@@ -169,7 +169,7 @@ async def test_what_is_written_together_is_one_message() -> None:
 
 
 @fused
-async def test_a_closed_link_ends_behind_what_was_written() -> None:
+async def test_a_closed_link_ends_after_its_last_written_frame() -> None:
     async with nodes() as fleet:
         link = await fleet.one.open("two")
         assert await echoed(link, FRAME_OF_ACP) == [FRAME_OF_ACP]
@@ -249,7 +249,7 @@ async def test_a_stranger_is_not_served_and_leaves_nothing(monkeypatch: pytest.M
 
 
 @fused
-async def test_who_reads_nothing_is_sent_no_more_than_there_is_credit_for() -> None:
+async def test_a_peer_that_reads_nothing_gets_no_more_than_its_credit() -> None:
     async with nodes() as fleet:
         link = await fleet.one.open("two")
         link.write(FRAME, b"begin")
@@ -282,7 +282,7 @@ async def test_a_lost_connection_ends_the_links_at_both_ends() -> None:
 
 @every("is_known", [True, False])
 @fused
-async def test_a_node_that_is_gone_ends_its_links(
+async def test_a_vanished_node_ends_its_links(
     is_known: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_link, "BEAT_SECONDS", 0.01)
@@ -310,7 +310,7 @@ async def test_an_idle_link_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @fused
-async def test_a_request_has_one_answer_or_none() -> None:
+async def test_a_request_gets_one_answer_or_none() -> None:
     async def answer(link: NodeLink) -> None:
         word, facts = await read_control(link)
         reply: dict[str, Any] = {"number": facts["number"] * 2}

@@ -146,7 +146,7 @@ async def replicated(session: OwnedHere) -> None:
 
 
 @fused
-async def test_a_new_session_is_known_to_the_fleet_with_its_first_term(tmp_path: Path) -> None:
+async def test_a_new_session_is_registered_in_the_fleet_with_its_first_term(tmp_path: Path) -> None:
     fleet = MemoryFleet()
     session = await begun(OwningNode(fleet, tmp_path, "one"))
     lease, record = fleet.leases.stored[NAME].record, fleet.sessions.stored[NAME].record
@@ -166,7 +166,7 @@ async def test_a_session_that_the_fleet_cannot_know_of_is_refused(tmp_path: Path
 
 
 @fused
-async def test_a_session_whose_owner_lives_is_not_taken_over(tmp_path: Path) -> None:
+async def test_a_session_with_a_live_owner_is_not_taken_over(tmp_path: Path) -> None:
     fleet = MemoryFleet()
     await begun(OwningNode(fleet, tmp_path, "one"))
     two = OwningNode(fleet, tmp_path, "two")
@@ -217,7 +217,7 @@ async def test_a_holder_that_dies_is_followed_by_another_on_its_node_at_once(
 
 
 @fused
-async def test_a_node_that_is_back_goes_on_with_a_session_that_another_only_showed(
+async def test_a_returning_node_continues_a_session_that_another_only_showed(
     tmp_path: Path,
 ) -> None:
     fleet = MemoryFleet()
@@ -261,7 +261,7 @@ async def test_an_end_that_the_servers_have_lost_is_noticed_by_the_next_owner(
 
 
 @fused
-async def test_one_of_several_nodes_takes_a_session_over(tmp_path: Path) -> None:
+async def test_only_one_of_several_nodes_takes_a_session_over(tmp_path: Path) -> None:
     fleet = MemoryFleet()
     await begun(OwningNode(fleet, tmp_path, "one"))
     fleet.leases.expire(NAME)
@@ -305,7 +305,7 @@ async def test_a_broker_that_is_away_does_not_keep_a_session_from_ending(
 
 @pytest.mark.parametrize("workspace", ["", "team"])
 @fused
-async def test_an_agent_ends_before_its_lease_only_where_others_have_its_files(
+async def test_an_agent_ends_before_its_lease_only_if_others_share_its_files(
     tmp_path: Path, workspace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lastword.gateway.fleet.leases.SPARE_SECONDS", 15.0)
@@ -322,7 +322,7 @@ async def test_an_agent_ends_before_its_lease_only_where_others_have_its_files(
 
 
 @fused
-async def test_whoever_looks_on_is_informed_that_nothing_is_replicated(tmp_path: Path) -> None:
+async def test_viewers_are_notified_that_nothing_is_replicated(tmp_path: Path) -> None:
     node = OwningNode(MemoryFleet(), tmp_path, "one")
     session = await begun(node)
     node.ownership.stalled("s", "", 1)

@@ -58,7 +58,7 @@ def test_a_changed_record_is_refused() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b"\xff", b'{"code":"\xc3\xa4","record":{}}', b'{"code":1,"record":{}}']
 )
-def test_what_is_no_record_is_refused(data: bytes) -> None:
+def test_an_invalid_record_is_refused(data: bytes) -> None:
     with pytest.raises(InvalidRecordError):
         Records(FleetKey(b"k" * 32)).decode(NODES, "box", data, NodeRecord)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_replicas_in_memory_keep(rule: Callable[[Streams, str], Awaitable[None]]) -> None:
+def test_replicas_in_memory_keep_the_rule(rule: Callable[[Streams, str], Awaitable[None]]) -> None:
     async def play() -> None:
         await rule(MemoryReplicaStore(), "session")
 

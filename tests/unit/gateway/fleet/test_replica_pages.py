@@ -76,7 +76,7 @@ async def test_a_replica_without_its_oldest_entries_begins_behind_them(store: Fa
 
 
 @played
-async def test_what_a_reader_has_of_a_log_it_has_of_a_replica(store: FaultyStore) -> None:
+async def test_a_replica_reads_like_a_log(store: FaultyStore) -> None:
     claimed = await store.claim(SESSION, EMPTY, "a")
     state = LogState("e1", 0, {}, [("ask:9", Numbered(0, ask(9)))])
     entries = [ask(1), ask(2), said(3), told(1), *[out(text="x" * 1000)] * 5]
@@ -106,7 +106,7 @@ async def test_a_batch_that_replaces_others_is_read_in_their_place(store: Faulty
 
 
 @played
-async def test_a_server_that_is_behind_is_no_gap(
+async def test_a_server_that_is_behind_is_not_a_gap(
     store: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replica_pages, "LOOK_SECONDS", 0.001)
@@ -125,7 +125,7 @@ async def test_a_server_that_is_behind_is_no_gap(
 
 
 @played
-async def test_a_broker_that_is_away_raises_what_logs_raise(
+async def test_an_unreachable_broker_raises_what_logs_raise(
     store: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await filled(store, 2)

@@ -131,7 +131,7 @@ async def test_a_new_session_is_claimed_and_replicated_in_batches(
     ids=["no answer", "refused", "another under way", "unforeseen"],
 )
 @played
-async def test_each_entry_is_replicated_once_whatever_fails(
+async def test_each_entry_is_replicated_once_despite_any_fault(
     store: FaultyStore, tmp_path: Path, fault: Exception
 ) -> None:
     node = Node(store, tmp_path)
@@ -148,9 +148,7 @@ async def test_each_entry_is_replicated_once_whatever_fails(
 
 
 @played
-async def test_an_observer_that_fails_keeps_no_entry_back(
-    store: FaultyStore, tmp_path: Path
-) -> None:
+async def test_a_failing_observer_delays_no_entry(store: FaultyStore, tmp_path: Path) -> None:
     node = Node(store, tmp_path)
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     log = node.begin()
@@ -182,7 +180,7 @@ async def test_a_stall_is_reported_with_its_reason(
 
 
 @played
-async def test_an_owner_that_another_node_follows_stops_and_its_tail_is_nowhere(
+async def test_an_owner_that_was_taken_over_stops_and_its_tail_is_lost(
     store: FaultyStore, tmp_path: Path
 ) -> None:
     old, new = Node(store, tmp_path / "a"), Node(store, tmp_path / "b", "b")
@@ -207,7 +205,7 @@ async def test_an_owner_that_another_node_follows_stops_and_its_tail_is_nowhere(
 
 
 @played
-async def test_a_session_that_another_node_has_is_not_begun(
+async def test_a_session_that_another_node_has_is_not_started(
     store: FaultyStore, tmp_path: Path
 ) -> None:
     Node(store, tmp_path / "a").begin()
@@ -219,7 +217,7 @@ async def test_a_session_that_another_node_has_is_not_begun(
 
 
 @played
-async def test_a_process_that_follows_on_the_same_node_publishes_what_the_first_had_not(
+async def test_a_successor_on_the_same_node_publishes_the_unpublished_entries(
     store: FaultyStore, tmp_path: Path
 ) -> None:
     first = Node(store, tmp_path)
@@ -306,7 +304,7 @@ async def test_a_session_without_its_oldest_entries_is_made_from_its_state_and_t
 
 
 @played
-async def test_a_replica_keeps_the_entries_that_its_state_does_not_stand_for(
+async def test_a_replica_keeps_the_entries_that_its_state_does_not_cover(
     store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replication, "STATE_ENTRIES", 10**9)
@@ -323,7 +321,7 @@ async def test_a_replica_keeps_the_entries_that_its_state_does_not_stand_for(
 
 
 @played
-async def test_a_session_whose_disk_was_full_is_followed_by_what_its_stream_has(
+async def test_a_session_whose_disk_was_full_continues_from_its_stream(
     store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
@@ -349,7 +347,7 @@ async def test_a_session_whose_disk_was_full_is_followed_by_what_its_stream_has(
 
 
 @played
-async def test_an_owner_whose_stream_was_emptied_publishes_its_log_again(
+async def test_an_owner_whose_stream_was_emptied_publishes_its_log_again_from_the_start(
     store: FaultyStore, tmp_path: Path
 ) -> None:
     node = Node(store, tmp_path)
@@ -370,7 +368,7 @@ async def test_an_owner_whose_stream_was_emptied_publishes_its_log_again(
 
 
 @played
-async def test_a_batch_that_begins_before_the_end_replaces_what_was_there(
+async def test_a_batch_that_begins_before_the_end_replaces_the_entries_there(
     store: FaultyStore, tmp_path: Path
 ) -> None:
     end = await store.claim(SESSION, EMPTY, "a")
@@ -426,7 +424,9 @@ async def test_a_stream_without_its_end_is_not_taken_over(
         await open_claimed(node.path, node.publishing((far, far)), {})
 
 
-def test_a_claim_whose_answer_is_lost_counts_and_another_nodes_does_not(tmp_path: Path) -> None:
+def test_a_claim_counts_although_its_answer_is_lost_and_another_nodes_does_not(
+    tmp_path: Path,
+) -> None:
     async def story(store: FaultyStore, _: Path) -> None:
         store.loses_answers, store.unreadable = 1, 1
         store.faults += [FencedError("another under way"), NotStoredError("no leader")]
@@ -440,9 +440,7 @@ def test_a_claim_whose_answer_is_lost_counts_and_another_nodes_does_not(tmp_path
 
 
 @played
-async def test_a_connection_that_comes_back_is_looked_over(
-    store: FaultyStore, tmp_path: Path
-) -> None:
+async def test_a_restored_connection_checks_its_stream(store: FaultyStore, tmp_path: Path) -> None:
     node = Node(store, tmp_path)
     node.replicator.connected()
     log = node.begin()
@@ -456,7 +454,7 @@ async def test_a_connection_that_comes_back_is_looked_over(
 
 
 @played
-async def test_a_log_from_before_the_fleet_is_published_with_what_stands_for_its_trimmed_entries(
+async def test_a_log_from_before_the_fleet_is_published_with_its_pinned_entries(
     store: FaultyStore, tmp_path: Path
 ) -> None:
     local = session_log(str(tmp_path / "log.db"))
@@ -475,7 +473,7 @@ async def test_a_log_from_before_the_fleet_is_published_with_what_stands_for_its
 
 
 @played
-async def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opened(
+async def test_a_session_that_another_node_claims_in_the_meantime_is_not_opened(
     store: FaultyStore, tmp_path: Path
 ) -> None:
     node = Node(store, tmp_path)
@@ -487,7 +485,7 @@ async def test_a_claimed_session_that_another_node_claims_meanwhile_is_not_opene
 
 
 @played
-async def test_a_log_that_is_closed_waits_for_nothing(store: FaultyStore, tmp_path: Path) -> None:
+async def test_a_closed_log_waits_for_nothing(store: FaultyStore, tmp_path: Path) -> None:
     node = Node(store, tmp_path)
     log = node.begin()
     await node.settle()

@@ -43,7 +43,7 @@ def opened(
     return ReplicatedLog(LastingLog(disk), publisher, head, Pins()), publisher
 
 
-def test_nothing_is_there_before_it_is_replicated(
+def test_an_entry_is_invisible_until_it_is_replicated(
     disk: SqliteLog, later: list[Callable[[], None]]
 ) -> None:
     log, _ = opened(disk, later)
@@ -64,7 +64,7 @@ def test_nothing_is_there_before_it_is_replicated(
     assert log.size_bytes == disk.size_bytes == sum(report.size_bytes for report in reports)
 
 
-def test_what_a_local_file_has_beyond_the_stream_is_still_to_be_replicated(
+def test_entries_of_a_local_file_beyond_the_stream_are_replicated(
     disk: SqliteLog, later: list[Callable[[], None]]
 ) -> None:
     disk.append([out(), out()])
@@ -75,7 +75,7 @@ def test_what_a_local_file_has_beyond_the_stream_is_still_to_be_replicated(
     assert (log.head, [seq for seq, _ in log.pins_of("in")]) == (3, [3])
 
 
-def test_a_batch_is_what_follows_an_entry_with_the_state_as_of_the_last_replicated_one(
+def test_a_batch_has_the_next_entries_and_the_state_of_the_last_replicated_one(
     disk: SqliteLog, later: list[Callable[[], None]]
 ) -> None:
     log, publisher = opened(disk, later)
@@ -98,7 +98,7 @@ def test_a_batch_is_what_follows_an_entry_with_the_state_as_of_the_last_replicat
     assert disk.remembered("term") == "4"
 
 
-def test_a_local_log_that_cannot_be_read_publishes_nothing(
+def test_an_unreadable_local_log_publishes_nothing(
     disk: SqliteLog, later: list[Callable[[], None]]
 ) -> None:
     log, _ = opened(disk, later)
@@ -106,7 +106,7 @@ def test_a_local_log_that_cannot_be_read_publishes_nothing(
         log.batch(0, 1, with_state=False)
 
 
-def test_what_is_not_replicated_is_not_trimmed_and_is_reported_as_much(
+def test_unreplicated_entries_are_not_trimmed_and_too_many_are_reported(
     disk: SqliteLog, later: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, publisher = opened(disk, later)
@@ -122,7 +122,7 @@ def test_what_is_not_replicated_is_not_trimmed_and_is_reported_as_much(
     assert (log.trim(limit_bytes=1), log.first, publisher.first) == (3, 4, 4)
 
 
-def test_an_epoch_counts_from_the_first_entry_that_is_replicated_in_it(
+def test_an_epoch_starts_with_the_first_entry_replicated_in_it(
     disk: SqliteLog, later: list[Callable[[], None]]
 ) -> None:
     log, _ = opened(disk, later)
@@ -139,7 +139,7 @@ def test_an_epoch_counts_from_the_first_entry_that_is_replicated_in_it(
     assert [seq for seq, _ in log.read(0) + log.read(1)] == [1, 2]
 
 
-def test_another_epoch_lasts(disk: SqliteLog, later: list[Callable[[], None]]) -> None:
+def test_a_renewed_epoch_is_kept(disk: SqliteLog, later: list[Callable[[], None]]) -> None:
     log, _ = opened(disk, later)
     log.append([out()])
     first = log.epoch
@@ -155,7 +155,7 @@ def test_another_epoch_lasts(disk: SqliteLog, later: list[Callable[[], None]]) -
     assert len({first, second, third, log.epoch}) == 4
 
 
-def test_a_log_that_ends_is_published_no_more(
+def test_a_finished_log_is_no_longer_published(
     disk: SqliteLog, later: list[Callable[[], None]]
 ) -> None:
     log, publisher = opened(disk, later)

@@ -58,12 +58,12 @@ def test_entries_become_visible_once_they_are_stored() -> None:
     assert replication.stored(end_at(12), 1.1) == [Visible(12)]
 
 
-def test_the_tail_of_a_log_that_goes_on_is_published_first_with_the_state() -> None:
+def test_an_inherited_tail_is_published_first_with_the_state() -> None:
     replication = Replication(CLAIMED, INHERITED, committed=15, now=0.0)
     assert replication.begin(0.0) == [Publish(10, 15, CLAIMED, with_state=True)]
 
 
-def test_one_publication_is_under_way_at_a_time() -> None:
+def test_only_one_publication_is_in_flight() -> None:
     replication = idle()
     replication.committed(11, 1.0)
     assert replication.committed(12, 1.0) == []
@@ -72,7 +72,7 @@ def test_one_publication_is_under_way_at_a_time() -> None:
     assert effects == [Visible(11), Publish(11, 12, end_at(11), with_state=True)]
 
 
-def test_a_batch_that_ends_before_what_is_committed_is_followed_by_the_rest() -> None:
+def test_a_batch_that_ends_before_the_committed_entries_is_followed_by_the_rest() -> None:
     replication = idle()
     replication.committed(30, 1.0)
     effects = replication.stored(end_at(20), 1.1)
@@ -119,7 +119,7 @@ def test_the_stream_is_read_before_anything_is_published_again(fails: str) -> No
     assert replication.end_read(CLAIMED, 2.1) == [Publish(10, 13, CLAIMED, with_state=False)]
 
 
-def test_a_batch_whose_acknowledgement_was_lost_is_not_published_again() -> None:
+def test_a_batch_with_a_lost_acknowledgement_is_not_published_again() -> None:
     replication = idle()
     replication.committed(12, 1.0)
     replication.unknown(2.0)
@@ -134,7 +134,7 @@ def test_a_part_of_a_batch_that_is_stored_is_not_published_again() -> None:
     assert effects == [Visible(11), Publish(11, 12, end_at(11), with_state=False)]
 
 
-def test_a_state_whose_outcome_is_unknown_is_stored_again() -> None:
+def test_a_state_with_an_unknown_outcome_is_stored_again() -> None:
     replication = begun()
     replication.unknown(2.0)
     assert replication.end_read(CLAIMED, 2.1) == [Publish(10, 10, CLAIMED, with_state=True)]
@@ -162,7 +162,7 @@ def test_the_same_term_of_another_node_fences_too() -> None:
     assert replication.end_read(theirs, 1.0) == [Fenced(theirs, 10)]
 
 
-def test_what_the_broker_has_lost_is_published_again_from_its_last() -> None:
+def test_entries_that_the_broker_lost_are_published_again_from_its_last() -> None:
     replication = idle()
     replication.committed(14, 1.0)
     replication.stored(end_at(14), 1.1)
@@ -183,7 +183,7 @@ def test_a_lost_claim_is_made_again_in_a_new_term() -> None:
     assert replication.stored(claimed, 1.3) == [Publish(10, 12, claimed, with_state=False)]
 
 
-def test_a_stream_that_is_gone_is_published_again_from_the_first_entry() -> None:
+def test_a_deleted_stream_is_published_again_from_the_first_entry() -> None:
     replication = idle()
     replication.connected()
     mine = StreamEnd(term=3, node="mine")
@@ -200,7 +200,7 @@ def test_a_stream_that_is_gone_is_published_again_from_the_first_entry() -> None
         replace(INHERITED, sequence=3, term=1, node="third", last=5),
     ],
 )
-def test_after_what_others_may_have_written_the_whole_log_is_published_in_a_new_epoch(
+def test_the_whole_log_is_published_in_a_new_epoch_if_others_may_have_written(
     theirs: StreamEnd,
 ) -> None:
     replication = idle()
@@ -214,7 +214,7 @@ def test_after_what_others_may_have_written_the_whole_log_is_published_in_a_new_
 
 
 @pytest.mark.parametrize("term", [3, 4, 5])
-def test_an_own_claim_whose_outcome_was_unknown_does_not_fence(term: int) -> None:
+def test_an_own_claim_with_an_unknown_outcome_does_not_fence(term: int) -> None:
     replication = idle()
     replication.connected()
     assert replication.end_read(INHERITED, 1.2) == [Claim(replace(INHERITED, term=3, node="mine"))]
@@ -227,7 +227,7 @@ def test_an_own_claim_whose_outcome_was_unknown_does_not_fence(term: int) -> Non
     assert replication.committed(11, 9.2) == [Publish(10, 11, end, with_state=False)]
 
 
-def test_a_refusal_for_another_reason_is_tried_again_after_growing_pauses() -> None:
+def test_a_refusal_for_another_reason_is_retried_after_growing_pauses() -> None:
     replication = idle()
     replication.committed(12, 1.0)
     pauses = []
@@ -261,7 +261,7 @@ def test_a_stall_is_reported_again_and_again_with_its_reason_and_its_end() -> No
 
 
 @pytest.mark.parametrize("since", [0.1, 1 / 3, 44_456.935846167])
-def test_no_report_of_a_stall_is_due_twice(since: float) -> None:
+def test_a_stall_report_is_never_due_twice(since: float) -> None:
     replication = idle()
     replication.disconnected(since)
     for times in range(1, 200):
@@ -289,7 +289,7 @@ def test_a_slow_stream_that_grows_is_not_stalled() -> None:
         ]
 
 
-def test_without_a_broker_entries_are_visible_in_a_new_epoch_until_it_is_back() -> None:
+def test_entries_are_visible_in_a_new_epoch_without_a_broker_until_it_is_back() -> None:
     replication = idle(goes_on_without=True)
     replication.committed(12, 1.0)
     replication.unknown(5.0)

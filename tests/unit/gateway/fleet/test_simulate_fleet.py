@@ -35,7 +35,7 @@ def test_sessions_of_a_fleet_with_accidents_of_every_kind_keep_every_promise() -
 
 
 @every("rule", RULES)
-def test_a_fleet_endures(rule: str) -> None:
+def test_a_fleet_keeps_its_promises(rule: str) -> None:
     run = Schedules(FLEET_PROMISES)
     for played in play_all(1, "", range(20), 1, partial(play_fleet, rule=rule)):
         run.add(played)
@@ -44,7 +44,7 @@ def test_a_fleet_endures(rule: str) -> None:
 
 
 @every("mutant", FLEET_MUTANTS)
-def test_a_fleet_that_is_put_together_wrongly_is_seen(mutant: str) -> None:
+def test_a_wrongly_assembled_fleet_is_caught(mutant: str) -> None:
     run = Schedules(FLEET_PROMISES)
     for played in play_all(1, mutant, range(300), 1, play_fleet):
         run.add(played)

@@ -88,7 +88,7 @@ def test_a_state_and_a_large_entry_are_stored_in_one_step_behind_one_fence() -> 
     assert (read.entries, read.end.last, assembly.is_complete) == ([LARGE], FIRST, True)
 
 
-def test_parts_without_their_beginning_come_to_nothing() -> None:
+def test_parts_without_their_beginning_are_dropped() -> None:
     messages = stored(batch_messages(SUBJECTS, ReplicaBatch("e1", FIRST, [LARGE]), END))
     small = stored(batch_messages(SUBJECTS, ReplicaBatch("e1", FIRST, [out()]), END))
     for rest in (messages[1:], messages[:1] + messages[2:], messages[:2]):
@@ -98,7 +98,7 @@ def test_parts_without_their_beginning_come_to_nothing() -> None:
 
 
 @pytest.mark.parametrize("payload", [b"\xc1", b""])
-def test_a_message_that_cannot_be_read_counts_as_missing(payload: bytes) -> None:
+def test_an_unreadable_message_counts_as_missing(payload: bytes) -> None:
     broken = StoredMessage(1, {"LW-First": "1", "LW-Last": "1", "LW-Term": "1"}, payload)
     foreign = StoredMessage(2, {}, b"\x90")
     small = stored(batch_messages(SUBJECTS, ReplicaBatch("e1", FIRST, [out()]), END))

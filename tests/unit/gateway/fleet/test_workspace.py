@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_without_an_id_nothing_is_written_and_nothing_is_shared(tmp_path: Path) -> None:
+def test_a_workspace_without_an_id_is_not_written_or_shared(tmp_path: Path) -> None:
     assert workspace_of("", str(tmp_path)) == ""
     assert not [*tmp_path.iterdir()]
 
 
-def test_nodes_that_see_the_same_folder_have_the_same_name_for_it_whoever_is_first(
+def test_nodes_that_share_a_folder_agree_on_its_name_whoever_is_first(
     tmp_path: Path,
 ) -> None:
     with ThreadPoolExecutor(16) as threads:

@@ -37,7 +37,7 @@ QUESTION = (
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_choice_whose_id_is_also_another_ones_cancels_the_question(place: int) -> None:
+def test_a_choice_with_an_ambiguous_id_cancels_the_question(place: int) -> None:
     options = [{"optionId": "x", "kind": kind} for kind in ("reject_once", "allow_once")]
     question = json.dumps({"params": {"options": options}}).encode()
     answer = answer_to("session/request_permission", question, place)
@@ -53,7 +53,7 @@ def test_a_code_is_read_as_it_was_made_until_it_expires() -> None:
 
 
 @pytest.mark.parametrize("change", [0, 10, -1])
-def test_a_code_that_was_changed_is_none(change: int) -> None:
+def test_a_changed_code_is_refused(change: int) -> None:
     text = KEEPER.answer_code(CODE)
     other = "A" if text[change] != "A" else "B"
     changed = text[:change] + other + text[change:][1:]
@@ -62,12 +62,12 @@ def test_a_code_that_was_changed_is_none(change: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", ".", "x", "\ud800.\ud800", "é.é", "a.b.c.d"])
-def test_what_is_no_code_is_refused(text: str) -> None:
+def test_an_invalid_code_is_refused(text: str) -> None:
     with pytest.raises(TokenError, match="wrong"):
         KEEPER.read_answer_code(text, 0)
 
 
-def test_a_token_is_no_code_a_code_no_token_and_neither_is_another_gateways() -> None:
+def test_tokens_codes_and_those_of_another_gateway_are_not_interchangeable() -> None:
     token, code = KEEPER.token(Grant(Role.CONTROLLER)), KEEPER.answer_code(CODE)
     with pytest.raises(TokenError):
         KEEPER.read_answer_code(token, 0)
@@ -77,7 +77,7 @@ def test_a_token_is_no_code_a_code_no_token_and_neither_is_another_gateways() ->
         Keeper(b"j" * 32).read_answer_code(code, 0)
 
 
-def test_wrong_codes_have_to_wait_and_the_right_one_never_does() -> None:
+def test_wrong_codes_must_wait_and_the_right_one_never_does() -> None:
     door = Doorkeeper(KEEPER, clock=lambda: 0.0, waits=lambda: 0.0)
     statuses = []
     for _ in range(11):
@@ -119,7 +119,7 @@ def test_links_in_notifications_wait_longer_and_displace_no_other(tmp_path: Path
         asyncio.run(door.follow(HERE, second))
 
 
-def test_links_that_others_remove_meanwhile_keep_nobody_from_making_one(tmp_path: Path) -> None:
+def test_links_removed_at_the_same_time_do_not_prevent_making_one(tmp_path: Path) -> None:
     now = [0.0]
     links = Links(str(tmp_path), lambda: now[0], KEEPER)
     with ThreadPoolExecutor(8) as pool:

@@ -42,18 +42,18 @@ def refusal(request: Requester, **options: Any) -> Refusal:
 @pytest.mark.parametrize(
     "host", ["127.0.0.1:7780", "localhost:1", "LOCALHOST", "[::1]:7780", "[::1]", "127.1.2.3"]
 )
-def test_loopback_is_known_by_all_its_names(host: str) -> None:
+def test_loopback_is_recognised_by_all_its_names(host: str) -> None:
     assert keeper().admit(asked(host=host)).role is Role.CONTROLLER
 
 
 @pytest.mark.parametrize("host", ["evil.example", "", "localhost.evil.example:80", "[", "1.2.3.4"])
-def test_a_name_that_resolves_to_this_machine_is_refused(host: str) -> None:
+def test_a_host_name_that_is_not_allowed_is_refused(host: str) -> None:
     refused = refusal(asked(host=host))
     assert (refused.status, refused.code, refused.reason) == (403, 4403, "host")
     assert "--allow-host" in refused.message
 
 
-def test_a_name_that_was_allowed_is_let_in() -> None:
+def test_an_allowed_host_name_is_let_in() -> None:
     assert keeper(hosts=["Gate.Example"]).admit(asked(host="gate.example:443"))
 
 
@@ -66,7 +66,7 @@ def test_a_page_of_another_origin_is_refused(origin: str) -> None:
     assert "--allow-origin" in refused.message
 
 
-def test_a_page_of_its_own_and_one_that_was_allowed_are_let_in() -> None:
+def test_pages_of_the_gateway_and_of_an_allowed_origin_are_let_in() -> None:
     assert keeper().admit(asked(origin=f"http://{HOST}"))
     page = keeper(origins=["https://Page.example/"])
     assert page.admit(asked(origin="https://page.example"))
@@ -102,7 +102,7 @@ def test_wrong_tokens_have_their_sender_wait_and_never_a_right_one() -> None:
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_what_a_page_of_another_site_has_a_browser_send_is_refused_and_counts_for_nothing(
+def test_a_request_caused_by_another_site_is_refused_and_not_counted(
     site: str,
 ) -> None:
     door = keeper()
@@ -135,11 +135,11 @@ def refusal_of(door: Doorkeeper, request: Requester) -> Refusal:
         {"sec-fetch-site": "same-site", "origin": f"http://{HOST}"},
     ],
 )
-def test_the_page_itself_and_a_link_that_a_user_follows_are_let_in(headers: dict[str, str]) -> None:
+def test_the_page_itself_and_a_followed_link_are_let_in(headers: dict[str, str]) -> None:
     assert keeper().admit(asked(**headers))
 
 
-def test_guests_keep_a_pace_that_is_not_the_owners() -> None:
+def test_guests_have_a_rate_limit_apart_from_the_owners() -> None:
     door = keeper()
     guests = [asked(KEEPER.token(Grant(Role.OBSERVER, "", 2000 + each))) for each in range(3)]
     for each in guests[:2]:
@@ -153,12 +153,12 @@ def test_guests_keep_a_pace_that_is_not_the_owners() -> None:
 
 
 @every("name", [*sorted(FORWARDED), "x-forwarded-for", "x-forwarded-port"])
-def test_a_request_that_was_passed_on_is_known_by_its_headers(name: str) -> None:
+def test_a_forwarded_request_is_recognised_by_its_headers(name: str) -> None:
     assert is_forwarded({"host": HOST, name: ""})
     assert not is_forwarded({"host": HOST, "accept": "*/*", "user-agent": "Prometheus"})
 
 
-def test_a_missing_token_counts_as_no_failure() -> None:
+def test_a_missing_token_does_not_count_as_a_failure() -> None:
     door = keeper()
     for _ in range(20):
         with pytest.raises(Refusal):
@@ -180,7 +180,7 @@ def test_a_token_is_read_from_header_subprotocol_and_cookie() -> None:
     assert refusal(asked("", authorization="Basic abc")).status == 401
 
 
-def test_a_cookie_is_valid_at_its_own_gateway_alone_and_is_no_token() -> None:
+def test_a_cookie_is_valid_only_at_its_own_gateway_and_is_not_a_token() -> None:
     one, other = keeper(port=7780), keeper(port=7781)
     grant = Grant(Role.CONTROLLER)
     cookie, bare = one.cookies.token(grant), {"host": HOST}
@@ -198,14 +198,14 @@ def test_a_cookie_is_valid_at_its_own_gateway_alone_and_is_no_token() -> None:
     assert elsewhere.cookies.cookie != one.cookies.cookie
 
 
-def test_the_end_of_a_token_is_known_while_a_connection_is_open() -> None:
+def test_the_end_of_a_token_is_noticed_while_a_connection_is_open() -> None:
     door = keeper()
     assert door.has_expired(Grant(Role.OBSERVER, "", 1000))
     assert not door.has_expired(Grant(Role.OBSERVER, "", 1001))
     assert not door.has_expired(Grant(Role.OBSERVER))
 
 
-def test_a_token_for_one_session_is_for_no_other() -> None:
+def test_a_token_for_one_session_does_not_open_another() -> None:
     grant = Grant(Role.CONTROLLER, "mine")
     for_session(grant, "mine")
     for_session(Grant(Role.CONTROLLER), "any")

@@ -62,7 +62,7 @@ def source(folder: Path) -> SessionSource:
 
 
 @fused
-async def test_a_waiting_reader_of_a_file_hears_of_what_is_written(folder: Path) -> None:
+async def test_a_waiting_reader_of_a_file_is_notified_of_new_entries(folder: Path) -> None:
     epoch = (folder / "epoch").read_text()
     query = EventQuery(epoch=epoch, seq=3)
     waiting = asyncio.create_task(source(folder).page(SESSION, query, 30.0))
@@ -72,7 +72,7 @@ async def test_a_waiting_reader_of_a_file_hears_of_what_is_written(folder: Path)
 
 
 @fused
-async def test_what_is_no_session_or_no_log_is_said_so(folder: Path) -> None:
+async def test_a_missing_session_and_a_damaged_log_are_reported(folder: Path) -> None:
     with pytest.raises(NoSessionError):
         await source(folder).page("never-was", EventQuery())
     with pytest.raises(NoSessionError):
@@ -86,7 +86,7 @@ async def test_what_is_no_session_or_no_log_is_said_so(folder: Path) -> None:
     assert (await source(folder).ended({SESSION}))[0] == []
 
 
-def test_a_closed_log_is_read_without_a_trace_and_told_as_ended(folder: Path) -> None:
+def test_a_closed_log_is_read_without_a_trace_and_shown_as_ended(folder: Path) -> None:
     path = str(folder / "logs" / f"{wire.name_of(SESSION)}.db")
     assert view_in(path).state is SessionState.LOST
     KEPT.pop().close()
@@ -100,7 +100,7 @@ def test_a_closed_log_is_read_without_a_trace_and_told_as_ended(folder: Path) ->
 
 
 @fused
-async def test_what_is_known_of_an_ended_session_is_read_again_once_it_has_changed(
+async def test_a_cached_ended_session_is_read_again_once_it_has_changed(
     folder: Path,
 ) -> None:
     KEPT.pop().close()

@@ -79,14 +79,14 @@ async def test_a_request_without_an_answer_does_not_end_a_start(
 
 
 @fused
-async def test_a_start_does_not_wait_for_ever_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_start_does_not_wait_forever_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet_node, "START_SECONDS", 0.0)
     with pytest.raises(OutcomeUnknownError):
         await Node(Records("create"))._register()
 
 
 @fused
-async def test_a_name_whose_node_renews_its_record_is_refused() -> None:
+async def test_a_name_is_refused_while_its_node_renews_its_record() -> None:
     class Renewed(Records):
         async def read(self, name: str) -> StoredRecord[NodeRecord] | None:
             await self.put(name, other)

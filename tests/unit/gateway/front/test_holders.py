@@ -52,6 +52,6 @@ def test_logs_of_sessions_that_ended_long_ago_are_deleted_and_no_others(
     assert all(path.exists() for path in (young, live, written, aside))
 
 
-def test_a_folder_that_is_not_there_has_no_old_logs(holders: Holders, tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_old_logs(holders: Holders, tmp_path: Path) -> None:
     (tmp_path / "logs").rmdir()
     assert holders.forget_old(0.0, time.time()) == 0

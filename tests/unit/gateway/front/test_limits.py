@@ -26,7 +26,7 @@ class Clock:
         return self.now
 
 
-def test_a_burst_is_let_through_and_then_so_many_a_second() -> None:
+def test_a_burst_is_allowed_and_then_a_steady_rate() -> None:
     clock = Clock()
     pace = RateLimiter(Rate(per_second=2, burst=3), clock)
     assert [pace.wait_seconds("a") for _ in range(5)] == [0, 0, 0, 1, 1]
@@ -40,7 +40,7 @@ def test_a_burst_is_let_through_and_then_so_many_a_second() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(-5, 5)), max_size=60))
-def test_no_schedule_gets_more_than_the_burst_and_the_rate(steps: list[tuple[str, float]]) -> None:
+def test_any_schedule_stays_within_the_burst_and_the_rate(steps: list[tuple[str, float]]) -> None:
     clock = Clock()
     pace = RateLimiter(Rate(per_second=1, burst=4), clock)
     passed, forwards = {"a": 0, "b": 0}, 0.0
@@ -51,7 +51,7 @@ def test_no_schedule_gets_more_than_the_burst_and_the_rate(steps: list[tuple[str
     assert all(count <= 4 + forwards for count in passed.values())
 
 
-def test_the_pace_of_those_who_were_quiet_for_long_is_forgotten() -> None:
+def test_the_pace_of_long_idle_clients_is_forgotten() -> None:
     pace = RateLimiter(Rate(per_second=1, burst=1), Clock())
     assert (pace.wait_seconds(0), pace.wait_seconds(0)) == (0, 1)
     for key in range(1, MAX_KEYS + 1):
@@ -59,7 +59,7 @@ def test_the_pace_of_those_who_were_quiet_for_long_is_forgotten() -> None:
     assert pace.wait_seconds(0) == 0
 
 
-def test_a_guest_gets_its_share_and_its_address_and_all_of_them_theirs() -> None:
+def test_each_guest_each_address_and_all_guests_have_a_share() -> None:
     slots = Slots(SHARES)
     assert [bool(slots.acquire(guest(1), "a")) for _ in range(4)] == [True] * 3 + [False]
     assert [bool(slots.acquire(guest(2), "a")) for _ in range(3)] == [True] * 3
@@ -68,7 +68,7 @@ def test_a_guest_gets_its_share_and_its_address_and_all_of_them_theirs() -> None
     assert slots.acquire(OWNER, "a")
 
 
-def test_a_place_that_was_left_is_anothers() -> None:
+def test_a_released_slot_can_be_taken_again_once() -> None:
     slots = Slots(SHARES)
     taken = [slots.acquire(guest(1), "a") for _ in range(3)]
     assert taken[0] is not None
@@ -96,7 +96,7 @@ def test_an_owner_gets_a_place_from_guests_first_and_then_from_the_token_with_th
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=120))
-def test_whatever_guests_do_an_owner_gets_in_and_the_bounds_hold(
+def test_an_owner_always_gets_in_and_guests_stay_within_their_bounds(
     steps: list[tuple[int, bool]],
 ) -> None:
     slots = Slots(SHARES)

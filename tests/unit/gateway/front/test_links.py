@@ -50,7 +50,7 @@ def test_a_link_leads_in_once_by_whichever_front(tmp_path: Path) -> None:
         Links(str(tmp_path), Clock(), KEEPER).take(code)
 
 
-def test_a_link_is_too_old_after_ten_minutes(tmp_path: Path) -> None:
+def test_a_link_expires_after_ten_minutes(tmp_path: Path) -> None:
     clock = Clock()
     links = Links(str(tmp_path), clock, KEEPER)
     code = links.make(GRANT)
@@ -60,14 +60,14 @@ def test_a_link_is_too_old_after_ten_minutes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", ["", "x", "../gateway.key", "x" * 100_000, "\udcff", "a/b"])
-def test_what_is_no_code_leads_nowhere(tmp_path: Path, code: str) -> None:
+def test_an_invalid_code_leads_nowhere(tmp_path: Path, code: str) -> None:
     links = Links(str(tmp_path), Clock(), KEEPER)
     links.make(GRANT)
     with pytest.raises(TokenError):
         links.take(code)
 
 
-def test_a_code_is_in_no_name_and_no_file_and_nobody_else_reads_them(tmp_path: Path) -> None:
+def test_a_code_is_in_no_file_or_name_and_the_files_are_private(tmp_path: Path) -> None:
     code = Links(str(tmp_path), Clock(), KEEPER).make(GRANT)
     [kept] = (tmp_path / "links").iterdir()
     assert code not in kept.name
@@ -75,9 +75,7 @@ def test_a_code_is_in_no_name_and_no_file_and_nobody_else_reads_them(tmp_path: P
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
-def test_links_that_nobody_follows_do_not_gather(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unused_links_do_not_accumulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     most = 20  # of a thousand, each is a file, and looks at all the others
     assert most < MAX_LINKS
     monkeypatch.setattr(links_module, "MAX_LINKS", most)
@@ -92,7 +90,7 @@ def test_links_that_nobody_follows_do_not_gather(
     assert links.take(kept[-1]) == GRANT
 
 
-def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+def test_an_unusable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("")
     with pytest.raises(StoreError, match="links cannot be used"):
         Links(str(tmp_path), Clock(), KEEPER).make(GRANT)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), RuntimeError("closed")], ids=["cut", "closed"])
-def test_a_socket_whose_viewer_has_just_gone_is_closed_and_sent_to_without_an_error(
+def test_sending_to_a_socket_whose_viewer_has_just_left_raises_nothing(
     error: Exception,
 ) -> None:
     async def receive() -> Message:

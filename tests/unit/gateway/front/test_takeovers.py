@@ -78,7 +78,7 @@ async def test_a_session_without_an_open_turn_is_left_as_it_is() -> None:
 
 
 @fused
-async def test_a_log_that_cannot_be_read_at_first_is_read_again(
+async def test_a_log_that_is_unreadable_at_first_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     nodes, last = TwoNodes(), FaultyStore.last
@@ -95,7 +95,7 @@ async def test_a_log_that_cannot_be_read_at_first_is_read_again(
 
 
 @fused
-async def test_a_session_is_taken_over_if_its_log_lacks_what_its_lease_showed() -> None:
+async def test_a_session_whose_log_lacks_entries_of_its_lease_is_taken_over() -> None:
     assert await TwoNodes().lose(SessionState.IDLE, 4, said(1), out(), end(1)) == ["s"]
 
 
@@ -105,5 +105,5 @@ async def test_an_open_turn_that_the_lease_shows_is_ended() -> None:
 
 
 @fused
-async def test_a_turn_whose_end_the_lease_did_not_show_yet_is_left_as_it_is() -> None:
+async def test_a_turn_that_ended_after_its_lease_was_published_is_left_as_it_is() -> None:
     assert await TwoNodes().lose(SessionState.RUNNING, 1, said(1), end(1)) == []

@@ -26,7 +26,7 @@ KEEPER = Keeper(b"k" * 32)
         Grant(Role.OBSERVER, "x" * 5, 101),
     ],
 )
-def test_a_token_says_what_it_was_made_for(grant: Grant) -> None:
+def test_a_token_contains_its_grant(grant: Grant) -> None:
     assert KEEPER.read(KEEPER.token(grant), 100.0) == grant
 
 
@@ -46,17 +46,17 @@ def test_a_token_that_was_changed_anywhere_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("token", ["", ".", "v1", "v1.controller..0.", "é.ü", "x" * 100_000])
-def test_what_is_no_token_is_wrong(token: str) -> None:
+def test_an_invalid_token_is_wrong(token: str) -> None:
     with pytest.raises(TokenError, match="wrong"):
         KEEPER.read(token, 0.0)
 
 
-def test_another_key_knows_none_of_them() -> None:
+def test_a_token_is_wrong_under_another_key() -> None:
     with pytest.raises(TokenError):
         Keeper(b"j" * 32).read(KEEPER.token(Grant(Role.CONTROLLER)), 0.0)
 
 
-def test_a_viewers_secret_is_its_own_and_no_token() -> None:
+def test_a_viewers_secret_is_not_a_token() -> None:
     secret = KEEPER.secret("a")
     assert KEEPER.is_secret("a", secret)
     assert not KEEPER.is_secret("b", secret)
@@ -74,7 +74,7 @@ def test_the_key_is_made_once_for_its_user_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
 
 
-def test_a_key_that_is_none_and_one_that_cannot_be_read_are_said(tmp_path: Path) -> None:
+def test_an_invalid_or_unreadable_key_is_reported(tmp_path: Path) -> None:
     (tmp_path / "gateway.key").write_bytes(b"short")
     with pytest.raises(StoreError, match="does not contain a key"):
         Keeper.at(str(tmp_path))
@@ -83,7 +83,7 @@ def test_a_key_that_is_none_and_one_that_cannot_be_read_are_said(tmp_path: Path)
         Keeper.at(str(tmp_path / "file"))
 
 
-def test_ten_wrong_tokens_within_a_minute_have_to_wait_and_only_their_sender() -> None:
+def test_after_ten_wrong_tokens_within_a_minute_only_their_sender_waits() -> None:
     now = 100.0
     failures = Failures(lambda: now)
     for _ in range(FAILURES - 1):
@@ -97,7 +97,7 @@ def test_ten_wrong_tokens_within_a_minute_have_to_wait_and_only_their_sender() -
     assert failures.wait_seconds("peer") == 0
 
 
-def test_who_failed_is_remembered_within_a_bound() -> None:
+def test_the_number_of_remembered_failures_is_bounded() -> None:
     failures = Failures(lambda: 0.0)
     for number in range(MAX_PEERS + 10):
         failures.note(str(number))

@@ -82,7 +82,7 @@ def test_a_method_has_the_parameters_that_the_gateway_gives_it(of: type, name: s
 
 
 @pytest.mark.parametrize(("of", "name"), CALLERS)
-def test_an_overridden_method_is_called_from_where_it_was(of: type, name: str) -> None:
+def test_an_overridden_method_is_still_called_by_the_same_callers(of: type, name: str) -> None:
     for caller in CALLERS[of, name]:
         method: Any = getattr(of, caller, None)
         names = () if method is None else method.__code__.co_names

@@ -18,7 +18,7 @@ def test_a_block_comes_in_parts_of_whole_lines_and_none_is_lost(sizes: list[int]
         assert len(part) <= PART_BYTES or part.count(b"\n") == 1
 
 
-def test_a_small_block_is_handed_on_as_it_is() -> None:
+def test_a_small_block_is_passed_on_unchanged() -> None:
     block = b"{}\n" * 10
     [part] = parts_of(block)
     assert part is block

@@ -93,7 +93,7 @@ def reason(effects: list[HubEffect]) -> str:
     return told
 
 
-def test_a_prompt_is_committed_then_reaches_the_agent_under_a_number_of_ours() -> None:
+def test_a_prompt_is_committed_and_then_reaches_the_agent_under_our_own_number() -> None:
     play = Play()
     effects = play.prompts(play.comes())
     assert [line["id"] for line in lines(effects)] == [1]
@@ -105,7 +105,7 @@ def test_a_prompt_is_committed_then_reaches_the_agent_under_a_number_of_ours() -
     assert play.hub.turn_of is None
 
 
-def test_a_prompt_that_is_sent_again_reaches_the_agent_once() -> None:
+def test_a_repeated_prompt_reaches_the_agent_once() -> None:
     play = Play()
     first = play.comes()
     play.prompts(first)
@@ -114,7 +114,7 @@ def test_a_prompt_that_is_sent_again_reaches_the_agent_once() -> None:
     assert play.kinds() == [LogKind.IN]
 
 
-def test_a_prompt_that_has_ended_is_told_again_where_its_answer_is_behind() -> None:
+def test_the_end_of_a_prompt_that_lies_before_the_cursor_is_repeated() -> None:
     play = Play()
     play.prompts(play.comes())
     play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
@@ -124,7 +124,7 @@ def test_a_prompt_that_has_ended_is_told_again_where_its_answer_is_behind() -> N
     assert effect.end.entry.about.number == 1
 
 
-def test_a_prompt_that_has_ended_is_waited_for_where_its_answer_is_ahead() -> None:
+def test_a_repeated_prompt_is_not_answered_again_while_its_answer_is_still_to_be_read() -> None:
     play = Play()
     play.prompts(play.comes())
     play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
@@ -143,7 +143,7 @@ def test_two_viewers_may_use_the_same_id() -> None:
     assert lines(play.says(b, mode))[0]["id"] == 2
 
 
-def test_while_a_turn_runs_another_viewers_prompt_is_refused_and_its_own_is_not() -> None:
+def test_another_viewers_prompt_is_refused_during_a_turn_and_the_turns_viewers_is_not() -> None:
     play = Play()
     a, b = play.comes(A), play.comes(B)
     play.prompts(a)
@@ -171,7 +171,7 @@ def test_a_viewer_with_too_many_open_requests_is_refused_the_next() -> None:
     assert reason(play.prompts(a, b"9999")) == "too_many_requests"
 
 
-def test_the_first_answer_counts_and_every_later_one_is_nothing() -> None:
+def test_the_first_answer_counts_and_later_ones_are_ignored() -> None:
     play = Play()
     a, b = play.comes(A), play.comes(B)
     play.asks(b'"q"')
@@ -181,7 +181,7 @@ def test_the_first_answer_counts_and_every_later_one_is_nothing() -> None:
     assert play.kinds() == [LogKind.ASK, LogKind.TOLD]
 
 
-def test_an_answer_to_another_sessions_question_is_nothing_here() -> None:
+def test_an_answer_to_another_sessions_question_is_ignored() -> None:
     play = Play()
     a = play.comes()
     play.asks()
@@ -189,7 +189,7 @@ def test_an_answer_to_another_sessions_question_is_nothing_here() -> None:
     assert play.says(a, jsonrpc.result(b"1", {})) == []
 
 
-def test_a_question_that_the_agent_withdraws_is_open_no_more() -> None:
+def test_a_question_that_the_agent_withdraws_is_closed() -> None:
     play = Play()
     play.asks(b'"q"')
     play.agent(jsonrpc.notification("$/cancel_request", {"requestId": "other"}))
@@ -212,13 +212,13 @@ def test_a_viewers_cancelled_request_is_cancelled_under_the_agents_number() -> N
     assert lines(play.says(b, turn))[0]["method"] == "session/cancel"
 
 
-def test_an_answer_that_nobody_asked_for_is_nothing() -> None:
+def test_an_unrequested_answer_is_ignored() -> None:
     play = Play()
     play.agent(jsonrpc.result(b"99", {}), jsonrpc.result(b"9" * 5000, {}))
     assert play.kinds() == []
 
 
-def test_what_came_in_one_read_is_committed_in_order_and_an_end_is_taken_once() -> None:
+def test_messages_of_one_read_are_committed_in_order_and_an_end_counts_once() -> None:
     play = Play()
     play.prompts(play.comes())
     end = jsonrpc.result(b"1", {"stopReason": "end_turn"})
@@ -226,7 +226,7 @@ def test_what_came_in_one_read_is_committed_in_order_and_an_end_is_taken_once() 
     assert play.kinds() == [LogKind.IN, LogKind.OUT, LogKind.END, LogKind.OUT]
 
 
-def test_a_typed_failure_in_a_turn_is_told_by_its_answer_and_outside_of_one_by_itself() -> None:
+def test_a_typed_failure_is_part_of_the_answer_in_a_turn_and_separate_outside() -> None:
     play = Play()
     play.prompts(play.comes())
     failed = update_line("agent_error", error={"type": "timeout"})
@@ -236,7 +236,7 @@ def test_a_typed_failure_in_a_turn_is_told_by_its_answer_and_outside_of_one_by_i
     assert end.about.failure == {"type": "agent_crash"}
 
 
-def test_a_question_is_held_while_a_controller_is_there_and_a_while_after() -> None:
+def test_a_question_is_kept_while_a_controller_is_attached_and_for_a_time_after() -> None:
     play = Play(unattended_seconds=50.0)
     a = play.comes()
     play.comes(Viewer(id="o", role=Role.OBSERVER))
@@ -251,7 +251,7 @@ def test_a_question_is_held_while_a_controller_is_there_and_a_while_after() -> N
     assert play.hub.next_timeout() is None
 
 
-def test_who_comes_in_time_is_asked_and_nothing_is_due_any_more() -> None:
+def test_a_controller_that_comes_in_time_gets_the_question_and_stops_the_clock() -> None:
     play = Play(unattended_seconds=50.0)
     play.asks()
     assert play.hub.next_timeout() == 51.0
@@ -260,7 +260,7 @@ def test_who_comes_in_time_is_asked_and_nothing_is_due_any_more() -> None:
     assert play.hub.handle_timeout(10_000.0, 0) == []
 
 
-def test_with_reject_a_question_is_answered_as_soon_as_nobody_is_there() -> None:
+def test_a_question_is_rejected_as_soon_as_no_viewer_is_left() -> None:
     play = Play(unattended_seconds=None)
     play.asks()
     assert len(play.hub.handle_timeout(1.0, 0)) == 1
@@ -283,7 +283,7 @@ def test_a_question_that_viewers_leave_open_is_answered_at_its_timeout(
     assert play.hub.handle_timeout(10_000.0, 0) == []
 
 
-def test_with_nobody_there_the_earlier_of_two_limits_answers() -> None:
+def test_the_earlier_of_two_limits_answers_an_unattended_question() -> None:
     play = Play(question_timeout="2m", unattended_seconds=50.0)
     play.asks()
     assert play.hub.next_timeout() == 51.0
@@ -311,7 +311,7 @@ def test_an_agent_that_is_lost_ends_all_that_was_open_once() -> None:
     assert play.hub.open_questions == 0
 
 
-def test_a_hub_on_the_log_of_another_knows_what_was_open_and_what_had_ended() -> None:
+def test_a_hub_on_an_existing_log_knows_the_open_and_the_ended_requests() -> None:
     old = Play()
     a = old.comes()
     old.prompts(a, b"7")
@@ -331,7 +331,7 @@ def test_a_hub_on_the_log_of_another_knows_what_was_open_and_what_had_ended() ->
     assert back.repeated == {2}
 
 
-def test_the_questions_of_a_new_agent_have_ids_that_none_of_the_old_ones_had() -> None:
+def test_the_questions_of_a_new_agent_have_new_ids() -> None:
     old = Play()
     for _ in range(3):
         old.asks()
@@ -343,7 +343,7 @@ def test_the_questions_of_a_new_agent_have_ids_that_none_of_the_old_ones_had() -
     assert number not in used
 
 
-def test_a_cursor_of_another_epoch_begins_with_the_oldest_and_one_beyond_is_refused() -> None:
+def test_a_cursor_of_another_epoch_starts_at_the_oldest_entry_and_one_beyond_is_refused() -> None:
     play = Play()
     play.agent(update_line("plan"))
     attachment, reset, _ = play.hub.attach(A, Cursor("another", 1), 0)
@@ -357,7 +357,7 @@ def test_a_cursor_of_another_epoch_begins_with_the_oldest_and_one_beyond_is_refu
     assert now.reader.pos == now.live_from
 
 
-def test_who_comes_and_who_leaves_stands_in_the_log() -> None:
+def test_arrivals_and_departures_are_logged() -> None:
     play = Play()
     a = play.comes()
     play.hub.detach(a, 1.0, 0, code=4409, cause="superseded")
@@ -378,7 +378,7 @@ def lines_told(play: Play) -> list[str]:
     return [entry.about.facts["text"] for entry in entries if entry.about.word == WAITS]
 
 
-def test_a_wait_is_told_as_a_line_once_it_has_lasted_and_seldom_then() -> None:
+def test_a_lasting_wait_is_shown_as_a_line_and_repeated_rarely() -> None:
     play = Play()
     play.prompts(play.comes())
     play.agent(retry_line(2), now=100.0)
@@ -411,9 +411,7 @@ def test_a_session_is_closed_once_its_agent_has_closed_it(fails: bool) -> None:
     assert play.hub.is_closed is not fails
 
 
-def test_an_id_that_is_used_again_after_its_answer_is_another_request_of_a_viewer_that_is_new() -> (
-    None
-):
+def test_a_new_viewer_can_reuse_an_answered_id_for_another_request() -> None:
     for viewer, reaches_agent in ((Viewer(id="a", is_new=True), True), (A, False)):
         play = Play()
         there = play.comes(viewer)
@@ -429,14 +427,14 @@ def told_of_questions(play: Play) -> list[tuple[str, str, int]]:
     return [(each.word, each.facts.get("why", ""), each.number) for each in abouts if each.word]
 
 
-def test_a_question_that_finds_nobody_who_may_answer_is_held_and_that_is_an_entry() -> None:
+def test_an_entry_records_that_a_question_is_kept_for_lack_of_a_controller() -> None:
     play = Play()
     play.comes(Viewer(id="o", role=Role.OBSERVER))
     play.asks()
     assert told_of_questions(play) == [("question_held", "", 1)]
 
 
-def test_questions_are_held_once_the_last_who_may_answer_has_left() -> None:
+def test_questions_are_kept_once_the_last_controller_has_left() -> None:
     play = Play()
     first, second = play.comes(A), play.comes(B)
     watching = play.comes(Viewer(id="o", role=Role.OBSERVER))
@@ -457,7 +455,7 @@ def test_questions_are_held_once_the_last_who_may_answer_has_left() -> None:
         (None, "fs/read_text_file", "expired"),
     ],
 )
-def test_a_question_that_nobody_answered_says_why_it_is_over(
+def test_an_unanswered_question_records_why_it_ended(
     seconds: float | None, method: str, why: str
 ) -> None:
     play = Play(unattended_seconds=seconds)
@@ -466,7 +464,7 @@ def test_a_question_that_nobody_answered_says_why_it_is_over(
     assert told_of_questions(play) == [("question_held", "", 1), ("policy", why, 1)]
 
 
-def test_who_comes_with_a_cursor_comes_back() -> None:
+def test_a_viewer_with_a_cursor_counts_as_returning() -> None:
     play = Play()
     play.comes(A)
     play.comes(A, Cursor(play.log.epoch, 1))
@@ -486,7 +484,7 @@ def test_the_open_turns_are_the_prompts_without_an_answer() -> None:
     assert play.hub.open_turns == 0
 
 
-def test_a_commit_is_an_effect_that_comes_before_what_depends_on_it() -> None:
+def test_a_commit_is_an_effect_that_precedes_its_dependents() -> None:
     log = MemoryLog()
     hub = Hub(log, session_id=SESSION, numbers=itertools.count(1).__next__)
     attachment, _, effects = hub.attach(A, None, 0)

@@ -28,7 +28,7 @@ class Log:
         return [Numbered(1, entry)] if prefix == "wait:" else []
 
 
-def test_a_wait_that_another_version_wrote_is_none() -> None:
+def test_a_wait_that_another_version_wrote_is_ignored() -> None:
     assert waiting_turn(cast("ReadableLog", Log())) is None
 
 
@@ -75,7 +75,7 @@ def _out(method: str, **params: Any) -> LogEntry:
         (LogEntry(LogKind.OUT, 0, b"not JSON"), True),
     ],
 )
-def test_the_next_process_sends_the_users_prompt_again_only_after_what_is_harmless(
+def test_the_next_process_resends_the_users_prompt_only_if_that_is_harmless(
     *, entry: LogEntry, resends: bool
 ) -> None:
     waiting = waiting_turn(cast("ReadableLog", WaitingLog(entry)))
@@ -83,7 +83,7 @@ def test_the_next_process_sends_the_users_prompt_again_only_after_what_is_harmle
     assert waiting.stored.wait.resends is resends
 
 
-def test_a_mark_is_its_users_alone_and_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_a_mark_is_private_and_replaced_as_a_whole(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         for folder in ("/run/one", "/run/two"):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ONE, OTHER = (cast("ViewerConnection", object()) for _ in range(2))
 
 
-def test_a_request_that_is_sent_again_while_it_waits_is_answered_over_the_newer_link() -> None:
+def test_a_request_repeated_while_it_waits_is_answered_over_the_newer_link() -> None:
     openings = Openings()
     openings.add(7, Opening(ONE, "a", b"1", {"cwd": "/"}))
     assert not openings.is_under_way(OTHER, "a", b"2")
@@ -28,14 +28,14 @@ def test_a_request_that_is_sent_again_while_it_waits_is_answered_over_the_newer_
     assert openings.session_of("a", b"1") == "s"
 
 
-def test_all_that_wait_are_given_once() -> None:
+def test_waiting_openings_are_returned_once() -> None:
     openings = Openings()
     openings.add(7, Opening(ONE, "a", b"1", {}))
     assert [each.request_id for each in openings.pop_all()] == [b"1"]
     assert openings.pop_all() == []
 
 
-def test_a_viewer_that_comes_back_is_given_what_it_has_opened_while_that_is_there() -> None:
+def test_a_returning_viewer_gets_its_session_again_while_it_is_open() -> None:
     openings = Openings()
     viewer, first = Viewer(id="a"), Viewer(id="a", is_new=True)
     assert openings.again(ONE, first, b"1", {}) is None

@@ -71,7 +71,7 @@ def test_turns_failures_and_questions_are_counted_by_how_they_ended(
     assert counted(quality, metrics.SETTLED, "never heard of") == 1
 
 
-def test_who_comes_back_is_counted_by_the_code_that_they_left_with(
+def test_returning_viewers_are_counted_by_the_code_that_they_left_with(
     log: Log, quality: HolderQuality
 ) -> None:
     log.append([life("viewer_came", "a"), life("viewer_came", "b")])

@@ -108,7 +108,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HolderRecord, l
         (life("session_ended", cause="idle"), Kind.SESSION_ENDED, {"cause": "idle"}),
     ],
 )
-def test_what_befell_a_session_is_recorded_in_words_of_ours(
+def test_a_sessions_events_are_recorded_in_our_own_words(
     keep: Callable[..., tuple[HolderRecord, list[Carrier]]],
     entry: LogEntry,
     kind: Kind,
@@ -128,11 +128,11 @@ def test_what_befell_a_session_is_recorded_in_words_of_ours(
     assert set(made.facts) == set(FACTS[kind])
 
 
-def test_most_of_what_a_log_has_is_no_matter_of_the_record() -> None:
+def test_most_entries_of_a_log_are_not_recorded() -> None:
     assert recorded(life("waits", text=CANARY), "s1", 0.0) is None
 
 
-def test_why_a_viewer_left_is_said_by_its_code_where_the_gateway_has_no_word_for_it() -> None:
+def test_a_viewers_departure_without_a_word_is_described_by_its_code() -> None:
     assert cause_of(1006, "the front is gone") == "front_gone"
     assert cause_of(4408, "stalled") == "stalled"
     assert cause_of(4408, CANARY) == "no_heartbeat"
@@ -142,7 +142,7 @@ def test_why_a_viewer_left_is_said_by_its_code_where_the_gateway_has_no_word_for
     assert {*CAUSES.values(), *CAUSE_OF_CODE.values()} <= set(PHRASES["left"])
 
 
-def test_a_session_without_a_prompt_leaves_no_trace(
+def test_a_session_without_a_prompt_is_not_recorded(
     keep: Callable[..., tuple[HolderRecord, list[Carrier]]],
 ) -> None:
     record, begun = keep()
@@ -155,7 +155,7 @@ def test_a_session_without_a_prompt_leaves_no_trace(
     assert [row.kind for row in begun[0].rows] == ["session_held", "viewer_came"]
 
 
-def test_a_process_that_died_is_worth_a_record_without_any_prompt(
+def test_a_process_that_died_is_recorded_even_without_a_prompt(
     keep: Callable[..., tuple[HolderRecord, list[Carrier]]],
 ) -> None:
     record, begun = keep()
@@ -168,7 +168,7 @@ def test_a_process_that_died_is_worth_a_record_without_any_prompt(
     assert died.level == "error"
 
 
-def test_where_no_record_is_kept_and_nobody_traces_nothing_is_done(
+def test_a_holder_without_record_and_traces_does_nothing(
     keep: Callable[..., tuple[HolderRecord, list[Carrier]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT"):
@@ -181,7 +181,7 @@ def test_where_no_record_is_kept_and_nobody_traces_nothing_is_done(
     assert begun == []
 
 
-def test_without_a_thread_for_it_a_session_goes_on_unrecorded(
+def test_a_session_continues_unrecorded_without_a_thread_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     refused = []

@@ -16,16 +16,16 @@ def seqs(*entries: LogEntry) -> list[int]:
     return [kept.seq for kept in pins.between(0, len(entries))]
 
 
-def test_the_last_of_each_kind_of_state_is_kept() -> None:
+def test_the_last_update_of_each_kind_of_state_is_pinned() -> None:
     kinds = ("plan", "current_mode_update", "usage_update", "session_info_update")
     assert seqs(*map(out, kinds), out("plan")) == [2, 3, 4, 5]
 
 
-def test_text_is_not_state() -> None:
+def test_text_is_not_pinned_as_state() -> None:
     assert seqs(out("agent_message_chunk"), out("agent_thought_chunk"), out("user_said")) == []
 
 
-def test_a_tool_call_is_kept_with_its_last_update_until_it_ends() -> None:
+def test_a_tool_call_is_pinned_with_its_last_update_until_it_ends() -> None:
     begins = out("tool_call", toolCallId="t", status="pending")
     goes_on = out("tool_call_update", toolCallId="t", status="in_progress")
     ends = out("tool_call_update", toolCallId="t", status="completed")
@@ -34,26 +34,26 @@ def test_a_tool_call_is_kept_with_its_last_update_until_it_ends() -> None:
     assert seqs(goes_on) == []  # of a call that nobody has seen begin
 
 
-def test_of_too_many_open_tool_calls_the_oldest_go() -> None:
+def test_the_oldest_of_too_many_open_tool_calls_are_unpinned() -> None:
     many = [out("tool_call", toolCallId=f"t{n}") for n in range(2 * MAX_TOOLS + 5)]
     assert seqs(*many)[0] == 6
 
 
-def test_a_question_is_kept_until_it_is_answered() -> None:
+def test_a_question_is_pinned_until_it_is_answered() -> None:
     assert seqs(ask(1), ask(2), told(1)) == [2]
 
 
-def test_a_request_is_kept_until_its_answer_which_is_kept_with_the_last_request() -> None:
+def test_a_request_is_pinned_until_its_answer_and_the_last_answer_stays() -> None:
     assert seqs(said(1)) == [1]
     assert seqs(said(1), end(1), said(2)) == [2, 3]
 
 
-def test_of_too_many_answers_the_oldest_go() -> None:
+def test_the_oldest_of_too_many_answers_are_unpinned() -> None:
     entries = [entry for n in range(1, MAX_ENDS + 2) for entry in (said(n), end(n))]
     assert seqs(*entries)[0] == 4  # the second request's
 
 
-def test_what_changes_is_given_so_that_a_file_can_keep_it() -> None:
+def test_changed_pins_are_returned_for_a_file_to_store() -> None:
     pins = Pins()
     (change,) = pins.note(1, ask(4))
     assert (change[0], change[1] and change[1].seq) == ("ask:4", 1)
@@ -61,7 +61,7 @@ def test_what_changes_is_given_so_that_a_file_can_keep_it() -> None:
     assert pins.note(3, told(4)) == []
 
 
-def test_a_frame_that_is_none_is_no_state() -> None:
+def test_an_invalid_frame_is_not_state() -> None:
     entry = out()
     assert Pins().note(1, LogEntry(entry.kind, 1, b"{")) == []
 
@@ -76,7 +76,7 @@ def life(word: str) -> LogEntry:
     return LogEntry(LogKind.LIFE, 1, b"", About(word=word))
 
 
-def test_a_wait_for_a_limit_is_kept_until_it_ends_in_whatever_way() -> None:
+def test_a_wait_for_a_limit_is_pinned_until_it_ends_in_any_way() -> None:
     wait, goes_on, over = life("limit_wait"), life("continued"), life("session_ended")
     assert seqs(wait, life("restored"), wait) == [3]
     assert seqs(wait, goes_on) == seqs(wait, over) == []

@@ -59,7 +59,7 @@ def fill_disk(log: SqliteLog) -> None:
     log._db.execute(f"PRAGMA max_page_count={pages}")
 
 
-def test_a_log_that_was_closed_goes_on_under_its_epoch(path: str) -> None:
+def test_a_closed_log_continues_under_its_epoch(path: str) -> None:
     log = filled(path)
     log.remember("id", "s1")
     epoch = log.epoch
@@ -73,14 +73,14 @@ def test_a_log_that_was_closed_goes_on_under_its_epoch(path: str) -> None:
     again.close()
 
 
-def test_a_log_that_was_not_closed_goes_on_while_the_machine_is_up(path: str) -> None:
+def test_an_unclosed_log_continues_while_the_machine_is_up(path: str) -> None:
     log = filled(path)
     again = opened(path)
     assert (again.epoch, again.head) == (log.epoch, 10)
     again.close()
 
 
-def test_after_a_reboot_a_log_that_was_not_closed_has_another_epoch(
+def test_an_unclosed_log_has_another_epoch_after_a_reboot(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = filled(path)
@@ -105,7 +105,7 @@ def test_a_copy_of_a_log_has_another_epoch(path: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["no_database", "cut", "torn_page"])
-def test_a_damaged_file_is_set_aside_and_a_new_one_begun(path: str, damage: str) -> None:
+def test_a_damaged_file_is_set_aside_and_a_new_one_created(path: str, damage: str) -> None:
     log = filled(path, 400)
     epoch = log.epoch
     log.close()
@@ -126,7 +126,7 @@ def test_a_damaged_file_is_set_aside_and_a_new_one_begun(path: str, damage: str)
     again.close()
 
 
-def test_a_batch_that_cannot_be_read_is_told_as_a_gap_and_the_rest_is_read(path: str) -> None:
+def test_an_unreadable_batch_is_a_gap_and_the_rest_is_read(path: str) -> None:
     filled(path, 4).close()
     log = opened(path)
     log._db.execute("UPDATE batches SET entries=x'c1c1' WHERE first IN (3, 7)")
@@ -148,18 +148,18 @@ def test_a_log_of_another_version_is_left_alone(path: str) -> None:
     assert os.listdir(os.path.dirname(path)) == ["log.db"]
 
 
-def test_a_file_of_another_kind_in_its_place_is_said(path: str) -> None:
+def test_a_folder_in_place_of_the_file_is_reported(path: str) -> None:
     os.mkdir(path)
     with pytest.raises(StoreError, match="cannot be written \\(is a directory\\)"):
         SqliteLog(path)
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written \\(no such file"):
         SqliteLog(str(tmp_path / "nowhere" / "log.db"))
 
 
-def test_a_file_that_may_not_be_written_is_said_and_not_set_aside(
+def test_an_unwritable_file_is_reported_and_not_set_aside(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(path).close()
@@ -198,7 +198,7 @@ def test_the_file_is_for_its_user_alone(path: str) -> None:
     log.close()
 
 
-def test_a_full_disk_goes_on_in_memory_under_another_epoch_and_loses_nothing_to_readers(
+def test_a_log_on_a_full_disk_continues_in_memory_under_another_epoch_without_loss(
     path: str,
 ) -> None:
     disk = filled(path)
@@ -231,7 +231,7 @@ def test_a_full_disk_goes_on_in_memory_under_another_epoch_and_loses_nothing_to_
     again.close()
 
 
-def test_in_memory_too_the_oldest_go_and_a_full_disk_is_left_first(path: str) -> None:
+def test_a_log_in_memory_is_trimmed_too_beginning_with_its_full_disk(path: str) -> None:
     disk = filled(path)
     log = LastingLog(disk)
     disk._db.execute("PRAGMA query_only=ON")
@@ -249,7 +249,7 @@ def test_in_memory_too_the_oldest_go_and_a_full_disk_is_left_first(path: str) ->
     log.close()
 
 
-def test_a_disk_that_cannot_even_forget_keeps_what_it_has(path: str) -> None:
+def test_a_disk_that_cannot_be_trimmed_keeps_its_entries(path: str) -> None:
     disk = filled(path)
     disk._db.execute("PRAGMA query_only=ON")
     log = LastingLog(disk)
@@ -259,7 +259,7 @@ def test_a_disk_that_cannot_even_forget_keeps_what_it_has(path: str) -> None:
     log.close()
 
 
-def test_a_file_that_can_be_read_no_more_is_told_as_a_gap_and_the_session_goes_on(
+def test_an_unreadable_file_is_a_gap_and_the_session_continues(
     path: str,
 ) -> None:
     filled(path).close()
@@ -275,7 +275,7 @@ def test_a_file_that_can_be_read_no_more_is_told_as_a_gap_and_the_session_goes_o
     log.close()
 
 
-def test_the_write_ahead_log_is_checkpointed_beside_the_writer(path: str) -> None:
+def test_the_write_ahead_log_is_checkpointed_in_the_background(path: str) -> None:
     log = opened(path)
     for _ in range(40):
         log.append([out(text="x" * 100_000)])
@@ -289,7 +289,7 @@ def test_the_write_ahead_log_is_checkpointed_beside_the_writer(path: str) -> Non
     assert not os.path.exists(f"{path}-wal")
 
 
-def test_where_the_system_names_no_boot_a_crash_is_no_reboot(
+def test_a_crash_is_not_a_reboot_where_the_system_names_no_boot(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(sqlite_log.boot_id()) == 36
@@ -301,7 +301,7 @@ def test_where_the_system_names_no_boot_a_crash_is_no_reboot(
     assert sqlite_log.boot_id() == ""
 
 
-def test_what_was_trimmed_is_not_read_from_memory_either(path: str) -> None:
+def test_trimmed_entries_are_not_read_from_memory_either(path: str) -> None:
     log = opened(path)
     for _ in range(10):
         log.append([out(text="x" * 1000)])

@@ -71,13 +71,13 @@ def test_numbers_are_dense_and_begin_with_1(log: Log) -> None:
     assert log.read(3) == []
 
 
-def test_what_is_read_is_what_was_appended(log: Log) -> None:
+def test_entries_are_read_as_they_were_appended(log: Log) -> None:
     entries = [out(text="é\u2028"), said(1), end(1, failure={"type": "timeout"}), ask(1)]
     commit(log, entries)
     assert [entry for _, entry in log.read(0)] == entries
 
 
-def test_a_read_is_bounded_by_entries_and_by_bytes_but_for_one(log: Log) -> None:
+def test_a_read_is_bounded_by_entries_and_by_bytes_but_has_at_least_one(log: Log) -> None:
     commit(log, [out(text="x" * 1000) for _ in range(10)])
     assert len(log.read(0, max_entries=3)) == 3
     assert len(log.read(3, max_bytes=2500)) == 2
@@ -94,7 +94,7 @@ def test_a_part_of_a_large_batch_is_read_within_the_bounds(log: Log) -> None:
     assert [seq for seq, _ in log.read(9, max_bytes=1)] == [10]
 
 
-def test_the_oldest_go_beyond_a_size_and_the_newest_stays(log: Log) -> None:
+def test_entries_beyond_a_size_are_trimmed_and_the_newest_stays(log: Log) -> None:
     entry = out(text="x" * 1000)
     for _ in range(10):
         commit(log, [entry])
@@ -105,7 +105,7 @@ def test_the_oldest_go_beyond_a_size_and_the_newest_stays(log: Log) -> None:
     assert commit(log, [out()]) == 11
 
 
-def test_the_oldest_go_beyond_an_age(log: Log) -> None:
+def test_entries_beyond_an_age_are_trimmed(log: Log) -> None:
     for at_ms in (1, 2, 3, 10):
         commit(log, [out(at_ms=at_ms)])
     assert log.trim(limit_bytes=10**9, before_ms=3) == 2
@@ -120,7 +120,7 @@ def test_a_clock_that_is_set_back_changes_no_number_and_no_order(log: Log) -> No
     assert log.first == 1
 
 
-def test_what_is_pinned_outlives_the_trimming(log: Log) -> None:
+def test_pinned_entries_survive_trimming(log: Log) -> None:
     commit(log, [out("plan"), ask(1)])
     for _ in range(20):
         commit(log, [out(text="x" * 1000)])
@@ -151,7 +151,7 @@ def trimmed(log: Log, pinned: int, size: int) -> None:
     log.trim(limit_bytes=100)
 
 
-def test_a_gap_is_told_with_what_stands_for_it_and_then_the_rest(log: Log) -> None:
+def test_a_gap_comes_with_its_pinned_entries_and_then_the_rest(log: Log) -> None:
     trimmed(log, 3, 10)
     reader = Reader(log, 0)
     told = reader.pull()
@@ -163,7 +163,7 @@ def test_a_gap_is_told_with_what_stands_for_it_and_then_the_rest(log: Log) -> No
     assert [seq for seq, _ in reader.pull().entries] == list(range(log.first, log.head + 1))
 
 
-def test_a_gap_with_much_that_stands_for_it_is_told_in_parts_and_passed_by_the_last(
+def test_a_gap_with_many_pinned_entries_is_sent_in_parts_and_passed_by_the_last(
     log: Log,
 ) -> None:
     trimmed(log, 3, 200_000)
@@ -175,7 +175,7 @@ def test_a_gap_with_much_that_stands_for_it_is_told_in_parts_and_passed_by_the_l
     assert reader.pull().entries
 
 
-def test_a_cursor_begins_after_its_entry_and_one_of_another_epoch_with_the_oldest(log: Log) -> None:
+def test_a_cursor_starts_after_its_entry_and_one_of_another_epoch_at_the_oldest(log: Log) -> None:
     commit(log, [out(), out()])
     assert start(log, None) == (0, None)
     assert start(log, Cursor(log.epoch, 1)) == (1, None)
@@ -202,7 +202,7 @@ def test_each_commit_is_reported_to_every_observer_in_order(log: Log) -> None:
     assert not log.is_behind
 
 
-def test_what_is_trimmed_has_been_written_all_the_same(log: Log) -> None:
+def test_trimmed_entries_still_count_as_written(log: Log) -> None:
     for _ in range(3):
         commit(log, [out(text="x" * 1000)])
     written = log.written_bytes
@@ -242,7 +242,7 @@ def test_a_log_that_can_store_nothing_raises_one_exception(tmp_path: Path) -> No
         log.remembered("id")
 
 
-def test_a_late_log_commits_what_was_written_before_it_ends() -> None:
+def test_a_late_log_commits_its_written_entries_before_it_ends() -> None:
     log = late(MemoryLog(), WRITTEN.append)
     reports: list[int] = []
     log.observers.append(lambda commit: reports.append(len(commit.entries)))

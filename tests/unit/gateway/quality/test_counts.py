@@ -9,7 +9,7 @@ from lastword.gateway.quality.exposition import escaped, exposition
 from lastword.gateway.quality.metrics import Counts, Distribution, Snapshot
 
 
-def test_every_line_is_read_by_prometheus_own_parser_as_what_the_table_says() -> None:
+def test_prometheus_own_parser_reads_every_line_as_the_table_defines() -> None:
     counts = Counts()
     counts.add(metrics.ERRORS, 2, "rate_limit")
     counts.observe(metrics.COMMIT, 0.0003)
@@ -30,7 +30,7 @@ def test_every_line_is_read_by_prometheus_own_parser_as_what_the_table_says() ->
     assert 'duration_seconds_bucket{method="session/load",outcome="error",le="+Inf"} 1\n' in told
 
 
-def test_what_only_a_fleet_has_is_not_shown_without_one() -> None:
+def test_fleet_metrics_are_not_shown_without_a_fleet() -> None:
     assert "fleet" not in exposition(Snapshot(counts=Counts(), gauges={}))
 
 
@@ -43,7 +43,7 @@ def test_a_metrics_name_ends_with_its_unit_and_a_counters_with_total() -> None:
         assert sorted(metric.bounds) == list(metric.bounds)
 
 
-def test_a_label_takes_no_value_that_the_table_does_not_have() -> None:
+def test_a_label_has_only_values_of_the_table() -> None:
     counts = Counts()
     for session in range(1000):
         counts.add(metrics.ERRORS, 1, f"session {session}")
@@ -51,7 +51,7 @@ def test_a_label_takes_no_value_that_the_table_does_not_have() -> None:
     assert 'type="other"} 1000' in exposition(Snapshot(counts=counts, gauges={}))
 
 
-def test_what_would_end_a_label_is_escaped() -> None:
+def test_characters_that_would_end_a_label_are_escaped() -> None:
     line = f'a{{b="{escaped(chr(34) + chr(92) + chr(10))}"}} 1\n'
     (family,) = text_string_to_metric_families(line)
     assert family.samples[0].labels == {"b": '"\\\n'}
@@ -79,7 +79,7 @@ def test_buckets_of_another_version_fall_into_those_of_this_one() -> None:
     assert (ours.counts, ours.total) == ([1, 2, 12], 20.0)
 
 
-def test_a_quantile_lies_in_its_bucket_and_is_none_of_nothing() -> None:
+def test_a_quantile_lies_in_its_bucket_and_is_undefined_without_values() -> None:
     seen = Distribution.empty((1.0, 2.0, 4.0))
     assert seen.quantile(0.5) is None
     for value in (0.5, 1.5, 3.0, 3.5):

@@ -30,7 +30,7 @@ def seen(front: FrontCounts, metric: metrics.Metric, *labels: str) -> int:
     return sum(found.counts) if found is not None else 0
 
 
-def test_an_attach_lasts_from_its_request_to_its_answer_whatever_stands_between() -> None:
+def test_an_attach_lasts_from_its_request_to_its_answer_whatever_comes_between() -> None:
     front = FrontCounts()
     link = front.open_link("websocket")
     link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
@@ -53,7 +53,7 @@ def test_an_attach_lasts_from_its_request_to_its_answer_whatever_stands_between(
     assert seen(front, metrics.ATTACH, "session/load", "error") == 2
 
 
-def test_what_is_kept_of_attaches_that_are_never_answered_is_bounded() -> None:
+def test_the_number_of_unanswered_attaches_in_memory_is_bounded() -> None:
     front = FrontCounts()
     link = front.open_link("http")
     for number in range(2 * MAX_ATTACHING):
@@ -63,7 +63,7 @@ def test_what_is_kept_of_attaches_that_are_never_answered_is_bounded() -> None:
     assert seen(front, metrics.ATTACH, "session/load", "error") == MAX_ATTACHING
 
 
-def test_a_probe_acknowledges_its_session_and_tells_its_round_trip() -> None:
+def test_a_probe_acknowledges_its_session_and_reports_its_round_trip() -> None:
     front = FrontCounts()
     link = front.open_link("websocket")
     key = metrics.UNACKNOWLEDGED.key()
@@ -82,13 +82,13 @@ def test_a_probe_acknowledges_its_session_and_tells_its_round_trip() -> None:
 
 
 @pytest.mark.parametrize("rtt", [-1, 10**9, True, "1", None, [], float("1e300")])
-def test_a_round_trip_that_cannot_be_is_not_counted(rtt: object) -> None:
+def test_an_impossible_round_trip_is_not_counted(rtt: object) -> None:
     front = FrontCounts()
     front.open_link("websocket").ping(probe(rttMs=rtt, seq="x"), ["s"])
     assert seen(front, metrics.RTT, "viewer") == 0
 
 
-def test_connections_are_told_while_they_are_open_and_counted_once_by_their_code() -> None:
+def test_open_connections_are_a_gauge_and_closed_ones_counted_once_by_code() -> None:
     front = FrontCounts()
     one, other = front.open_link("websocket"), front.open_link("http")
     assert front.gauges({})[metrics.CONNECTIONS.key("websocket")] == 1
@@ -104,7 +104,7 @@ def test_connections_are_told_while_they_are_open_and_counted_once_by_their_code
     assert metrics.CONNECTIONS.key("websocket") not in front.gauges({})
 
 
-def test_who_is_told_of_observations_hears_each() -> None:
+def test_a_listener_gets_each_observation() -> None:
     front = FrontCounts()
     heard: list[tuple[str, float, tuple[str, ...]]] = []
     front.listen(lambda metric, value, labels: heard.append((metric.name, value, labels)))
@@ -114,7 +114,7 @@ def test_who_is_told_of_observations_hears_each() -> None:
     assert front.counts.counters == {metrics.PINGS_MISSED.key(): 1}
 
 
-def test_statistics_tell_closes_of_websockets_and_attaches_that_succeeded() -> None:
+def test_statistics_show_closes_of_websockets_and_successful_attaches() -> None:
     front = FrontCounts()
     front.close_link(front.open_link("websocket"), 1006)
     front.close_link(front.open_link("http"), 1000)

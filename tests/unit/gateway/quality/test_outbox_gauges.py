@@ -30,7 +30,7 @@ def report(number: int, age_seconds: float) -> FailureReport:
     )
 
 
-def test_what_waits_what_is_dead_and_since_when_is_told(tmp_path: Path) -> None:
+def test_waiting_and_dead_reports_and_the_oldest_ones_age_are_gauges(tmp_path: Path) -> None:
     seen = OutboxMetrics(str(tmp_path))
     seen.read()
     assert seen.gauges == {}
@@ -51,7 +51,7 @@ def counted(seen: OutboxMetrics, metric: metrics.Metric, *labels: str) -> float:
     return seen.counts.counters.get(metric.key(*labels), 0)
 
 
-def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_anew(
+def test_sent_refused_and_dropped_reports_are_counted_across_a_new_file(
     tmp_path: Path,
 ) -> None:
     seen = OutboxMetrics(str(tmp_path))
@@ -76,7 +76,7 @@ def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_ane
             seen.read()
 
 
-def test_an_outbox_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
+def test_an_unreadable_outbox_does_not_count_as_empty(tmp_path: Path) -> None:
     seen = OutboxMetrics(str(tmp_path))
     Outbox(str(tmp_path)).add([report(1, 100)], TARGET)
     seen.read()

@@ -41,7 +41,7 @@ def test_a_start_that_failed_counts_until_one_succeeds_or_for_a_while(tmp_path: 
     assert readiness.reason() is None
 
 
-def test_what_an_agent_holds_against_a_client_makes_no_gateway_unready(tmp_path: Path) -> None:
+def test_an_agents_refusal_of_a_client_does_not_make_the_gateway_unready(tmp_path: Path) -> None:
     readiness = Readiness(sys.executable, str(tmp_path))
     readiness.greeted(REFUSED)
     assert readiness.reason() is None

@@ -75,14 +75,14 @@ def test_the_pieces_of_a_message_are_one_frame_with_the_last_ones_number() -> No
         raw(b'{ "_chunk"'),
     ],
 )
-def test_nothing_is_joined_over_what_is_no_piece_of_the_same_message(between: LogEntry) -> None:
+def test_pieces_of_a_message_are_not_joined_across_another_entry(between: LogEntry) -> None:
     entries = [piece("a"), piece("b"), between, piece("c"), piece("d")]
     first, other, last = told(entries)
     assert (first.seq, other, last.seq) == (2, Numbered(3, between), 5)
     assert texts([first, last]) == ["ab", "cd"]
 
 
-def test_what_is_not_of_the_past_stays_as_it_came() -> None:
+def test_live_entries_are_not_joined() -> None:
     entries = [piece(letter) for letter in "abcde"]
     assert texts(told(entries, until=3)) == ["abc", "d", "e"]
     pulled = Pulled(entries=tuple(Numbered(seq, entry) for seq, entry in enumerate(entries, 4)))
@@ -105,14 +105,14 @@ def test_a_frame_grows_to_a_bound() -> None:
     assert [each.entry for each in told([whole, piece("y")])] == [whole, piece("y")]
 
 
-def test_a_piece_that_holds_its_content_twice_is_left_alone() -> None:
+def test_a_piece_with_duplicate_content_is_left_alone() -> None:
     content = '{"type":"text","text":"a"}'
     line = update_line("agent_message_chunk", content={}, again={})
     line = line.replace(b"{}", content.encode())
     assert [each.entry for each in told([raw(line), raw(line)])] == [raw(line), raw(line)]
 
 
-def test_half_a_character_finds_its_other_half() -> None:
+def test_the_two_halves_of_a_split_character_are_joined() -> None:
     line = update_line("agent_message_chunk", content={"type": "text", "text": "@"})
     pieces = [raw(line.replace(b"@", part)) for part in (b"a", b"\\ud83d", b"\\ude00")]
     assert texts(told(pieces)) == ["a\U0001f600"]
@@ -158,7 +158,7 @@ def shown(frames: Sequence[bytes]) -> list[tuple[str, str]]:
     cuts=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12), st.booleans()), max_size=5),
     bound=st.integers(1, 12),
 )
-def test_what_a_viewer_has_applied_is_the_logs_text_wherever_its_links_are_cut(
+def test_a_viewer_applies_the_logs_text_wherever_its_links_are_cut(
     entries: list[LogEntry], later: list[LogEntry], cuts: list[tuple[int, int, bool]], bound: int
 ) -> None:
     log = MemoryLog()

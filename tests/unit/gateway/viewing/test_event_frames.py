@@ -69,7 +69,7 @@ def test_an_entry_of_several_frames_has_a_place_for_each() -> None:
     assert stream.after("e:4.9") == events[3:]  # no such part was ever told
 
 
-def test_what_is_told_again_is_told_once_each_time() -> None:
+def test_repeated_events_come_once_each_time() -> None:
     stream = Stream([said(1, "me"), end(1, "me")])
     (answer,) = stream.next()
     assert stream.after("e:1") == [answer]
@@ -77,14 +77,14 @@ def test_what_is_told_again_is_told_once_each_time() -> None:
     assert stream.next() == []
 
 
-def test_a_question_and_its_withdrawal_are_told_again() -> None:
+def test_a_question_and_its_withdrawal_are_repeated() -> None:
     stream = Stream([ask(1), out(), told(1, "another")])
     asked, spoken, withdrawn = stream.next()
     assert stream.after(asked.id) == [spoken, withdrawn]
     assert stream.after("e:0") == [asked, spoken, withdrawn]
 
 
-def test_a_forks_answer_is_not_told_again() -> None:
+def test_a_forks_answer_is_not_repeated() -> None:
     about = About(viewer="me", request=b"7", number=1, method=acp.FORK)
     forked = LogEntry(LogKind.END, 1, b'{"id":1,"result":{"sessionId":"f"}}', about)
     stream = Stream([out(), forked])
@@ -92,7 +92,7 @@ def test_a_forks_answer_is_not_told_again() -> None:
     assert stream.after("e:1") == []
 
 
-def test_a_gap_is_told_again_with_what_stands_for_it_until_its_end_was_had() -> None:
+def test_a_gap_is_repeated_with_its_pinned_entries_until_its_end_was_received() -> None:
     stream = Stream([out("plan"), out(), out(), out()])
     stream.log.trim(limit_bytes=0)
     gap, plan = stream.next()
@@ -116,6 +116,6 @@ def test_a_place_is_read_from_an_id_and_from_a_control_line() -> None:
 
 
 @every("text", ["", "5", "e:", ":5", "e:-1", "e:5.", "e: 5", "e:5\n", "é:5", "e:9999999999999999"])
-def test_what_is_no_id_is_refused(text: str) -> None:
+def test_an_invalid_event_id_is_refused(text: str) -> None:
     with pytest.raises(CursorError):
         read_id(text)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("code", [errno.ENOENT, errno.EINVAL, errno.EACCES, errno.ELOOP])
-def test_a_folder_that_is_renamed_while_it_is_looked_at_is_not_below_the_root(
+def test_a_folder_renamed_during_the_check_is_not_below_the_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def renamed(path: str) -> str:
@@ -32,7 +32,7 @@ def test_a_folder_that_is_renamed_while_it_is_looked_at_is_not_below_the_root(
             resolved_params(params, str(tmp_path))
 
 
-def test_nothing_stands_for_a_folder_but_where_folders_are_optional(tmp_path: Path) -> None:
+def test_a_null_folder_is_refused_except_where_folders_are_optional(tmp_path: Path) -> None:
     optional = {"additionalDirectories": None, "workspaceUri": None, "workspaceFolders": None}
     assert resolved_params(optional, str(tmp_path)) == optional
     for params in ({"cwd": None}, {"_meta": {"options": {"cwd": None}}}):

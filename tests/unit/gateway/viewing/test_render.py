@@ -57,7 +57,7 @@ def kinds(frames: list[dict[str, Any]]) -> list[str]:
     return [frame["params"]["update"]["sessionUpdate"] for frame in frames if "params" in frame]
 
 
-def test_what_the_agent_says_passes_byte_for_byte_to_who_did_not_negotiate() -> None:
+def test_the_agents_frames_pass_byte_for_byte_to_stock_viewers() -> None:
     odd = b'{ "method":"session/update","params":{"sessionId":"s1","update":{}, "x":1.0 } }'
     log = MemoryLog()
     log.append([LogEntry(LogKind.OUT, 1, odd)])
@@ -65,7 +65,7 @@ def test_what_the_agent_says_passes_byte_for_byte_to_who_did_not_negotiate() -> 
     assert Renderer(SESSION).pulled(attachment.reader.pull(), attachment) == [odd]
 
 
-def test_who_negotiated_gets_the_number_with_each_frame_and_nothing_else_is_changed() -> None:
+def test_a_replaying_viewer_gets_a_number_with_each_otherwise_unchanged_frame() -> None:
     entry = out(text="x", _meta={"lastword": {"mine": 1}, "y": 2})
     (frame,) = seen([entry], replay=True)
     assert frame["params"].pop("_meta") == {"lastword": {"seq": 1}}
@@ -81,7 +81,7 @@ def test_who_negotiated_gets_the_number_with_each_frame_and_nothing_else_is_chan
         ("notice", [NOTICES]),
     ],
 )
-def test_updates_of_our_own_are_for_who_asked_for_them(
+def test_our_own_updates_reach_only_viewers_that_asked_for_them(
     kind: str, shown_to: list[ClientProfile]
 ) -> None:
     for profile in (STOCK, TYPED, RETRY, NOTICES, V2):
@@ -95,7 +95,7 @@ def retry() -> LogEntry:
     return out("agent_retry", attempt=3, max_attempts=10, wait_seconds=18, error=error)
 
 
-def test_a_retry_is_told_in_the_way_that_a_viewer_reads() -> None:
+def test_a_retry_is_shown_in_the_form_that_a_viewer_reads() -> None:
     assert kinds(seen([retry()], RETRY)) == ["agent_retry"]
     (notice,) = seen([retry()], NOTICES)
     said_of_it = notice["params"]["update"]["title"]
@@ -108,7 +108,7 @@ def test_a_retry_is_told_in_the_way_that_a_viewer_reads() -> None:
     assert seen([retry()], TYPED) == []
 
 
-def test_a_wait_that_has_lasted_is_a_thought_for_who_reads_nothing_else() -> None:
+def test_a_lasting_wait_is_a_thought_for_stock_viewers() -> None:
     waits = LogEntry(LogKind.LIFE, 0, b"", About(word=WAITS, facts={"text": "It waits."}))
     (thought,) = seen([waits], STOCK)
     assert thought["params"]["update"]["sessionUpdate"] == "agent_thought_chunk"
@@ -118,11 +118,11 @@ def test_a_wait_that_has_lasted_is_a_thought_for_who_reads_nothing_else() -> Non
 
 
 @pytest.mark.parametrize("word", ["agent_retry", "agent_error", "notice"])
-def test_a_word_of_ours_in_what_a_tool_is_given_hides_nothing(word: str) -> None:
+def test_our_own_words_in_a_tools_input_do_not_hide_it(word: str) -> None:
     assert seen([out("tool_call", toolCallId="t", rawInput={word: word})], STOCK)
 
 
-def test_an_own_failure_is_told_on_the_viewers_own_rung_with_its_own_id() -> None:
+def test_a_viewers_own_failure_comes_on_its_rung_with_its_id() -> None:
     entries = [said(1, "me", b'"x"'), end(1, "me", b'"x"', FAILURE)]
     update, answer = seen(entries, TYPED)
     assert update["params"]["update"]["sessionUpdate"] == "agent_error"
@@ -143,7 +143,7 @@ def test_an_own_failure_is_told_on_the_viewers_own_rung_with_its_own_id() -> Non
     assert answer["error"]["message"] == "no"
 
 
-def test_anothers_failure_is_told_once_as_news_and_answers_nothing() -> None:
+def test_another_viewers_failure_comes_once_as_news_and_answers_nothing() -> None:
     entries = [said(1), end(1, failure=FAILURE)]
     assert kinds(seen(entries, TYPED)) == ["user_message_chunk", "agent_error"]
     frames = seen(entries, STOCK)
@@ -154,7 +154,7 @@ def test_anothers_failure_is_told_once_as_news_and_answers_nothing() -> None:
     assert not any("id" in frame for frame in frames)
 
 
-def test_how_anothers_turn_ended_is_told_to_who_negotiated() -> None:
+def test_the_end_of_anothers_turn_is_shown_to_replaying_viewers() -> None:
     *_, ended = seen([said(1), end(1)], replay=True)
     assert ended["method"] == "_lastword/ended"
     assert ended["params"]["stopReason"] == "end_turn"
@@ -165,21 +165,21 @@ def test_how_anothers_turn_ended_is_told_to_who_negotiated() -> None:
     assert seen([end(1)], STOCK) == []
 
 
-def test_the_position_is_told_before_an_answer_of_its_own() -> None:
+def test_the_position_precedes_a_viewers_own_answer() -> None:
     position, answer = seen([said(1, "me"), end(1, "me")], replay=True)
     assert position["method"] == "_lastword/at"
     assert position["params"]["_meta"]["lastword"]["seq"] == 2
     assert answer == {"jsonrpc": "2.0", "id": 7, "result": {"stopReason": "end_turn"}}
 
 
-def test_a_position_that_no_frame_tells_is_told_by_itself() -> None:
+def test_a_position_without_a_frame_is_sent_by_itself() -> None:
     *_, position = seen([out(), said(1, "me")], replay=True)
     assert position["method"] == "_lastword/at"
     assert position["params"]["_meta"]["lastword"]["seq"] == 2
     assert len(seen([out(), said(1, "me")])) == 1
 
 
-def test_an_answer_of_the_past_is_told_where_it_was_asked_for_again_alone() -> None:
+def test_a_past_answer_is_sent_only_if_it_was_requested_again() -> None:
     entries = [said(1, "me"), end(1, "me")]
     assert seen(entries, head=2, from_cursor=True) == []
     log = MemoryLog()
@@ -192,7 +192,7 @@ def test_an_answer_of_the_past_is_told_where_it_was_asked_for_again_alone() -> N
     assert len(renderer.again(log.read(1)[0], attachment)) == 1
 
 
-def test_its_own_prompts_are_shown_to_a_viewer_that_asks_for_the_past_without_a_cursor() -> None:
+def test_a_viewer_that_loads_without_a_cursor_is_shown_its_own_prompts() -> None:
     prompt = said(1, "me", text="hello")
     assert seen([prompt]) == []
     assert seen([prompt], head=1, from_cursor=True) == []
@@ -201,7 +201,7 @@ def test_its_own_prompts_are_shown_to_a_viewer_that_asks_for_the_past_without_a_
     assert seen([prompt], V2, viewer="other") == []
 
 
-def test_what_else_viewers_ask_for_is_not_shown() -> None:
+def test_viewers_other_requests_are_not_shown() -> None:
     about = About(viewer="a", request=b"1", number=1, method="session/set_mode")
     line = jsonrpc.request(b"1", "session/set_mode", {"sessionId": SESSION})
     ended = LogEntry(LogKind.END, 1, jsonrpc.result(b"1", {}), about)
@@ -223,7 +223,7 @@ def test_a_question_that_another_answered_is_withdrawn_and_ones_own_is_not() -> 
     assert seen([ask(3), told(3, "other")], role=Role.OBSERVER) == []
 
 
-def test_what_befell_the_session_is_told_to_who_negotiated() -> None:
+def test_a_sessions_events_are_shown_to_replaying_viewers() -> None:
     life = LogEntry(LogKind.LIFE, 5, b"", About(viewer="a", word="viewer_came", facts={"x": 1}))
     (frame,) = seen([life], replay=True)
     assert frame["method"] == "_lastword/life"
@@ -232,7 +232,7 @@ def test_what_befell_the_session_is_told_to_who_negotiated() -> None:
     assert seen([life]) == []
 
 
-def test_a_gap_is_told_to_each_kind_with_what_stands_for_it_and_own_answers_last() -> None:
+def test_a_gap_reaches_each_viewer_with_its_pinned_entries_and_own_answers_last() -> None:
     standing = (Numbered(1, out("plan")), Numbered(2, end(1, "me")), Numbered(3, end(2, "other")))
     pulled = Pulled(Gap(1, 9), standing, passed=9)
     for replay in (True, False):
@@ -272,7 +272,7 @@ def pulled_of(entries: Sequence[LogEntry], viewer: Viewer) -> tuple[Pulled, Atta
 
 @pytest.mark.parametrize("replay", [False, True])
 @pytest.mark.parametrize("form", [Form.LINES, Form.FRAMED])
-def test_what_everybody_is_shown_is_put_together_once(replay: bool, form: Form) -> None:
+def test_frames_for_all_viewers_are_encoded_once(replay: bool, form: Form) -> None:
     renderer = Renderer(SESSION)
     entries = [out(text=f"{number}é") for number in range(300)]
     pulled, attachment = pulled_of(entries, Viewer(id="me", replay=replay))
@@ -284,7 +284,7 @@ def test_what_everybody_is_shown_is_put_together_once(replay: bool, form: Form) 
     assert ready == (frames if form is Form.LINES else list(text_frames(frames)))
 
 
-def test_what_not_everybody_is_shown_is_put_together_for_each() -> None:
+def test_frames_that_differ_by_viewer_are_encoded_for_each() -> None:
     renderer = Renderer(SESSION)
     for entries in ([out(), ask(1)], [out(), out(kind="notice")], [LogEntry(LogKind.LIFE, 1)]):
         pulled, attachment = pulled_of(entries, Viewer(id="me"))
@@ -294,7 +294,7 @@ def test_what_not_everybody_is_shown_is_put_together_for_each() -> None:
     assert renamed.for_all(pulled, attachment, Form.LINES) is None
 
 
-def test_few_stretches_are_kept_ready() -> None:
+def test_only_a_few_rendered_stretches_are_cached() -> None:
     renderer = Renderer(SESSION)
     pulled, attachment = pulled_of([out()] * 3000, Viewer(id="me"))
     first = renderer.for_all(pulled, attachment, Form.LINES)
@@ -335,7 +335,7 @@ def test_a_number_is_added_and_nothing_else_is_changed(line: bytes) -> None:
     }
 
 
-def test_a_frame_that_cannot_be_read_is_no_answer_and_no_question() -> None:
+def test_an_unreadable_frame_is_not_an_answer_or_a_question() -> None:
     for kind in (LogKind.ASK, LogKind.END):
         about = About(viewer="me", number=1, method="session/prompt")
         assert seen([LogEntry(kind, 1, b"{", about)]) == []
@@ -352,7 +352,7 @@ def test_a_prompt_of_several_blocks_says_which_part_each_frame_is() -> None:
     assert told == [{"of": 1, "part": 1}, {"of": 1, "part": 2}, {"seq": 1}]
 
 
-def test_a_viewer_that_lags_is_told_by_a_notice_or_not_at_all() -> None:
+def test_a_lagging_viewer_gets_a_notice_if_it_reads_them() -> None:
     for profile in (STOCK, TYPED, RETRY, AIR, NOTICES, V2):
         attachment = Attachment(
             Viewer(id="me", profile=profile), Reader(MemoryLog(), 0), head=0, from_cursor=False
@@ -362,7 +362,7 @@ def test_a_viewer_that_lags_is_told_by_a_notice_or_not_at_all() -> None:
         assert all("1234" in frame["params"]["update"]["title"] for frame in frames)
 
 
-def test_an_outage_in_a_turn_is_told_to_every_viewer_in_the_way_that_it_reads() -> None:
+def test_an_outage_in_a_turn_is_shown_to_every_viewer_in_the_form_that_it_reads() -> None:
     for profile, kind in (
         (STOCK, "agent_thought_chunk"),
         (TYPED, "agent_thought_chunk"),
@@ -380,7 +380,7 @@ def test_an_outage_in_a_turn_is_told_to_every_viewer_in_the_way_that_it_reads() 
 
 
 @pytest.mark.parametrize("replay", [True, False])
-def test_a_viewer_that_begins_again_is_told_why(replay: bool) -> None:
+def test_a_viewer_that_begins_again_learns_why(replay: bool) -> None:
     viewer = Viewer(id="me", replay=replay)
     attachment = Attachment(viewer, Reader(MemoryLog(), 0), head=0, from_cursor=False)
     frame = msgspec.json.decode(Renderer(SESSION).reset(attachment, "e", "epoch"))
@@ -393,7 +393,7 @@ DEEP = b"[" * 2000 + b"]" * 2000
 
 
 @pytest.mark.parametrize("value", [rb'"\ud83d"', DEEP])
-def test_what_msgspec_cannot_keep_as_it_is_reaches_who_counts(value: bytes) -> None:
+def test_a_value_that_msgspec_cannot_represent_passes_unchanged(value: bytes) -> None:
     params = b'{"sessionId":"other","_meta":{"x":1},"update":{"sessionUpdate":"u","y":%b}}' % value
     line = b'{"jsonrpc":"2.0","method":"session/update","params":%b}' % params
     renamed = jsonrpc.params_of(_frame(with_session(line, SESSION)))

@@ -40,7 +40,7 @@ def reads_all(viewer: Attachment) -> None:
         pass
 
 
-def test_a_viewer_that_takes_nothing_lags_once_and_has_caught_up_once() -> None:
+def test_a_slow_viewer_is_reported_once_as_lagging_and_once_as_caught_up() -> None:
     play = Play()
     viewer = play.comes(0)
     said: list[LagNote] = []
@@ -53,7 +53,7 @@ def test_a_viewer_that_takes_nothing_lags_once_and_has_caught_up_once() -> None:
     assert play.look(viewer) == []
 
 
-def test_what_is_told_of_the_past_is_no_lag_until_as_much_has_come_since() -> None:
+def test_the_replayed_past_does_not_count_as_lag() -> None:
     play = Play()
     play.grows(900)
     viewer = play.comes(0)
@@ -65,7 +65,7 @@ def test_what_is_told_of_the_past_is_no_lag_until_as_much_has_come_since() -> No
     assert (note.entries, note.bytes) == (1151, 1_151_000)
 
 
-def test_a_viewer_that_left_while_it_lagged_is_said_nothing_more_of() -> None:
+def test_a_viewer_that_left_while_lagging_is_not_reported_again() -> None:
     play = Play()
     viewer, other = play.comes(0), play.comes(0)
     play.grows(300)
@@ -75,13 +75,13 @@ def test_a_viewer_that_left_while_it_lagged_is_said_nothing_more_of() -> None:
     assert other.reader.lag == 0
 
 
-def test_between_two_marks_entries_count_alike_and_outside_of_them_not_at_all() -> None:
+def test_lag_is_interpolated_between_two_marks_and_clamped_outside() -> None:
     meter = LagMeter(limit_bytes=LIMIT, first=11, head=20, written_bytes=1000)
     meter.mark(11, 40, 5000)
     assert told(meter, (0, 10, 15, 20, 30, 40, 99)) == [0, 0, 500, 1000, 3000, 5000, 5000]
 
 
-def test_what_the_log_has_let_go_of_is_forgotten_here_too() -> None:
+def test_marks_of_trimmed_entries_are_forgotten() -> None:
     meter = LagMeter(limit_bytes=LIMIT, first=1, head=0, written_bytes=0)
     for head in range(10, 110, 10):
         meter.mark(1, head, head * 100)

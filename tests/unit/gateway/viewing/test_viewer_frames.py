@@ -46,7 +46,7 @@ def encoded(text: str) -> bytes:
 
 
 @given(st.data(), MESSAGES)
-def test_a_message_is_one_line_whose_value_is_the_same(
+def test_a_message_becomes_one_line_with_the_same_value(
     data: st.DataObject, message: dict[str, Any]
 ) -> None:
     text = encoded(data.draw(BLANKS) + data.draw(spread(message)) + data.draw(BLANKS))
@@ -63,7 +63,7 @@ def test_a_message_is_one_line_whose_value_is_the_same(
 
 
 @given(st.data(), st.lists(MESSAGES, min_size=2, max_size=3), st.text(" \t\r\n,\0\x85\u2028!"))
-def test_several_messages_are_none(
+def test_a_batch_of_messages_is_refused(
     data: st.DataObject, messages: list[dict[str, Any]], between: str
 ) -> None:
     texts = [data.draw(spread(message)) for message in messages]
@@ -76,7 +76,7 @@ def test_several_messages_are_none(
 
 
 @given(st.data(), MESSAGES, st.integers(0, 99))
-def test_a_name_twice_is_refused_wherever_it_is(
+def test_a_duplicate_name_is_refused_at_any_depth(
     data: st.DataObject, message: dict[str, Any], place: int
 ) -> None:
     text = data.draw(spread(message))
@@ -112,7 +112,7 @@ def _is_in_string(text: str, at: int) -> bool:
         b'{"method":null}',
     ],
 )
-def test_what_is_no_message_is_answered_with_a_parse_error(text: bytes) -> None:
+def test_an_invalid_message_gets_a_parse_error(text: bytes) -> None:
     with pytest.raises(FrameError) as refused:
         frames.read(text)
     answer = json.loads(refused.value.answer)
@@ -130,19 +130,19 @@ def test_what_is_no_message_is_answered_with_a_parse_error(text: bytes) -> None:
         (b'{"id":1,"method":"a","params":{"sessionId":["x"]}}', '"sessionId" is not a string'),
     ],
 )
-def test_what_readers_could_take_in_two_ways_is_refused(text: bytes, says: str) -> None:
+def test_an_ambiguous_message_is_refused(text: bytes, says: str) -> None:
     with pytest.raises(FrameError, match=says) as refused:
         frames.read(text)
     assert refused.value.request_id == b"1"
     assert refused.value.error["code"] == -32600
 
 
-def test_members_that_only_look_alike_are_let_pass() -> None:
+def test_members_with_similar_names_are_allowed() -> None:
     text = b'{"id":1,"method":"a","params":{"_meta":{"a":1,"A":2},"Cow":1,"sessionId":null}}'
     assert frames.read(text).line == text
 
 
-def test_a_message_that_is_nested_deeper_than_parsers_go_is_read() -> None:
+def test_a_message_nested_deeper_than_the_parsers_limit_is_read() -> None:
     for depth in (300, 900, 3000):
         nested = b"[" * depth + b"\r\n" + b"]" * depth
         frame = frames.read(b'{"id":1,"method":"a","params":{"x":%b}}' % nested)
@@ -154,12 +154,12 @@ def test_a_message_that_is_nested_deeper_than_parsers_go_is_read() -> None:
 
 
 @given(MESSAGES.flatmap(spread))
-def test_what_the_front_has_checked_is_the_same_message_for_the_holder(text: str) -> None:
+def test_a_frame_checked_by_the_front_reads_the_same_in_the_holder(text: str) -> None:
     frame = frames.read(text.encode())
     assert frames.read_checked(frame.line) == frame
 
 
-def test_a_line_that_is_not_one_message_is_refused_even_if_it_is_said_to_be_checked() -> None:
+def test_an_invalid_line_is_refused_even_if_marked_as_checked() -> None:
     for line in (b"[]", b"{", b""):
         with pytest.raises(FrameError):
             frames.read_checked(line)
