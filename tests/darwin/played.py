@@ -35,7 +35,7 @@ LINUX_ONLY = {
     f"{_PROCESS}::test_a_child_can_write_its_last_half_megabyte_to_each_pipe": (
         "a pipe of macOS has 64 KiB at most"
     ),
-    f"{_PROCESS}::test_an_ended_child_keeps_its_pid_until_it_is_reaped": (
+    f"{_PROCESS}::test_an_ended_child_keeps_its_pid_until_reaped_and_later_signals_are_harmless": (
         "`waitpid` reads its end there, and reaps it: Python before 3.13 has no `waitid`"
     ),
     f"{_PROCESS}::test_a_killed_guardian_can_be_disarmed": "waits by `waitid`",

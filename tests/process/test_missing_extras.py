@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,7 +31,7 @@ sys.meta_path.insert(0, Absent())
 @pytest.fixture(scope="module")
 def said_without() -> Iterator[SaidWithout]:
     """What is said by a program that runs where a module is not installed."""
-    with BareInterpreter({"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"}) as interpreter:
+    with BareInterpreter({"PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}) as interpreter:
 
         def run(module: str, code: str) -> str:
             done = interpreter.run(BLOCKED.format(module=module) + code)

@@ -202,7 +202,7 @@ def test_an_installed_version_takes_over_once_it_starts(serve: Serve, tmp_path: 
     installed = tmp_path / "installed" / "lastword"
     shutil.copytree(SOURCE / "lastword", installed, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(PROTOCOL / "failures", installed / "protocol" / "failures")
-    look = installed / "gateway" / "front" / "upgrade.py"
+    look = installed / "gateway" / "front" / "process.py"
     look.write_text(look.read_text().replace("LOOK_SECONDS = 60.0", "LOOK_SECONDS = 0.1"))
     version = installed / "_version.py"
     gateway = serve("hang", variables={"PYTHONPATH": str(installed.parent)})
