@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lastword.sidecar.frames import Frames
     from lastword.sidecar.spend_ledger import SpendLedger
 
-DRAIN_SECONDS = 0.25
+DRAIN_SECONDS = 1.0
 """After the agent's exit, how long its stdout is still read where another process holds it open."""
 
 FIRST_MESSAGE_SECONDS = 2.0

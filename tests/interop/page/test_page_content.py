@@ -216,7 +216,7 @@ HEAVY: dict[str, str | list[dict[str, Any]]] = {
     "a wide table": "|a" * 3000 + "|\n" + "|-" * 3000 + "|\n" + "|b|\n" * 3000,
     "code": [
         {"say": "```\n"},
-        {"repeat": {"times": 70, "steps": [{"say": "a line of code\n" * 1000}]}},
+        *({"say": f"a line of code {number}\n" * 1000} for number in range(70)),
         {"say": "```\n"},
     ],
     "quotes": ">" * 100_000 + " deep\n",
@@ -224,7 +224,7 @@ HEAVY: dict[str, str | list[dict[str, Any]]] = {
     "brackets": "[" * 60_000 + "](x)",
     "images": "![" * 50_000,
     "emphasis": "*a **b " * 15_000,
-    "one line": [{"repeat": {"times": 100, "steps": [{"say": "*word* " * 2000}]}}],
+    "one line": [{"say": f"*word{number}* " * 2000} for number in range(100)],
     "returns": "a\r" * 50_000,
 }
 
