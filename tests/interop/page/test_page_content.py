@@ -211,12 +211,19 @@ HOSTILE = [
     "&lt;script&gt;window.hacked = 9&lt;/script&gt; &#106;avascript:\n\n",
     "[ten]: javascript:window.hacked=10\n\n[ten] [ten][] ![ten]\n\n",
 ]
+
+
+def in_turn(times: int, one: str, other: str) -> dict[str, Any]:
+    """Return a step that says both again and again; one piece alone would be an agent's loop."""
+    return {"repeat": {"times": times, "steps": [{"say": one}, {"say": other}]}}
+
+
 HEAVY: dict[str, str | list[dict[str, Any]]] = {
     "a table": "|a|b|\n|-|-|\n" + "|x|y|\n" * 20_000,
     "a wide table": "|a" * 3000 + "|\n" + "|-" * 3000 + "|\n" + "|b|\n" * 3000,
     "code": [
         {"say": "```\n"},
-        *({"say": f"a line of code {number}\n" * 1000} for number in range(70)),
+        in_turn(35, "a line of code\n" * 1000, "another line of code\n" * 1000),
         {"say": "```\n"},
     ],
     "quotes": ">" * 100_000 + " deep\n",
@@ -224,7 +231,7 @@ HEAVY: dict[str, str | list[dict[str, Any]]] = {
     "brackets": "[" * 60_000 + "](x)",
     "images": "![" * 50_000,
     "emphasis": "*a **b " * 15_000,
-    "one line": [{"say": f"*word{number}* " * 2000} for number in range(100)],
+    "one line": [in_turn(50, "*word* " * 2000, "*other* " * 2000)],
     "returns": "a\r" * 50_000,
 }
 
