@@ -26,8 +26,8 @@ def turn(scenario: ProviderScenario, folder: Path, *, bare: bool = False) -> Run
         return run(READS_AIR, command, agent.env, agent.cwd)
 
 
-def said(result: Run) -> list[Any]:
-    """Return the content of its message; a warning of claude's names the provider's port."""
+def shown_text(result: Run) -> list[Any]:
+    """Return the content shown, without the provider's port, which a warning of Claude's names."""
     chunks = [each["content"] for each in result.delivered("agent_message_chunk")]
     return json.loads(re.sub(r"127\.0\.0\.1:\d+", "HOST", json.dumps(chunks)))
 
@@ -69,5 +69,5 @@ def test_a_healthy_turn_of_such_a_client_is_the_same_with_and_without_lastword(
         (answer,) = result.answers_on_the_wire()
         assert answer["result"]["stopReason"] == "end_turn"
         assert "sessionFailure" not in json.dumps(answer)
-    assert said(bare)
-    assert said(bare) == said(wrapped)
+    assert shown_text(bare)
+    assert shown_text(bare) == shown_text(wrapped)

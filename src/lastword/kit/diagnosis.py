@@ -1,14 +1,11 @@
-"""The diagnosis: what a conversation shows about an agent, and the rung that each client would get.
+"""A short conversation with an agent, and the diagnosis: what it shows, and each client's rung.
 
-Owns the findings, step by step: what each of the agent's sources beside its pipes tells about a
-failure, which the caller knows who starts the agent; what of a session that is left alone this
-agent and this client can do; and what typical clients say in `initialize`.
-`core.link.handshake` reads it and `core.failure.ladder.rung_for` chooses the rung, as in a real
-session.
-
-A short conversation with an agent: hello, a session, goodbye. It leaves nothing behind. Owns the
-requests, and what was observed. `doctor.diagnosis` interprets it; the peer owns the process and its
-pipes.
+Owns the requests (hello, a session, goodbye) and what was observed; then the findings, step by
+step: what each of the agent's sources beside its pipes tells about a failure, which the caller
+knows who starts the agent; what this agent and this client can do for a session that is left alone;
+and what typical clients say in `initialize`. `core.link.handshake` reads it and
+`core.failure.ladder.rung_for` chooses the rung, as in a real session. The peer owns the process and
+its pipes; nothing of them is left behind.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ LOUD = f"{CHUNKS} 0 pad=100000"
 
 DEAF = 6
 ALLOWED_BYTES = 48 * 1024 * 1024
-"""What a node may grow by while so many viewers read nothing of it, and its log waits for servers
-that are slow."""
+"""How much a node's memory may grow with this many viewers that do not read and slow servers."""
 
 
 def test_a_session_continues_at_every_front_and_its_viewer_resumes_by_cursor(fleet: Fleet) -> None:

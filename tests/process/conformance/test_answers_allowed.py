@@ -24,7 +24,7 @@ FEW = ("strangers", "early", "junk:text", "junk:scalars", "junk:utf8")
 PASS, FAIL = CheckVerdict.PASS, CheckVerdict.FAIL
 
 
-def found(  # noqa: PLR0913 - what each of them asks for
+def check_odd_agent(  # noqa: PLR0913 - the options of its callers
     mode: str,
     *names: str,
     folder: Path | None = None,
@@ -33,7 +33,7 @@ def found(  # noqa: PLR0913 - what each of them asks for
     limits: WaitLimits = LIMITS,
     plays: int = 1,
 ) -> dict[str, Finding]:
-    """What these checks find in the odd agent of this mode."""
+    """Run these checks on the odd agent in this mode, and return their findings by name."""
     line = (*front, *ODD, mode, *([str(folder)] if folder else []))
     rows = [CHECKS[name] for name in names]
     # Of those that look at every act a few are enough.
@@ -55,12 +55,14 @@ OF_ERRORS = ("before-initialize", "one-answer", "junk-text", "junk-utf8", "error
 def test_a_liberty_that_json_rpc_allows_is_not_a_fault(
     mode: str, acts: tuple[str, ...], names: tuple[str, ...]
 ) -> None:
-    told = found(mode, *names, acts=acts)
+    told = check_odd_agent(mode, *names, acts=acts)
     assert {name: f.verdict for name, f in told.items()} == dict.fromkeys(names, PASS), told
 
 
 def test_an_id_that_the_agent_rejects_fails_only_the_check_of_ids() -> None:
-    told = found("small-ids", "ids", "unknown-method", "unknown-notification", acts=("strangers",))
+    told = check_odd_agent(
+        "small-ids", "ids", "unknown-method", "unknown-notification", acts=("strangers",)
+    )
     failed = told.pop("ids")
     assert failed.verdict is FAIL
     assert "'a text' was not answered" in failed.evidence
@@ -105,7 +107,7 @@ def test_an_unrequested_array_is_not_a_message() -> None:
 
 
 def test_an_agent_that_refuses_the_version_does_not_fail_for_an_early_request() -> None:
-    told = found("version-2", "before-initialize")["before-initialize"]
+    told = check_odd_agent("version-2", "before-initialize")["before-initialize"]
     assert told.verdict is not FAIL
 
 
@@ -120,12 +122,14 @@ def verdicts(told: dict[str, Finding]) -> dict[str, CheckVerdict]:
 
 
 def test_a_long_turn_is_cancelled_and_left_without_a_provider() -> None:
-    told = found("turns", *NATURAL)
+    told = check_odd_agent("turns", *NATURAL)
     assert verdicts(told) == dict.fromkeys(NATURAL, PASS), told
 
 
 def test_a_turn_that_ignores_its_cancel_is_detected_without_a_provider() -> None:
-    told = found("turns-deaf", "cancel", "exit-in-turn", limits=WaitLimits(exit_seconds=2.0))
+    told = check_odd_agent(
+        "turns-deaf", "cancel", "exit-in-turn", limits=WaitLimits(exit_seconds=2.0)
+    )
     assert verdicts(told) == {"cancel": FAIL, "exit-in-turn": FAIL}, told
     assert "answered with 'end_turn'" in told["cancel"].evidence
 
@@ -134,7 +138,7 @@ OF_QUESTIONS = ("cancel-in-question", "open-tools", "two-questions")
 
 
 def test_a_turn_too_short_to_cancel_or_without_permissions_is_not_a_fault() -> None:
-    told = found("plain", *NATURAL, "cancel-in-question", "two-questions")
+    told = check_odd_agent("plain", *NATURAL, "cancel-in-question", "two-questions")
     assert {f.verdict for f in told.values()} == {CheckVerdict.UNREACHED}, told
     assert "end too soon" in told["cancel"].evidence
     for name in ("cancel-in-question", "two-questions"):
@@ -153,7 +157,7 @@ def test_a_turn_too_short_to_cancel_or_without_permissions_is_not_a_fault() -> N
 def test_a_question_is_cancelled_and_two_are_answered_in_reverse_order(
     mode: str, front: tuple[str, ...], cancelled: CheckVerdict, tools: CheckVerdict
 ) -> None:
-    told = found(mode, *OF_QUESTIONS, acts=("cancel_in_question",), front=front)
+    told = check_odd_agent(mode, *OF_QUESTIONS, acts=("cancel_in_question",), front=front)
     expected = dict(zip(OF_QUESTIONS, (cancelled, tools, PASS), strict=True))
     assert verdicts(told) == expected, told
     assert told["two-questions"].evidence == "answered in reverse order"
@@ -161,13 +165,13 @@ def test_a_question_is_cancelled_and_two_are_answered_in_reverse_order(
 
 def test_an_agent_that_asks_its_questions_in_sequence_gets_a_warning() -> None:
     waited_in_vain = WaitLimits(answer_seconds=10.0)
-    told = found("asks-in-turn", "two-questions", limits=waited_in_vain)["two-questions"]
+    told = check_odd_agent("asks-in-turn", "two-questions", limits=waited_in_vain)["two-questions"]
     assert told.verdict is CheckVerdict.WARN, told
     assert len(told.frames) == 2
 
 
 def test_an_agent_that_asks_once_for_all_sessions_is_not_judged() -> None:
-    told = found("asks-once", "two-questions")["two-questions"]
+    told = check_odd_agent("asks-once", "two-questions")["two-questions"]
     assert told.verdict is CheckVerdict.UNREACHED, told
 
 
@@ -175,7 +179,7 @@ SESSIONLESS = ("exit", "exit-status", "nothing-left", "bad-params", "junk-text",
 
 
 def test_checks_that_need_no_session_run_where_none_opens() -> None:
-    told = found("wants-login", *SESSIONLESS, "opens-session")
+    told = check_odd_agent("wants-login", *SESSIONLESS, "opens-session")
     expected = dict.fromkeys(SESSIONLESS, PASS) | {"opens-session": CheckVerdict.UNREACHED}
     assert verdicts(told) == expected, told
 
@@ -189,14 +193,14 @@ def test_an_agent_that_opens_no_session_does_not_pass() -> None:
 
 
 def test_a_late_death_is_found_and_its_line_named() -> None:
-    told = found("dies-late", "junk-scalars", plays=PLAYS)["junk-scalars"]
+    told = check_odd_agent("dies-late", "junk-scalars", plays=PLAYS)["junk-scalars"]
     assert told.verdict is FAIL
     assert "'null\\n': it exited with status 1" in told.evidence
     assert "times" not in told.evidence
 
 
 def test_a_failure_that_does_not_recur_is_a_warning(tmp_path: Path) -> None:
-    told = found("dies-once", "junk-text", folder=tmp_path, plays=PLAYS)["junk-text"]
+    told = check_odd_agent("dies-once", "junk-text", folder=tmp_path, plays=PLAYS)["junk-text"]
     assert told.verdict is CheckVerdict.WARN
     assert told.evidence.startswith("1 of 5 times: after a line that is not JSON")
     assert (tmp_path / "plays").read_text() == "x" * 5

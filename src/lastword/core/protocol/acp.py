@@ -254,7 +254,7 @@ def object_of(value: object) -> dict[str, Any]:
 
 
 def raw_members(raw: Raw | None) -> dict[str, Raw]:
-    """Return the members of an object, each as the bytes that arrived; empty if there are none.
+    """Return an object's members with their values undecoded, or no members for null or nothing.
 
     Raises:
         msgspec.MsgspecError: The value is not an object.

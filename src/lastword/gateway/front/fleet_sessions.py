@@ -338,7 +338,7 @@ class Takeovers:
         replicas, session_id = self._node.replicas, last.session
         end = await replicas.last(session_id)
         if end.epoch in {"", last.view.epoch} and end.last < last.view.head:
-            return True  # whoever has seen it is informed by the next owner
+            return True  # the next owner informs its viewers
         if end.last == last.view.head:
             return last.view.state in OPEN
         view = await replica_view(replicas, end, SessionDetails(id=session_id))

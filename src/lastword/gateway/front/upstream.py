@@ -1,7 +1,7 @@
 """A viewer's connection to one holder, as the viewer's link has it.
 
-Owns the form of such a connection, and the one to a holder in this process. Another node's is in
-`fleet_upstream`.
+Owns the interface of such a connection, and the one to a holder in this process. The one to a
+holder of another node is `fleet_sessions.RemoteUpstream`.
 """
 
 from __future__ import annotations

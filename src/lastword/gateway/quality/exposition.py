@@ -1,12 +1,9 @@
-"""The metrics for Prometheus, and as OpenTelemetry instruments.
+"""The gateway's metrics in Prometheus' text format 0.0.4, and as OpenTelemetry instruments.
 
-The metrics in Prometheus' text format 0.0.4. Owns the form of a line. The metrics are listed in
-`table`; their values are in a `Snapshot`.
-
-The gateway's metrics as OpenTelemetry instruments. Owns the choice of metrics: not those that the
-record's telemetry reports under the same name, which a collector would add up. Histograms of
-viewers' links are reported value by value; of those of sessions, only the sum and the count are
-known.
+Owns the form of a line, and the choice of instruments: not the metrics that the record's telemetry
+reports under the same name, which a collector would add up. Histograms of viewers' links are
+reported value by value; of those of sessions, only the sum and the count are known. `metrics` lists
+the metrics; their values are in a `Snapshot`.
 """
 
 from __future__ import annotations

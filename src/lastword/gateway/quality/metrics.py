@@ -232,7 +232,7 @@ SETTLED = _counter(
     "Questions that were settled, by who decided.",
     Label("outcome", ("viewer", "policy", "withdrawn", "lost")),
 )
-OPEN_QUESTIONS = _gauge("questions.open", "{question}", "Questions that nobody has answered.")
+OPEN_QUESTIONS = _gauge("questions.open", "{question}", "Unanswered questions.")
 TURNS = _counter(
     "turns", "{turn}", "Turns that ended, by outcome.", Label("outcome", ("answered", "failed"))
 )
@@ -358,7 +358,7 @@ class Distribution(msgspec.Struct):
         self.total += value
 
     def quantile(self, share: float) -> float | None:
-        """Return the value below which this share of all lies; `None` if there are none.
+        """Return the quantile for this share, such as 0.99; `None` if no value was added.
 
         As in Prometheus' `histogram_quantile`, values are spread evenly within a bucket, and
         those above all bounds count as the highest bound.
