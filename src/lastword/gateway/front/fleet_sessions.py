@@ -291,13 +291,16 @@ class Takeovers:
         self._node = node
         self._directory = directory
         self._last: dict[str, OwnerRecord] = {}
-        """The owners as they were last seen."""
+        """The owners as they were last seen; of one log, with the most of it."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def note(self, name: str, owner: OwnerRecord | None) -> None:
         """Note that a session has an owner, or has none any more."""
         if owner is not None:
-            self._last[name] = owner
+            seen = self._last.get(name)
+            # Servers that are restored from an older copy send an older lease until it expires.
+            if seen is None or not _is_older(owner.view, seen.view):
+                self._last[name] = owner
             return
         last = self._last.pop(name, None)
         if last is not None and name not in self._tasks:
@@ -356,3 +359,8 @@ class Takeovers:
         """Leave it to others."""
         for task in self._tasks.values():
             task.cancel()
+
+
+def _is_older(view: SessionView, seen: SessionView) -> bool:
+    """Return whether a view shows less of the same log than was seen."""
+    return view.epoch == seen.epoch and view.head < seen.head

@@ -48,13 +48,20 @@ class TwoNodes:
         del client
         self.restored.append(session_id)
 
-    async def lose(self, state: SessionState, head: int, *entries: LogEntry) -> list[str]:
-        """Lose the owner whose lease showed this of a log; return what is restored."""
+    async def lose(
+        self, state: SessionState, head: int, *entries: LogEntry, older_head: int | None = None
+    ) -> list[str]:
+        """Lose the owner whose lease showed this of a log; return what is restored.
+
+        With `older_head`, restored servers then send the lease as it was at that head.
+        """
         claimed = await self.replicas.claim("s", EMPTY, "one")
         await self.replicas.publish("s", ReplicaBatch("e", 1, entries), claimed)
         takeovers = Takeovers(cast("FleetNode", self), cast("Directory", self))
         name = wire.name_of("s")
         takeovers.note(name, owner("one", state=state, head=head))
+        if older_head is not None:
+            takeovers.note(name, owner("one", state=state, head=older_head))
         others = asyncio.all_tasks()
         takeovers.note(name, None)
         await asyncio.gather(*asyncio.all_tasks() - others)
@@ -97,6 +104,12 @@ async def test_a_log_that_is_unreadable_at_first_is_read_again(
 @fused
 async def test_a_session_whose_log_lacks_entries_of_its_lease_is_taken_over() -> None:
     assert await TwoNodes().lose(SessionState.IDLE, 4, said(1), out(), end(1)) == ["s"]
+
+
+@fused
+async def test_an_older_lease_of_restored_servers_does_not_hide_what_was_shown() -> None:
+    entries = (said(1), out(), end(1))
+    assert await TwoNodes().lose(SessionState.IDLE, 4, *entries, older_head=1) == ["s"]
 
 
 @fused
