@@ -209,7 +209,7 @@ class ServingError(Exception):
     """The gateway cannot be started; the text says why and what to do."""
 
 
-def serve(  # noqa: PLR0915 - what a gateway is made of
+def serve(
     settings: GatewaySettings, ready: Callable[[Welcome], None], make_holder: MakeHolder
 ) -> None:
     """Serve until a signal ends it; `ready` gets the URLs and a token, `make_holder` makes holders.
