@@ -128,7 +128,7 @@ ROWS = (
         # writes to stderr about requests is in `kimi-requests`.
         pattern=(
             r"(?P<at>\d{4}-\d\d-\d\d \S++) \| ERROR ++\| \S++ - "
-            r"(?P<message>(?!\[(?:[^\]-]|-(?! INFO\]))*+- INFO\])\S.*)"
+            r"(?P<message>(?!\[[^\]]*?- INFO\])\S.*)"
         ),
         goes_on=False,
         in_time=False,

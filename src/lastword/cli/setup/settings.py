@@ -20,9 +20,7 @@ from typing import Any
 from lastword.platform.settings_files import copy_rights, replace
 
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
-_COMMENT = re.compile(
-    rf"{_STRING}|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?P<end>\*/)?+)", re.DOTALL
-)
+_COMMENT = re.compile(rf"{_STRING}|(?P<comment>//[^\r\n]*+|/\*.*?(?:(?P<end>\*/)|\Z))", re.DOTALL)
 _TRAILING = re.compile(
     rf"{_STRING}|[\[{{:,][ \t\r\n]*+,|(?P<comma>,)(?=[ \t\r\n]*+[}}\]])", re.DOTALL
 )

@@ -21,7 +21,9 @@ MAX_BRACES = 4_000_000
 
 # The patterns are compiled with the first line that cannot be decoded.
 # A quote inside of a string follows an odd number of backslashes, which here stand behind it.
-_TOKEN = rb'"(?:[^"]++|"(?=\\(?:\\\\)*+(?!\\)))*+"|["{}]'
+# `(?!)` never matches. It is there for Python before 3.11.5, where a possessive group continues at
+# a wrong position if its last alternative fails in a lookahead (CPython's issue 106052).
+_TOKEN = rb'"(?:[^"]++|"(?=\\(?:\\\\)*+(?!\\))|(?!))*+"|["{}]'
 _GAP = rb"[\s\x00]*+"
 _STYLE = rb"\x1b\[[0-?]*+[ -/]*+[@-~]"
 _TAIL = rb"(?!\s*+[,:])(?:%s|[^\"{}\[\]])*+\Z" % _STYLE
