@@ -44,7 +44,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder))
     [path] = folder.glob("*.tar.gz")
     with tarfile.open(path) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # from 3.11.4 on
+        archive.extractall(folder)
     return folder / f"lastword-{__version__}"
 
 

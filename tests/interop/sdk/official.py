@@ -86,7 +86,8 @@ def _fetched(python: Path, source: Path) -> Path:
     installs.run([*pip, "--dest", str(folder), "-r", str(wanted)], "pip download")
     [archive_path] = folder.glob("*.tar.gz")
     with tarfile.open(archive_path) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # from 3.11.4 on
+        archive.extractall(folder)
     if not source.is_dir():  # two test runs at once may both come here
         (folder / source.name).rename(source)
     return source

@@ -296,38 +296,41 @@ class Takeovers:
 
     def note(self, name: str, owner: OwnerRecord | None) -> None:
         """Note that a session has an owner, or has none any more."""
-        if owner is not None:
-            seen = self._last.get(name)
-            # Servers that are restored from an older copy send an older lease until it expires.
-            if seen is None or not _is_older(owner.view, seen.view):
-                self._last[name] = owner
+        if owner is None:
+            if name in self._last and name not in self._tasks:
+                self._tasks[name] = asyncio.create_task(self._restore(name))
             return
-        last = self._last.pop(name, None)
-        if last is not None and name not in self._tasks:
-            task = self._tasks[name] = asyncio.create_task(self._restore(last))
-            task.add_done_callback(lambda _: self._tasks.pop(name, None))
+        seen = self._last.get(name)
+        # Servers that are restored from an older copy send an older lease until it expires.
+        if seen is None or not _is_older(owner.view, seen.view):
+            self._last[name] = owner
 
-    async def _restore(self, last: OwnerRecord) -> None:
+    async def _restore(self, name: str) -> None:
         """Have a session started again by its own node, or here if that has gone."""
-        name = wire.name_of(last.session)
-        for tries in range(TRIES):
-            if last.node != self._node.name:
-                await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
-            record = await self._node.session(last.session)
-            if name in self._node.owners or (record is not None and record.ended is not None):
-                return
-            is_elsewhere = last.node != self._node.name
-            if is_elsewhere and not self._node.is_settled:
-                continue  # it comes back
-            if is_elsewhere and last.node in self._node.nodes and tries < OWN_TRIES:
-                continue  # it does so itself, or its record ends soon
-            with contextlib.suppress(StartError, LastwordError, OSError):
-                if not await self._was_open(last):
-                    return
-                client = await self._client_of(last)
-                await self._directory.of_session(last.session, client)
-                return
-            await asyncio.sleep(SHORTEST_SECONDS)
+        try:
+            for tries in range(TRIES):
+                # Looked up each time: another owner may have come and gone in the meantime.
+                is_elsewhere = self._last[name].node != self._node.name
+                if is_elsewhere:
+                    await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
+                last = self._last[name]
+                record = await self._node.session(last.session)
+                if name in self._node.owners or (record is not None and record.ended is not None):
+                    break
+                if is_elsewhere and not self._node.is_settled:
+                    continue  # it comes back
+                if is_elsewhere and last.node in self._node.nodes and tries < OWN_TRIES:
+                    continue  # it does so itself, or its record ends soon
+                with contextlib.suppress(StartError, LastwordError, OSError):
+                    if await self._was_open(last):
+                        client = await self._client_of(last)
+                        await self._directory.of_session(last.session, client)
+                    break
+                await asyncio.sleep(SHORTEST_SECONDS)
+        finally:
+            del self._tasks[name]
+            if name not in self._node.owners:
+                del self._last[name]
 
     async def _was_open(self, last: OwnerRecord) -> bool:
         """Return whether a turn was open, or what was shown of it is lost.

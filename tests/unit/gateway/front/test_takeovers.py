@@ -53,17 +53,18 @@ class TwoNodes:
     ) -> list[str]:
         """Lose the owner whose lease showed this of a log; return what is restored.
 
-        With `older_head`, restored servers then send the lease as it was at that head.
+        With `older_head`, the lease was lost before, and restored servers then send it again, as it
+        was at that head.
         """
         claimed = await self.replicas.claim("s", EMPTY, "one")
         await self.replicas.publish("s", ReplicaBatch("e", 1, entries), claimed)
         takeovers = Takeovers(cast("FleetNode", self), cast("Directory", self))
         name = wire.name_of("s")
-        takeovers.note(name, owner("one", state=state, head=head))
-        if older_head is not None:
-            takeovers.note(name, owner("one", state=state, head=older_head))
         others = asyncio.all_tasks()
-        takeovers.note(name, None)
+        heads = [head] if older_head is None else [older_head, None, head, older_head]
+        for shown in [*heads, None]:
+            lease = None if shown is None else owner("one", state=state, head=shown)
+            takeovers.note(name, lease)
         await asyncio.gather(*asyncio.all_tasks() - others)
         return self.restored
 
