@@ -213,7 +213,8 @@ def test_a_log_whose_end_is_lost_with_its_node_and_servers_starts_again(
             start(cluster)
             viewer.answer(viewer.prompt(session))
             shown = listed(one, session)
-            until("its lease shows it", lambda: listed(two, session).get("head", 0) >= shown["head"])
+            end = shown["head"]
+            until("its lease shows it", lambda: listed(two, session).get("head", 0) >= end)
         one.kill()
         for server in cluster.servers:
             server.kill()
