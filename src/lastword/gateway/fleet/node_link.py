@@ -6,9 +6,9 @@ the fleet's key over both ends' random bytes, the direction, the message's numbe
 a forged, repeated, missing or reflected message ends the link. Nothing is retransmitted; the user
 of a link opens another one.
 
-A sender has as much credit as the other end has taken, so what a viewer does not read waits with
-its sender, and never in the connection to the servers. A peer that is silent is asked for a sign of
-life, and given up after `SILENT_SECONDS`.
+A sender's credit grows with what the other end has read, so what a viewer does not read waits with
+its sender, and never in the connection to the servers. A silent peer is pinged, and given up after
+`SILENT_SECONDS`.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ NONCE_BYTES = 32
 CODE_BYTES = 32
 
 WINDOW_BYTES = 256 * 1024
-"""How much of a link its reader has not taken."""
+"""The most that a link's reader may leave unread."""
 PART_BYTES = 128 * 1024
 """The content of the largest message; NATS servers accept 1 MiB."""
 ITEM_LIMIT_BYTES = 80 * 1024 * 1024
-"""The largest item: the largest frame, and what is put around it."""
+"""The largest item: the largest frame and its envelope."""
 
 OPEN_SECONDS = 8.0
 """How long a node may take to answer a request for a link."""
@@ -61,12 +61,12 @@ MAX_UNUSED = 128
 """Such links of a process; for one more the oldest ends."""
 
 BEAT_SECONDS = 2.0
-"""How long a peer may be silent before it is asked for a sign of life."""
+"""How long a peer may be silent before it is pinged."""
 SILENT_SECONDS = 8.0
 """How long a peer may be silent before it is given up."""
 
 LINGER_SECONDS = 75.0
-"""How long a closed link waits until the rest is read: longer than a viewer may read nothing."""
+"""How long a closed link waits for the rest to be read: longer than a viewer may read nothing."""
 CLOSE_SECONDS = 2.0
 """The same, at the end of the process."""
 
@@ -88,7 +88,7 @@ class NodeLink:
     Attributes:
         inbox: the subject on which it receives.
         peer: the subject of the other end.
-        is_silent: it ended since the other end answered nothing.
+        is_silent: it ended because the other end stopped answering.
     """
 
     def __init__(self, inbox: str, stirred: Callable[[NodeLink], None]) -> None:
@@ -109,7 +109,7 @@ class NodeLink:
         self._is_closing = self._is_over = self._is_lost = False
 
     def secure(self, peer: str, own_key: bytes, other_key: bytes) -> None:
-        """Begin with the other end, and the keys of both directions."""
+        """Set the other end's subject, and the keys of both directions."""
         self.peer, self._own_key, self._other_key = peer, own_key, other_key
 
     # What its user does.
@@ -140,17 +140,17 @@ class NodeLink:
 
     @property
     def unsent_bytes(self) -> int:
-        """How much waits until it can be sent."""
+        """How much is still to be sent."""
         return len(self._unsent)
 
     @property
     def is_closing(self) -> bool:
-        """Whether it takes no more."""
+        """Whether it accepts no more items."""
         return self._is_closing
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is sent or received any more."""
+        """Whether sending and receiving have ended."""
         return self._is_over
 
     async def drain(self, limit: int = UNREAD_BY_FRONT_BYTES) -> None:
@@ -171,9 +171,30 @@ class NodeLink:
         Raises:
             ConnectionResetError: The link was lost.
         """
+        data = self._partial
         while True:
             while self._incoming:
-                if items := self._take(self._incoming.popleft()):
+                part = self._incoming.popleft()
+                self._unread -= len(part)
+                self._taken += len(part)
+                if self._taken >= WINDOW_BYTES // 4:
+                    self._grant += self._taken
+                    self._taken = 0
+                    self._stirred(self)
+                data += part
+                items, at = [], 0
+                while len(data) - at >= _ITEM.size:
+                    kind, size = _ITEM.unpack_from(data, at)
+                    if size > ITEM_LIMIT_BYTES:
+                        self.end()
+                        break
+                    start = at + _ITEM.size
+                    if len(data) - start < size:
+                        break
+                    at = start + size
+                    items.append((kind, bytes(data[start:at])))
+                del data[:at]
+                if items:
                     return items
             if self._is_lost:
                 raise ConnectionResetError
@@ -181,30 +202,6 @@ class NodeLink:
                 return []
             self._news.clear()
             await self._news.wait()
-
-    def _take(self, part: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the items that are complete with the next part; give credit for it."""
-        self._unread -= len(part)
-        self._taken += len(part)
-        if self._taken >= WINDOW_BYTES // 4:
-            self._grant += self._taken
-            self._taken = 0
-            self._stirred(self)
-        data = self._partial
-        data += part
-        items, at = [], 0
-        while len(data) - at >= _ITEM.size:
-            kind, size = _ITEM.unpack_from(data, at)
-            if size > ITEM_LIMIT_BYTES:
-                self.end()
-                break
-            start = at + _ITEM.size
-            if len(data) - start < size:
-                break
-            at = start + size
-            items.append((kind, bytes(data[start:at])))
-        del data[:at]
-        return items
 
     def close(self) -> None:
         """Close it once what was written has been sent."""
@@ -225,7 +222,7 @@ class NodeLink:
     # What its process does.
 
     def end(self, *, is_silent: bool = False) -> None:
-        """End it: nothing of the other end comes any more, or can be trusted."""
+        """End it, since the other end is gone or cannot be trusted."""
         if self._is_over:
             return
         self.is_silent = is_silent
@@ -236,12 +233,12 @@ class NodeLink:
         self._stirred(self)
 
     def ping(self) -> None:
-        """Ask for a sign of life."""
+        """Ask the other end to answer."""
         self._flags |= _PING
         self._stirred(self)
 
     def next_message(self) -> bytes | None:
-        """Return the next message to send, if there is something to say and credit for it."""
+        """Return the next message to send, if something is due and there is credit for it."""
         if self._is_over:
             return None
         size = min(len(self._unsent), self._credit, PART_BYTES)
@@ -260,7 +257,7 @@ class NodeLink:
         return _code(self._own_key, self._sent, content) + content
 
     def receive(self, payload: bytes) -> bool:
-        """Receive a message; return whether it was the next one of the other end."""
+        """Receive a message; return whether it is the one that the other end sent next."""
         content = payload[CODE_BYTES:]
         expected = _code(self._other_key, self._received + 1, content)
         is_next = hmac.compare_digest(payload[:CODE_BYTES], expected)
@@ -311,20 +308,20 @@ class NodeLinks:
         """By the subjects on which they receive."""
         self._opening: dict[str, asyncio.Future[Msg]] = {}
         self._unused: dict[str, float] = {}
-        """Links whose other end has proven nothing yet, and when they were opened."""
+        """When links were opened whose other end has yet to prove that it has the key."""
         self._heard: dict[str, float] = {}
-        """When each peer was heard of, by the first part of its subjects."""
+        """When each peer was last heard from, by the first part of its subjects."""
         self._lost: list[str] = []
-        """The other ends of links that the last connection had."""
+        """The other ends of the last connection's links."""
         self._ready: dict[NodeLink, None] = {}
         """Links that may have something to send, in their order."""
         self._wake = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
         """Those of a connection."""
         self._served: set[asyncio.Task[None]] = set()
 
     async def start(self, serve: Serve) -> None:
-        """Open links from now on, and have those that other nodes open served until they end."""
+        """Start opening links, and serve each one that another node opens until it ends."""
         self._serve = serve
         self._broker.listen(self._connection_changed)
         if self._broker.is_connected:
@@ -351,7 +348,7 @@ class NodeLinks:
         if not is_connected:
             self._stop()
         elif self._serve is not None:
-            self._tasks.append(asyncio.create_task(self._begin()))
+            self._tasks.add(asyncio.create_task(self._begin()))
 
     async def _begin(self) -> None:
         inbox = f"{INBOX_SUBJECT}.{secrets.token_hex(16)}"
@@ -359,12 +356,12 @@ class NodeLinks:
         try:
             await self._broker.subscribe(f"{inbox}.*", self._receive)
             await self._broker.subscribe(f"{NODE_SUBJECT}.{self._node}", self._requested)
-            for peer in lost:  # whose code is wrong, so that the other end ends at once, too
+            for peer in lost:  # a message without a valid code ends the other end at once
                 await self._broker.publish(peer, b"")
         except (nats.errors.Error, OSError):
             return  # the connection is lost again
         self._inbox = inbox
-        self._tasks += [asyncio.create_task(self._send()), asyncio.create_task(self._beat())]
+        self._tasks |= {asyncio.create_task(self._send()), asyncio.create_task(self._beat())}
 
     def _stop(self) -> None:
         self._inbox = ""
@@ -384,7 +381,7 @@ class NodeLinks:
                 opening.set_exception(ConnectionRefusedError())
 
     async def _send(self) -> None:
-        """Send what links have to say, a message of each in turn."""
+        """Send what is due, one message of each link in turn."""
         while True:
             while self._ready:
                 link = next(iter(self._ready))
@@ -396,7 +393,7 @@ class NodeLinks:
                     continue
                 self._ready[link] = None
                 with contextlib.suppress(nats.errors.Error, OSError):
-                    # If nobody has that subject any more, the servers say so.
+                    # The servers answer if nobody receives that subject any more.
                     await self._broker.publish(link.peer, message, reply=link.inbox)
             self._wake.clear()
             await self._wake.wait()
@@ -407,7 +404,7 @@ class NodeLinks:
             self._wake.set()
 
     async def _beat(self) -> None:
-        """Give up what is silent or unused; ask for signs of life."""
+        """End links that are silent or unused; ping peers that may be."""
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
@@ -477,7 +474,7 @@ class NodeLinks:
         return NodeLink(f"{self._inbox}.{self._numbers}", self._stir)
 
     def _requested(self, message: Msg) -> None:
-        """Open a link for another node: it has to prove that it has the key by its next message."""
+        """Open a link for another node, whose next message has to prove that it has the key."""
         nonce, peer = message.data, message.reply
         is_ours = peer.startswith(f"{INBOX_SUBJECT}.") and len(nonce) == NONCE_BYTES
         if not is_ours or not self._inbox or self._serve is None:
@@ -490,16 +487,12 @@ class NodeLinks:
         self._links[link.inbox] = link
         self._unused[link.inbox] = asyncio.get_running_loop().time()
         answer = asyncio.create_task(self._answer(peer, own + keys.proof, link.inbox))
-        self._tasks.append(answer)
-        answer.add_done_callback(self._forget_task)
+        self._tasks.add(answer)
+        answer.add_done_callback(self._tasks.discard)
 
     async def _answer(self, peer: str, payload: bytes, inbox: str) -> None:
         with contextlib.suppress(nats.errors.Error, OSError):
             await self._broker.publish(peer, payload, reply=inbox)
-
-    def _forget_task(self, task: asyncio.Task[None]) -> None:
-        if task in self._tasks:
-            self._tasks.remove(task)
 
     async def open(self, node: str) -> NodeLink:
         """Open a link to a node.
@@ -578,7 +571,7 @@ def _process_of(subject: str) -> str:
 
 
 def _is_unheard(message: Msg) -> bool:
-    """Return whether the servers say that nobody has the subject."""
+    """Return whether the servers report that nobody receives the subject."""
     return (message.headers or {}).get("Status") == "503"
 
 
