@@ -63,11 +63,11 @@ NOT_FOUND = frozenset({10037, 10059, 10014})
 _CREDENTIALS = re.compile(
     r"BEGIN NATS USER JWT-+\s+\S+\s.*BEGIN USER NKEY SEED-+\s+SU[A-Z2-7]{56}\s", re.DOTALL
 )
-"""What nats-py reads of a file of credentials; anything else makes it fail with other errors."""
+"""The part of a credentials file that nats-py reads; it fails with other errors without it."""
 
 
 class _UnusableServerError(FleetError):
-    """A server that will not be usable the next time either, since something is set wrong."""
+    """A server that stays unusable until its configuration, or the node's, is corrected."""
 
 
 class _Connection(Client):
@@ -222,40 +222,49 @@ class Broker:
         while self._connection is not None:
             await self._connection.lost.wait()
             self._connected.clear()
-            self._notify(is_connected=False)
-            self._connection = await self._reconnect()
+            for listener in tuple(self._listeners):
+                listener(False)  # noqa: FBT003 - a listener
+            wait = RETRY_SECONDS[0]
+            connection: _Connection | None = None
+            while connection is None:
+                try:
+                    connection = await self._connect()
+                except FleetError:
+                    await asyncio.sleep(wait * (1 + roll()) / 2)
+                    wait = min(2 * wait, RETRY_SECONDS[1])
+            self._connection = connection
             self._connected.set()
-            self._notify(is_connected=True)
-
-    async def _reconnect(self) -> _Connection:
-        wait = RETRY_SECONDS[0]
-        while True:
-            with contextlib.suppress(FleetError):
-                return await self._connect()
-            await asyncio.sleep(wait * (1 + roll()) / 2)
-            wait = min(2 * wait, RETRY_SECONDS[1])
-
-    def _notify(self, *, is_connected: bool) -> None:
-        for listener in tuple(self._listeners):
-            listener(is_connected)
+            for listener in tuple(self._listeners):
+                listener(True)  # noqa: FBT003 - a listener
 
     async def _connect(self) -> _Connection:
         """Connect to the first server that answers; one that does not is tried last from then on.
 
         Raises:
-            _UnusableServerError: None does, and at one of them, something is set wrong.
-            FleetError: None does.
+            _UnusableServerError: A file of the settings cannot be used, or no server answers and
+                one of them is configured wrongly.
+            FleetError: No server answers.
         """
+        options = {"name": self._name, **_files(self._settings)}
         failures: list[str] = []
         unusable: _UnusableServerError | None = None
-        options = {"name": self._name, **_files(self._settings)}
         for url in self._servers.copy():
             try:
                 return await _connected(url, options, self._note)
             except _UnusableServerError as error:
                 unusable = _UnusableServerError(f"the NATS server {servers_of([url])}: {error}")
             except (nats.errors.Error, OSError, TimeoutError) as error:
-                failures.append(f"{servers_of([url])} ({_reason(error)})")
+                if isinstance(error, (TimeoutError, nats.errors.TimeoutError)):
+                    reason = "no answer"
+                elif "expecting INFO" in str(error):
+                    reason = "not a NATS server"
+                else:
+                    number = getattr(error, "errno", None)  # asyncio's text repeats the address
+                    text = str(error).removeprefix("nats: ")
+                    if number and number > 0:
+                        text = os.strerror(number)
+                    reason = one_line(text.strip("'")).lower() or "failed"
+                failures.append(f"{servers_of([url])} ({reason})")
             self._servers.remove(url)
             self._servers.append(url)
         if unusable is not None:
@@ -352,7 +361,7 @@ class Broker:
         """
         subject = f"$JS.API.{name}"
         payload = msgspec.json.encode(request) if request is not None else b""
-        answer = _answer_in(await self._response(subject, payload, None, seconds))
+        answer = await self._answer(subject, payload, None, seconds)
         if (refusal := answer.get("error")) is not None:
             raise _refused(refusal)
         return answer
@@ -372,7 +381,7 @@ class Broker:
             NotStoredError: It was not stored.
             OutcomeUnknownError: It may have been stored.
         """
-        answer = _answer_in(await self._response(subject, payload, headers, seconds))
+        answer = await self._answer(subject, payload, headers, seconds)
         refusal = answer.get("error")
         if refusal is None:
             return int(answer["seq"])
@@ -380,17 +389,13 @@ class Broker:
             raise FencedError("another message is the last one")
         raise _refused(refusal)
 
-    async def _response(
-        self,
-        subject: str,
-        payload: bytes,
-        headers: Mapping[str, str] | None,
-        seconds: float = ANSWER_SECONDS,
-    ) -> Msg:
+    async def _answer(
+        self, subject: str, payload: bytes, headers: Mapping[str, str] | None, seconds: float
+    ) -> dict[str, Any]:
         if self._connection is None or self._connection.lost.is_set():
             raise NotStoredError("there is no connection to a NATS server")
         try:
-            return await self.request(subject, payload, timeout=seconds, headers=headers)
+            reply = await self.request(subject, payload, timeout=seconds, headers=headers)
         except nats.errors.MaxPayloadError as error:
             raise NotStoredError("the message is larger than the NATS server accepts") from error
         except nats.errors.NoRespondersError as error:
@@ -399,13 +404,22 @@ class Broker:
             if violation := self.violation_of(subject):
                 raise RefusedError(0, violation) from error
             raise OutcomeUnknownError("the NATS server does not answer") from error
+        try:
+            answer = msgspec.json.decode(reply.data, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise OutcomeUnknownError("the NATS server's answer cannot be read") from error
+        return answer
 
 
 async def _connected(
     url: str, options: Mapping[str, Any], note: Callable[[Exception], Any]
 ) -> _Connection:
-    """Return a connection to one server."""
     parts = urlsplit(url)
+    login: dict[str, Any] = {}
+    if parts.username is not None and parts.password is not None:
+        login = {"user": unquote(parts.username), "password": unquote(parts.password)}
+    elif parts.username is not None:
+        login = {"token": unquote(parts.username)}
     connection = _Connection()
     connection.needs_tls = parts.scheme == "tls"
     is_open = False
@@ -422,7 +436,7 @@ async def _connected(
             connect_timeout=CONNECT_SECONDS,
             ping_interval=PING_SECONDS,
             error_cb=failed,
-            **_login(parts.username, parts.password),
+            **login,
             **options,
         )
         is_open = True
@@ -446,20 +460,11 @@ async def _connected(
     return connection
 
 
-def _login(user: str | None, password: str | None) -> dict[str, Any]:
-    """Return the user and password, or the token, of a URL."""
-    if user is None:
-        return {}
-    if password is None:
-        return {"token": unquote(user)}
-    return {"user": unquote(user), "password": unquote(password)}
-
-
 def _files(settings: FleetSettings) -> dict[str, Any]:
-    """Return what the settings' files hold for a connection.
+    """Return the connection options that the settings' files contain.
 
     Raises:
-        _UnusableServerError: One of them cannot be used.
+        _UnusableServerError: One of the files cannot be used.
     """
     options: dict[str, Any] = {}
     path = option = ""
@@ -478,25 +483,6 @@ def _files(settings: FleetSettings) -> dict[str, Any]:
         reason = (getattr(error, "strerror", None) or str(error) or "failed").lower()
         raise _UnusableServerError(f"{path} cannot be used ({reason}); see {option}") from None
     return options
-
-
-def _reason(error: Exception) -> str:
-    """Return why a server could not be reached, in a few words."""
-    if isinstance(error, (TimeoutError, nats.errors.TimeoutError)):
-        return "no answer"
-    if "expecting INFO" in str(error):
-        return "not a NATS server"
-    number = getattr(error, "errno", None)  # asyncio's own words hold the address once more
-    text = os.strerror(number) if number and number > 0 else str(error).removeprefix("nats: ")
-    return one_line(text.strip("'")).lower() or "failed"
-
-
-def _answer_in(reply: Msg) -> dict[str, Any]:
-    try:
-        answer = msgspec.json.decode(reply.data, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise OutcomeUnknownError("the NATS server's answer cannot be read") from error
-    return answer
 
 
 def _refused(refusal: Mapping[str, Any]) -> RefusedError:
