@@ -1,4 +1,4 @@
-"""What a fleet needs of its NATS servers, at a node's start: checked, and made where it is missing.
+"""A fleet's NATS servers at a node's start: checked, and what is missing there made.
 
 Owns the streams and buckets, and the sentences about servers that cannot serve a fleet.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import nats.errors
 
@@ -76,14 +76,6 @@ _NEEDED = ("subjects", "storage", "allow_direct", "allow_msg_ttl", "allow_rollup
 _PERMISSIONS = "the documentation's page on the fleet lists the permissions that a node needs"
 
 
-class _Moments(NamedTuple):
-    """This machine's time before a request and after its answer, and the server's in between."""
-
-    before: float
-    server: str
-    after: float
-
-
 class _PeerOfflineError(FleetError):
     """A stream's copies have no place; a cluster that has just started may have one soon."""
 
@@ -119,17 +111,38 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
         FleetError: As above.
     """
     try:
-        _check_version(broker)
-        await _check_account(broker)
+        version = broker.server_version
+        if version[:2] < SERVER_MINIMUM:
+            raise FleetError(
+                f"the NATS server {broker.server} is version {'.'.join(map(str, version))}, and a "
+                "fleet needs 2.12 or newer; distributions have older ones: install it from "
+                "https://nats.io/download"
+            )
+        try:
+            await broker.call("INFO")
+        except NotStoredError as error:
+            is_refused = isinstance(error, RefusedError) and error.code not in NO_JETSTREAM
+            if is_refused or not broker.is_connected:
+                raise
+            raise FleetError(
+                f"the NATS server {broker.server} has no JetStream for this user's account: enable "
+                "it for the server and for the account (`jetstream: enabled`)"
+            ) from None
         made = await asyncio.gather(
             *(_stream(broker, config, replicas) for config in _configs(replicas)),
             return_exceptions=True,
         )
-        for each in made:
-            if isinstance(each, BaseException):
-                raise each
-            _check_clock(each)
-        await _check_publishing(broker)
+        for failure in made:
+            if failure is not None:
+                raise failure
+        # Whether this user may publish to logs shows in a message that is refused in any case.
+        await broker.publish(WAKE)
+        never = {"Nats-Expected-Last-Sequence": str(2**53)}
+        try:
+            await broker.store("lw.0.check", b"", never)
+        except FencedError:
+            if violation := broker.violation_of(WAKE):
+                raise RefusedError(0, violation) from None
         return await _format(broker, records)
     except RefusedError as error:
         if error.code == NO_LEADER:
@@ -143,29 +156,6 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
         raise OutcomeUnknownError(str(error)) from None
     except nats.errors.Error:
         raise OutcomeUnknownError("the connection was lost") from None
-
-
-def _check_version(broker: Broker) -> None:
-    version = broker.server_version
-    if version[:2] < SERVER_MINIMUM:
-        raise FleetError(
-            f"the NATS server {broker.server} is version {'.'.join(map(str, version))}, and a "
-            "fleet needs 2.12 or newer; distributions have older ones: install it from "
-            "https://nats.io/download"
-        )
-
-
-async def _check_account(broker: Broker) -> None:
-    try:
-        await broker.call("INFO")
-    except NotStoredError as error:
-        is_refused = isinstance(error, RefusedError) and error.code not in NO_JETSTREAM
-        if is_refused or not broker.is_connected:
-            raise
-        raise FleetError(
-            f"the NATS server {broker.server} has no JetStream for this user's account: enable it "
-            "for the server and for the account (`jetstream: enabled`)"
-        ) from None
 
 
 def _configs(replicas: int) -> list[dict[str, Any]]:
@@ -206,11 +196,11 @@ def _configs(replicas: int) -> list[dict[str, Any]]:
     return [*logs, *buckets]
 
 
-async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> _Moments:
-    """Make a stream unless it is there, and check it; return when that was.
+async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> None:
+    """Make a stream unless it exists; check it and, by the answer's date, the clock.
 
     Raises:
-        FleetError: It cannot be made, or is another one.
+        FleetError: It cannot be made or is not this fleet's, or the clocks differ too much.
     """
     name, before = config["name"], time.time()
     try:
@@ -227,7 +217,7 @@ async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> _Mom
                 kind = _PeerOfflineError if refused.code == NO_PEERS else FleetError
                 raise kind(_why_not_made(broker, config, refused)) from None
             info = await broker.call(f"STREAM.INFO.{name}")  # another node was first
-    moments = _Moments(before, str(info.get("ts", "")), time.time())
+    after = time.time()
     there = info["config"]
     wrong = [key for key in _NEEDED if there.get(key, False) != config[key]]
     if wrong:
@@ -242,7 +232,15 @@ async def _stream(broker: Broker, config: dict[str, Any], replicas: int) -> _Mom
             f"--fleet-replicas asks for {replicas}: run `nats stream edit {name} --replicas "
             f"{replicas}` for it and the fleet's other streams, or give --fleet-replicas {copies}"
         )
-    return moments
+    # Tokens and waits end by the clocks. The time that an answer took does not count.
+    if answered := str(info.get("ts", "")):
+        moment = datetime.fromisoformat(answered).timestamp()  # cuts the server's nanoseconds
+        for seconds, which in ((before - moment, "ahead of"), (moment - after, "behind")):
+            if seconds > CLOCK_SECONDS:
+                raise FleetError(
+                    f"this machine's clock is {seconds:.0f} s {which} the NATS server's: set it, "
+                    "for example with NTP"
+                )
 
 
 def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -> str:
@@ -265,41 +263,6 @@ def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -
             "raise the limits"
         )
     return f"the stream {name} cannot be made ({error})"
-
-
-def _check_clock(moments: _Moments) -> None:
-    """Compare the clocks: tokens and waits end by them.
-
-    The time that an answer took is not a difference between the clocks.
-
-    Raises:
-        FleetError: They differ too much.
-    """
-    if not moments.server:
-        return
-    # The server's moments have nanoseconds, which datetime cuts.
-    there = datetime.fromisoformat(moments.server).timestamp()
-    for seconds, which in ((moments.before - there, "ahead of"), (there - moments.after, "behind")):
-        if seconds > CLOCK_SECONDS:
-            raise FleetError(
-                f"this machine's clock is {seconds:.0f} s {which} the NATS server's: set it, for "
-                "example with NTP"
-            )
-
-
-async def _check_publishing(broker: Broker) -> None:
-    """Try whether this user may publish to logs, by a message that is refused in any case.
-
-    Raises:
-        FleetError: It may not, or nobody answers.
-    """
-    await broker.publish(WAKE)
-    never = {"Nats-Expected-Last-Sequence": str(2**53)}
-    try:
-        await broker.store("lw.0.check", b"", never)
-    except FencedError:
-        if violation := broker.violation_of(WAKE):
-            raise RefusedError(0, violation) from None
 
 
 async def _format(broker: Broker, records: Records) -> FormatRecord:
