@@ -40,31 +40,26 @@ from lastword.gateway.fleet.stream_messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from nats.aio.subscription import Subscription
-
     from lastword.gateway.fleet.broker import Broker
     from lastword.gateway.fleet.replica import LogState, ReplicaBatch, StoredBatch
-    from lastword.gateway.fleet.stream_messages import StreamMessage
 
 BYTES_A_SECOND = 4 * 1024 * 1024
-"""How much a second more is given for: a large batch goes to three disks."""
+"""A large batch, which goes to three disks, may take a second longer for each of these."""
 
 POLL_SECONDS = 2.0
-"""How often a stream is looked at beside being woken, since a wake may be lost."""
+"""How often a stream is read without a wake, which may be lost."""
 
 END_SECONDS = 1.0
-"""How long the end of a stream may take to be read; while it has no leader, no answer comes."""
+"""How long reading the end of a stream may take; a stream without a leader does not answer."""
 
 READ_MESSAGES = 512
 """Messages that one request reads."""
 
 MAX_PLACES = 256
-"""Readers' places that are remembered."""
+"""How many readers' places are remembered."""
 
 ANSWERED, NO_MESSAGE = "204", "404"
-"""Statuses: the messages are complete; there is none."""
+"""Statuses: all messages were sent; there are none."""
 
 
 class Streams:
@@ -86,7 +81,9 @@ class Streams:
         message = await self._last_message(Subjects.of(wire.name_of(session_id)))
         if message is None:
             return EMPTY
-        headers = _headers_in(base64.b64decode(message.get("hdrs", "")))
+        lines = base64.b64decode(message.get("hdrs", "")).decode().splitlines()[1:]
+        pairs = [line.partition(":") for line in lines]
+        headers = {name: value.strip() for name, colon, value in pairs if colon}
         payload = base64.b64decode(message.get("data", ""))
         if not is_signed(self._key, message["subject"], headers, payload):
             raise FleetError("the end of the session's stream is not from a node of this fleet")
@@ -96,7 +93,7 @@ class Streams:
         """Return when the session whose files have a name was last written to.
 
         Returns:
-            The server's time, in seconds since 1970 UTC; `None` if there is nothing of it.
+            The server's time, in seconds since 1970 UTC; `None` if the stream has nothing of it.
 
         Raises:
             FleetError: There is no answer.
@@ -141,17 +138,6 @@ class Streams:
         """
         subjects = Subjects.of(wire.name_of(session_id))
         messages = [signed(self._key, each) for each in batch_messages(subjects, batch, after)]
-        sequence = await self._store(messages)
-        if not batch.entries:
-            return after
-        end = StoredMessage(sequence, messages[-1].headers, b"").end
-        wake = msgspec.json.encode({"last": end.last, "term": end.term})
-        with contextlib.suppress(nats.errors.Error):  # readers look by themselves too
-            await self._broker.publish(subjects.wake, wake)
-        return end
-
-    async def _store(self, messages: Sequence[StreamMessage]) -> int:
-        """Store messages in one step; return the number of the last one."""
         size = sum(len(message.payload) for message in messages)
         *before, last = messages
         try:
@@ -162,7 +148,14 @@ class Streams:
         except (nats.errors.Error, OSError) as error:
             raise NotStoredError("the connection to the NATS server was lost") from error
         seconds = ANSWER_SECONDS + size / BYTES_A_SECOND
-        return await self._broker.store(*last, seconds=seconds)
+        sequence = await self._broker.store(*last, seconds=seconds)  # all of them, in one step
+        if not batch.entries:
+            return after
+        end = StoredMessage(sequence, last.headers, b"").end
+        wake = msgspec.json.encode({"last": end.last, "term": end.term})
+        with contextlib.suppress(nats.errors.Error):  # readers also poll
+            await self._broker.publish(subjects.wake, wake)
+        return end
 
     # Reading.
 
@@ -176,7 +169,12 @@ class Streams:
         """
         name = wire.name_of(session_id)
         subjects = Subjects.of(name)
-        sequence = await self._place_of(name, subjects, after)
+        # Begin at or before the batch with the entry after `after`.
+        sequence = self._places.get((name, after), 1)
+        earliest = after + 1 - BATCH_ENTRIES  # where a batch with that entry begins at the earliest
+        if (name, after) not in self._places and earliest >= BUCKET_ENTRIES:
+            bucket = await self._messages(subjects, subjects.bucket(earliest), 1, 1)
+            sequence = bucket[0].sequence if bucket else 1
         assembly = BatchAssembly()
         batches: list[StoredBatch] = []
         while not batches or not assembly.is_complete:
@@ -186,25 +184,11 @@ class Streams:
             batches += assembly.completed(messages, after)
             sequence = messages[-1].sequence + 1
         if batches:
-            self._remember((name, batches[-1].end.last), batches[-1].end.sequence + 1)
+            end = batches[-1].end
+            self._places[name, end.last] = end.sequence + 1
+            if len(self._places) > MAX_PLACES:
+                self._places.popitem(last=False)
         return batches
-
-    async def _place_of(self, name: str, subjects: Subjects, after: int) -> int:
-        """Return a number in the stream at or before the batch with the entry after `after`."""
-        place = self._places.get((name, after))
-        if place is not None:
-            return place
-        earliest = after + 1 - BATCH_ENTRIES  # where a batch with that entry begins at the earliest
-        if earliest < BUCKET_ENTRIES:
-            return 1
-        bucket = subjects.bucket(earliest)
-        messages = await self._messages(subjects, bucket, 1, 1)
-        return messages[0].sequence if messages else 1
-
-    def _remember(self, reader: tuple[str, int], place: int) -> None:
-        self._places[reader] = place
-        if len(self._places) > MAX_PLACES:
-            self._places.popitem(last=False)
 
     async def state(self, session_id: str) -> LogState | None:
         """Return the last state that was stored; `None` if there is none.
@@ -223,10 +207,14 @@ class Streams:
     async def _messages(
         self, subjects: Subjects, subject: str, sequence: int, max_bytes: int
     ) -> list[StoredMessage]:
-        """Return messages of a subject from a number in the stream on, from any server."""
+        """Return messages of a subject from a number in the stream, as any server has them.
+
+        A message that is not from a node of this fleet is returned without its content.
+        """
         request = {"seq": sequence, "next_by_subj": subject}
         bounds = {"batch": READ_MESSAGES, "max_bytes": max_bytes}
         inbox = self._broker.new_inbox()
+        messages: list[StoredMessage] = []
         try:
             replies = await self._broker.subscribe(inbox)
             try:
@@ -235,7 +223,19 @@ class Streams:
                     msgspec.json.encode(request | bounds),
                     reply=inbox,
                 )
-                return await _collected(replies, self._key)
+                while True:
+                    reply = await replies.next_msg(timeout=ANSWER_SECONDS)
+                    headers = reply.headers or {}
+                    status = headers.get("Status")
+                    if status in {ANSWERED, NO_MESSAGE}:
+                        return messages
+                    if status is not None:
+                        reason = f"{status} {headers.get('Description', '')}"
+                        raise FleetError(f"the NATS server cannot read the stream ({reason})")
+                    message = StoredMessage(int(headers[SEQUENCE]), headers, reply.data)
+                    if not is_signed(self._key, headers.get(SUBJECT, ""), headers, reply.data):
+                        message = StoredMessage(message.sequence, {}, b"")
+                    messages.append(message)
             finally:
                 await replies.unsubscribe()
         except (nats.errors.Error, OSError) as error:
@@ -303,35 +303,3 @@ class Streams:
         finally:
             with contextlib.suppress(nats.errors.Error):
                 await wakes.unsubscribe()
-
-
-async def _collected(replies: Subscription, key: bytes) -> list[StoredMessage]:
-    """Return the messages of one read, up to the one that says that they are complete.
-
-    Of those that are not from a node of this fleet there are the numbers alone.
-    """
-    messages: list[StoredMessage] = []
-    while True:
-        reply = await replies.next_msg(timeout=ANSWER_SECONDS)
-        headers = reply.headers or {}
-        status = headers.get("Status")
-        if status in {ANSWERED, NO_MESSAGE}:
-            return messages
-        if status is not None:
-            reason = headers.get("Description", "")
-            raise FleetError(f"the NATS server cannot read the stream ({status} {reason})".rstrip())
-        sequence = int(headers[SEQUENCE])
-        is_ours = is_signed(key, headers.get(SUBJECT, ""), headers, reply.data)
-        messages.append(StoredMessage(sequence, *((headers, reply.data) if is_ours else ({}, b""))))
-
-
-def _headers_in(block: bytes) -> Mapping[str, str]:
-    """Return the headers of a message as the API gives them: in their text form."""
-
-    def pairs() -> Iterator[tuple[str, str]]:
-        for line in block.decode().splitlines()[1:]:
-            name, colon, value = line.partition(":")
-            if colon:
-                yield name, value.strip()
-
-    return dict(pairs())
