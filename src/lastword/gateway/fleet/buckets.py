@@ -1,13 +1,13 @@
 """Records in a bucket of JetStream's key-value store, which may expire, and their mirror at a node.
 
-Owns their creation, of which exactly one succeeds, their renewal, and their end. They are published
-as messages of the bucket's stream: nats-py's `update` loses a record's time to live, which then
-lasts for ever, and its `create` takes the server's mark of an expired record for a record.
+Owns their creation, which succeeds for exactly one process, their renewal, and their end. They are
+published as messages of the bucket's stream: nats-py's `update` loses a record's time to live, so
+that it lasts for ever, and its `create` takes the server's mark of an expired record for a record.
 
 A mirror follows a bucket by an ephemeral consumer, which has no state worth keeping: after a gap, a
 silence, a lost connection or a change of the servers' leader, the next one begins with all records,
-and what is not among them is gone. nats-py's `watch` would go on with the records behind the last
-one, tries once to, and does not notice its connection's end. Without a connection, the records stay
+and what is not among them is gone. nats-py's `watch` would continue after the last record, tries to
+once only, and does not notice that its connection has ended. Without a connection, the records stay
 as they were.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import nats.errors
 
@@ -89,8 +89,9 @@ class Bucket(Generic[RecordT]):
             name: The bucket's name.
             form: What its records are.
             records: Reads and writes them.
-            seconds: How long a record lives that is not renewed; 0 for ever.
-            replaces_invalid: A record that no node of this fleet has written is in nobody's way.
+            seconds: How long a record lives without being renewed; 0 for ever.
+            replaces_invalid: Whether `create` may replace a record that no node of this fleet
+                has written.
         """
         self.broker: Broker = broker
         self._form = form
@@ -98,7 +99,7 @@ class Bucket(Generic[RecordT]):
         self._ttl = {TTL: f"{seconds:.0f}s"} if seconds else {}
         self._replaces_invalid = replaces_invalid
         self._unsettled: dict[str, list[bytes]] = {}
-        """What may have been stored of a record since its last known revision."""
+        """By name, what may have been stored since the record's last known revision."""
         self.name: str = name
 
     @property
@@ -107,14 +108,14 @@ class Bucket(Generic[RecordT]):
         return stream_of(self.name)
 
     def subject(self, name: str) -> str:
-        """Return the subject of a record; that of all for `>`."""
+        """Return the subject of a record, or that of all records for `>`."""
         return f"$KV.{self.name}.{name}"
 
     def decode(self, name: str, data: bytes) -> RecordT:
-        """Return the record that a message has.
+        """Return the record in a message.
 
         Raises:
-            InvalidRecordError: It has none of a node of this fleet.
+            InvalidRecordError: It is not from a node of this fleet.
         """
         return self._records.decode(self.name, name, data, self._form)
 
@@ -135,21 +136,21 @@ class Bucket(Generic[RecordT]):
     async def create(self, name: str, record: RecordT) -> int:
         """Create a record that is not there; return its revision.
 
-        No other process may create the same record: by its content it is known as one's own if
-        the answer was lost.
+        No two processes may create the same record: if the answer was lost, its content shows
+        whose it is.
 
         Raises:
             FencedError: There is one already.
-            FleetError: It was not stored, or that is not known.
+            FleetError: It was not stored, or it is not known whether it was.
         """
         return await self._replace(name, record, 0, is_new=True)
 
     async def renew(self, name: str, record: RecordT, revision: int) -> int:
-        """Store a record in place of a revision, to live as long again; return the new revision.
+        """Replace a revision of a record, which then lives as long again; return the new revision.
 
         Raises:
             FencedError: The record has another revision, or is gone.
-            FleetError: It was not stored, or that is not known.
+            FleetError: It was not stored, or it is not known whether it was.
         """
         return await self._replace(name, record, revision, is_new=False)
 
@@ -157,7 +158,7 @@ class Bucket(Generic[RecordT]):
         """Store a record, whatever is there; return its revision.
 
         Raises:
-            FleetError: It was not stored, or that is not known.
+            FleetError: It was not stored, or it is not known whether it was.
         """
         data = self._records.encode(self.name, name, record)
         return await self.broker.store(self.subject(name), data, self._ttl)
@@ -167,7 +168,7 @@ class Bucket(Generic[RecordT]):
 
         Raises:
             FencedError: The record has another revision.
-            FleetError: It was not deleted, or that is not known.
+            FleetError: It was not deleted, or it is not known whether it was.
         """
         self._unsettled.pop(name, None)
         expected = {EXPECTED: str(revision)} if revision else {}
@@ -197,19 +198,17 @@ class Bucket(Generic[RecordT]):
             return revision
 
     def _follows(self, name: str, last: _Last, sent: list[bytes], *, is_new: bool) -> bool:
-        """Return whether a record may be stored after a message: a mark, or one's own."""
+        """Return whether a record may replace the last message: the mark of an end, or our own."""
         if not last.is_record:
             return is_new
-        return last.data in sent or (
-            is_new and self._replaces_invalid and not self._is_valid(name, last.data)
-        )
-
-    def _is_valid(self, name: str, data: bytes) -> bool:
-        try:
-            self.decode(name, data)
-        except InvalidRecordError:
-            return False
-        return True
+        if last.data in sent:
+            return True
+        if is_new and self._replaces_invalid:
+            try:
+                self.decode(name, last.data)
+            except InvalidRecordError:
+                return True
+        return False
 
     async def _last(self, name: str) -> _Last:
         request = {"last_by_subj": self.subject(name)}
@@ -255,7 +254,7 @@ class Mirror(Generic[RecordT]):
         self.records: dict[str, RecordT] = {}
 
     def listen(self, listener: Callable[[str, RecordT | None], None]) -> None:
-        """Call a function with each record that comes or changes, and `None` for one that ends."""
+        """Call a function with each new or changed record, and with `None` for one that ends."""
         self._listeners.append(listener)
 
     async def complete(self) -> None:
@@ -272,31 +271,13 @@ class Mirror(Generic[RecordT]):
 
     async def _follow(self) -> None:
         """Read all records and then each change, until something is missed."""
-        inbox = self._broker.new_inbox()
-        messages: asyncio.Queue[Msg | None] = asyncio.Queue()
-
-        def changed(is_connected: bool) -> None:  # noqa: FBT001 - a listener
-            if not is_connected:
-                messages.put_nowait(None)
-
-        self._broker.listen(changed)
-        subscription = await self._broker.subscribe(inbox, messages.put_nowait)
-        try:
-            pending = await self._consume(inbox)
-            await self._receive(messages, pending)
-        finally:
-            self._broker.ignore(changed)
-            with contextlib.suppress(nats.errors.Error):
-                await subscription.unsubscribe()  # and the server forgets the consumer
-
-    async def _consume(self, inbox: str) -> int:
-        """Make a consumer; return how many records it has to send."""
-        name = f"lw-{run_id()}"
-        config: dict[str, Any] = {
+        stream, subject = self._bucket.stream, self._bucket.subject(">")
+        name, inbox = f"lw-{run_id()}", self._broker.new_inbox()
+        consumer = {
             "name": name,
             "deliver_subject": inbox,
             "deliver_policy": "last_per_subject",
-            "filter_subject": self._bucket.subject(">"),
+            "filter_subject": subject,
             "ack_policy": "none",
             "max_deliver": 1,
             "replay_policy": "instant",
@@ -306,26 +287,40 @@ class Mirror(Generic[RecordT]):
             "num_replicas": 1,
             "inactive_threshold": SILENCE_SECONDS * NANOSECONDS,
         }
-        stream = self._bucket.stream
-        answer = await self._broker.call(
-            f"CONSUMER.CREATE.{stream}.{name}.{config['filter_subject']}",
-            {"stream_name": stream, "config": config, "action": "create"},
-        )
-        return int(answer.get("num_pending", 0))
+        messages: asyncio.Queue[Msg | None] = asyncio.Queue()
+
+        def changed(is_connected: bool) -> None:  # noqa: FBT001 - a listener
+            if not is_connected:
+                messages.put_nowait(None)
+
+        self._broker.listen(changed)
+        subscription = await self._broker.subscribe(inbox, messages.put_nowait)
+        try:
+            answer = await self._broker.call(
+                f"CONSUMER.CREATE.{stream}.{name}.{subject}",
+                {"stream_name": stream, "config": consumer, "action": "create"},
+            )
+            await self._receive(messages, int(answer.get("num_pending", 0)))
+        finally:
+            self._broker.ignore(changed)
+            with contextlib.suppress(nats.errors.Error):
+                await subscription.unsubscribe()  # and the server forgets the consumer
 
     async def _receive(self, messages: asyncio.Queue[Msg | None], pending: int) -> None:
-        """Apply what a consumer sends.
+        """Apply what a consumer sends; `pending` records were stored before it began.
 
         Raises:
-            _GapError: Something of it is missing, or the connection is lost.
-            TimeoutError: Nothing comes any more.
+            _GapError: A message is missing, or the connection is lost.
+            TimeoutError: No message came for `SILENCE_SECONDS`.
         """
         names: set[str] | None = set()
         count = 0
         is_all = not pending
         while True:
             if is_all and names is not None:
-                self._reconcile(names)
+                for name in self.records.keys() - names:  # the bucket no longer has these
+                    self._end(name)
+                self._complete.set()
                 names = None
             async with asyncio.timeout(SILENCE_SECONDS):
                 message = await messages.get()
@@ -333,46 +328,31 @@ class Mirror(Generic[RecordT]):
                 raise _GapError
             headers = message.headers or {}
             if "Status" in headers:
-                await self._answer(message)
+                if subject := message.reply or headers.get(STALLED):
+                    await self._broker.publish(subject)  # without it, the server sends no more
                 if int(headers.get(LAST_CONSUMED, count)) != count:
                     raise _GapError
                 # A heartbeat comes when nothing else does.
                 is_all = is_all or not (message.reply or STALLED in headers)
                 continue
             count += 1
-            place = message.metadata.sequence
-            if place.consumer != count:
+            if message.metadata.sequence.consumer != count:
                 raise _GapError
             name = message.subject.removeprefix(self._bucket.subject(""))
-            self._apply(name, message)
+            try:
+                is_kept = is_record(message.headers or ())
+                record = self._bucket.decode(name, message.data) if is_kept else None
+            except InvalidRecordError:
+                record = None
+            if record is None:
+                self._end(name)
+            else:
+                self.records[name] = record
+                for listener in self._listeners:
+                    listener(name, record)
             is_all = is_all or not message.metadata.num_pending
             if names is not None:
                 names.add(name)
-
-    async def _answer(self, status: Msg) -> None:
-        """Let a server go on that waits to be read."""
-        subject = status.reply or (status.headers or {}).get(STALLED)
-        if subject:
-            await self._broker.publish(subject)
-
-    def _reconcile(self, names: set[str]) -> None:
-        """End the records that the bucket has no more."""
-        for name in self.records.keys() - names:
-            self._end(name)
-        self._complete.set()
-
-    def _apply(self, name: str, message: Msg) -> None:
-        try:
-            if not is_record(message.headers or ()):
-                self._end(name)
-                return
-            record = self._bucket.decode(name, message.data)
-        except InvalidRecordError:
-            self._end(name)
-            return
-        self.records[name] = record
-        for listener in self._listeners:
-            listener(name, record)
 
     def _end(self, name: str) -> None:
         if self.records.pop(name, None) is not None:
