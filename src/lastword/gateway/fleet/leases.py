@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.records import OwnerRecord
 
 CHANGED_SECONDS = 0.2
-"""A change is published after this long, with those that come meanwhile."""
+"""How long a change waits to be published, together with others."""
 
 AGAIN_SECONDS = 1.0
-"""When a lease is renewed again after a failure."""
+"""How long after a failure a renewal is tried again."""
 
 ANSWER_SECONDS = 2.0
 """How long a renewal may take."""
@@ -44,15 +44,11 @@ class _Lease:
         """The record as it was stored last."""
         self.revision = 0
         self.renewed_at = -LEASE_SECONDS
-        """When the last renewal was sent that succeeded."""
+        """When the last successful renewal was sent."""
         self.due = 0.0
         self.lock = asyncio.Lock()
-        """Of what is stored: one request after the other."""
+        """Held while a record is stored, so that requests follow one another."""
         self.is_over = False
-
-    def has_changed(self, record: OwnerRecord) -> bool:
-        """Return whether it shows something else than before, but for how long its log is."""
-        return _comparable(record) != _comparable(self.shown)
 
 
 class Leases:
@@ -65,13 +61,13 @@ class Leases:
         expiring: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Have no lease yet.
+        """Begin without a lease.
 
         Args:
             store: Where they are stored, by `wire.name_of(session)`.
-            lost: Called with the name and the term of one that another node has.
-            expiring: Called when some could not be renewed for so long that another node may
-                have them in `SPARE_SECONDS`.
+            lost: Called with the name and the term of a lease that another node has.
+            expiring: Called when a lease could not be renewed for so long that another node may
+                have it in `SPARE_SECONDS`.
             clock: Returns the time, in seconds.
         """
         self._store = store
@@ -84,7 +80,7 @@ class Leases:
     async def acquire(
         self, name: str, record: Callable[[], OwnerRecord], replaces: int | None = None
     ) -> None:
-        """Have a lease from now on.
+        """Acquire a lease, and renew it from now on.
 
         Args:
             name: The session's name.
@@ -106,7 +102,7 @@ class Leases:
         self._stirred.set()
 
     def show(self, name: str, record: Callable[[], OwnerRecord]) -> bool:
-        """Have a lease show another record; return whether there is that lease."""
+        """Have a lease show another record; return whether the lease exists."""
         lease = self._leases.get(name)
         if lease is not None:
             lease.record = record
@@ -121,7 +117,7 @@ class Leases:
             self._stirred.set()
 
     async def release(self, name: str) -> None:
-        """Give a lease up, so that another node need not wait for its end."""
+        """Give a lease up, so that another node need not wait until it expires."""
         lease = self._leases.pop(name, None)
         if lease is not None:
             lease.is_over = True
@@ -134,7 +130,7 @@ class Leases:
         await asyncio.gather(*map(self.release, list(self._leases)))
 
     def forget(self, name: str) -> None:
-        """Renew a lease no more, which another node may have."""
+        """Stop renewing a lease, which another node may have."""
         lease = self._leases.pop(name, None)
         if lease is not None:
             lease.is_over = True
@@ -151,7 +147,7 @@ class Leases:
                     await self._stirred.wait()
 
     async def renew_due(self) -> None:
-        """Renew what is due, and look whether any is about to end."""
+        """Renew what is due, and call `expiring` if a lease is about to end."""
         now = self._clock()
         due = [(name, lease) for name, lease in self._leases.items() if lease.due <= now]
         await asyncio.gather(*(self._renew(name, lease) for name, lease in due))
@@ -165,17 +161,21 @@ class Leases:
             record = lease.record()
         except StoreError:  # what it shows is in the log, which cannot be read now
             record = lease.shown
-        if not lease.has_changed(record) and now < lease.renewed_at + RENEW_SECONDS:
+        has_changed = _without_progress(record) != _without_progress(lease.shown)
+        if not has_changed and now < lease.renewed_at + RENEW_SECONDS:
             lease.due = lease.renewed_at + RENEW_SECONDS
             return
-        # Never past the moment at which it is to be known that the lease may end.
+        # Never past the moment at which `expiring` has to be called.
         rest = lease.renewed_at + LEASE_SECONDS - SPARE_SECONDS - now
         limit = min(ANSWER_SECONDS, rest) if rest > 0 else ANSWER_SECONDS
         lease.due = now + limit
         try:
             async with asyncio.timeout(limit), lease.lock:
                 if not lease.is_over:
-                    lease.revision = await self._stored(name, lease, record)
+                    try:
+                        lease.revision = await self._store.renew(name, record, lease.revision)
+                    except FencedError:  # it has expired, unless another node has one
+                        lease.revision = await self._store.create(name, record)
         except FencedError:
             if self._leases.get(name) is lease:
                 del self._leases[name]
@@ -185,19 +185,7 @@ class Leases:
         else:
             lease.shown, lease.renewed_at, lease.due = record, now, now + RENEW_SECONDS
 
-    async def _stored(self, name: str, lease: _Lease, record: OwnerRecord) -> int:
-        """Store a record in the place of the one before, or of none, if that has ended.
 
-        Raises:
-            FencedError: Another node has a lease.
-            FleetError: It is not known whether it is stored.
-        """
-        try:
-            return await self._store.renew(name, record, lease.revision)
-        except FencedError:
-            return await self._store.create(name, record)
-
-
-def _comparable(record: OwnerRecord) -> OwnerRecord:
+def _without_progress(record: OwnerRecord) -> OwnerRecord:
     view = msgspec.structs.replace(record.view, head=0, first=1)
     return msgspec.structs.replace(record, view=view, changed_epoch_ms=0, not_replicated=0)

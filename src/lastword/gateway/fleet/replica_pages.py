@@ -20,20 +20,20 @@ from lastword.gateway.log.entries import Numbered
 from lastword.gateway.log.store import BATCH_BYTES, BATCH_ENTRIES, LogUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Coroutine
     from typing import TypeVar
 
     from lastword.gateway.api.requests import EventQuery
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.api.views import SessionDetails
-    from lastword.gateway.fleet.replica import StoredBatch, StreamEnd
+    from lastword.gateway.fleet.replica import StreamEnd
     from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.log.entries import Pins
 
     _Read = TypeVar("_Read")
 
 LATE_SECONDS = 2.0
-"""How long a server that answers reads may lack entries that its stream has."""
+"""How long a server that answers reads may lack the newest entries of its stream."""
 
 LOOK_SECONDS = 0.05
 
@@ -107,11 +107,17 @@ class ReplicaLog:
         return entries
 
     def _read(self, after: int) -> list[Numbered]:
-        """Return entries after a number, of which there are some."""
+        """Return the next entries after a number that is before the end, up to a gap."""
         until = time.monotonic() + LATE_SECONDS
         while True:
-            batches = self._result_of(self._store.read(self._session_id, after))
-            window = _window_of(batches, after, self.head)
+            window: list[Numbered] = []
+            for batch in ascending(self._result_of(self._store.read(self._session_id, after))):
+                while window and window[-1].seq >= batch.first:
+                    window.pop()
+                if window and window[-1].seq + 1 < batch.first:
+                    break  # a gap
+                numbered = map(Numbered, range(batch.first, batch.end.last + 1), batch.entries)
+                window += [each for each in numbered if after < each.seq <= self.head]
             if window:
                 return window
             if time.monotonic() > until:
@@ -130,19 +136,6 @@ class ReplicaLog:
             LogUnavailableError: The stream cannot be read.
         """
         return self._pins.of(prefix)
-
-
-def _window_of(batches: Sequence[StoredBatch], after: int, head: int) -> list[Numbered]:
-    """Return the entries of batches in a range, up to the first gap."""
-    window: list[Numbered] = []
-    for batch in ascending(batches):
-        while window and window[-1].seq >= batch.first:
-            window.pop()
-        if window and window[-1].seq + 1 < batch.first:
-            break
-        numbered = map(Numbered, range(batch.first, batch.end.last + 1), batch.entries)
-        window += [each for each in numbered if after < each.seq <= head]
-    return window
 
 
 async def replica_view(store: Streams, end: StreamEnd, details: SessionDetails) -> SessionView:

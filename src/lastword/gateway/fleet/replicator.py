@@ -41,7 +41,7 @@ PAUSE_SECONDS = 0.5
 
 
 class ReplicationListener(Protocol):
-    """Who learns what becomes of sessions' replication."""
+    """What is called when the replication of a session stalls or ends."""
 
     def stalled(self, session_id: str, reason: str, times: int) -> None:
         """Nothing has been replicated for some seconds; the reason may be empty."""
@@ -79,7 +79,7 @@ class Replicator:
             store: The replicas.
             session_id: The session.
             node: This node.
-            listener: Who learns of what becomes of it.
+            listener: Called when nothing is replicated, and when another node has the session.
             claimed: As the attribute.
             goes_on_without: Entries count as replicated while nothing can be (`Replication`).
         """
@@ -93,7 +93,7 @@ class Replicator:
         self._log: ReplicatedLog | None = None
         self._committed = 0
         self._state_last = 0
-        """Up to which entry the stored state is complete."""
+        """The entry up to which the stored state is complete."""
         self._dropped = 0
         """The bucket up to which the replica has been trimmed, exclusively."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -108,7 +108,7 @@ class Replicator:
 
     @property
     def machine(self) -> Replication | None:
-        """How far it is; `None` before the session is claimed."""
+        """The rules and how far they are; `None` before the session is claimed."""
         return self._machine
 
     # The log.
@@ -152,7 +152,7 @@ class Replicator:
         self._carry_out(self._machine.begin(now))
 
     def committed(self, last: int) -> None:
-        """Take in that entries up to a number are in the local log."""
+        """Note that entries up to a number are in the local log."""
         self._committed = last
         if not self._is_over:
             self._settled.clear()
@@ -160,14 +160,14 @@ class Replicator:
             self._carry_out(self._machine.committed(last, self._now))
 
     def state_changed(self) -> None:
-        """Take in that a remembered fact has changed."""
+        """Note that a remembered fact has changed."""
         if not self._is_over:
             self._settled.clear()
         if self._machine is not None:
             self._carry_out(self._machine.state_changed(self._now))
 
     def trimmed(self, first: int) -> None:
-        """Take in that the local log begins with this number now."""
+        """Note that the local log now begins with this number."""
         bucket = min(first, self._state_last + 1) // BUCKET_ENTRIES
         if bucket > self._dropped and not self._is_over:
             self._dropped = bucket
@@ -178,7 +178,7 @@ class Replicator:
             await self.store.trim(self.session_id, before)
 
     async def settled(self) -> bool:
-        """Wait until everything is replicated; return `False` if it will not be any more."""
+        """Wait until everything is replicated; return `False` if it never will be."""
         await self._settled.wait()
         return not self._is_over
 
@@ -194,12 +194,12 @@ class Replicator:
     # The connection.
 
     def connected(self) -> None:
-        """Take in that there is a connection to the broker again."""
+        """Note that there is a connection to the broker again."""
         if self._machine is not None:
             self._carry_out(self._machine.connected())
 
     def disconnected(self) -> None:
-        """Take in that the connection to the broker is lost."""
+        """Note that the connection to the broker is lost."""
         if self._machine is not None:
             self._carry_out(self._machine.disconnected(self._now))
 
@@ -227,11 +227,6 @@ class Replicator:
                     self._spawn(self._write(machine, claim))
                 case ReadEnd():
                     self._spawn(self._read_end(machine))
-        self._report(effects, log)
-        if not self._is_over:
-            self._arm(machine)
-
-    def _report(self, effects: list[Effect], log: ReplicatedLog) -> None:
         for effect in effects:
             match effect:
                 case Visible(last=last):
@@ -244,12 +239,12 @@ class Replicator:
                     self._is_over = True
                     self._settled.set()
                     self._listener.fenced(self.session_id, effect)
-
-    def _arm(self, machine: Replication) -> None:
-        """Have the machine called when its time has come; a call that is too early does no harm."""
+        if self._is_over:
+            return
         if machine.is_settled:
             self._settled.set()
         due = machine.next_timeout()
+        # A timer that is too early does no harm.
         if due is None or (self._timer is not None and self._timer.when() <= due):
             return
         if self._timer is not None:
