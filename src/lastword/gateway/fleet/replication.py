@@ -3,13 +3,13 @@
 Owns the rules by which an owner publishes to the session's stream. Sans-IO: events and a time in,
 effects out; `replicated_log` carries them out.
 
-One publication is under way at a time. Whatever it comes to but success, the stream's last message
-is read before anything is published again: that alone shows whether an unknown outcome was
-one, whether the broker has lost messages it had acknowledged, and whether another node owns the
-session. What is read may be the stream of a moment ago, since the next publication is then refused.
+One publication is under way at a time. Unless it succeeds, the stream's last message is read before
+anything is published again: that alone shows whether a publication of unknown outcome was stored,
+whether the broker has lost messages that it had acknowledged, and whether another node owns the
+session. A read that is out of date does no harm: the next publication is then refused.
 
-The stream is read in its order: a batch that begins before the end of those before it replaces
-them from its first entry on, and one that begins after it stands behind entries that were dropped.
+The stream is read in its order: a batch that begins before the end of the earlier ones replaces
+them from its first entry on, and one that begins after it follows entries that were dropped.
 So a writer may always continue with its own log from a number at which both agree.
 """
 
@@ -25,11 +25,10 @@ from lastword.gateway.fleet.replica import EMPTY, STATE_ENTRIES, StreamEnd
 
 FIRST_PAUSE_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 1.0
-"""What is waited before the stream's end is read again; twice as long each time."""
+"""The wait before the stream's end is read again, which doubles each time."""
 
 STALL_SECONDS = 5.0
-"""How long nothing is replicated before the viewers are informed, and then from one time to the
-next: a new leader takes 5 seconds."""
+"""How often the viewers are informed while nothing is replicated: a new leader takes 5 seconds."""
 
 
 class Publish(msgspec.Struct, frozen=True):
@@ -65,17 +64,17 @@ class ReadEnd(msgspec.Struct, frozen=True):
 
 
 class Visible(msgspec.Struct, frozen=True):
-    """Entries up to this number may be sent to viewers, and what follows them to the agent."""
+    """Entries up to this number may be sent to viewers, and what depends on them to the agent."""
 
     last: int
 
 
 class Stalled(msgspec.Struct, frozen=True):
-    """Nothing has been replicated since then, said again and again as long as that is so.
+    """Nothing is being replicated; repeated for as long as that is so.
 
     Attributes:
-        reason: why; empty if the broker gave none.
-        times: how often this has been said, with this time.
+        reason: why; empty if the broker gave no reason.
+        times: how often this has been reported, this time included.
     """
 
     reason: str = ""
@@ -83,14 +82,14 @@ class Stalled(msgspec.Struct, frozen=True):
 
 
 class NewEpoch(msgspec.Struct, frozen=True):
-    """Give the log another epoch: its numbers may be known with other entries."""
+    """Give the log another epoch: readers may know its numbers with other entries."""
 
 
 class Fenced(msgspec.Struct, frozen=True):
-    """Another node owns the session; the log is not written any more.
+    """Another node owns the session; the log is no longer written.
 
     Attributes:
-        end: the last message of the other's.
+        end: the other node's last message.
         visible: the last number that was visible here. If the stream has another writer's entry
             there, or none, the broker has lost messages that it had acknowledged.
     """
@@ -106,7 +105,7 @@ class _Step(Enum):
     IDLE = auto()
     PUBLISHING = auto()
     PAUSED = auto()
-    """The last publication has not succeeded; the stream's end is read when the pause is over."""
+    """The last publication has failed; the stream's end is read after a pause."""
     READING = auto()
     FENCED = auto()
 
@@ -128,13 +127,13 @@ class Replication:
         Args:
             claimed: The stream's end that the claim gave.
             inherited: The stream's end that the claim followed.
-            committed: The last number of the log, which has all that is in the stream.
+            committed: The last number of the log, which contains all of the stream.
             now: The time, in seconds.
-            goes_on_without: If nothing can be replicated, entries become visible all the same,
-                in a new epoch.
+            goes_on_without: Whether entries become visible, in a new epoch, while nothing can be
+                replicated.
         """
         self.end: StreamEnd = claimed
-        """The stream's end as it is known."""
+        """The stream's end as far as it is known."""
         self.visible: int = claimed.last
         """The last number that was made visible."""
         self.is_without: bool = False
@@ -175,7 +174,7 @@ class Replication:
     # The log.
 
     def begin(self, now: float) -> list[Effect]:
-        """Publish what the log already has."""
+        """Publish what is in the log."""
         return self._go_on(now)
 
     def committed(self, last: int, now: float) -> list[Effect]:
@@ -200,7 +199,7 @@ class Replication:
         return self._has_grown(end, now)
 
     def refused(self, now: float, reason: str = "") -> list[Effect]:
-        """Note that the publication was not stored: by the fence, or for a reason in words."""
+        """Note that the publication was not stored, because of the fence or for this reason."""
         return self._doubt(now, reason, at_once=not reason)
 
     def unknown(self, now: float) -> list[Effect]:
@@ -220,7 +219,16 @@ class Replication:
             self._step = _Step.FENCED
             return [Fenced(end, self.visible)]
         if not is_own:
-            return self._claim_again(end)
+            # A message of an older term: the broker has lost this owner's claim. Unless it is the
+            # one that the claim followed, or there is none at all, others may have written since,
+            # and the whole log is published in a new epoch.
+            is_alone = end in {self._inherited, EMPTY}
+            self.end = replace(
+                end, term=self._term, node=self.end.node, last=end.last if is_alone else 0
+            )
+            self._step, self._sends_state = _Step.PUBLISHING, False
+            self._term += 1
+            return [*([] if is_alone else [self._in_new_epoch()]), Claim(self.end)]
         self._step = _Step.IDLE
         if end.last > self.end.last or end.last == self._committed:
             return self._has_grown(end, now)
@@ -232,20 +240,6 @@ class Replication:
         self._waits_since = None
         self._stalls, self.is_without = 0, False
         return [*self._show(end.last), *self._go_on(now)]
-
-    def _claim_again(self, end: StreamEnd) -> list[Effect]:
-        """Continue after a message of an older term: the broker has lost this owner's claim.
-
-        Unless it is the one that the claim followed, or there is none at all, others may have
-        written since, and the whole log is published in a new epoch.
-        """
-        is_alone = end in {self._inherited, EMPTY}
-        self.end = replace(
-            end, term=self._term, node=self.end.node, last=end.last if is_alone else 0
-        )
-        self._step, self._sends_state = _Step.PUBLISHING, False
-        self._term += 1
-        return [*([] if is_alone else [self._in_new_epoch()]), Claim(self.end)]
 
     def _in_new_epoch(self) -> NewEpoch:
         self._is_state_due, self._sends_state = True, False
