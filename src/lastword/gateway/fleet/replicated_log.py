@@ -1,12 +1,12 @@
 """A session's log that is replicated: entries count as committed once the fleet has them.
 
-Owns what of a local log is replicated, with the pins as of there. Entries are written to the local
-log at once and published from it; until the store has them, `head` does not reach them, nothing of
-them is read, and the observers are not called. `replicator` publishes.
+Owns how far a local log is replicated, and the pins as of there. Entries are written to the local
+log at once and published from it; until the store has them, they are beyond `head` and are not
+read, and the observers are not called. `replicator` publishes.
 
-It also owns which local file a takeover goes on with. One that its stream's last writer has left is
-continued, with whatever it has beyond the stream. Any other is replaced by one with what the stream
-has, under the same epoch, and set aside if it has something that the stream has not.
+It also owns which local file a takeover continues. If the file is of the stream's last writer, it
+is continued, with whatever it has beyond the stream. Otherwise it is replaced by the stream's
+content, under the same epoch, and set aside if it has entries that the stream lacks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TERM = "term"
 
 READ_BYTES = 4 * 1024 * 1024
 READ_SECONDS = 10.0
-"""How long the end of a stream may be missing at the servers that answer reads."""
+"""How long the servers that answer reads may lack the end of a stream."""
 
 LOOK_SECONDS = 0.1
 
@@ -54,7 +54,7 @@ BEHIND_BYTES = 16 * 1024 * 1024
 
 
 class _LocalFile(msgspec.Struct, frozen=True):
-    """What is compared of a local file."""
+    """What a local file is compared by."""
 
     epoch: str
     term: str
@@ -66,7 +66,8 @@ class ClaimedLog(NamedTuple):
 
     Attributes:
         log: the log; all that it has is replicated.
-        aside: where a local file was put whose end is not in the stream; empty for none.
+        aside: the path of a local file that was set aside, since its end is not in the stream;
+            empty for none.
     """
 
     log: ReplicatedLog
@@ -86,14 +87,6 @@ class _Written(NamedTuple):
     def last(self) -> int:
         return self.first + len(self.entries) - 1
 
-    def divided(self, last: int) -> tuple[_Written, _Written]:
-        """Return what ends with a number, and the rest."""
-        count = last + 1 - self.first
-        size = sum([entry.size for entry in self.entries[:count]])
-        start = self._replace(entries=self.entries[:count], size=size)
-        rest = self._replace(first=last + 1, entries=self.entries[count:], size=self.size - size)
-        return start, rest
-
 
 class ReplicatedLog:
     """A log whose entries count once they are replicated."""
@@ -105,7 +98,7 @@ class ReplicatedLog:
             local: The log on this machine's disk.
             publisher: Publishes it.
             head: The last entry that is replicated.
-            pins: The pinned entries as of that one.
+            pins: The pinned entries as of then.
         """
         self._local = local
         self._publisher = publisher
@@ -117,8 +110,11 @@ class ReplicatedLog:
         self._waiting_bytes = 0
         self.observers: list[Observer] = []
         self.reason: str = local.reason
-        for first, entries in _read_all(local, head):
-            self._wait_for(first, entries, sum([entry.size for entry in entries]))
+        after = head
+        while numbered := local.read(after):
+            entries = [entry for _, entry in numbered]
+            self._wait_for(numbered[0].seq, entries, sum([entry.size for entry in entries]))
+            after = numbered[-1].seq
         publisher.begin(self, local.head)
 
     def _wait_for(self, first: int, entries: Sequence[LogEntry], size: int) -> None:
@@ -143,12 +139,12 @@ class ReplicatedLog:
 
     @property
     def size_bytes(self) -> int:
-        """The size of what is kept and replicated."""
+        """The size of the replicated entries that are kept."""
         return max(self._local.size_bytes - self._waiting_bytes, 0)
 
     @property
     def written_bytes(self) -> int:
-        """The size of what has been replicated since it was opened."""
+        """The size of the entries that were replicated since it was opened."""
         return self._local.written_bytes - self._waiting_bytes
 
     @property
@@ -189,7 +185,7 @@ class ReplicatedLog:
         return entries
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Drop the oldest entries here and in the replica, but none that is not replicated."""
+        """Drop the oldest replicated entries, here and in the replica."""
         limit_bytes += self._waiting_bytes
         gone = self._local.trim(limit_bytes=limit_bytes, before_ms=before_ms)
         if gone:
@@ -248,13 +244,25 @@ class ReplicatedLog:
 
     @property
     def state(self) -> LogState:
-        """What is to be known beside the entries, as of the last replicated one."""
+        """What is needed beside the entries, as of the last replicated one."""
         facts = {name: value for name, value in self._facts.items() if name != TERM}
         return LogState(self._local.epoch, self._head, facts, self._pins.items())
 
     def replicated(self, last: int) -> None:
         """Note that entries up to a number are replicated, and call the observers."""
-        ready = self._split_off(last)
+        ready: list[_Written] = []
+        while self._written and self._written[0].first <= last:
+            written = self._written.popleft()
+            if written.last > last:
+                count = last + 1 - written.first
+                start, rest = written.entries[:count], written.entries[count:]
+                size = sum([entry.size for entry in start])
+                self._written.appendleft(
+                    written._replace(first=last + 1, entries=rest, size=written.size - size)
+                )
+                written = written._replace(entries=start, size=size)
+            self._waiting_bytes -= written.size
+            ready.append(written)
         if not ready:
             return
         self._head, self._epoch = ready[-1].last, ready[-1].epoch
@@ -268,32 +276,20 @@ class ReplicatedLog:
             for observer in self.observers:
                 observer(committed)
 
-    def _split_off(self, last: int) -> list[_Written]:
-        """Remove what is written up to a number from what waits, and return it."""
-        ready: list[_Written] = []
-        while self._written and self._written[0].first <= last:
-            written = self._written.popleft()
-            if written.last > last:
-                written, rest = written.divided(last)
-                self._written.appendleft(rest)
-            self._waiting_bytes -= written.size
-            ready.append(written)
-        return ready
-
     def begin_term(self, term: int) -> None:
         """Note that the session is this node's, in this term."""
-        with contextlib.suppress(LogUnavailableError):  # as of a full disk: it is not continued
+        with contextlib.suppress(LogUnavailableError):  # a full disk: it is not continued later
             self._local.remember(TERM, str(term))
 
     def renew_epoch(self) -> None:
-        """Go on under another epoch, since numbers of this one mean other entries elsewhere."""
+        """Continue in another epoch, since readers know this one's numbers with other entries."""
         self._local.renew_epoch()
         self._epoch = self._local.epoch
         self._written = deque(each._replace(epoch=self._epoch) for each in self._written)
 
 
 def open_new(path: str, publisher: Replicator) -> ReplicatedLog:
-    """Open the log of a new session, which is claimed meanwhile.
+    """Open the log of a new session while it is being claimed.
 
     Raises:
         LogUnavailableError: It cannot be used.
@@ -305,13 +301,13 @@ def open_new(path: str, publisher: Replicator) -> ReplicatedLog:
 async def open_claimed(path: str, publisher: Replicator, shown: Mapping[str, int]) -> ClaimedLog:
     """Open the log of a session that this node has claimed.
 
-    Where the servers have lost the end of what they had acknowledged, and this machine has not got
-    it either, the log goes on in another epoch, since its numbers mean other entries to viewers.
+    If the servers have lost entries that they had acknowledged, and this machine lacks them too,
+    the log continues in another epoch, since viewers know its numbers with other entries.
 
     Args:
-        path: Its local file, whether that is there or not. The caller has its lock.
+        path: Its local file, which may not exist. The caller has its lock.
         publisher: Publishes it, after the claim.
-        shown: By epochs of the log, the last entry that was committed, as far as that is known.
+        shown: For each epoch of the log, the last entry that is known to have been committed.
 
     Raises:
         FencedError: Another node has claimed it since.
@@ -320,7 +316,7 @@ async def open_claimed(path: str, publisher: Replicator, shown: Mapping[str, int
     """
     assert publisher.claimed is not None  # noqa: S101 - for the type checker
     store, session_id, (inherited, _) = publisher.store, publisher.session_id, publisher.claimed
-    aside = await make_local_copy(store, session_id, path, inherited, publisher.node)
+    aside = await _make_local_copy(store, session_id, path, inherited, publisher.node)
     local = session_log(path)
     with contextlib.ExitStack() as undo:
         undo.callback(local.close)
@@ -338,26 +334,10 @@ async def open_claimed(path: str, publisher: Replicator, shown: Mapping[str, int
     return ClaimedLog(log, aside)
 
 
-def _read_all(local: DiskLog, after: int) -> list[tuple[int, list[LogEntry]]]:
-    """Return what a log has after an entry, with the first number of each part."""
-    parts: list[tuple[int, list[LogEntry]]] = []
-    while numbered := local.read(after):
-        parts.append((numbered[0].seq, [entry for _, entry in numbered]))
-        after = numbered[-1].seq
-    return parts
-
-
-async def make_local_copy(
+async def _make_local_copy(
     store: Streams, session_id: str, path: str, inherited: StreamEnd, node: str
 ) -> str:
-    """Have a local file ready that continues a session's stream; return where the old one is.
-
-    Args:
-        store: The replicas.
-        session_id: The session.
-        path: The file's path. The caller has its lock.
-        inherited: The stream's end that this node's claim followed.
-        node: This node.
+    """Have a local file ready that continues a stream from the end that the claim followed.
 
     Returns:
         The path under which a file was set aside whose end is not in the stream, or an empty
@@ -367,15 +347,40 @@ async def make_local_copy(
         FleetError: The stream cannot be read.
         LogUnavailableError: The file cannot be written.
     """
-    local = await asyncio.to_thread(_look_into, path)
-    if local is not None and _continues(local, inherited, node):
-        return ""
+    local: _LocalFile | None = None
+    with contextlib.suppress(OSError, StoreError):  # there is none, or it is damaged
+        local = await asyncio.to_thread(
+            reading, path, lambda log: _LocalFile(log.epoch, log.remembered(TERM), log.head)
+        )
     if not inherited.sequence and local is None:
         return ""  # a new session, whose file is made when it is opened
+    if local is not None and _continues(local, inherited, node):
+        return ""
     state = await store.state(session_id)
-    batches = await _all_batches(store, session_id, inherited.last)
-    term = local.term if local is not None else ""
-    return await asyncio.to_thread(_replace, path, term, _copy_of(inherited, state, batches))
+    batches: list[StoredBatch] = []
+    until = asyncio.get_running_loop().time() + READ_SECONDS
+    after = 0
+    while after < inherited.last:
+        more = await store.read(session_id, after, max_bytes=READ_BYTES)
+        batches += more
+        if more:
+            after = more[-1].end.last
+        elif asyncio.get_running_loop().time() > until:
+            raise FleetError(
+                f"the session's stream ends with {after} and not with {inherited.last}"
+            )
+        else:
+            await asyncio.sleep(LOOK_SECONDS)
+    copy, term = _copy_of(inherited, state, batches), local.term if local is not None else ""
+    return await asyncio.to_thread(_replace, path, term, copy)
+
+
+def _continues(local: _LocalFile, inherited: StreamEnd, node: str) -> bool:
+    """Return whether a local file has all of the stream, and nothing else before its end."""
+    if not inherited.sequence:
+        return True  # the broker has lost all that the file has
+    is_last_writers = local.term == str(inherited.term) and inherited.node == node
+    return is_last_writers and local.epoch == inherited.epoch and local.head >= inherited.last
 
 
 def _replace(path: str, term: str, copy: LogCopy) -> str:
@@ -388,7 +393,7 @@ def _replace(path: str, term: str, copy: LogCopy) -> str:
 
 
 def _is_part_of(path: str, copy: LogCopy) -> bool:
-    """Return whether a file has nothing that a copy has not, but for what that has dropped."""
+    """Return whether a copy has all of a file, apart from what the stream has dropped."""
     first = copy.batches[0][0] if copy.batches else copy.last + 1
     entries = [entry for _, some in copy.batches for entry in some]
 
@@ -407,51 +412,10 @@ def _is_part_of(path: str, copy: LogCopy) -> bool:
         return False
 
 
-def _look_into(path: str) -> _LocalFile | None:
-    """Return what a file says of itself; `None` if there is none, or it cannot be read."""
-
-    def read(log: StoredLog) -> _LocalFile:
-        return _LocalFile(log.epoch, log.remembered(TERM), log.head)
-
-    try:
-        return reading(path, read)
-    except (OSError, StoreError):
-        return None
-
-
-def _continues(local: _LocalFile, inherited: StreamEnd, node: str) -> bool:
-    """Return whether a local file has all of the stream, and nothing else before its end."""
-    if not inherited.sequence:
-        return True  # the broker has lost all that the file has
-    is_last_writers = local.term == str(inherited.term) and inherited.node == node
-    return is_last_writers and local.epoch == inherited.epoch and local.head >= inherited.last
-
-
-async def _all_batches(store: Streams, session_id: str, last: int) -> list[StoredBatch]:
-    """Return the batches of a stream up to an entry.
-
-    Raises:
-        FleetError: It cannot be read to that entry.
-    """
-    batches: list[StoredBatch] = []
-    until = asyncio.get_running_loop().time() + READ_SECONDS
-    after = 0
-    while after < last:
-        more = await store.read(session_id, after, max_bytes=READ_BYTES)
-        batches += more
-        if more:
-            after = more[-1].end.last
-        elif asyncio.get_running_loop().time() > until:
-            raise FleetError(f"the session's stream ends with {after} and not with {last}")
-        else:
-            await asyncio.sleep(LOOK_SECONDS)
-    return batches
-
-
 def ascending(batches: Iterable[StoredBatch]) -> Iterator[StoredBatch]:
-    """Return batches without those that come after one of a later term.
+    """Return batches without those that follow one of a later term.
 
-    The fence refuses these; that none counts does not depend on it.
+    The fence refuses them; that they do not count does not depend on it.
     """
     term = 0
     for batch in batches:
@@ -461,10 +425,10 @@ def ascending(batches: Iterable[StoredBatch]) -> Iterator[StoredBatch]:
 
 
 def joined(batches: Sequence[StoredBatch]) -> list[tuple[int, list[LogEntry]]]:
-    """Return the entries of a stream's batches, each with its first number, without a gap.
+    """Return the entries of a stream's batches without a gap, with their first numbers.
 
-    A batch that begins before the end of those before it replaces them from there on. What stands
-    before a gap is left out: a log only ever misses entries at its beginning.
+    A batch that begins before the end of the earlier ones replaces them from there on. Entries
+    before a gap are left out: a log only ever lacks entries at its beginning.
     """
     parts: list[tuple[int, list[LogEntry]]] = []
     for batch in ascending(batches):
@@ -492,7 +456,7 @@ def _copy_of(
 
 
 def pins_at(log: ReadableLog, state: LogState | None, last: int) -> Pins:
-    """Return the pinned entries as of an entry of a log, which may have more."""
+    """Return the pinned entries as of an entry of a log, which may continue after it."""
     after = state.last if state is not None else 0
     entries: list[tuple[int, list[LogEntry]]] = []
     while after < last:
@@ -507,7 +471,7 @@ def pins_at(log: ReadableLog, state: LogState | None, last: int) -> Pins:
 def _pins_of(
     state: LogState | None, last: int, entries: Sequence[tuple[int, Sequence[LogEntry]]]
 ) -> Pins:
-    """Return the pinned entries as of an entry, from an older state and what came behind it."""
+    """Return the pinned entries as of an entry, from an older state and the entries after it."""
     noted, pinned = (state.last, state.pins) if state is not None else (0, [])
     pins = Pins([(name, numbered) for name, numbered in pinned if numbered.seq <= last])
     for first, some in entries:
