@@ -1,16 +1,15 @@
 """Ownership: which sessions of a fleet this holder has, and until when.
 
-Owns the leases of a holder's sessions, how a session is taken over, and what becomes of it here
-when another node has it. The holder knows nothing else of the fleet, and does not load it without
-`--fleet`. A lease says when another node may try to take a session over, and never who may write
-its log: the fence of its stream decides that.
+Owns the leases of a holder's sessions, their takeovers, and their end here when another node has
+them. The holder knows nothing else of the fleet, and does not load it without `--fleet`. A lease
+says when another node may try to take a session over, and never who may write its log: the fence of
+its stream decides that.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -40,10 +39,10 @@ DRAIN_SECONDS = 5.0
 """How long the end of a session waits until the fleet has all of its log."""
 
 RECORD_SECONDS = 2.0
-"""How long it then takes at most until the fleet knows that it has ended."""
+"""How long the fleet may then take to store that it has ended."""
 
 OPEN_SECONDS = 5.0
-"""How long the fleet may take to know of a new session."""
+"""How long the fleet may take to store a new session."""
 
 CLAIM_SECONDS = 30.0
 """How long a takeover may take, which reads the session's log."""
@@ -68,7 +67,7 @@ class Takeover(msgspec.Struct, frozen=True):
 
 
 class OwnedSession(Protocol):
-    """What is needed of a session."""
+    """A session of the holder."""
 
     @property
     def id(self) -> str:
@@ -81,7 +80,7 @@ class OwnedSession(Protocol):
         ...
 
     def view(self) -> SessionView:
-        """Return what the API shows of it."""
+        """Return the session as the API shows it."""
         ...
 
     def show_outage(self, line: str, times: int) -> None:
@@ -89,12 +88,12 @@ class OwnedSession(Protocol):
         ...
 
     def finish(self) -> None:
-        """End its log, and its viewers' links once they have it all."""
+        """End its log, and its viewers' links once they have been sent all of it."""
         ...
 
 
 class OwningHolder(Protocol):
-    """What is needed of the holder."""
+    """The holder."""
 
     @property
     def settings(self) -> HolderSettings:
@@ -112,7 +111,7 @@ class OwningHolder(Protocol):
         ...
 
     def leave_all(self) -> None:
-        """Leave every session as it is to whoever takes it over, and end with the agent."""
+        """Leave every session to whichever node takes it over, and end with the agent."""
         ...
 
 
@@ -127,12 +126,12 @@ class _Owned:
         self.home = home
         """The node that has its files."""
         self.workspace = workspace
-        """What that node calls them."""
+        """That node's name for them."""
         self.session: OwnedSession | None = None
 
     @property
     def term(self) -> int:
-        """The term; a new session's first is 1 before the fleet has said so."""
+        """The term; 1 for a new session whose claim is not stored yet."""
         return self.replicator.term or 1
 
 
@@ -140,10 +139,10 @@ class Ownership:
     """The ownership of one holder's sessions."""
 
     def __init__(self, services: FleetServices, holder: OwningHolder) -> None:
-        """Own nothing yet.
+        """Begin without a session.
 
         Raises:
-            FleetError: The files that the settings name cannot be shared.
+            FleetError: The file that shows which nodes share their files cannot be used.
         """
         settings = holder.settings
         assert settings.fleet is not None  # noqa: S101 - for the type checker
@@ -168,7 +167,7 @@ class Ownership:
         """Connect, and take over a session unless its id is empty.
 
         Returns:
-            How it was taken over; `None` if its last owner was on this machine.
+            The takeover; `None` if the last owner was on this machine.
 
         Raises:
             LogOwnedError: Another node has the session.
@@ -231,13 +230,28 @@ class Ownership:
         lease: StoredRecord[OwnerRecord] | None,
         inherited: StreamEnd,
     ) -> None:
-        """Have the lease before the claim: of several nodes that try, one claims the session.
+        """Acquire the lease before the claim, so that only one of several nodes claims the session.
 
         Raises:
             FencedError: Another node has it.
             FleetError: It is not stored.
         """
-        ended = before.ended if before is not None else None
+        view = before.ended if before is not None else None
+        if view is None and lease is not None:
+            view = lease.record.view
+        if view is None:
+            view = SessionView(
+                id=session_id,
+                state=SessionState.LOST,
+                since_epoch_ms=now_ms(),
+                agent=None,
+                viewers=ViewerCount(),
+                questions=0,
+                epoch="",
+                head=0,
+                first=1,
+                last_failure=None,
+            )
         record = OwnerRecord(
             session=session_id,
             node=self._node,
@@ -245,7 +259,7 @@ class Ownership:
             holder=self._holder.settings.name,
             cwd=before.cwd if before is not None else "",
             workspace=self._workspace,
-            view=ended or (lease.record.view if lease is not None else _unopened(session_id)),
+            view=view,
             changed_epoch_ms=now_ms(),
         )
         revision = lease.revision if lease is not None else None
@@ -280,14 +294,28 @@ class Ownership:
         return owned.log
 
     async def opened(self, session: OwnedSession) -> None:
-        """Make a session known to the fleet: nothing of it is shown before.
+        """Store a session in the fleet, before anything of it is shown.
 
         Raises:
-            FleetError: It is not known.
+            FleetError: It is not stored.
         """
         name, owned = wire.name_of(session.id), self._owned[session.id]
         owned.session = session
-        record = partial(self._record, session, owned)
+
+        def record() -> OwnerRecord:
+            view = session.view()
+            return OwnerRecord(
+                session=session.id,
+                node=self._node,
+                term=owned.term,
+                holder=self._holder.settings.name,
+                cwd=view.cwd or "",
+                workspace=self._workspace,
+                view=view,
+                not_replicated=owned.log.waiting_entries,
+                changed_epoch_ms=now_ms(),
+            )
+
         session.log.observers.append(lambda _: self._leases.changed(name))
         try:
             async with asyncio.timeout(OPEN_SECONDS):
@@ -320,7 +348,7 @@ class Ownership:
                 await self._leases.release(name)
 
     async def settle(self) -> bool:
-        """Wait until the fleet has all of every log, for a while at most; return whether it has."""
+        """Wait for a while until the fleet has all of every log; return whether it has."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
                 settled = [await each.replicator.settled() for each in [*self._owned.values()]]
@@ -328,7 +356,7 @@ class Ownership:
         return False
 
     async def close(self, *, goes_on: bool = False) -> None:
-        """Wait for what ends, and leave the fleet; with `goes_on`, not the sessions."""
+        """Wait for sessions that end, and leave the fleet; `goes_on` keeps the leases."""
         if self._ending:
             await asyncio.wait(self._ending)
         if self._renewing is not None:
@@ -338,20 +366,6 @@ class Ownership:
                 async with asyncio.timeout(RECORD_SECONDS):
                     await self._leases.release_all()
         self._services.broker.ignore(self._connection_changed)
-
-    def _record(self, session: OwnedSession, owned: _Owned) -> OwnerRecord:
-        view = session.view()
-        return OwnerRecord(
-            session=session.id,
-            node=self._node,
-            term=owned.term,
-            holder=self._holder.settings.name,
-            cwd=view.cwd or "",
-            workspace=self._workspace,
-            view=view,
-            not_replicated=owned.log.waiting_entries,
-            changed_epoch_ms=now_ms(),
-        )
 
     def _session_record(
         self, session: OwnedSession, owned: _Owned, ended: SessionView | None = None
@@ -365,7 +379,7 @@ class Ownership:
             ended=ended,
         )
 
-    # What becomes of them.
+    # Events.
 
     def _connection_changed(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
         for replicator in [*self._replicators.values()]:
@@ -397,22 +411,6 @@ class Ownership:
             self._holder.fenced(session_id, owned.term, owned.log.waiting_entries)
 
     def _lease_expiring(self) -> None:
-        """End the agent where another node could start a second one in the same files."""
+        """End the agent if another node could start a second one in the same files."""
         if self._workspace:
             self._holder.leave_all()
-
-
-def _unopened(session_id: str) -> SessionView:
-    """Return what the API shows of a session that is being taken over."""
-    return SessionView(
-        id=session_id,
-        state=SessionState.LOST,
-        since_epoch_ms=now_ms(),
-        agent=None,
-        viewers=ViewerCount(),
-        questions=0,
-        epoch="",
-        head=0,
-        first=1,
-        last_failure=None,
-    )
