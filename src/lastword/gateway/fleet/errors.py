@@ -2,7 +2,7 @@
 
 ```
 FleetError                  the fleet cannot be used as it is; the message is a sentence
-├── FencedError             somebody else has written to the session's stream
+├── FencedError             another node has written to the session's stream
 ├── NotStoredError          the broker has stored nothing of a message
 │   └── RefusedError        it has refused the message, or another request; `.code` says why
 └── OutcomeUnknownError     no answer came: the message may have been stored

@@ -7,7 +7,7 @@ that has the key is a node: it can sign tokens, write records and open links to 
 from __future__ import annotations
 
 import base64
-import binascii
+import contextlib
 import hmac
 import os
 import stat
@@ -49,7 +49,9 @@ class FleetKey:
             raise FleetError(
                 f"the fleet's key {path} can be read by other users: run `chmod 600 {path}`"
             )
-        secret = _decoded(content)
+        secret = content
+        with contextlib.suppress(ValueError):
+            secret = base64.b64decode(b"".join(content.split()), validate=True)
         if not KEY_BYTES <= len(secret) <= LIMIT_BYTES:
             raise FleetError(
                 f"{path} does not contain a fleet's key, which has at least {KEY_BYTES} random "
@@ -61,11 +63,3 @@ class FleetKey:
     def derived(self, purpose: str) -> bytes:
         """Return the key for a purpose, of 32 bytes."""
         return hmac.digest(self._secret, purpose.encode(), "sha256")
-
-
-def _decoded(content: bytes) -> bytes:
-    """Return the bytes of a key that is written as base64; any other content as it is."""
-    try:
-        return base64.b64decode(b"".join(content.split()), validate=True)
-    except (binascii.Error, ValueError):
-        return content

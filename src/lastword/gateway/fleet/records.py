@@ -1,7 +1,7 @@
 """The records of a fleet: nodes, owners and sessions, as its buckets have them.
 
 Owns their members and their form on the wire: JSON with a code that only a node can make, since it
-needs the fleet's key. The code is also over the record's bucket and name, so that no record passes
+needs the fleet's key. The code also covers the record's bucket and name, so that no record passes
 for another. A record of a newer version may have more members, which are skipped.
 """
 
@@ -34,7 +34,7 @@ RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
 
 class InvalidRecordError(Exception):
-    """A record's code is wrong, or it has not the form that its bucket holds."""
+    """A record's code is wrong, or it is not of its bucket's type."""
 
 
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,14 +42,14 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         node: its name.
-        instance: a random id of its run folder, by which two nodes of one name are told apart.
+        instance: a random id of its run folder, which tells two nodes with one name apart.
         host: the name of its machine; empty while it is not running.
         roots: the folders in or below which its sessions work.
         workspace: its `--workspace-id`; empty if its files are its own.
         slots: the maximum number of its agents.
         used: how many are running.
         version: the version of lastword.
-        wire: the version of what it sends other nodes (`gateway.wire`).
+        wire: the version of its messages to other nodes (`gateway.wire`).
         started_epoch_ms: when it was started or reloaded.
     """
 
@@ -71,7 +71,7 @@ class OwnerRecord(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         session: the session's id.
         node: the owner's node.
-        term: the number of this ownership; each next one is higher.
+        term: the number of this ownership, which rises with each owner.
         holder: the holder's name there.
         cwd: the session's working directory.
         workspace: the node's `--workspace-id`.
@@ -112,7 +112,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def place_of(owner: OwnerRecord) -> str:
-    """Return the place of a session's holder, as a directory has it."""
+    """Return the place of a session's holder, as in a directory of sessions."""
     return node_place(owner.node, owner.holder)
 
 
@@ -130,7 +130,7 @@ def parts_of(place: str) -> tuple[str, str] | None:
 
 
 class FormatRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The format of what a fleet keeps, by which a node knows a fleet of another key or version.
+    """The format of a fleet's data, which shows a node that a fleet has another key or version.
 
     Attributes:
         format: its number.
@@ -160,15 +160,15 @@ class Records:
         self.invalid: int = 0
 
     def encode(self, bucket: str, name: str, record: msgspec.Struct) -> bytes:
-        """Return a record as it stands in a bucket under a name."""
+        """Return a record encoded for a bucket and a name."""
         content = msgspec.json.encode(record)
         return msgspec.json.encode(_Signed(self._code(bucket, name, content), msgspec.Raw(content)))
 
     def decode(self, bucket: str, name: str, data: bytes, form: type[RecordT]) -> RecordT:
-        """Return the record that stands in a bucket under a name.
+        """Return the record from a bucket's content under a name.
 
         Raises:
-            InvalidRecordError: Its code is wrong, or it has another form.
+            InvalidRecordError: Its code is wrong, or it is of another type.
         """
         try:
             signed = msgspec.json.decode(data, type=_Signed)

@@ -1,12 +1,12 @@
 """A session's replica: the copy of its log that the fleet keeps.
 
-Owns what it is made of; `streams` stores it. A session's stream is a sequence of messages: batches
-of entries, and claims. Each has the term and the node of its writer. A writer says which message it
-believes to be the last one, and is refused if there is another; that fence alone decides who may
+Owns its parts; `streams` stores them. A session's stream is a sequence of messages: batches of
+entries, and claims. Each has the term and the node of its writer. A writer names the message that
+it expects to be the last one, and is refused if another one is; that fence alone decides who may
 write. A claim begins a term, and terms only rise.
 
-A batch that begins at or before the end of those before it replaces them from its first entry on:
-its writer's log is what counts. One that begins beyond their end follows entries that were dropped.
+A batch that begins at or before the end of the earlier ones replaces them from its first entry on:
+its writer's log counts. One that begins beyond their end follows entries that were dropped.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ BUCKET_ENTRIES = 4096
 """Entries are dropped from a replica in blocks of this many numbers."""
 
 STATE_ENTRIES = 1024
-"""How many entries at most are replicated without a newer state."""
+"""The largest number of entries that are replicated without a newer state."""
 
 
 class StreamEnd(msgspec.Struct, frozen=True):
-    """The end of a session's stream, as its last message has it.
+    """The end of a session's stream, from its last message.
 
     Attributes:
-        sequence: the message's number in the store, by which writers are fenced; 0 for a stream
-            without messages.
+        sequence: the message's number in the store, which is the fence; 0 for a stream without
+            messages.
         term: the term of its writer; 0 before the first claim.
         node: the writer's node.
         epoch: the epoch of the log as of then.

@@ -1,7 +1,7 @@
-"""What one node reaches its fleet by: a connection, and the buckets and streams behind it.
+"""A node's connection to its fleet, with the buckets and streams behind it.
 
-Owns how they are put together, and what is dropped there of sessions that ended long ago. The front
-and all holders of a node use the same ones.
+Owns how they are put together, and the removal of sessions that ended long ago. The front and all
+holders of a node use the same ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class FleetServices:
-    """What one node reaches its fleet by.
+    """A node's connection to its fleet.
 
     Attributes:
         broker: the connection.
@@ -42,7 +42,7 @@ class FleetServices:
         sessions: their records, which last.
         replicas: the replicas of their logs.
         shown: by a session's name and an epoch of its log, the last entry that a lease has shown
-            as committed: the servers may lose it, and what every node remembers of it is left.
+            as committed: the nodes still know it if the servers lose it.
     """
 
     def __init__(self, settings: FleetSettings, key: FleetKey, name: str) -> None:
@@ -70,13 +70,13 @@ class FleetServices:
         return Bucket(self.broker, name, form, self.records, seconds)
 
     def note_owner(self, name: str, owner: OwnerRecord | None) -> None:
-        """Note what the lease of a session shows of its log."""
+        """Note the end of a session's log as its lease shows it."""
         if owner is not None:
             epochs = self.shown.setdefault(name, {})
             epochs[owner.view.epoch] = max(owner.view.head, epochs.get(owner.view.epoch, 0))
 
     def note_session(self, name: str, record: SessionRecord | None) -> None:
-        """Note that a session is known; of one that is not any more nothing is kept."""
+        """Forget the end of a session's log once the session has no record."""
         if record is None:
             self.shown.pop(name, None)
 
@@ -90,7 +90,7 @@ async def forget_old(
 ) -> int:
     """Drop the replicas and the records of sessions without an owner that are old.
 
-    A session's record goes last, so that what fails is done the next time.
+    A session's record is deleted last, so that what fails is repeated the next time.
 
     Args:
         replicas: The replicas.

@@ -6,12 +6,12 @@ sends and receives.
 
 A session's messages have the subjects `lw.K.s.NAME.BUCKET`, its state has `lw.K.p.NAME`, both in
 stream `LWK`. K is the session's share of the streams, NAME the name of its log's file, BUCKET the
-number of the batch's first entry divided by `BUCKET_ENTRIES`. `lwh.NAME` wakes those who wait for
-entries; it is in no stream, since subscribers would see refused messages too.
+number of the batch's first entry divided by `BUCKET_ENTRIES`. `lwh.NAME` wakes readers that wait
+for entries; it is in no stream, since subscribers would see refused messages too.
 
 Each message has a code that only a node can make, since it needs the fleet's key: an agent is
-restored by what a stream has. It is also over the subject, so that no message passes for one of
-another session.
+restored from a stream's content. The code also covers the subject, so that no message passes for
+one of another session.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STREAMS = 16
 """The number of streams that all sessions share."""
 
 PART_BYTES = 512 * 1024
-"""The largest payload: a server takes 1 MiB with all headers unless it is configured otherwise."""
+"""The largest payload: a server's default limit is 1 MiB, headers included."""
 
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 EXPECTED_OF = "Nats-Expected-Last-Subject-Sequence-Subject"
@@ -56,7 +56,7 @@ FIRST, LAST, TERM, EPOCH, NODE, PART, PARTS = (
     "LW-Part",
     "LW-Parts",
 )
-"""Headers of a batch; of a claim all but the last two."""
+"""Headers of a batch; a claim has all but the last two."""
 
 CODE = "LW-Code"
 _SIGNED = (FIRST, LAST, TERM, EPOCH, NODE, PART, PARTS)
@@ -105,7 +105,7 @@ def signed(key: bytes, message: StreamMessage) -> StreamMessage:
 
 
 def is_signed(key: bytes, subject: str, headers: Mapping[str, str], payload: bytes) -> bool:
-    """Return whether a message is one of a node of this fleet."""
+    """Return whether a message is from a node of this fleet."""
     received = headers.get(CODE, "").encode()
     return hmac.compare_digest(received, _code(key, subject, headers, payload).encode())
 
@@ -124,7 +124,7 @@ class Subjects(NamedTuple):
         stream: the stream's name.
         batches: all its batches and claims.
         state: its state.
-        wake: where those who wait for entries are woken.
+        wake: where readers that wait for entries are woken.
     """
 
     stream: str
@@ -194,7 +194,7 @@ def _parts(subject: str, facts: dict[str, str], payload: bytes) -> list[StreamMe
 
 
 class Assembly:
-    """Messages of one subject in their order, put together again."""
+    """Joins the parts of messages of one subject, in their order."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -205,9 +205,9 @@ class Assembly:
         return not self._pieces
 
     def add(self, message: StoredMessage) -> bytes | None:
-        """Receive a message; return the whole payload with its last part, `None` before.
+        """Receive a message; return the whole payload if this is its last part.
 
-        Parts without a beginning, which was dropped, come to nothing.
+        Parts whose beginning was dropped are ignored.
         """
         number = int(message.headers.get(PART, "1"))
         count = int(message.headers.get(PARTS, "1"))
@@ -224,10 +224,10 @@ class Assembly:
 
 
 class BatchAssembly(Assembly):
-    """Messages of a session's stream, put together as batches."""
+    """Joins messages of a session's stream to batches."""
 
     def completed(self, messages: Iterable[StoredMessage], after: int) -> list[StoredBatch]:
-        """Return the batches that these messages complete and that have entries after a number.
+        """Return the batches that these messages complete, if they have entries after a number.
 
         A message that cannot be read counts as missing, as in a log's file.
         """
@@ -244,7 +244,7 @@ class BatchAssembly(Assembly):
 
 
 def state_in(messages: Iterable[StoredMessage]) -> LogState | None:
-    """Return the state that these messages have; `None` if they have none."""
+    """Return the last state in these messages; `None` if they have none."""
     assembly, state = Assembly(), None
     for message in messages:
         try:

@@ -1,7 +1,7 @@
-"""The workspace of a node: what shows that two nodes have the same files.
+"""The workspace of a node, which shows whether two nodes have the same files.
 
-Owns a file in the root that has a random text. Nodes whose operator says that they share their
-files (`--workspace-id`) share them if they read the same text there.
+Owns a file in the root with a random text. Nodes that are configured to share their files
+(`--workspace-id`) share them if they read the same text there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NONCE_BYTES = 16
 
 
 def workspace_of(workspace_id: str, root: str) -> str:
-    """Return the name of a node's files: equal for the nodes that have the same.
+    """Return the name of a node's files, which is the same on all nodes that share them.
 
     Args:
         workspace_id: The value of `--workspace-id`; empty for files of the node's own.
@@ -33,31 +33,21 @@ def workspace_of(workspace_id: str, root: str) -> str:
         return ""
     path = os.path.join(root, FILE)
     try:
-        with contextlib.suppress(FileExistsError):
-            _make(path)
+        if not os.path.exists(path):
+            # Linked once it is complete, so that other nodes never read a part of it.
+            nonce = secrets.token_hex(NONCE_BYTES)
+            made = f"{path}.{nonce}"
+            try:
+                with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
+                    file.write(nonce)
+                with contextlib.suppress(FileExistsError):
+                    os.link(made, path)
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(made)
         with open(path, encoding="ascii") as file:
             nonce = file.read(2 * NONCE_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a text of lastword's"
         raise FleetError(f"--workspace-id needs {path}, which fails: {reason.lower()}") from error
     return f"{workspace_id}/{nonce}"
-
-
-def _make(path: str) -> None:
-    """Make the file with all that is in it in one step, unless it exists.
-
-    Raises:
-        FileExistsError: It exists.
-        OSError: It cannot be made.
-    """
-    if os.path.exists(path):
-        return
-    nonce = secrets.token_hex(NONCE_BYTES)
-    made = f"{path}.{nonce}"
-    try:
-        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
-            file.write(nonce)
-        os.link(made, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(made)
