@@ -92,29 +92,31 @@ FIRST_DELAY = 1_000
 MAX_DELAY = 30_000
 """The longest wait of the policy's own, before its jitter: 1, 2, 4, 8, 16, 30, 30 … s."""
 JITTER = 0.25
-"""Each wait is up to so much shorter or longer, lest viewers that fell together return together."""
+"""The share by which each wait is shortened or prolonged, so that viewers do not all return at
+once."""
 TRIES = 6
-"""Further tries after a failure: 61 s in all, as codev's `reconnect-policy` has them."""
+"""Further tries after a failure: 61 s in all, as in codev's `reconnect-policy`."""
 PATIENT_TRIES = 20
-"""The same where the gateway said that it comes back: 8 min, for a deployment."""
+"""The same if the gateway announced its return: 8 min, for a deployment."""
 FUSE = 10_000
-"""How long a connection, and then its attach, may show no progress; without one a connect that
-nobody answers hangs forever (VS Code issue 315552)."""
+"""How long a connection, and then its attach, may show no progress; without a limit, a connect that
+is not answered hangs forever (VS Code issue 315552)."""
 STABLE_AFTER = 30_000
-"""How long after attach a link counts as one that holds: only then are tries counted anew."""
+"""How long after its attach a link counts as stable: only then are tries counted anew."""
 PROBE_EVERY = 30_000
 PROBE_FUSE = 10_000
 QUICK_PROBE_FUSE = 5_000
-"""A probe's fuse when the user comes back, or the network: somebody is looking."""
+"""A probe's fuse when the user or the network comes back: somebody is looking."""
 HIDDEN_LONG = 30_000
-"""How long a page is hidden before its socket is doubted: suspended, it still says it is open."""
+"""How long a page is hidden before its socket is doubted: a suspended one still reports that it is
+open."""
 QUIET = 2_000
-"""How long a loss goes untold, for proxies cut connections by age, and most are back within that;
-and a return, lest a gateway that accepts and closes fill the line."""
+"""How long a loss is not shown, since proxies cut old connections and most return within this time,
+and a return neither, since a gateway that accepts and closes would fill the line."""
 SERVER_JITTER = 1_000
-"""What is added at most to a wait that the gateway asked for."""
+"""The most that is added to a wait that the gateway asked for."""
 MAX_SERVER_WAIT = 300_000
-"""The longest wait of the gateway's that is begun, as for the retries of a prompt (`RTY-9`)."""
+"""The longest wait that the gateway may ask for, as for the retries of a prompt (`RTY-9`)."""
 
 
 def initial(now: int) -> ReconnectState:
@@ -170,8 +172,14 @@ def step(state: ReconnectState, event: Event, now: int, random: float) -> _Step:
     after, actions = _receive(state, event, now, random)
     if after is state and event is not Signal.TICK:
         return state, ()
-    after, shown = _announced(after, now)
-    actions += shown
+    if after.tell is not None and now >= after.tell:  # the line for this try, or for its success
+        shown = after.line
+        if after.phase is LinkPhase.ATTACHED:
+            after = replace(after, lost=None, tell=None, line=after.news, news="")
+        else:
+            after = replace(after, tell=None, line=progress_line(after, now))
+        if after.line != shown:
+            actions += (Show(after.line, after.cause),)
     if timer(after) != timer(state):
         actions += (WaitUntil(timer(after)),)
     return after, actions
@@ -184,9 +192,26 @@ _WITH_SOCKET = {*_ATTEMPTING, LinkPhase.ATTACHED}
 def _receive(state: ReconnectState, event: Event, now: int, random: float) -> _Step:
     match event:
         case Signal():
-            return _SIGNALS[event](state, now, random)
+            return _receive_signal(state, event, now, random)
         case Attached():
-            return _attached(state, event, now) if state.phase in _ATTEMPTING else (state, ())
+            if state.phase not in _ATTEMPTING:
+                return state, ()
+            # The end of a loss that was not shown is not shown either.
+            was_shown = state.tell is None
+            attached = replace(
+                state,
+                phase=LinkPhase.ATTACHED,
+                due=now + PROBE_EVERY if event.probes else None,
+                lost=state.lost if was_shown else None,
+                tell=now + QUIET if was_shown else None,
+                returning=True,
+                probes=event.probes,
+                unanswered=None,
+                stable=now + STABLE_AFTER,
+                news=success_line(state, event.updates, now) if was_shown else "",
+                cause="",
+            )
+            return attached, ()
         case Closed():
             loss = classify_close(event.code, event.reason)
             return _lost(state, loss, now, random) if state.phase in _WITH_SOCKET else (state, ())
@@ -205,41 +230,54 @@ def _receive(state: ReconnectState, event: Event, now: int, random: float) -> _S
     return after, actions
 
 
+def _receive_signal(state: ReconnectState, signal: Signal, now: int, random: float) -> _Step:
+    match signal:
+        case Signal.TICK:
+            return _tick(state, now, random)
+        case Signal.FRAME:
+            return _frame(state, now)
+        case Signal.OPENED if state.phase is LinkPhase.CONNECTING:
+            return replace(state, phase=LinkPhase.ATTACHING, due=now + FUSE, heard=False), ()
+        case Signal.OFFLINE if state.online:
+            # Only the next try waits for the network: an open socket may well keep working.
+            state = replace(state, online=False)
+            if state.phase is LinkPhase.WAITING:
+                state = _announce_again(state, now)
+        case Signal.ONLINE:
+            state = replace(state, online=True)
+            if state.phase is LinkPhase.ATTACHED and state.probes:
+                return _probed(state, now, QUICK_PROBE_FUSE)
+            if state.phase is not LinkPhase.WAITING:
+                return _woken(state, now)
+            state = _announce_again(state, now)
+            if now >= state.earliest:
+                return _connected(state, now)
+            state = replace(state, due=state.earliest)
+        case Signal.HIDDEN if state.hidden is None:
+            state = replace(state, hidden=now)
+        case Signal.VISIBLE if state.hidden is not None:
+            was_long = now - state.hidden >= HIDDEN_LONG
+            state = replace(state, hidden=None)
+            if state.phase is LinkPhase.ATTACHED and state.probes and was_long:
+                return _probed(state, now, QUICK_PROBE_FUSE)
+            return _woken(state, now)
+        case Signal.RETRY if state.phase not in _WITH_SOCKET:
+            # A new round, whatever the network and the gateway reported.
+            return _anew(state, now)
+        case Signal.CLOSE if state.why is not Why.CLOSED:
+            return _closed(state)
+    return state, ()
+
+
 # --- the link --------------------------------------------------------------------------------
 
 
 def _connected(state: ReconnectState, now: int) -> _Step:
-    """Begin an attempt."""
     connecting = replace(state, phase=LinkPhase.CONNECTING, due=now + FUSE, heard=False)
     return connecting, (Connect(state.refused),)
 
 
-def _opened(state: ReconnectState, now: int, _random: float) -> _Step:
-    if state.phase is not LinkPhase.CONNECTING:
-        return state, ()
-    return replace(state, phase=LinkPhase.ATTACHING, due=now + FUSE, heard=False), ()
-
-
-def _attached(state: ReconnectState, event: Attached, now: int) -> _Step:
-    # A loss that was not shown is not shown to be over.
-    was_shown = state.tell is None
-    after = replace(
-        state,
-        phase=LinkPhase.ATTACHED,
-        due=now + PROBE_EVERY if event.probes else None,
-        lost=state.lost if was_shown else None,
-        tell=now + QUIET if was_shown else None,
-        returning=True,
-        probes=event.probes,
-        unanswered=None,
-        stable=now + STABLE_AFTER,
-        news=success_line(state, event.updates, now) if was_shown else "",
-        cause="",
-    )
-    return after, ()
-
-
-def _frame(state: ReconnectState, now: int, _random: float) -> _Step:
+def _frame(state: ReconnectState, now: int) -> _Step:
     if state.phase is LinkPhase.ATTACHING and not state.heard:
         return replace(state, heard=True), ()
     if state.phase is not LinkPhase.ATTACHED:
@@ -271,12 +309,19 @@ def _settled(state: ReconnectState) -> _Step:
 
 def _tick(state: ReconnectState, now: int, random: float) -> _Step:
     if state.phase is LinkPhase.ATTACHED:
-        return _looked_after(state, now, random)
+        if state.unanswered is not None and now >= state.unanswered:
+            after, actions = _lost(state, Loss(LossKind.NOW, "no heartbeat"), now, random)
+            return after, (CloseSocket(4408, "no-heartbeat"), *actions)
+        if not state.probes and state.stable is not None and now >= state.stable:
+            return _settled(state)
+        if state.due is not None and now >= state.due:
+            return _probed(state, now, PROBE_FUSE)
+        return state, ()
     if state.due is None or now < state.due:
         return state, ()
     if state.phase is LinkPhase.WAITING:
         return _connected(state, now) if state.online else (state, ())
-    if state.heard:  # a long replay: it goes on
+    if state.heard:  # a long replay, which may continue
         return replace(state, due=now + FUSE, heard=False), ()
     is_open = state.phase is LinkPhase.ATTACHING
     cause = "no answer in 10 s" if is_open else "no connection in 10 s"
@@ -284,20 +329,8 @@ def _tick(state: ReconnectState, now: int, random: float) -> _Step:
     return after, (CloseSocket(4408, cause), *actions)
 
 
-def _looked_after(state: ReconnectState, now: int, random: float) -> _Step:
-    """Do what is due while attached."""
-    if state.unanswered is not None and now >= state.unanswered:
-        after, actions = _lost(state, Loss(LossKind.NOW, "no heartbeat"), now, random)
-        return after, (CloseSocket(4408, "no-heartbeat"), *actions)
-    if not state.probes and state.stable is not None and now >= state.stable:
-        return _settled(state)
-    if state.due is not None and now >= state.due:
-        return _probed(state, now, PROBE_FUSE)
-    return state, ()
-
-
 def _probed(state: ReconnectState, now: int, fuse: int) -> _Step:
-    """Ask for a sign of life; an unanswered probe keeps its fuse if that ends sooner."""
+    """Probe the gateway; an unanswered probe keeps its deadline if that is earlier."""
     until = now + fuse
     if state.unanswered is not None:
         until = min(until, state.unanswered)
@@ -339,12 +372,6 @@ def _after_loss(
         return _connected(state, now) if state.online else _waiting(state, now)
     if loss.why is not None:
         return _ended(state, loss.why)
-    return _next_try(state, loss, now, random, was_stable=was_stable)
-
-
-def _next_try(
-    state: ReconnectState, loss: Loss, now: int, random: float, *, was_stable: bool
-) -> _Step:
     if loss.wait is not None:
         state = replace(state, earliest=max(state.earliest, now + loss.wait))
     if state.earliest - now > MAX_SERVER_WAIT:
@@ -385,7 +412,7 @@ def _ended(state: ReconnectState, why: Why, wait: str = "") -> _Step:
 
 
 def _anew(state: ReconnectState, now: int) -> _Step:
-    """Begin a new round at once, and say so, since somebody waits for it."""
+    """Begin a new round at once, and show that, since the user waits for it."""
     lost = now if state.lost is None else state.lost
     state = replace(state, tries=0, budget=TRIES, lost=lost, tell=None, line=CONNECTING, why=None)
     connecting, actions = _connected(state, now)
@@ -395,56 +422,15 @@ def _anew(state: ReconnectState, now: int) -> _Step:
 # --- what is around it -----------------------------------------------------------------------
 
 
-def _went_offline(state: ReconnectState, now: int, _random: float) -> _Step:
-    """Hold the next try; an open socket may well keep working, and stays."""
-    if not state.online:
-        return state, ()
-    state = replace(state, online=False)
-    return (_announce_again(state, now) if state.phase is LinkPhase.WAITING else state), ()
-
-
-def _went_online(state: ReconnectState, now: int, _random: float) -> _Step:
-    state = replace(state, online=True)
-    if state.phase is LinkPhase.ATTACHED and state.probes:
-        return _probed(state, now, QUICK_PROBE_FUSE)
-    if state.phase is LinkPhase.WAITING:
-        state = _announce_again(state, now)
-        if now >= state.earliest:
-            return _connected(state, now)
-        return replace(state, due=state.earliest), ()
-    return _woken(state, now)
-
-
-def _went_hidden(state: ReconnectState, now: int, _random: float) -> _Step:
-    return (replace(state, hidden=now) if state.hidden is None else state), ()
-
-
-def _became_visible(state: ReconnectState, now: int, _random: float) -> _Step:
-    if state.hidden is None:
-        return state, ()
-    was_long = now - state.hidden >= HIDDEN_LONG
-    state = replace(state, hidden=None)
-    if state.phase is LinkPhase.ATTACHED and state.probes and was_long:
-        return _probed(state, now, QUICK_PROBE_FUSE)
-    return _woken(state, now)
-
-
 def _woken(state: ReconnectState, now: int) -> _Step:
-    """Begin again after giving up, if the chances may be better now."""
+    """Begin again after giving up, if a new round may succeed now."""
     may = state.phase is LinkPhase.GAVE_UP and state.why is not None and ENDS[state.why].wakes
     if may and state.online and now >= state.earliest:
         return _anew(state, now)
     return state, ()
 
 
-def _retry_requested(state: ReconnectState, now: int, _random: float) -> _Step:
-    """Begin a new round, whatever network and gateway said; do nothing if one is under way."""
-    return (state, ()) if state.phase in _WITH_SOCKET else _anew(state, now)
-
-
-def _close_requested(state: ReconnectState, _now: int, _random: float) -> _Step:
-    if state.why is Why.CLOSED:
-        return state, ()
+def _closed(state: ReconnectState) -> _Step:
     actions: tuple[ReconnectAction, ...] = ()
     if state.phase in _WITH_SOCKET:
         actions += (CloseSocket(1000, "closed by the user"),)
@@ -466,35 +452,6 @@ def _close_requested(state: ReconnectState, _now: int, _random: float) -> _Step:
     return after, actions
 
 
-_SIGNALS = {
-    Signal.OPENED: _opened,
-    Signal.FRAME: _frame,
-    Signal.OFFLINE: _went_offline,
-    Signal.ONLINE: _went_online,
-    Signal.HIDDEN: _went_hidden,
-    Signal.VISIBLE: _became_visible,
-    Signal.TICK: _tick,
-    Signal.RETRY: _retry_requested,
-    Signal.CLOSE: _close_requested,
-}
-
-
-# --- the line --------------------------------------------------------------------------------
-
-
 def _announce_again(state: ReconnectState, now: int) -> ReconnectState:
-    """Have the line shown again, still not within the quiet time."""
+    """Have the line shown again, but not within the quiet time."""
     return replace(state, tell=max(now, (now if state.lost is None else state.lost) + QUIET))
-
-
-def _announced(state: ReconnectState, now: int) -> _Step:
-    """Show the line for this try, or for its success, once it is due."""
-    if state.tell is None or now < state.tell:
-        return state, ()
-    if state.phase is LinkPhase.ATTACHED:
-        line = state.news
-        after = replace(state, lost=None, tell=None, line=line, news="")
-    else:
-        line = progress_line(state, now)
-        after = replace(state, tell=None, line=line)
-    return after, (Show(line, state.cause),) if line != state.line else ()
