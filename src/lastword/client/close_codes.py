@@ -24,17 +24,17 @@ class LossKind(StrEnum):
     TRANSIENT = "transient"
     """Try again, after a growing wait."""
     CUT = "cut"
-    """The same; at once where the link had been stable."""
+    """The same, but at once if the link had been stable."""
     NOW = "now"
-    """The same; at once whether it had been or not."""
+    """The same, but always at once."""
     PATIENT = "patient"
-    """The same, more often: the gateway comes back."""
+    """The same, but more often: the gateway will return."""
     REFRESH = "refresh"
     """Try again once, with a new token."""
     PERMANENT = "permanent"
-    """Give up: the same attempt would end alike."""
+    """Give up: another attempt would end in the same way."""
     FINAL = "final"
-    """Nothing failed; it is over."""
+    """Stop: nothing has failed."""
 
 
 class Why(StrEnum):
@@ -61,8 +61,8 @@ class Loss:
     Attributes:
         kind: What to do.
         cause: What happened, for people: one line, at most 200 characters.
-        why: With `PERMANENT` and `FINAL`, why there is no further attempt; with `REFRESH`, why
-            there is none once the new token is refused too. Otherwise `None`.
+        why: With `PERMANENT` and `FINAL`, why there is no further attempt; with `REFRESH`, the
+            same if the new token is refused too. Otherwise `None`.
         wait: The shortest wait that the gateway asked for, in milliseconds, or `None`.
     """
 
@@ -134,7 +134,11 @@ def classify_close(code: int, reason: str = "") -> Loss:
     """
     if (refused := _STATUS_IN_WORDS.search(reason)) and code in {1005, 1006, 1015}:
         return classify_upgrade(int(refused[1]))
-    kind, why = _meaning_of_code(SAME_CODE.get(code, code))
+    usual_code = SAME_CODE.get(code, code)
+    is_refused = any(low <= usual_code <= high for low, high in _REFUSED_RANGES)
+    unlisted: tuple[LossKind, Why | None]
+    unlisted = (LossKind.PERMANENT, Why.REFUSED) if is_refused else (LossKind.TRANSIENT, None)
+    kind, why = _CODES.get(usual_code, unlisted)
     wait = _RETRY_IN_REASON.search(reason)
     return Loss(
         kind,
@@ -152,8 +156,23 @@ def classify_upgrade(status: int, retry_after: int | str | None = None) -> Loss:
         retry_after: The header `Retry-After`, in seconds, as a number or as its text. A date
             counts as absent, since it would need a clock.
     """
-    kind, why = _meaning_of_status(status)
-    return Loss(kind, f"HTTP {status}", why, _milliseconds(retry_after) if why is None else None)
+    kind: LossKind
+    why: Why | None
+    if status in _STATUSES:
+        kind, why = _STATUSES[status]
+    elif 300 <= status <= 399:  # noqa: PLR2004 - HTTP's classes
+        kind, why = LossKind.PERMANENT, Why.REDIRECTED
+    elif 400 <= status <= 499:  # noqa: PLR2004
+        kind, why = LossKind.PERMANENT, Why.REFUSED
+    else:
+        kind, why = LossKind.TRANSIENT, None
+    if isinstance(retry_after, str):
+        seconds = _SECONDS.fullmatch(retry_after.strip(" "))
+        retry_after = int(seconds[0]) if seconds else None
+    wait = None
+    if why is None and retry_after is not None and retry_after >= 0:
+        wait = retry_after * 1000
+    return Loss(kind, f"HTTP {status}", why, wait)
 
 
 def classify_failure(text: str) -> Loss:
@@ -173,28 +192,3 @@ def classify_failure(text: str) -> Loss:
 def plain(text: str) -> str:
     """Return a peer's text fit for display: one line, without terminal control characters."""
     return _NOT_SHOWN.sub(" ", text)[:MAX_CAUSE_CHARS].strip(" ")
-
-
-def _meaning_of_code(code: int) -> tuple[LossKind, Why | None]:
-    if meaning := _CODES.get(code):
-        return meaning
-    if any(low <= code <= high for low, high in _REFUSED_RANGES):
-        return LossKind.PERMANENT, Why.REFUSED
-    return LossKind.TRANSIENT, None
-
-
-def _meaning_of_status(status: int) -> tuple[LossKind, Why | None]:
-    if meaning := _STATUSES.get(status):
-        return meaning
-    if 300 <= status <= 399:  # noqa: PLR2004 - HTTP's classes
-        return LossKind.PERMANENT, Why.REDIRECTED
-    if 400 <= status <= 499:  # noqa: PLR2004
-        return LossKind.PERMANENT, Why.REFUSED
-    return LossKind.TRANSIENT, None
-
-
-def _milliseconds(retry_after: int | str | None) -> int | None:
-    if isinstance(retry_after, str):
-        seconds = _SECONDS.fullmatch(retry_after.strip(" "))
-        retry_after = int(seconds[0]) if seconds else None
-    return None if retry_after is None or retry_after < 0 else retry_after * 1000

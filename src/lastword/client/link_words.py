@@ -13,7 +13,7 @@ from lastword.client.close_codes import SAME_CODE
 from lastword.core.failure.transport_words import TRANSPORT_WORDS, TransportWord
 
 BY_NAME = {name: each for each in TRANSPORT_WORDS for name in (each.word, *each.aliases)}
-"""The words by what they are called, and were."""
+"""The words by their present and former names."""
 
 _BY_CODE = {code: each for each in TRANSPORT_WORDS for code in each.codes}
 _BY_STATUS = {status: each for each in TRANSPORT_WORDS for status in each.statuses}
@@ -26,19 +26,18 @@ def word_of_close(code: int, reason: str = "") -> TransportWord | None:
         code: The close code.
         reason: Its text: a word, a word and `retry=N`, or an object whose `reason` is a word.
     """
-    name = _reason_in(reason) if reason.startswith("{") else reason.split(" retry=", maxsplit=1)[0]
+    name: object = reason.split(" retry=", maxsplit=1)[0]
+    if reason.startswith("{"):
+        try:
+            value = json.loads(reason)
+        except (ValueError, RecursionError):
+            value = None
+        name = value.get("reason") if isinstance(value, dict) else None
+    if not isinstance(name, str):
+        name = ""
     return BY_NAME.get(name) or _BY_CODE.get(SAME_CODE.get(code, code))
 
 
 def word_of_status(status: int) -> TransportWord | None:
     """Return the word of an HTTP status at an upgrade, or `None` if it has none."""
     return _BY_STATUS.get(status)
-
-
-def _reason_in(text: str) -> str:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    reason = value.get("reason") if isinstance(value, dict) else None
-    return reason if isinstance(reason, str) else ""
