@@ -81,45 +81,37 @@ def describe(
     """
     if now is None:
         now = datetime.now(UTC).timestamp()
-    wait = _wait(error, now, now if received is None else received)
+    until: float | None = None
+    if error.retry_after_seconds is not None:
+        # No longer than was stated, even if the clock went back.
+        until = (now if received is None else min(received, now)) + error.retry_after_seconds
+    elif error.reset_at_epoch_ms is not None:
+        until = error.reset_at_epoch_ms / 1000
+    wait = None if until is None else max(0, math.ceil(until - now))
     is_harmful = error.retry_safety is RetrySafety.NEVER
     by_word = error.retryable and not is_harmful
-    # After its reset, a limit no longer forbids a retry; whether that is safe was never said.
+    # After its reset, a limit no longer forbids a retry; whether that is safe is unknown.
     can_retry = by_word or (wait == 0 and error.type in LIMITS)
     is_harmless = error.retry_safety in {RetrySafety.AUTO, RetrySafety.OFFER_CONTINUE}
     action = error.action or wording.usual_action(
         error.type, error.retry_safety, retryable=error.retryable
     )
+    sentence = wording.plain_text(error.message)[:MAX_MESSAGE_CHARS]
+    countdown = f"{'retry' if can_retry else 'resets'} in {short_duration(wait)}" if wait else ""
     return ErrorView(
         title=TITLES[error.type],
-        sentence=_sentence(error, action),
+        sentence=sentence or own_sentence(error.type, action),
         details=_details(error),
         action=action,
         button=BUTTONS[action],
         wait_seconds=wait,
-        countdown=_countdown(wait, can_retry=can_retry),
+        countdown=countdown,
         can_retry=can_retry,
         needs_confirmation=can_retry and not (by_word and is_harmless),
         automatic=by_word
         and error.retry_safety is RetrySafety.AUTO
         and (error.retry_after_seconds or wait or 0) <= MAX_AUTO_WAIT_SECONDS,
     )
-
-
-def _wait(error: AgentError, now: float, received: float) -> int | None:
-    """Return whole seconds from now, rounded up; no more than was stated if the clock went back."""
-    if error.retry_after_seconds is not None:
-        until = min(received, now) + error.retry_after_seconds
-    elif error.reset_at_epoch_ms is not None:
-        until = error.reset_at_epoch_ms / 1000
-    else:
-        return None
-    return max(0, math.ceil(until - now))
-
-
-def _sentence(error: AgentError, action: Action) -> str:
-    sentence = wording.plain_text(error.message)[:MAX_MESSAGE_CHARS]
-    return sentence or own_sentence(error.type, action)
 
 
 def _details(error: AgentError) -> str:
@@ -129,9 +121,3 @@ def _details(error: AgentError) -> str:
     cut = text[: MAX_DETAILS_CHARS + 1]
     plain = "".join(char if char.isprintable() or char == "\n" else " " for char in cut).strip()
     return plain if len(text) <= MAX_DETAILS_CHARS else plain[: MAX_DETAILS_CHARS - 1] + "…"
-
-
-def _countdown(wait: int | None, *, can_retry: bool) -> str:
-    if not wait:
-        return ""
-    return f"{'retry' if can_retry else 'resets'} in {short_duration(wait)}"
