@@ -73,7 +73,8 @@ def connect_to_agent(
 
     def listening(connection: Any) -> Any:
         # Before the author's client sees the connection, which it may use at once.
-        _make_typed(connection)
+        connection.initialize = functools.partial(_initialize, connection.initialize)
+        connection.prompt = functools.partial(_prompt, connection.prompt)
         return _Listening(client(connection) if callable(client) else client)
 
     return acp.connect_to_agent(
@@ -128,16 +129,10 @@ async def spawn_agent_process(
             await connection.close()
 
 
-def _make_typed(connection: Any) -> None:
-    """Give the connection an `initialize` that negotiates and a `prompt` that raises."""
-    connection.initialize = functools.partial(_initialize, connection.initialize)
-    connection.prompt = functools.partial(_prompt, connection.prompt)
-
-
 async def _initialize(
     initialize: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Add what this client reads to `initialize`, keeping whatever its author said."""
+    """Advertise the extension in `initialize`, unless the client's author did."""
     request = args[0] if args else kwargs.get("params")
     if isinstance(request, acp.InitializeRequest):  # the SDK's older calling convention
         capabilities = _negotiating(request.client_capabilities)
@@ -168,7 +163,7 @@ async def _prompt(prompt: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs
 async def _prompt_process(
     agent: AgentProcess, prompt: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Prompt a process of ours; if it has died, the failure says how."""
+    """Prompt our own process; if it has died, the failure says how."""
     try:
         return await prompt(*args, **kwargs)
     except AgentLostError as lost:
@@ -190,7 +185,7 @@ class _Listening:
 
     @property
     def session_update(self) -> Callable[..., Awaitable[None]]:
-        """The method that the SDK calls for every update; without one, it has an older name."""
+        """The method that the SDK calls for every update; it tries an older name without it."""
         return functools.partial(self._update, self._client.session_update)
 
     async def _update(self, own: Any, session_id: str, update: Any, **meta: Any) -> None:
@@ -202,7 +197,7 @@ class _Listening:
             await own(notification)
 
     async def _report(self, session_id: str, update: Any) -> bool:
-        """Tell the client what is ours in an update; return whether there was nothing else."""
+        """Report a failure or retry in an update; return whether the update has nothing else."""
         if getattr(update, "session_update", None) != "session_info_update":
             return False
         meta = update.field_meta or {}

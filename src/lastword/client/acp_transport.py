@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 READ_BYTES = 65536
 
 GRACE_SECONDS = 2.0
-"""How long the end of a process and its last words may take to come, on a machine that is busy: it
-may also live on, or its own child hold the pipe."""
+"""How long the end of a process and of its stderr may take on a busy machine; the process may also
+live on, or a child of its own hold the pipe."""
 
 
 class AgentProcess:
@@ -106,16 +106,16 @@ class _Stderr(asyncio.StreamReader):
             self.feed_data(data)
 
     def ended(self) -> None:
-        """Note that the agent writes no more."""
+        """Note that the agent has closed stderr."""
         self._catch_up()
         self.feed_eof()
 
     def fill(self) -> None:
-        """Note that nobody reads: what comes now is for the record alone."""
+        """Note that nobody reads: from now on only the record receives what comes."""
         self._full = True
 
     def resume(self) -> None:
-        """Note that somebody has read: continue with the latest."""
+        """Note that somebody has read: continue with the latest bytes."""
         self._full = False
         self._catch_up()
 
@@ -184,52 +184,46 @@ class TypedTransport:
         await self._inner.close()
 
     def _translated(self, message: Message) -> Message:
+        """Return a message that the SDK would misread or drop in a shape that it accepts."""
         if message.get("method") == acp.UPDATE:
-            return _deliverable(message)
+            # Every SDK delivers this kind; the content is in `_meta`.
+            params = object_of(message.get("params"))
+            update = object_of(params.get("update"))
+            kind = kind_of(update)
+            if kind in acp.AGENT_ERROR_KINDS:
+                error = read_error(update)
+                meta: Message = {"agent_error": typed_payload(error) if error else {}}
+            elif kind in acp.AGENT_RETRY_KINDS:
+                meta = {"agent_retry": update}
+            else:
+                return message
+            carrier = {"sessionUpdate": "session_info_update", "_meta": meta}
+            return message | {"params": params | {"update": carrier}}
         if "method" in message:
             return message
         request_id = message.get("id")
         if not isinstance(request_id, int | str) or request_id not in self._prompts:
             return message
         self._prompts.discard(request_id)
-        error = _failure_in(message)
+        reported, result = message.get("error"), message.get("result")
+        if isinstance(reported, dict):
+            # Next to a result, the SDK ignores an error; its exception has the code and the words.
+            code, text = reported.get("code", 0), reported.get("message", "")
+            is_plain = isinstance(code, int) and isinstance(text, str)
+            if is_plain and "result" not in message:
+                return message
+            error = read_error({"error": reported})
+        else:
+            # An error that is not an object ends the SDK's loop, like a line that is not one.
+            error = read_error(message if reported else result)
+            if error is None and object_of(result).get("stopReason") not in STOP_REASONS:
+                failure = own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
+                error = reading.compose(failure)
         if error is None:
             return message
         data = {"agent_error": typed_payload(error)}
         error_object = {"code": acp.INTERNAL_ERROR, "message": error.message, "data": data}
         return {"jsonrpc": "2.0", "id": request_id, "error": error_object}
-
-
-def _failure_in(answer: Message) -> AgentError | None:
-    """Return a prompt's failure from an answer that the SDK would misread or reject."""
-    reported = answer.get("error")
-    if isinstance(reported, dict):
-        # Next to a result, the SDK ignores an error; its exception has the code and the words.
-        plain = isinstance(reported.get("code", 0), int) and isinstance(
-            reported.get("message", ""), str
-        )
-        return None if plain and "result" not in answer else read_error({"error": reported})
-    # An error that is not an object ends the SDK's loop, like a line that is not one.
-    error = read_error(answer if answer.get("error") else answer.get("result"))
-    if error is None and object_of(answer.get("result")).get("stopReason") not in STOP_REASONS:
-        return reading.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
-    return error
-
-
-def _deliverable(message: Message) -> Message:
-    """Return an update of ours as a kind that every SDK delivers, with its content in `_meta`."""
-    params = object_of(message.get("params"))
-    update = object_of(params.get("update"))
-    kind = kind_of(update)
-    if kind in acp.AGENT_ERROR_KINDS:
-        error = read_error(update)
-        meta: Message = {"agent_error": typed_payload(error) if error else {}}
-    elif kind in acp.AGENT_RETRY_KINDS:
-        meta = {"agent_retry": update}
-    else:
-        return message
-    carrier = {"sessionUpdate": "session_info_update", "_meta": meta}
-    return message | {"params": params | {"update": carrier}}
 
 
 class StreamTransport:
