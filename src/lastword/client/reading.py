@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 # --- exceptions
 
 MAX_EXCEPTIONS = 16
-"""At most this many are looked at, of a group and of a chain of causes."""
+"""The most that are searched of a group and of a chain of causes."""
 
 _CONNECTION_CLOSED = frozenset({"BrokenResourceError", "ClosedResourceError", "EndOfStream"})
-"""anyio's words for it; the standard library's are classes."""
+"""The names of anyio's exceptions; those of the standard library are looked up by class."""
 
 
 def error_in(raised: BaseException) -> AgentError | Members | None:
@@ -75,22 +75,17 @@ def _error_of(exception: BaseException) -> AgentError | Members | None:
     code = attribute(exception, "code")
     # Some agents use an HTTP status as the code. urllib's exception has one too, but no `data`.
     if isinstance(code, int) and (code < 0 or "data" in dir(exception)):
-        data = attribute(exception, "data")
-        return {"code": code, "message": _message(exception), "data": data}
+        message = attribute(exception, "message")
+        if not isinstance(message, str) or not message:
+            try:
+                message = str(exception)
+            except Exception:  # noqa: BLE001 - a hostile __str__
+                message = ""
+        return {"code": code, "message": message, "data": attribute(exception, "data")}
     closed = isinstance(exception, ConnectionError | EOFError)
     if closed or type(exception).__name__ in _CONNECTION_CLOSED:
         return connection_lost()
     return None
-
-
-def _message(exception: Exception) -> str:
-    message = attribute(exception, "message")
-    if isinstance(message, str) and message:
-        return message
-    try:
-        return str(exception)
-    except Exception:  # noqa: BLE001 - a hostile __str__
-        return ""
 
 
 # --- errors without a payload
@@ -106,30 +101,8 @@ _OURS_ALONE = frozenset(
 """As an `errorKind` no measured agent uses these words."""
 
 
-def of_rpc_error(error: object) -> AgentError:
-    """Classify a JSON-RPC error without a payload."""
-    verdict = classify_rpc_error(error)
-    members = object_of(error)
-    own = _own_word(members)
-    if own is not None and (own in _OURS_ALONE or verdict.type in UNDECIDED):
-        verdict = msgspec.structs.replace(own_failure(own), detail=verdict.detail)
-    if members.get("code") == acp.DO_NOT_RESEND:
-        verdict = msgspec.structs.replace(verdict, retryable=False)
-    return compose(verdict)
-
-
-def _own_word(members: dict[str, object]) -> ErrorType | None:
-    """Return the type named next to the sentence, or implied by the sentence itself."""
-    data = object_of(members.get("data"))
-    kind, details = data.get("errorKind"), data.get("details")
-    if isinstance(kind, str):
-        return next((word for word in ErrorType if word.value == kind), None)
-    own = type_of_sentence(details) if isinstance(details, str) else None
-    return own and own[0]
-
-
 def type_of_sentence(text: str) -> tuple[ErrorType, str | None] | None:
-    """Return type and reason whose own sentence begins this text: our notices and bare errors."""
+    """Return the type and reason whose sentence of ours begins a text, as in our notices."""
     return next((what for sentence, what in _own_sentences() if text.startswith(sentence)), None)
 
 
@@ -142,12 +115,12 @@ def _own_sentences() -> tuple[tuple[str, tuple[ErrorType, str | None]], ...]:
 
 
 def connection_lost() -> AgentError:
-    """Return the failure that a client sees for itself: the agent's connection is gone."""
+    """Return the failure that a client notices itself: the agent's connection is gone."""
     return compose(own_failure(ErrorType.AGENT_CRASH, "connection_lost"))
 
 
 def compose(verdict: Verdict) -> AgentError:
-    """Return the error for a verdict. The turn is unknown, so a retry is never safe by itself."""
+    """Return the error for a verdict. The turn is unknown, so no retry is known to be safe."""
     return wording.compose_from_facts(verdict, None, now=datetime.now().astimezone())
 
 
@@ -161,7 +134,12 @@ def object_of(value: object) -> Members:
     if isinstance(value, dict):
         return value
     if _is_model(value):
-        return _dumped(value)
+        # The mode "json" makes enums plain, and rejects anything that an author put into a model
+        # that is not JSON.
+        try:
+            return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+        except Exception:  # noqa: BLE001 - a foreign model's serialisers may raise anything
+            return value.model_dump(by_alias=True, exclude_none=True)
     return dict(value) if isinstance(value, Mapping) else {}
 
 
@@ -169,15 +147,6 @@ def _is_model(value: object) -> TypeGuard[BaseModel]:
     """Return whether it is a pydantic model, without importing pydantic, which takes 50 ms."""
     base = getattr(sys.modules.get("pydantic"), "BaseModel", None)
     return base is not None and isinstance(value, base)
-
-
-def _dumped(model: BaseModel) -> Members:
-    # The mode "json" makes enums plain, and rejects anything that an author put into a model that
-    # is not JSON.
-    try:
-        return model.model_dump(mode="json", by_alias=True, exclude_none=True)
-    except Exception:  # noqa: BLE001 - a foreign model's serialisers may raise anything
-        return model.model_dump(by_alias=True, exclude_none=True)
 
 
 def update_in(members: Members) -> Members:
@@ -231,26 +200,22 @@ def read_error(message: object) -> AgentError | None:
         Members that the contract does not name are in its `extra`. An error from an agent without
         the extension is classified; its `retry_safety` is then never `auto`.
     """
-    try:
-        return _read(message)
-    except Exception:  # noqa: BLE001 - the last net for hostile objects; no JSON falls into it
-        return None
-
-
-def _read(message: object) -> AgentError | None:
     if isinstance(message, AgentError):
         return message
-    if isinstance(message, BaseException):
-        error = error_in(message)
-        return error if isinstance(error, AgentError) or error is None else _of_error(error)
-    return _of_object(object_of(message))
+    try:
+        if isinstance(message, BaseException):
+            error = error_in(message)
+            return error if isinstance(error, AgentError) or error is None else _of_error(error)
+        return _of_object(object_of(message))
+    except Exception:  # noqa: BLE001 - the last net for hostile objects; no JSON falls into it
+        return None
 
 
 def _of_object(members: Members) -> AgentError | None:
     if "method" in members or "sessionUpdate" in members or "update" in members:
         update = update_in(members)
         return _of_update(update) if update else None
-    if _is_payload(members):
+    if isinstance(members.get("type"), str) and isinstance(members.get("retryable"), bool):
         return read_payload(members)
     if "stopReason" in members or "_meta" in members:
         return _of_result(members)
@@ -261,10 +226,6 @@ def _of_object(members: Members) -> AgentError | None:
     if isinstance(members.get("code"), int | str) and {"message", "data"} & members.keys():
         return _of_error(members)
     return None
-
-
-def _is_payload(members: Members) -> bool:
-    return isinstance(members.get("type"), str) and isinstance(members.get("retryable"), bool)
 
 
 def _of_update(update: Members) -> AgentError | None:
@@ -296,17 +257,30 @@ def _of_result(result: Members) -> AgentError | None:
 
 
 def _of_sign(sign: agents.Sign | None) -> AgentError | None:
-    """Return a failure reported in an agent's own way; one that it will retry is none."""
+    """Return a failure reported in an agent's own way, unless the agent will retry."""
     return None if sign is None or sign.will_retry else compose(sign.verdict)
 
 
 def _of_error(error: object) -> AgentError:
-    """Return the failure in a JSON-RPC error object, or in what stands in its place."""
+    """Return the failure in a JSON-RPC error object, or in whatever replaces it."""
     members = object_of(error)
-    payload = payload_in(members.get("data"))
+    data = object_of(members.get("data"))
+    payload = payload_in(data)
     if payload is not None:
         return read_payload(payload)
-    return of_rpc_error(members or error)
+    verdict = classify_rpc_error(members or error)
+    # Our own type is named next to the sentence, or implied by the sentence itself.
+    kind, details = data.get("errorKind"), data.get("details")
+    own: ErrorType | None = None
+    if isinstance(kind, str):
+        own = next((word for word in ErrorType if word.value == kind), None)
+    elif isinstance(details, str) and (implied := type_of_sentence(details)):
+        own = implied[0]
+    if own is not None and (own in _OURS_ALONE or verdict.type in UNDECIDED):
+        verdict = msgspec.structs.replace(own_failure(own), detail=verdict.detail)
+    if members.get("code") == acp.DO_NOT_RESEND:
+        verdict = msgspec.structs.replace(verdict, retryable=False)
+    return compose(verdict)
 
 
 MAX_TITLE_CHARS = 1000
@@ -353,29 +327,23 @@ def read_retry(message: object) -> RetryNotice | None:
         The retry, as far as it is known. One that an agent reports only in prose is not recognised.
     """
     try:
-        return _read_notice(object_of(message))
+        members = object_of(message)
+        method = members.get("method")
+        if isinstance(method, str) and method in wire.METHODS:
+            params = object_of(members.get("params"))
+            return _notice_of_sign(agents.read_notification(method, params))
+        update = update_in(members)
+        kind = kind_of(update)
+        if kind in acp.AGENT_RETRY_KINDS:
+            notice = read_announced(update | {"error": object_of(update.get("error")) or None})
+            return RetryNotice(**msgspec.structs.asdict(notice))
+        if kind == "notice":
+            return _of_notice(update.get("title"))
+        if kind in acp.AGENT_ERROR_KINDS:
+            return None
+        return _notice_of_sign(agents.read_update(update))
     except Exception:  # noqa: BLE001 - as in `read_error`
         return None
-
-
-def _read_notice(members: Members) -> RetryNotice | None:
-    method = members.get("method")
-    if isinstance(method, str) and method in wire.METHODS:
-        return _notice_of_sign(agents.read_notification(method, object_of(members.get("params"))))
-    update = update_in(members)
-    kind = kind_of(update)
-    if kind in acp.AGENT_RETRY_KINDS:
-        return _notice_of_update(update)
-    if kind == "notice":
-        return _of_notice(update.get("title"))
-    if kind in acp.AGENT_ERROR_KINDS:
-        return None
-    return _notice_of_sign(agents.read_update(update))
-
-
-def _notice_of_update(update: Members) -> RetryNotice:
-    update_notice = read_announced(update | {"error": object_of(update.get("error")) or None})
-    return RetryNotice(**msgspec.structs.asdict(update_notice))
 
 
 def _of_notice(title: object) -> RetryNotice | None:
