@@ -30,7 +30,7 @@ from lastword.core.redact.printable import one_line, printable_json
 from lastword.core.redact.redactor import CUT, Redactor
 from lastword.core.redact.shapes import REDACTED
 from lastword.core.timeline import entry as timeline_entry
-from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import GATEWAY
 from lastword.core.timeline.summary import QUOTED
 from lastword.platform.identity import account_names
@@ -64,7 +64,12 @@ class Scrubber:
         """Create it; `names` maps each name to remove to the rule under which it is counted."""
         self.counts: dict[str, int] = {}
         self._redactor = Redactor(secrets, counts=self.counts)
-        identifying = {name: rule for name, rule in names.items() if _identifies(name)}
+        identifying = {
+            name: rule
+            for name, rule in names.items()
+            if len(plain := name.strip().lower()) >= MIN_NAME_CHARS
+            and plain not in _COMMON | _OWN_WORDS
+        }
         self._names = [
             (re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE), rule)
             for name, rule in sorted(identifying.items(), key=lambda each: (-len(each[0]), each[0]))
@@ -102,18 +107,15 @@ class Scrubber:
         return value
 
     def _member(self, key: str, value: Any, depth: int) -> Any:
-        if key == "redactions" and _are_counts(value):
-            return value  # its members are named as what was taken out, and hold how often
+        if key == "redactions" and isinstance(value, dict):
+            # Its members are named like secrets, and are only counts.
+            items = value.items()
+            if all(rule in _RULES and isinstance(count, int) for rule, count in items):
+                return value
         if is_denied(key, value):
             self._redactor.count("secret_name")
             return REDACTED
         return self.facts(value, depth + 1)
-
-
-def _are_counts(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        rule in _RULES and isinstance(count, int) for rule, count in value.items()
-    )
 
 
 _RULES = {
@@ -162,10 +164,6 @@ def by_rule(counts: Mapping[str, int]) -> str:
 
 def scrubber_here() -> Scrubber:
     """Return the scrubber for this user, on this machine."""
-    return Scrubber(secrets_of(os.environ), _names_here())
-
-
-def _names_here() -> dict[str, str]:
     home = os.path.expanduser("~").rstrip("/")
     users = {os.environ.get("USER", ""), os.environ.get("LOGNAME", ""), os.path.basename(home)}
     users |= account_names()
@@ -174,26 +172,18 @@ def _names_here() -> dict[str, str]:
     names |= dict.fromkeys((host, host.partition(".")[0]), "host_name")
     if home.count("/") > 1:
         names[home] = "home_directory"
-    return names
+    return Scrubber(secrets_of(os.environ), names)
 
 
-def _identifies(name: str) -> bool:
-    plain = name.strip().lower()
-    return len(plain) >= MIN_NAME_CHARS and plain not in _COMMON | _OWN_WORDS
-
-
-def _own_words() -> frozenset[str]:
-    """Return the record's own vocabulary, which stays even if somebody is called Agent."""
-    vocabulary: set[str] = set()
-    for module in (timeline_entry, taxonomy):
-        for kind in vars(module).values():
-            if isinstance(kind, type) and issubclass(kind, StrEnum):
-                for word in kind:
-                    vocabulary |= {word.value, *word.value.split("_")}
-    return frozenset(vocabulary)
-
-
-_OWN_WORDS = _own_words() | {"lastword"}
+_OWN_WORDS = {"lastword"} | {
+    part
+    for module in (timeline_entry, taxonomy)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, StrEnum)
+    for word in kind
+    for part in (word.value, *word.value.split("_"))
+}
+"""The record's own vocabulary, which stays even if somebody is called Agent."""
 
 
 MAX_SUMMARIZED_TURNS = 10
@@ -210,7 +200,7 @@ _DOORS = {
     "serve": "in the agent's own process (lastword.serve)",
     "gateway": "as a gateway (lastword gateway)",
 }
-"""By which way a run came, by its recorded word."""
+"""How lastword was used in a run, by its recorded word."""
 
 _NOT_WELL = (FAILED, OPEN, CANCELLED)
 
@@ -229,18 +219,42 @@ class Document:
         turns: list[RecordedTurn],
         entries: Callable[[], Iterable[RecordedEntry]],
     ) -> None:
-        self._about(run, turns)
-        if not turns:
-            self._requests(entries())
+        agent = self._side(run.agent or run.program, run.agent_version)
+        client = self._side(run.client, run.client_version) if run.client else "not known"
+        ended = "" if run.ended else ", which did not say that it ended"
+        when = f"{_minute(run.started_epoch_ms)} to {_minute(run.last_epoch_ms)}"
+        lastword = f"lastword {run.lastword_version}, {_DOORS.get(run.door, run.door)}"
+        failed = sum(turn.outcome == FAILED for turn in turns)
+        of_which = f", of which {failed:,} failed" if failed else ""
+        self.lines += [
+            f"- Agent: {agent}",
+            f"- Client: {client}",
+            f"- {lastword}; Python {run.python_version} on {run.platform}",
+            f"- Run {self._code(run.run_id)}, {when}{ended}",
+            f"- {counted(len(turns), 'turn')}{of_which}",
+        ]
+        if run.lost_entries:
+            self.lines.append(f"- {counted(run.lost_entries, 'entry')} could not be written")
+        self.lines.append("")
+        if turns:
+            self._add_table(turns)
+            self._add_turns(turns, entries)
         else:
-            self._turns(turns, entries)
+            for each in entries():
+                facts = each.entry.facts
+                if each.entry.kind is Kind.ERROR:
+                    method = self._code(str(facts.get("method", "")))
+                    text = self._plain(sentences_of(facts).text)
+                    incident = self._code(str(facts.get("incident_id", "")))
+                    self.lines.append(f"- {method} failed. {text} Incident {incident}.")
+            self.lines.append("")
         if run.door == "gateway":
-            self._gateway(entries())
+            self._add_gateway([each for each in entries() if each.entry.kind in GATEWAY])
 
-    def _turns(
+    def _add_turns(
         self, turns: list[RecordedTurn], entries: Callable[[], Iterable[RecordedEntry]]
     ) -> None:
-        self._table(turns)
+        """Add the latest turns that did not end well, in sentences."""
         bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
         # The cancels of an impatient user must not hide what failed.
         listed = sorted(bad, key=lambda turn: (turn.outcome != CANCELLED, turn.turn))
@@ -249,29 +263,18 @@ class Document:
             chosen = "the latest, failures before cancelled ones"
             lead = f"{len(listed)} of {len(bad)} turns that did not end well ({chosen}):"
             self.lines += [lead, ""]
-        if listed:
-            recorded = list(entries())
-            for turn in listed:
-                self._add_turn(turn, recorded)
+        recorded = list(entries()) if listed else []
+        for turn in listed:
+            summary = summary_of(turn, recorded)
+            self.lines += [f"## Turn {turn.turn}", "", self._plain(summary.text), ""]
+            for label, value in summary.facts:
+                shown = self._code(value) if label in QUOTED else self._plain(value)
+                self.lines.append(f"- {label}: {shown}")
+            self.lines.append(f"- How sure the cause is: {summary.confidence}")
+            self.lines += [f"- Not recorded: {self._plain(word)}" for word in summary.missing]
+            self.lines.append("")
 
-    def _about(self, run: RecordedRun, turns: list[RecordedTurn]) -> None:
-        agent = self._side(run.agent or run.program, run.agent_version)
-        client = self._side(run.client, run.client_version) if run.client else "not known"
-        ended = "" if run.ended else ", which did not say that it ended"
-        when = f"{_minute(run.started_epoch_ms)} to {_minute(run.last_epoch_ms)}"
-        lastword = f"lastword {run.lastword_version}, {_DOORS.get(run.door, run.door)}"
-        self.lines += [
-            f"- Agent: {agent}",
-            f"- Client: {client}",
-            f"- {lastword}; Python {run.python_version} on {run.platform}",
-            f"- Run {self._code(run.run_id)}, {when}{ended}",
-            f"- {counted(len(turns), 'turn')}{_failed(turns)}",
-        ]
-        if run.lost_entries:
-            self.lines.append(f"- {counted(run.lost_entries, 'entry')} could not be written")
-        self.lines.append("")
-
-    def _table(self, turns: list[RecordedTurn]) -> None:
+    def _add_table(self, turns: list[RecordedTurn]) -> None:
         if len(turns) > MAX_LISTED_TURNS:
             self.lines += [f"The latest {MAX_LISTED_TURNS} turns:", ""]
         self.lines += [
@@ -279,11 +282,16 @@ class Document:
             "|---|---|---|---|---|---|---|",
         ]
         for turn in turns[-MAX_LISTED_TURNS:]:
+            ending = how_it_ended(turn)
+            if turn.outcome == FAILED and turn.reason:
+                ending = f"{ending}: {plain(turn.reason)}"
+            elif turn.outcome == CANCELLED and turn.by:
+                ending = f"{ending} by {plain(turn.by, CANCELLED_BY)}"
             waits = f" (waited {duration(turn.wait_seconds)})" if turn.wait_seconds else ""
             cells = (
                 str(turn.turn),
                 f"{moment_of(turn.started_epoch_ms, UTC):%H:%M:%S} UTC",
-                self._code(self._ended(turn)),
+                self._code(ending),
                 duration(turn.duration_seconds),
                 duration(turn.output_after_seconds),
                 str(turn.tools or ""),
@@ -292,19 +300,8 @@ class Document:
             self.lines.append(f"| {' | '.join(cells)} |")
         self.lines.append("")
 
-    def _requests(self, recorded: Iterable[RecordedEntry]) -> None:
-        """Add the failures of requests outside turns."""
-        for each in recorded:
-            facts = each.entry.facts
-            if each.entry.kind is Kind.ERROR:
-                method, incident = str(facts.get("method", "")), str(facts.get("incident_id", ""))
-                text = f"{self._plain(sentences_of(facts).text)} Incident {self._code(incident)}."
-                self.lines.append(f"- {self._code(method)} failed. {text}")
-        self.lines.append("")
-
-    def _gateway(self, recorded: Iterable[RecordedEntry]) -> None:
-        """Add the events of the session and its viewers behind a gateway."""
-        events = [each for each in recorded if each.entry.kind in GATEWAY]
+    def _add_gateway(self, events: list[RecordedEntry]) -> None:
+        """Add the latest events of the session and its viewers behind a gateway."""
         if not events:
             return
         left_out = len(events) - MAX_OTHER_EVENTS
@@ -313,24 +310,6 @@ class Document:
         for each in events[-MAX_OTHER_EVENTS:]:
             when = f"{moment_of(each.at_epoch_ms, UTC):%H:%M:%S} UTC"
             self.lines.append(f"- {when}: {self._plain(words(each.entry))}")
-        self.lines.append("")
-
-    def _ended(self, turn: RecordedTurn) -> str:
-        ending = how_it_ended(turn)
-        if turn.outcome == FAILED and turn.reason:
-            return f"{ending}: {plain(turn.reason)}"
-        if turn.outcome == CANCELLED and turn.by:
-            return f"{ending} by {plain(turn.by, CANCELLED_BY)}"
-        return ending
-
-    def _add_turn(self, turn: RecordedTurn, recorded: list[RecordedEntry]) -> None:
-        summary = summary_of(turn, recorded)
-        self.lines += [f"## Turn {turn.turn}", "", self._plain(summary.text), ""]
-        for label, value in summary.facts:
-            shown = self._code(value) if label in QUOTED else self._plain(value)
-            self.lines.append(f"- {label}: {shown}")
-        self.lines.append(f"- How sure the cause is: {summary.confidence}")
-        self.lines += [f"- Not recorded: {self._plain(word)}" for word in summary.missing]
         self.lines.append("")
 
     def _side(self, name: str | None, version: str | None) -> str:
@@ -354,11 +333,6 @@ def summary(document: Document) -> str:
         "has the rest."
     )
     return "\n".join([*document.lines, last, ""])
-
-
-def _failed(turns: list[RecordedTurn]) -> str:
-    failed = sum(turn.outcome == FAILED for turn in turns)
-    return f", of which {failed:,} failed" if failed else ""
 
 
 def _minute(epoch_ms: int) -> str:
@@ -406,7 +380,21 @@ class Bundle:
                 document.write(self.summary().encode(errors="replace"))
             with bundle.open(_member("timeline.jsonl"), "w", force_zip64=True) as document:
                 for number, recorded in self.entries():
-                    document.write(encoded(_line(number, recorded)) + b"\n")
+                    entry = recorded.entry
+                    line = {  # as in `lastword log --json`; `seconds` and `session` are older names
+                        "run": number,
+                        "at": moment(recorded.at_epoch_ms),
+                        "at_seconds": round(entry.at_seconds, 6),
+                        "seconds": round(entry.at_seconds, 6),
+                        "kind": entry.kind.value,
+                        "level": recorded.level,
+                        "session_id": entry.session_id,
+                        "session": entry.session_id,
+                        "turn": entry.turn,
+                        "request_id": entry.request_id,
+                        "facts": entry.facts,
+                    }
+                    document.write(encoded(line) + b"\n")
             manifest = self.manifest()
             with bundle.open(_member("manifest.json"), "w") as document:
                 document.write(msgspec.json.format(encoded(manifest)) + b"\n")
@@ -416,30 +404,22 @@ class Bundle:
         """Yield every entry, scrubbed, with its run's number from 1; count for the manifest."""
         for number, part in enumerate(self._parts, 1):
             for recorded in reader.entries_of(self._record, part):
-                scrubbed = self._scrubbed(recorded)
-                self._note(part, recorded.entry, scrubbed.entry)
-                yield number, scrubbed
-
-    def _scrubbed(self, recorded: RecordedEntry) -> RecordedEntry:
-        entry = recorded.entry
-        scrubbed_entry = msgspec.structs.replace(
-            entry,
-            session_id=None if entry.session_id is None else self.session_id,
-            request_id=entry.request_id and self._scrub.text(entry.request_id),
-            facts=self._scrub.facts(entry.facts),
-        )
-        return msgspec.structs.replace(recorded, entry=scrubbed_entry)
-
-    def _note(self, part: Part, entry: Entry, scrubbed: Entry) -> None:
-        self._kinds[entry.kind.value] += 1
-        redactions = entry.facts.get("redactions")
-        if isinstance(redactions, dict):
-            self._redacted_before.update(
-                {k: v for k, v in redactions.items() if isinstance(v, int)}
-            )
-        if entry.kind in _CAPABILITIES:
-            side = _CAPABILITIES[entry.kind]
-            self._sides.setdefault(part.run, {})[side] = scrubbed.facts
+                entry = recorded.entry
+                scrubbed = msgspec.structs.replace(
+                    entry,
+                    session_id=None if entry.session_id is None else self.session_id,
+                    request_id=entry.request_id and self._scrub.text(entry.request_id),
+                    facts=self._scrub.facts(entry.facts),
+                )
+                self._kinds[entry.kind.value] += 1
+                redactions = entry.facts.get("redactions")
+                if isinstance(redactions, dict):
+                    counts = {k: v for k, v in redactions.items() if isinstance(v, int)}
+                    self._redacted_before.update(counts)
+                if entry.kind in _CAPABILITIES:
+                    side = _CAPABILITIES[entry.kind]
+                    self._sides.setdefault(part.run, {})[side] = scrubbed.facts
+                yield number, msgspec.structs.replace(recorded, entry=scrubbed)
 
     def manifest(self) -> dict[str, Any]:
         """Return versions, counts, and what was removed from the summary and entries so far."""
@@ -470,24 +450,6 @@ class Bundle:
         return [reader.run_of(self._record, part.run) for part in self._parts]
 
 
-def _line(number: int, recorded: RecordedEntry) -> dict[str, Any]:
-    """Return an entry as in `lastword log --json`; `seconds` and `session` are older names."""
-    entry = recorded.entry
-    return {
-        "run": number,
-        "at": moment(recorded.at_epoch_ms),
-        "at_seconds": round(entry.at_seconds, 6),
-        "seconds": round(entry.at_seconds, 6),
-        "kind": entry.kind.value,
-        "level": recorded.level,
-        "session_id": entry.session_id,
-        "session": entry.session_id,
-        "turn": entry.turn,
-        "request_id": entry.request_id,
-        "facts": entry.facts,
-    }
-
-
 def _member(name: str) -> zipfile.ZipInfo:
     member = zipfile.ZipInfo(name, date_time=_STAMP)
     member.compress_type = zipfile.ZIP_DEFLATED
@@ -497,5 +459,5 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 
 def encoded(value: object) -> bytes:
-    """Return JSON that can be looked at in a terminal."""
+    """Return JSON that is safe to show in a terminal."""
     return printable_json(msgspec.json.encode(value).decode()).encode()

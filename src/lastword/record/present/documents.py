@@ -76,8 +76,8 @@ class ShownPart(msgspec.Struct, frozen=True):
         turns: its latest turns.
         marks: one mark for each of its latest turns, of which there may be more.
         count: how many turns it has had.
-        failures: if it has had none, the requests that failed.
-        name: the session's name, which a gateway may have chosen instead of the agent.
+        failures: if it has had no turn, the requests that failed.
+        name: the session's name, which a gateway rather than the agent may have chosen.
         number: its place in the list, from 1 for the latest; 0 outside a list.
         last_failed: the latest turn that failed.
         costs: what all its turns have cost, by currency.
@@ -139,12 +139,12 @@ def has_recovered(failed: RecordedTurn, last: RecordedTurn) -> bool:
 def standing(
     last: RecordedTurn, failed: RecordedTurn | None, *, alive: bool, clock: Callable[[int], str]
 ) -> str:
-    """Say whether a session's last turn failed, whether it has recovered, and whether it is over.
+    """Return whether a session's last turn failed, has recovered, and whether it is over.
 
     Args:
         last: The session's last turn.
         failed: Its latest turn that failed.
-        alive: Its run continues.
+        alive: Whether its run continues.
         clock: Returns a moment in milliseconds since 1970 as a time of day.
     """
     over = "Goes on." if alive else "Ended."
@@ -161,7 +161,7 @@ def standing(
 
 
 def turn_to_summarize(turns: Sequence[RecordedTurn], *, alive: bool) -> RecordedTurn | None:
-    """Return the turn for a session's first paragraph: the last that did not end well.
+    """Return the turn for a session's first paragraph: the last one that did not end well.
 
     A turn that is still running has no story yet.
     """
@@ -181,7 +181,7 @@ LEFT_TO_JSON = frozenset(
         *("origin", "retryable", "retry_after_seconds", "until_epoch_ms"),
     }
 )
-"""Facts for machines and maintainers, and those that a line has in other words."""
+"""Facts for machines and maintainers, and facts that a line words differently."""
 
 _TABLES = PHRASES | {
     "types": sentences.TYPES,
@@ -189,7 +189,7 @@ _TABLES = PHRASES | {
     "cancelled by": sentences.CANCELLED_BY,
     "actions": {word: sentences.as_phrase(text) for word, text in sentences.ADVICE.items()},
 }
-"""What facts are called, by the form that a line names."""
+"""Phrases for facts, by the form that a line names."""
 
 Facts = dict[str, Any]
 Form: TypeAlias = "Callable[[Any, Facts], str]"
@@ -201,13 +201,12 @@ _FACT = re.compile(r"\{(\w+)(?::([\w ]*))?(?:\|([^}]*))?\}")
 
 
 def words(entry: Entry) -> str:
-    """Return what happened, as one short sentence without a full stop."""
-    name = entry.kind.value.replace("_", " ")
-    return _filled(SESSION_EVENTS[entry.kind].line or name, entry.facts)
+    """Return an entry as one short sentence without a full stop.
 
-
-def _filled(line: str, facts: Facts) -> str:
-    """Return a line with its facts; those that it does not name follow, or stand at `{rest}`."""
+    Facts that the kind's line does not name follow, or stand at its `{rest}`.
+    """
+    facts = entry.facts
+    line = SESSION_EVENTS[entry.kind].line or entry.kind.value.replace("_", " ")
     before, after, named = _split(line)
     phrase = _with_parts(before, facts)
     others = [f"{plain(name)} {_value(facts[name])}" for name in facts if name not in named]
@@ -218,7 +217,7 @@ def _filled(line: str, facts: Facts) -> str:
 
 @cache
 def _split(line: str) -> tuple[str, str, frozenset[str]]:
-    """Return what is before `{rest}`, what is after it, and the facts that do not stand there."""
+    """Return what is before `{rest}`, what is after it, and the facts that are left out there."""
     before, _, after = line.partition("{rest}")
     named = {match[1] for match in _FACT.finditer(line)}
     return before, after, LEFT_TO_JSON | _IN_OTHER_FORMS | named
@@ -237,7 +236,7 @@ def _with_parts(text: str, facts: Facts) -> str:
 
 @cache
 def _parts(text: str) -> list[tuple[str, bool, list[str]]]:
-    """Return optional parts, each with the text before it, and whether it is a list of them."""
+    """Return the optional parts, with the text before them and whether they form a list."""
     parts, at = [], 0
     for match in _PART.finditer(text):
         inner = [part.partition("]")[0] for part in match[0].split("[")[1:]]
@@ -267,7 +266,7 @@ def _pieces(text: str) -> tuple[str, list[tuple[str, Form, str, str]]]:
 
 @cache
 def _form(form: str | None) -> Form:
-    """Return what puts a fact into a form's words, which are empty for a fact that is missing."""
+    """Return the function that words a fact in a form; the words of a missing fact are empty."""
     if form is None:
         return lambda value, _: "" if value is None else _value(value)
     if form in _FORMS:
@@ -303,7 +302,7 @@ def _duration(value: Any, _: Facts) -> str:
 
 
 def _exits(reason: Any, facts: Facts) -> str:
-    """Return why an agent exited, unless a signal says it."""
+    """Return why an agent exited, unless a signal shows that."""
     return plain(reason, PHRASES["exit reasons"]) if reason and not facts.get("exit_signal") else ""
 
 
@@ -343,7 +342,7 @@ def _next(_: Any, facts: Facts) -> str:
 
 
 def _original(message: Any, facts: Facts) -> str:
-    """Return the failing party's own words, or else those that the user was shown."""
+    """Return the failing party's own words, or else the message that the user was shown."""
     text = object_of(facts.get("detail")).get("text")
     original = text if isinstance(text, str) and text.strip() else message
     return " ".join(original.split())[:MAX_TEXT_CHARS] if isinstance(original, str) else ""
@@ -388,7 +387,7 @@ class Story(msgspec.Struct, frozen=True):
 
     Attributes:
         turn: the turn that it is about, or `None` for another request.
-        summary: the turn in one paragraph, and what is known of it.
+        summary: the turn in one paragraph, and the facts about it.
     """
 
     turn: int | None
@@ -396,7 +395,7 @@ class Story(msgspec.Struct, frozen=True):
 
 
 class FailureSentences(msgspec.Struct, frozen=True, kw_only=True):
-    """A failure in sentences. What is not known is empty.
+    """A failure in sentences; unknown ones are empty.
 
     Attributes:
         what: what failed, and where in the turn.
@@ -425,7 +424,16 @@ def sentences_of(facts: Mapping[str, Any]) -> FailureSentences:
 
 def summary_of(turn: RecordedTurn, recorded: Iterable[RecordedEntry]) -> Summary:
     """Return a turn in one paragraph, from its session's entries in order."""
-    return summarise([each.entry for each in recorded if _concerns(each, turn)])
+    ended = float("inf") if turn.ended_seconds is None else turn.ended_seconds
+    entries = [each.entry for each in recorded]
+    # What happened outside turns may explain it, unless it came later.
+    return summarise(
+        [
+            each
+            for each in entries
+            if (each.at_seconds <= ended if each.turn is None else each.turn == turn.turn)
+        ]
+    )
 
 
 def summary_of_request(facts: Mapping[str, Any]) -> Summary:
@@ -433,15 +441,6 @@ def summary_of_request(facts: Mapping[str, Any]) -> Summary:
     sentences = sentences_of(facts)
     what = f"{facts.get('method', 'A request')} failed. {sentences.text}"
     return Summary(outcome=Outcome.FAILED, text=what, action=sentences.advice)
-
-
-def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
-    """Return whether this belongs to a turn, or to what happened around it."""
-    entry = recorded.entry
-    if entry.turn is not None:
-        return entry.turn == turn.turn
-    ended = float("inf") if turn.ended_seconds is None else turn.ended_seconds
-    return entry.at_seconds <= ended
 
 
 def failure_document(shown: ShownFailure) -> dict[str, Any]:
@@ -475,13 +474,24 @@ def story_document(story: Story | None) -> dict[str, Any] | None:
 
 
 def part(shown: ShownPart) -> dict[str, Any]:
+    failed = shown.last_failed
+    failure: dict[str, Any] | None = None
+    if failed is not None and shown.turns:
+        failure = {
+            "turn": failed.turn,
+            "type": failed.type,
+            "incident_id": failed.incident_id,
+            "at": moment(ended_epoch_ms(failed)),
+            "at_epoch_ms": ended_epoch_ms(failed),
+            "recovered": has_recovered(failed, shown.turns[-1].turn),
+        }
     return {
         "number": shown.number or None,
         "session_id": shown.part.session_id or None,
         "gateway_session_id": _other(shown.name, shown.part.session_id),
         "run": run(shown.run),
         "failures": [entry(failure) for failure in shown.failures],
-        "last_failure": _last_failure(shown),
+        "last_failure": failure,
         "turn_count": shown.count,
         "costs": shown.costs,
         "turns": [
@@ -493,20 +503,6 @@ def part(shown: ShownPart) -> dict[str, Any]:
             }
             for each in shown.turns
         ],
-    }
-
-
-def _last_failure(shown: ShownPart) -> dict[str, Any] | None:
-    failed = shown.last_failed
-    if failed is None or not shown.turns:
-        return None
-    return {
-        "turn": failed.turn,
-        "type": failed.type,
-        "incident_id": failed.incident_id,
-        "at": moment(ended_epoch_ms(failed)),
-        "at_epoch_ms": ended_epoch_ms(failed),
-        "recovered": has_recovered(failed, shown.turns[-1].turn),
     }
 
 

@@ -16,7 +16,7 @@ FIXED_ELSEWHERE = frozenset(
         "view",  # of a gateway's session: as its API has it
     }
 )
-"""Members whose shape the protocol or a file format says; nothing is added in them."""
+"""Members whose shape the protocol or a file format defines; nothing is added in them."""
 
 
 def moment(epoch_ms: int) -> str:
@@ -36,17 +36,10 @@ def with_moments(value: Any) -> Any:
         return value
     members: dict[str, Any] = {}
     for name, each in value.items():
-        if name.endswith(_SUFFIX) and _is_number(each):
-            members.setdefault(_name(name), moment(each))
+        if name.endswith(_SUFFIX) and isinstance(each, int) and not isinstance(each, bool):
+            # `at` for `at_epoch_ms`, `reset_at` for `reset_at_epoch_ms`, `X_at` for `X_epoch_ms`
+            plain = name.removesuffix(_SUFFIX)
+            is_named = plain == "at" or plain.endswith("_at")
+            members.setdefault(plain if is_named else f"{plain}_at", moment(each))
         members[name] = each if name in FIXED_ELSEWHERE else with_moments(each)
     return members
-
-
-def _name(of: str) -> str:
-    """Return `at` for `at_epoch_ms`, `reset_at` for `reset_at_epoch_ms`, and so on."""
-    plain = of.removesuffix(_SUFFIX)
-    return plain if plain == "at" or plain.endswith("_at") else f"{plain}_at"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
