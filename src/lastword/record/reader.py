@@ -136,7 +136,7 @@ class RecordedEntry(msgspec.Struct, frozen=True):
 
 @contextmanager
 def reading(path: str) -> Iterator[sqlite3.Connection]:
-    """Open the store as it is at this moment, whatever is written in the meantime.
+    """Open the store as it is at this moment, unaffected by later writes.
 
     Raises:
         StoreError: there is none, or it cannot be read; also raised from within the context.
@@ -163,16 +163,8 @@ def latest_parts(
 
     Also returns whether there are more.
     """
-    sessions, more = _latest_sessions(record, limit, since_epoch_ms)
-    starts = _failed_runs(record, "e.at_epoch_ms >= ?", since_epoch_ms, limit=limit + 1)
-    both = sorted([*sessions, *starts], key=lambda part: part.last_epoch_ms, reverse=True)
-    return both[:limit], more or len(both) > limit
-
-
-def _latest_sessions(
-    record: sqlite3.Connection, limit: int, since_epoch_ms: int
-) -> tuple[list[Part], bool]:
     latest: dict[tuple[int, str], Part] = {}
+    are_more = False
     # By turns, along their index: grouping all of them would take longer as the store grows.
     rows = record.execute(
         "SELECT t.run, r.run_id, t.session_id, t.started_epoch_ms AS last_epoch_ms FROM turns t"
@@ -184,9 +176,12 @@ def _latest_sessions(
         key = (row["run"], row["session_id"])
         if key not in latest:
             if len(latest) == limit:
-                return list(latest.values()), True
+                are_more = True
+                break
             latest[key] = msgspec.convert(dict(row), Part)
-    return list(latest.values()), False
+    starts = _failed_runs(record, "e.at_epoch_ms >= ?", since_epoch_ms, limit=limit + 1)
+    both = sorted([*latest.values(), *starts], key=lambda part: part.last_epoch_ms, reverse=True)
+    return both[:limit], are_more or len(both) > limit
 
 
 def _failed_runs(
@@ -204,23 +199,11 @@ def _failed_runs(
     return [msgspec.convert(dict(row), Part) for row in rows]
 
 
-def _of_request(record: sqlite3.Connection, incident: str) -> list[Part]:
-    """Return where a request outside turns failed, by its incident."""
-    rows = record.execute(
-        "SELECT e.run, r.run_id, coalesce(e.session_id, '') AS session_id,"
-        " e.at_epoch_ms AS last_epoch_ms FROM entries e JOIN runs r ON r.id = e.run"
-        " WHERE e.level = 'error' AND e.turn IS NULL AND instr(e.facts, ?) > 0"
-        " ORDER BY e.at_epoch_ms DESC LIMIT 1",
-        (f'"incident_id":"{incident}"',),
-    )
-    return [msgspec.convert(dict(row), Part) for row in rows]
-
-
 def find(record: sqlite3.Connection, text: str) -> list[Part]:
-    """Return the sessions that a text may mean: by id, its beginning, run, or incident.
+    """Return the sessions that a text may name: by id, the beginning of one, run, or incident.
 
     A complete id wins over longer ones that begin with it. Of sessions with the same id, the latest
-    is returned, from which earlier parts can be found (`earlier_parts`).
+    is returned, from which earlier parts can be found (`with_earlier_parts`).
     """
     whole = find_whole(record, text)
     return [whole] if whole is not None else find_by_beginning(record, text)
@@ -236,8 +219,16 @@ def find_whole(record: sqlite3.Connection, text: str) -> Part | None:
     if restored:
         return restored[0]
     incident = _parts(record, "t.incident_id = ?", text)
-    incident = incident or _of_request(record, text)
-    return incident[0] if incident else None
+    if incident:
+        return incident[0]
+    row = record.execute(  # a request outside turns
+        "SELECT e.run, r.run_id, coalesce(e.session_id, '') AS session_id,"
+        " e.at_epoch_ms AS last_epoch_ms FROM entries e JOIN runs r ON r.id = e.run"
+        " WHERE e.level = 'error' AND e.turn IS NULL AND instr(e.facts, ?) > 0"
+        " ORDER BY e.at_epoch_ms DESC LIMIT 1",
+        (f'"incident_id":"{text}"',),
+    ).fetchone()
+    return None if row is None else msgspec.convert(dict(row), Part)
 
 
 def find_by_beginning(record: sqlite3.Connection, text: str) -> list[Part]:
@@ -245,7 +236,15 @@ def find_by_beginning(record: sqlite3.Connection, text: str) -> list[Part]:
     begins = "substr(t.session_id, 1, ?) = ? OR substr(r.run_id || '/' || t.session_id, 1, ?) = ?"
     parts = _parts(record, begins, len(text), text, len(text), text)
     if not parts:
-        parts = _named_by_gateway(record, text)
+        name = msgspec.json.encode({"name": text}).decode().removesuffix('"}').removeprefix("{")
+        rows = record.execute(
+            "SELECT e.run, r.run_id, e.session_id, max(e.at_epoch_ms) AS last_epoch_ms"
+            " FROM runs r CROSS JOIN entries e"
+            " ON e.run = r.id AND e.turn IS NULL AND e.kind = ? AND instr(e.facts, ?) > 0"
+            " WHERE r.door = 'gateway' GROUP BY e.facts ORDER BY last_epoch_ms DESC",
+            (Kind.SESSION_HELD, name),
+        )
+        parts = [msgspec.convert(dict(row), Part) for row in rows]
         if parts:
             return parts
     latest: dict[str, Part] = {}
@@ -284,7 +283,13 @@ def with_earlier_parts(record: sqlite3.Connection, part: Part) -> list[Part]:
     for earlier in candidates:
         if _age(earlier) >= _age(part) or gateways_name(record, earlier) != name:
             continue
-        if _was_created_in(record, parts[-1]):
+        creations = record.execute(
+            "SELECT facts FROM entries"
+            " WHERE run = ? AND session_id = ? AND turn IS NULL AND kind = ?",
+            (parts[-1].run, parts[-1].session_id, Kind.SESSION_CREATED),
+        )
+        facts = (msgspec.json.decode(row["facts"], type=dict[str, Any]) for row in creations)
+        if any(each.get("how") == "new" for each in facts):
             break
         parts.append(earlier)
     later = [each for each in restored[::-1] if _age(each) > _age(part)]
@@ -320,19 +325,6 @@ def _restored_parts(record: sqlite3.Connection, session_id: str) -> list[Part]:
     return [msgspec.convert(dict(row), Part) for row in rows]
 
 
-def _named_by_gateway(record: sqlite3.Connection, text: str) -> list[Part]:
-    """Return the sessions whose gateway name begins with this text, newest first."""
-    begins = msgspec.json.encode({"name": text}).decode().removesuffix('"}').removeprefix("{")
-    rows = record.execute(
-        "SELECT e.run, r.run_id, e.session_id, max(e.at_epoch_ms) AS last_epoch_ms"
-        " FROM runs r CROSS JOIN entries e"
-        " ON e.run = r.id AND e.turn IS NULL AND e.kind = ? AND instr(e.facts, ?) > 0"
-        " WHERE r.door = 'gateway' GROUP BY e.facts ORDER BY last_epoch_ms DESC",
-        (Kind.SESSION_HELD, begins),
-    )
-    return [msgspec.convert(dict(row), Part) for row in rows]
-
-
 def gateway_entries(
     record: sqlite3.Connection, start_ms: int, end_ms: int
 ) -> Iterator[RecordedEntry]:
@@ -363,15 +355,6 @@ def entries_of_kinds(
     return map(_entry, rows)
 
 
-def _was_created_in(record: sqlite3.Connection, part: Part) -> bool:
-    rows = record.execute(
-        "SELECT facts FROM entries WHERE run = ? AND session_id = ? AND turn IS NULL AND kind = ?",
-        (part.run, part.session_id, Kind.SESSION_CREATED),
-    )
-    facts = (msgspec.json.decode(row["facts"], type=dict[str, Any]) for row in rows)
-    return any(each.get("how") == "new" for each in facts)
-
-
 def run_of(record: sqlite3.Connection, run: int) -> RecordedRun:
     row = record.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
     return _run(dict(row or {}))
@@ -389,27 +372,20 @@ def runs_between(record: sqlite3.Connection, start_ms: int, end_ms: int) -> list
 
 def is_alive(run: RecordedRun) -> bool:
     """Return whether a run is still alive: its process exists, and is the one that began it."""
-    if run.ended or run.pid <= 0:
+    if run.ended or run.pid <= 0 or not is_running(run.pid):
         return False
-    if not is_running(run.pid):
-        return False
-    began = _began_at(run.pid)
-    # Process ids are reused: a process that began after the run is another one.
-    return began is None or began <= run.started_epoch_ms / 1000 + _SLACK_SECONDS
-
-
-def _began_at(pid: int) -> float | None:
-    """Return when a process began, in seconds since 1970, or `None` if the system does not say."""
     if sys.platform == "win32":
-        return None
+        return True
+    # Process ids are reused: a process that began after the run is another one.
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        with open(f"/proc/{run.pid}/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19])
         with open("/proc/stat", "rb") as file:
             booted = next(int(line.split()[1]) for line in file if line.startswith(b"btime "))
-    except (OSError, ValueError, IndexError, StopIteration):
-        return None
-    return booted + ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):  # as on a system without /proc
+        return True
+    began = booted + ticks / os.sysconf("SC_CLK_TCK")
+    return began <= run.started_epoch_ms / 1000 + _SLACK_SECONDS
 
 
 def turns_of(
@@ -469,7 +445,7 @@ def failed_requests(
 ) -> list[RecordedEntry]:
     """Return failures of requests other than prompts in a period, newest first.
 
-    Without what was open when the user left, as during a slow start: nothing had failed.
+    Requests that were open when the user left, as during a slow start, do not count.
     """
     rows = record.execute(
         "SELECT * FROM entries WHERE level = 'error' AND turn IS NULL AND kind = ?"
@@ -526,7 +502,7 @@ def entries_of(
 
 
 def in_time(recorded: RecordedEntry) -> tuple[int, int]:
-    """Return an entry's place among those of several writers: by its moment, then as written."""
+    """Return the sort key of an entry of several writers: its moment, then its place."""
     return recorded.at_epoch_ms, recorded.id
 
 
@@ -563,7 +539,7 @@ def last_id(record: sqlite3.Connection) -> int:
 
 
 def entries_after(record: sqlite3.Connection, entry_id: int) -> list[RecordedEntry]:
-    """Return what has been written since, up to the size of one batch."""
+    """Return the entries that were written after this one, up to the size of one batch."""
     rows = record.execute(
         "SELECT * FROM entries WHERE id > ? ORDER BY id LIMIT ?", (entry_id, FOLLOWED_AT_ONCE)
     )
@@ -606,7 +582,7 @@ class CostTotal(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         agent: the agent's name.
-        model: the model's id; `None` if the agent does not say.
+        model: the model's id; `None` if the agent does not report it.
         day: the local day, such as `2026-11-25`.
         currency: the ISO 4217 code.
         amount: the sum.
@@ -620,7 +596,7 @@ class CostTotal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add(costs: Costs, facts: Mapping[str, Any]) -> None:
-    """Add what an entry with these facts states."""
+    """Add the cost in an entry's facts."""
     _add(costs, str(facts.get("currency")), number_of(facts.get("amount")))
 
 
@@ -701,7 +677,11 @@ def silences_of(record: sqlite3.Connection, turns: Sequence[RecordedTurn]) -> di
 
     Each silence lasted at least as long. A turn without one is left out.
     """
-    long = [turn for turn in turns if _may_be_silent(turn)]
+    long = [
+        turn
+        for turn in turns
+        if turn.duration_seconds is None or turn.duration_seconds >= MIN_SILENT_SECONDS
+    ]
     if not long:
         return {}
     rows = record.execute(
@@ -727,11 +707,6 @@ def costs_of(record: sqlite3.Connection, part: Part) -> dict[int, Costs]:
     for row in rows:
         add(costs.setdefault(row["turn"], {}), msgspec.json.decode(row["facts"]))
     return costs
-
-
-def _may_be_silent(turn: RecordedTurn) -> bool:
-    took = turn.duration_seconds
-    return took is None or took >= MIN_SILENT_SECONDS
 
 
 def failure_of(record: sqlite3.Connection, turn: RecordedTurn) -> dict[str, Any]:
