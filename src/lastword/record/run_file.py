@@ -1,7 +1,7 @@
 """The file of a run: its rows as lines of JSON, to which only this process appends.
 
-Owns that file: its rights, its lock, what waits while the disk cannot be written, and when the
-files of earlier runs are removed. Writing needs no database, and waits for no other process;
+Owns that file: its rights, its lock, the rows that wait while the disk cannot be written, and the
+removal of earlier runs' files. Writing needs no database, and waits for no other process;
 `record.intake` brings the lines into the store when somebody reads the record.
 
 The first line is the run with its limits, as a JSON object. A row is an array (`record.run.Row`),
@@ -45,8 +45,8 @@ REMOVE_EVERY_SECONDS = 60.0
 """How often a process looks for old files: a gateway may open a thousand, among as many others."""
 
 _ATTEMPTS = 3
-"""How often a file is opened that is removed in the same moment, if it was and did not only seem
-so, as on a disk without lasting inodes."""
+"""How often a file is opened anew that seems to be removed in the same moment, as always on a disk
+without lasting inodes."""
 
 
 class RunFile:
@@ -72,7 +72,12 @@ class RunFile:
 
     def write(self, rows: list[Row]) -> None:
         """Write these rows, and those that could not be written before."""
-        self._pending += [self._encoded(row) for row in rows]
+        for row in rows:
+            try:
+                line = self._encoder.encode(row)
+            except UnicodeEncodeError:
+                line = self._encoder.encode(storable(row))
+            self._pending.append(line + b"\n")
         if len(self._pending) > MAX_PENDING:
             self._lost += len(self._pending) - MAX_PENDING
             del self._pending[:-MAX_PENDING]
@@ -85,18 +90,12 @@ class RunFile:
         return bool(self._pending)
 
     def close(self, *, ended: bool = True) -> None:
-        """Write what is left, mark the run as ended if it said so, and close the file."""
+        """Write what is left, mark the run as ended if it is, and close the file."""
         if ended:
             self._pending.append(_line({"ended": True}))
         if self._pending:
             self._attempt()
         self._leave()
-
-    def _encoded(self, row: Row) -> bytes:
-        try:
-            return self._encoder.encode(row) + b"\n"
-        except UnicodeEncodeError:
-            return self._encoder.encode(storable(row)) + b"\n"
 
     def _attempt(self) -> None:
         try:
@@ -106,12 +105,32 @@ class RunFile:
             self._not_before = time.monotonic() + RETRY_SECONDS
 
     def _append(self) -> None:
-        self._open()
+        if not self._is_there:  # nobody would read a deleted file
+            make_folder(self._folder)
+            now = time.monotonic()
+            if now >= _remove_at.get(self._folder, now):
+                _remove_at[self._folder] = now + REMOVE_EVERY_SECONDS
+                _remove_old(self._folder, self._limits)
+            flags = os.O_WRONLY | os.O_APPEND | files.CREATE
+            for _ in range(_ATTEMPTS):
+                self._leave()
+                self._fd = os.open(self._path, flags, 0o600)
+                _open_files.add(self._fd)
+                with suppress(OSError):  # a disk without modes, or without locks
+                    files.restrict(self._fd)
+                    # Whoever brings the lines of a dead run into the store deletes its file.
+                    files.lock(self._fd)
+                if self._is_there:
+                    break
         size = os.fstat(self._fd).st_size
         if size > self._limits.size_bytes > 0:  # the run fills the record by itself
             os.ftruncate(self._fd, 0)
             size = 0
-        lines = [] if size else [_line(self._beginning())]
+        lines: list[bytes] = []
+        if not size:
+            # The limits, too: whoever reads the record may have another environment.
+            limits = {"limits": msgspec.structs.asdict(self._limits)}
+            lines = [_line(msgspec.structs.asdict(self._run) | limits)]
         if self._lost:
             lines.append(_line({"lost": self._lost}))
         data = b"".join([*lines, *self._pending])
@@ -120,32 +139,6 @@ class RunFile:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._pending.clear()
         self._lost = 0
-
-    def _beginning(self) -> Mapping[str, object]:
-        # The limits, too: whoever reads the record may have another environment.
-        limits = msgspec.structs.asdict(self._limits)
-        return msgspec.structs.asdict(self._run) | {"limits": limits}
-
-    def _open(self) -> None:
-        """Open the file, unless it is open and still there: nobody would read a deleted one."""
-        if self._is_there:
-            return
-        make_folder(self._folder)
-        now = time.monotonic()
-        if now >= _remove_at.get(self._folder, now):
-            _remove_at[self._folder] = now + REMOVE_EVERY_SECONDS
-            remove_old(self._folder, self._limits)
-        flags = os.O_WRONLY | os.O_APPEND | files.CREATE
-        for _ in range(_ATTEMPTS):
-            self._leave()
-            self._fd = os.open(self._path, flags, 0o600)
-            _open_files.add(self._fd)
-            with suppress(OSError):  # a disk without modes, or without locks
-                files.restrict(self._fd)
-                # Whoever brings the lines of a dead run into the store deletes its file.
-                files.lock(self._fd)
-            if self._is_there:
-                break
 
     @property
     def _is_there(self) -> bool:
@@ -172,7 +165,7 @@ def names_in(folder: str) -> list[str]:
 
 
 def size_of(folder: str) -> int:
-    """Return how large the files in the folder are together, in bytes."""
+    """Return the total size of the files in the folder, in bytes."""
     size = 0
     for name in names_in(folder):
         with suppress(OSError):
@@ -180,10 +173,10 @@ def size_of(folder: str) -> int:
     return size
 
 
-def remove_old(folder: str, limits: Limits) -> None:
-    """Remove files that are too old, and the oldest of those that are too large together.
+def _remove_old(folder: str, limits: Limits) -> None:
+    """Remove files that are too old, and the oldest ones of a folder that is too large.
 
-    They are of runs whose record nobody has read. The file of a run that continues is left.
+    Nobody has read the record of these runs. The file of a run that continues is left.
     """
     others: list[tuple[float, int, str]] = []
     before = time.time() - limits.days * DAY_SECONDS
@@ -206,14 +199,21 @@ def remove(path: str, size: int | None = None) -> bool:
 
     Args:
         path: the file.
-        size: how much of it was read, if it is only to be removed once that is all.
+        size: how much of it was read; with it, a longer file is not removed.
 
     Raises:
         OSError: It cannot be opened or removed.
     """
     fd = os.open(path, files.READ)
     try:
-        if not _is_free(fd) or size not in (None, os.fstat(fd).st_size):
+        try:
+            files.lock(fd, wait=False)  # nor does another process get it from now on
+        except BlockingIOError:
+            return False
+        except OSError:  # a disk without locks
+            if time.time() - os.fstat(fd).st_mtime <= DAY_SECONDS:
+                return False
+        if size not in (None, os.fstat(fd).st_size):
             return False
         if sys.platform != "win32":
             os.unlink(path)
@@ -221,17 +221,6 @@ def remove(path: str, size: int | None = None) -> bool:
         os.close(fd)
     if sys.platform == "win32":  # which removes no open file
         os.unlink(path)
-    return True
-
-
-def _is_free(fd: int) -> bool:
-    """Return whether no process writes to a file any more, and keep others from it."""
-    try:
-        files.lock(fd, wait=False)
-    except BlockingIOError:
-        return False
-    except OSError:  # a disk without locks
-        return time.time() - os.fstat(fd).st_mtime > DAY_SECONDS
     return True
 
 

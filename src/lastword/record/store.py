@@ -1,4 +1,4 @@
-"""The store on disk: its tables, opening it for writing or for reading, and what is wrong with it.
+"""The store on disk: its tables, its opening for writing or reading, and its faults.
 
 Owns the file (its permissions, its settings, and the handling of a damaged one), every statement
 that creates or changes a table, and the migration of older stores. A version of the schema, once
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # --- the tables
 
 APPLICATION_ID = 0x4C574F52
-"""SQLite's mark of whose file this is: `LWOR`."""
+"""SQLite's mark of the program that a file belongs to: `LWOR`."""
 
 STEPS: tuple[tuple[str, ...], ...] = (
     (
@@ -98,7 +98,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
 VERSION = len(STEPS)
 
 FILES = "CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, read_bytes INTEGER NOT NULL)"
-"""How much of each run's file has been brought in. Older versions need not know it: no step."""
+"""How much of each run's file has been brought in. It is not a step, since older versions need not
+know it."""
 
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
@@ -149,10 +150,10 @@ File: TypeAlias = tuple[int, int]
 """A file's identity, whatever its name: its device and its inode."""
 
 BUSY_SECONDS = 2.0
-"""How long to wait for another process that has locked the store."""
+"""How long to wait while another process has locked the store."""
 
 NOTHING_YET = "nothing has been recorded in it yet; if there were turns, is the disk full?"
-"""Why a record without anything in it cannot be shown."""
+"""Why an empty record cannot be shown."""
 
 _BROKEN = ("malformed", "not a database", "corrupt", "encrypted")
 _COMPANIONS = ("", "-wal", "-shm")
@@ -165,7 +166,7 @@ def open_for_writing(path: str) -> tuple[sqlite3.Connection, File | None]:
     """Open the store, creating it if needed; a damaged one is set aside, not deleted.
 
     Returns:
-        The connection, and the file that it is to.
+        The connection, and the identity of its file.
 
     Raises:
         StoreError: it cannot be used.
@@ -209,38 +210,29 @@ def _locked(folder: str, *, shared: bool) -> Iterator[None]:
 def make_private(path: str) -> None:
     """Create a database if needed, and withdraw everybody else's access to it.
 
-    A file that is there is never opened: closing it again would release each lock that SQLite holds
-    on it elsewhere in this process (sqlite.org, "How To Corrupt An SQLite Database File", 2.2).
+    An existing file is never opened: closing it would release every lock that SQLite holds on it
+    elsewhere in this process (sqlite.org, "How To Corrupt An SQLite Database File", 2.2).
 
     Raises:
         OSError: it cannot be created, or is not a file.
     """
+    try:
+        target = os.path.realpath(path)  # a link may lead to where there is no file yet
+    except OSError:  # Windows, for a path that is longer than its own functions accept
+        target = path
     with _creating, suppress(FileExistsError):
-        new = os.O_RDWR | os.O_EXCL | files.CREATE
-        number = os.open(_resolved(path), new, 0o600)
+        number = os.open(target, os.O_RDWR | os.O_EXCL | files.CREATE, 0o600)
         with suppress(OSError):  # a disk without modes
             files.restrict(number)  # whatever the umask
         os.close(number)
     for suffix in _COMPANIONS:
         # Another user's file is theirs to share: use it as far as possible.
         with suppress(FileNotFoundError, PermissionError):
-            _withdraw(path + suffix)
-
-
-def _resolved(path: str) -> str:
-    """Return where a path leads: a link may lead to where no file is yet."""
-    try:
-        return os.path.realpath(path)
-    except OSError:  # Windows, of a path that is longer than its own functions take
-        return path
-
-
-def _withdraw(path: str) -> None:
-    mode = os.stat(path).st_mode
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    if stat.S_IMODE(mode) & ~0o600:
-        os.chmod(path, 0o600)
+            mode = os.stat(path + suffix).st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path + suffix)
+            if stat.S_IMODE(mode) & ~0o600:
+                os.chmod(path + suffix, 0o600)
 
 
 def open_for_reading(path: str) -> sqlite3.Connection:
@@ -252,25 +244,25 @@ def open_for_reading(path: str) -> sqlite3.Connection:
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        raise StoreError(f"there is no record at {path} {_why_none(path)}") from None
+        folder = os.path.dirname(absolute(path))
+        while folder and not os.path.lexists(folder):
+            folder = os.path.dirname(folder)
+        if not folder:
+            why = "the working directory is gone; name a folder from / on"
+        elif not os.path.isdir(folder):
+            why = f"{folder} is not a folder; move it away, or name another"
+        elif not os.access(folder, os.W_OK | os.X_OK):  # a read-only one disturbs no turn
+            why = f"{folder} cannot be written; check its rights"
+        else:
+            raise StoreError(
+                f"there is no record at {path} yet; one is kept from the first prompt through "
+                "`lastword run -- AGENT` on"
+            ) from None
+        raise StoreError(f"there is no record at {path} and none can be kept: {why}") from None
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise StoreError(f"{path} cannot be read ({why})") from error
     return _opened(path, _for_reading)
-
-
-def _why_none(path: str) -> str:
-    """Return why there is no store, for readers; a read-only folder disturbs no turn."""
-    folder = os.path.dirname(absolute(path))
-    while folder and not os.path.lexists(folder):
-        folder = os.path.dirname(folder)
-    if not folder:
-        return "and none can be kept: the working directory is gone; name a folder from / on"
-    if not os.path.isdir(folder):
-        return f"and none can be kept: {folder} is not a folder; move it away, or name another"
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return f"and none can be kept: {folder} cannot be written; check its rights"
-    return "yet; one is kept from the first prompt through `lastword run -- AGENT` on"
 
 
 def set_aside_before(path: str) -> list[str]:
@@ -376,7 +368,15 @@ def _for_writing(path: str) -> sqlite3.Connection:
 
 
 def _for_reading(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(_address(path), uri=True, timeout=BUSY_SECONDS)
+    address = f"file:{quote(os.fsencode(path))}"  # it may hold bytes that are not text
+    if os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK):
+        # Not read-only: a reader of a store in WAL mode has to create its shared memory.
+        address += "?mode=rw"
+    else:
+        # If it cannot be created, and there is no log next to the store, nobody is writing either.
+        at_rest = not os.path.exists(f"{path}-wal")
+        address += "?mode=ro" + ("&immutable=1" if at_rest else "")
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)
     connection.isolation_level = None
     connection.row_factory = sqlite3.Row
     try:
@@ -395,15 +395,3 @@ def _recorded_version(connection: sqlite3.Connection) -> int:
     if version == 0:
         raise StoreError(NOTHING_YET)
     return version
-
-
-def _address(path: str) -> str:
-    """Return the address with which SQLite opens a store for reading only."""
-    folder = os.path.dirname(path) or "."
-    name = quote(os.fsencode(path))  # it may hold bytes that are not text
-    if os.access(path, os.W_OK) and os.access(folder, os.W_OK):
-        # Not read-only: a reader of a store in WAL mode has to create its shared memory.
-        return f"file:{name}?mode=rw"
-    # If it cannot be created, and there is no log next to the store, nobody is writing either.
-    at_rest = not os.path.exists(f"{path}-wal")
-    return f"file:{name}?mode=ro" + ("&immutable=1" if at_rest else "")
