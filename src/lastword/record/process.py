@@ -1,8 +1,8 @@
 """The recorder process: how the sidecar writes to the store without waiting for the disk.
 
 Owns that process and the pipe to it. If the sidecar is killed, the process lives on until it has
-written what it was sent. It never delays the sidecar: what the pipe does not accept is counted
-and lost. A failure that is to be reported stays here until the recorder has written it, and goes to
+written what it was sent. It never delays the sidecar: what the pipe does not accept is counted and
+lost. A failure that is to be reported stays here until the recorder has written it, and is sent to
 another recorder if the first is killed.
 """
 
@@ -129,8 +129,8 @@ class RecorderProcess:
     def send(self, rows: list[Row]) -> None:
         """Send rows, as far as there is room.
 
-        Without rows this only looks after the recorder: one that was killed before it had written
-        down a failure is replaced. With rows, the pipe itself shows that its reader is gone.
+        Without rows, a recorder that was killed before it had written down a failure is replaced.
+        With rows, the pipe itself shows that its reader is gone.
         """
         if self._fd < 0:
             return
@@ -140,24 +140,18 @@ class RecorderProcess:
                 return
         if len(self._pending) < MAX_PENDING_BYTES:
             for row in rows:
-                line = self._encoded(row) + b"\n"
+                try:
+                    line = self._encoder.encode(row) + b"\n"
+                except UnicodeEncodeError:
+                    line = self._encoder.encode(storable(row)) + b"\n"
                 self._pending += line
                 if self._board is not None and line.startswith(_URGENT):
-                    self._keep(line)
+                    self._forget_written()
+                    self._unconfirmed.append(line)
+                    if len(self._unconfirmed) > MAX_UNCONFIRMED:
+                        self._unconfirmed.popleft()
+                        self._let_go += 1
         self._flush()
-
-    def _encoded(self, row: Row) -> bytes:
-        try:
-            return self._encoder.encode(row)
-        except UnicodeEncodeError:
-            return self._encoder.encode(storable(row))
-
-    def _keep(self, line: bytes) -> None:
-        self._forget_written()
-        self._unconfirmed.append(line)
-        if len(self._unconfirmed) > MAX_UNCONFIRMED:
-            self._unconfirmed.popleft()
-            self._let_go += 1
 
     def _forget_written(self) -> None:
         if self._board is not None:
@@ -176,15 +170,15 @@ class RecorderProcess:
         except BlockingIOError:
             return
         except OSError:
-            # The recorder was killed. Nobody waits for a report of it, and no turn depends on it.
+            # The recorder was killed, which is not reported: no turn depends on it.
             self._give_up()
             self._reaped()
             self._begin_again()
 
     def _begin_again(self) -> bool:
-        """Give what was not written to another recorder; return whether that was needed and done.
+        """Send unwritten failures, if there are any, to another recorder; return whether it began.
 
-        This happens once the first has ended, so that what it has written is known.
+        The first one has to have ended, so that what it has written is known.
         """
         self._forget_written()
         if not self._unconfirmed or self._lives >= MAX_LIVES:
@@ -200,13 +194,17 @@ class RecorderProcess:
         return True
 
     def close(self) -> None:
-        """Let it finish, without waiting for a disk that hangs."""
+        """Have it finish, without waiting for a disk that hangs."""
         deadline = time.monotonic() + CLOSE_SECONDS
         again = True
         while again:
             self._pending += _END
             while self._pending and self._fd >= 0 and time.monotonic() < deadline:
-                _wait_for_room(self._fd)
+                # Not `select`, which accepts no descriptor from 1024 up: an editor may have left us
+                # as many.
+                poll = select.poll()
+                poll.register(self._fd, select.POLLOUT)
+                poll.poll(50)
                 self._flush()
             self._give_up()
             ended = False
@@ -218,7 +216,7 @@ class RecorderProcess:
 
     @property
     def _is_written(self) -> bool:
-        """Return whether all is on disk, and the recorder is busy only with its reports."""
+        """Return whether everything is on disk, and the recorder has only reports left to send."""
         return self._board is not None and self._board.is_closed
 
     def _give_up(self) -> None:
@@ -234,20 +232,13 @@ class RecorderProcess:
             return True
 
 
-def _wait_for_room(fd: int) -> None:
-    # Not `select`, which takes no descriptor from 1024 up: an editor may have left us as many.
-    poll = select.poll()
-    poll.register(fd, select.POLLOUT)
-    poll.poll(50)
-
-
 class Board:
     """Memory that the recorder writes and the sidecar reads, even if either dies."""
 
     __slots__ = ("_counted", "_memory", "_unwritten")
 
     def __init__(self, file: int = -1) -> None:
-        """Args: `file` is a shared file whose first page it is; -1 for memory that is inherited."""
+        """Use the first page of a shared file, or with -1 memory that a fork inherits."""
         self._memory = mmap.mmap(file, mmap.PAGESIZE)
         self._counted = self._unwritten = 0
 
@@ -275,10 +266,10 @@ class Board:
 
 
 def _live(read_end: int, start: Callable[[], StoreSink], board: Board | None) -> None:
-    """Run the recorder from start to end; never returns."""
+    """Run the recorder and exit."""
     try:
         signal.set_wakeup_fd(-1)
-        # First of all: a copy of a pipe's end would hide its closing from the reader.
+        # First of all, since a copy of a pipe's end would hide its closing from the reader.
         os.dup2(read_end, 0)
         os.closerange(1, 4096)
         live(start, board)
@@ -287,7 +278,7 @@ def _live(read_end: int, start: Callable[[], StoreSink], board: Board | None) ->
 
 
 def live(start: Callable[[], StoreSink], board: Board | None = None) -> None:
-    """Write what arrives on stdin until its end; stdin is the only descriptor in use."""
+    """Write the rows that arrive on stdin, the only descriptor in use, until its end."""
     os.setsid()
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
@@ -297,10 +288,7 @@ def live(start: Callable[[], StoreSink], board: Board | None = None) -> None:
     # SQLite's files must not get the number of a standard stream.
     for _ in range(2):
         os.open(os.devnull, os.O_RDWR)
-    _write_all(start(), board)
-
-
-def _write_all(sinks: StoreSink, board: Board | None) -> None:
+    sinks = start()
     decoder = msgspec.json.Decoder(Row)
     rest = b""
     ended = False

@@ -5,9 +5,9 @@ and continues; rows, bounds, the store and spans are handled in the thread.
 
 Forks: none happens while a thread of this process uses one of our SQLite files. Owns that rule.
 SQLite remembers a process's locks beside the file system: a child inherits that memory and not the
-locks, so its own connections would be without any (sqlite.org, "How To Corrupt An SQLite Database
-File", 2.6). A mutex, or a module's import, that a thread of the parent is at would never end in the
-child, which has no such thread.
+locks, so its own connections would have none (sqlite.org, "How To Corrupt An SQLite Database File",
+2.6). A mutex that a thread of the parent holds, or an import that it is making, would never end in
+the child, which has no such thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MAX_WAITING = 20_000
-"""Entries that wait for a thread which gets no time; beyond it they are lost, and counted."""
+"""Entries that wait for a thread that gets no time; beyond it they are lost, and counted."""
 
 BATCH_SECONDS = 0.2
 """How long entries are collected for one transaction."""
@@ -59,7 +59,7 @@ class RecorderThread:
         self._numbers = 0
         self._lost = 0
         self.forked = False
-        """Whether its thread is in the parent process, so that only its memory was copied here."""
+        """Whether its thread is in the parent process, and this is only a copy of its memory."""
         # Only the thread's own stack holds recorders. After a fork the child has no such thread, so
         # none of the child's code can ever close, or use, its parent's store.
         self._thread = threading.Thread(target=self._run, name="lastword.record", daemon=True)
@@ -80,13 +80,14 @@ class RecorderThread:
             return
         if self._lost:
             lost, self._lost = self._lost, 0
-            self._put(number, _missing(lost, entry.at_seconds))
+            facts = {"count": lost, "kinds": {}}
+            self._put(number, Entry(kind=Kind.OMITTED, at_seconds=entry.at_seconds, facts=facts))
         self._put(number, entry)
         if entry.kind in _URGENT:
             self._urgent.set()
 
     def close(self, number: int) -> None:
-        """Close a link: what has arrived is sent on, and no more will come."""
+        """Close a link once its entries are handled; no more will come."""
         if not self.forked:
             self._put(number, None)
             self._urgent.set()
@@ -96,7 +97,7 @@ class RecorderThread:
         return not (self._waiting or self._at_work)
 
     def finish(self) -> None:
-        """Wait at the end of the process for what there is, but not for a disk that hangs."""
+        """Wait at the end of the process for the last entries, but not for a disk that hangs."""
         self._ending = True
         self._some.set()
         self._urgent.set()
@@ -127,31 +128,17 @@ class RecorderThread:
         for count in range(len(self._waiting)):
             number, what = self._waiting.popleft()
             with contextlib.suppress(Exception):  # one link's failure must not affect another
-                _hand_on(recorders, number, what)
+                if callable(what):
+                    recorders[number] = what()
+                elif number in recorders and what is not None:
+                    recorders[number].record(what)
+                elif number in recorders:
+                    recorders.pop(number).close()
             if count % _AT_ONCE == 0:
                 time.sleep(0)
         for recorder in recorders.values():
             with contextlib.suppress(Exception):  # as above
                 recorder.flush()
-
-
-def _hand_on(
-    recorders: dict[int, Recorder], number: int, what: Entry | Callable[[], Recorder] | None
-) -> None:
-    if callable(what):
-        recorders[number] = what()
-        return
-    recorder = recorders.get(number)
-    if recorder is None:
-        return
-    if what is not None:
-        recorder.record(what)
-    else:
-        recorders.pop(number).close()
-
-
-def _missing(count: int, at_seconds: float) -> Entry:
-    return Entry(kind=Kind.OMITTED, at_seconds=at_seconds, facts={"count": count, "kinds": {}})
 
 
 _current: RecorderThread | None = None
@@ -172,16 +159,13 @@ def recorder_thread() -> RecorderThread:
         if _current is None:
             _current = RecorderThread()
             atexit.register(_current.finish)
-            _finish_in_multiprocessing(_current)
+            # Most children of `multiprocessing` skip `atexit`.
+            modules = (sys.modules.get(f"multiprocessing.{name}") for name in ("process", "util"))
+            process, util = modules
+            if process is not None and util is not None and process.parent_process() is not None:
+                # Last of all: what else is run there may end a turn.
+                util.Finalize(None, _current.finish, exitpriority=-1000)
         return _current
-
-
-def _finish_in_multiprocessing(thread: RecorderThread) -> None:
-    """Let the thread finish in a child of `multiprocessing`, most of which skip `atexit`."""
-    process, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("process", "util"))
-    if process is not None and util is not None and process.parent_process() is not None:
-        # Last of all: what else is run there may end a turn.
-        util.Finalize(None, thread.finish, exitpriority=-1000)
 
 
 def _forget() -> None:
@@ -213,7 +197,7 @@ class ForkGate:
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
-        """Put off forks; waits while there is one. It must not be nested."""
+        """Delay forks, and wait while there is one. It must not be nested."""
         with self._changed:
             self._changed.wait_for(lambda: not self._forks)
             self._uses += 1
@@ -225,19 +209,19 @@ class ForkGate:
                 self._changed.notify_all()
 
     def before_fork(self) -> None:
-        """Wait until nothing is in use, or for the time that a fork may take."""
+        """Wait until SQLite is not in use, for at most `FORK_SECONDS`."""
         with self._changed:
             self._forks += 1
             self._changed.wait_for(lambda: not self._uses, FORK_SECONDS)
 
     def after_in_parent(self) -> None:
-        """Let those in that waited."""
+        """Continue the uses that waited."""
         with self._changed:
             self._forks -= 1
             self._changed.notify_all()
 
     def after_in_child(self) -> None:
-        """Start again: the threads that were in it are the parent's."""
+        """Start again, without the parent's threads."""
         self.is_spoiled = self.is_spoiled or self._uses > 0
         self._changed = threading.Condition()
         self._uses = self._forks = 0

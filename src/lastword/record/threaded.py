@@ -1,7 +1,7 @@
 """The recorder of a sidecar: a thread in its process.
 
-Owns the thread and what waits for it. It never delays the sidecar. If the sidecar is killed, what
-it was sent in the last moment is lost; an end of a turn is written at once.
+Owns the thread and the rows that wait for it. It never delays the sidecar. If the sidecar is
+killed, the rows of the last moment are lost; the end of a turn is written at once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ThreadedRecorder:
         self._thread.start()
 
     def send(self, rows: list[Row]) -> None:
-        """Take rows; never wait."""
+        """Receive rows; never wait."""
         self._waiting.extend(rows)
         # Checked first: waking a thread takes longer than all the rest, and it may be awake.
         if rows and not self._some.is_set():
@@ -56,7 +56,7 @@ class ThreadedRecorder:
             self._urgent.set()
 
     def close(self) -> None:
-        """Let it finish, without waiting for a disk that hangs."""
+        """Have it finish, without waiting for a disk that hangs."""
         self._ending = True
         self._some.set()
         self._urgent.set()
