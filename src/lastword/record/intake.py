@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 AT_ONCE_BYTES = 4 * 1024 * 1024
-"""How much is brought in at once, so that another reader waits no longer than for this."""
+"""How much is brought in at once: no other reader has to wait longer than for this."""
 
 
 def opened(path: str) -> sqlite3.Connection:
@@ -39,7 +39,7 @@ def opened(path: str) -> sqlite3.Connection:
         raise StoreError(f"{folder}: {store.NOTHING_YET}")
     if names:
         try:
-            if not files.is_own(os.stat(folder)):  # nothing of ours is to be made there
+            if not files.is_own(os.stat(folder)):  # another user's, in which nothing is created
                 return _in_memory(path, folder, names)
             _bring_in(path, folder, names)
         except (StoreError, OSError, sqlite3.Error):
@@ -100,8 +100,11 @@ def _read_file(
     except OSError:
         return None  # another reader has removed it
     with file:
-        begun = _beginning(file.readline())
-        if begun is None:
+        line = file.readline()
+        try:
+            run = msgspec.json.decode(line, type=Run)
+            run_limits = msgspec.json.decode(line, type=_Limited).limits
+        except msgspec.MsgspecError:
             return None
         while True:
             place = _place_in(connection, name)
@@ -115,8 +118,8 @@ def _read_file(
                 if not os.path.exists(path):
                     return limits  # another reader has had it all, and forgets its place next
                 if _place_in(connection, name) == place:  # no other reader was quicker
-                    limits = begun.limits
-                    _write(connection, _enter(connection, begun.run), lines)
+                    limits = run_limits
+                    _write(connection, run, lines)
                     connection.execute(
                         "INSERT OR REPLACE INTO files (name, read_bytes) VALUES (?, ?)",
                         (name, start + sum(map(len, lines))),
@@ -128,22 +131,10 @@ def _read_file(
     return limits
 
 
-class _Beginning(NamedTuple):
-    """What the first line of a file says."""
-
-    run: Run
-    limits: paths.Limits
-
-
 class _Limited(msgspec.Struct):
+    """The other part of a file's first line, beside the run."""
+
     limits: paths.Limits
-
-
-def _beginning(line: bytes) -> _Beginning | None:
-    with suppress(msgspec.MsgspecError):
-        run = msgspec.json.decode(line, type=Run)
-        return _Beginning(run, msgspec.json.decode(line, type=_Limited).limits)
-    return None
 
 
 def _place_in(connection: sqlite3.Connection, name: str) -> int:
@@ -163,16 +154,6 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.commit()
 
 
-def _enter(connection: sqlite3.Connection, run: Run) -> int:
-    """Return the run's row, creating it at first."""
-    members = msgspec.structs.asdict(run)
-    names = ", ".join([*members, "last_epoch_ms"])
-    marks = ", ".join(f":{name}" for name in [*members, "started_epoch_ms"])
-    connection.execute(f"INSERT OR IGNORE INTO runs ({names}) VALUES ({marks})", members)  # noqa: S608
-    row = connection.execute("SELECT id FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
-    return int(row[0])
-
-
 class _Note(msgspec.Struct):
     """A line that is not a row, or the first one."""
 
@@ -184,7 +165,14 @@ _NOTES = msgspec.json.Decoder(_Note)
 _ROWS = msgspec.json.Decoder(Row)
 
 
-def _write(connection: sqlite3.Connection, run: int, lines: Sequence[bytes]) -> None:
+def _write(connection: sqlite3.Connection, run: Run, lines: Sequence[bytes]) -> None:
+    members = msgspec.structs.asdict(run)
+    names = ", ".join([*members, "last_epoch_ms"])
+    marks = ", ".join(f":{name}" for name in [*members, "started_epoch_ms"])
+    connection.execute(f"INSERT OR IGNORE INTO runs ({names}) VALUES ({marks})", members)  # noqa: S608
+    (run_row,) = connection.execute(
+        "SELECT id FROM runs WHERE run_id = ?", (run.run_id,)
+    ).fetchone()
     lost, last_ms = 0, 0
     ended: bool | None = None  # a run whose rows continue after its end is one that was replaced
     for line in lines:
@@ -194,7 +182,7 @@ def _write(connection: sqlite3.Connection, run: int, lines: Sequence[bytes]) -> 
                 lost, ended = lost + note.lost, note.ended or ended
             else:
                 row = _ROWS.decode(line)
-                _insert(connection, run, row)
+                _insert(connection, int(run_row), row)
                 ended = False
                 last_ms = max(last_ms, row.at_epoch_ms)
         except (msgspec.MsgspecError, UnicodeError, OverflowError):  # the disk has damaged it
@@ -202,7 +190,7 @@ def _write(connection: sqlite3.Connection, run: int, lines: Sequence[bytes]) -> 
     connection.execute(
         "UPDATE runs SET last_epoch_ms = max(?, last_epoch_ms), ended = coalesce(?, ended),"
         " lost_entries = lost_entries + ? WHERE id = ?",
-        (last_ms, ended, lost, run),
+        (last_ms, ended, lost, int(run_row)),
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lastword.record.run import Row
 
 OPEN, OK, CANCELLED, FAILED = "open", "ok", "cancelled", "failed"
-"""A turn's outcome; one that stays open had no end when the record stopped."""
+"""A turn's outcome; it stays open if the record stopped before the turn's end."""
 
 _SUMS = {
     Kind.TOOL_STARTED: "tools = tools + 1",
@@ -26,7 +26,7 @@ _SUMS = {
     Kind.FIRST_OUTPUT: "first_output_seconds = coalesce(first_output_seconds, :at)",
     # The user sees a question at once; how long they take to answer it is not the agent's time.
     Kind.ASKED: "first_output_seconds = coalesce(first_output_seconds, :at)",
-    # The entry of the end says what ended it; this stays if there is none.
+    # The entry of the end names the cause; this one stays if there is none.
     Kind.CANCEL: "by = coalesce(by, :by)",
 }
 
@@ -43,7 +43,24 @@ def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
             (run, row.turn, row.session_id, row.at_epoch_ms, row.at_seconds),
         )
     elif row.kind in (Kind.ANSWER, Kind.ERROR):
-        _end(connection, run, row)
+        failed = row.kind == Kind.ERROR
+        outcome = FAILED if failed else CANCELLED if ended_by_cancel(facts) else OK
+        causes = (facts.get(word) if failed else None for word in ("type", "reason", "phase"))
+        connection.execute(
+            "UPDATE turns SET ended_seconds = ?, outcome = ?, type = ?, reason = ?, phase = ?,"
+            " stop_reason = ?, incident_id = ?, wait_seconds = ?"
+            " WHERE run = ? AND turn = ? AND ended_seconds IS NULL",
+            (
+                row.at_seconds,
+                outcome,
+                *map(_text, causes),
+                _text(facts.get("stop_reason")),
+                _text(facts.get("incident_id")) if failed else None,
+                _waited(connection, run, row),
+                run,
+                row.turn,
+            ),
+        )
     elif row.kind in _SUMS:
         values = {
             "run": run,
@@ -56,30 +73,8 @@ def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
         connection.execute(f"UPDATE turns SET {change} WHERE run = :run AND turn = :turn", values)  # noqa: S608 - our own table of words
 
 
-def _end(connection: sqlite3.Connection, run: int, row: Row) -> None:
-    facts = row.facts
-    failed = row.kind == Kind.ERROR
-    stop_reason = _text(facts.get("stop_reason"))
-    outcome = FAILED if failed else CANCELLED if ended_by_cancel(facts) else OK
-    connection.execute(
-        "UPDATE turns SET ended_seconds = ?, outcome = ?, type = ?, reason = ?, phase = ?,"
-        " stop_reason = ?, incident_id = ?, wait_seconds = ?"
-        " WHERE run = ? AND turn = ? AND ended_seconds IS NULL",
-        (
-            row.at_seconds,
-            outcome,
-            *(_text(facts.get(word)) if failed else None for word in ("type", "reason", "phase")),
-            stop_reason,
-            _text(facts.get("incident_id")) if failed else None,
-            _waited(connection, run, row),
-            run,
-            row.turn,
-        ),
-    )
-
-
 def _waited(connection: sqlite3.Connection, run: int, until: Row) -> float:
-    """Return how long the agent of this turn has waited to try again, up to this entry."""
+    """Return how long the turn's agent has waited before retries, up to this entry."""
     rows = connection.execute(
         "SELECT at_seconds, json_extract(facts, '$.wait_seconds') FROM entries"
         " WHERE run = ? AND session_id = ? AND turn = ? AND kind = ? ORDER BY at_seconds, id",
