@@ -4,7 +4,7 @@ Paths of the record. Owns the rule that finds the folder, and how a folder is cr
 
 Retention: how long the record is kept, and how large it may become. Owns what is removed from the
 store: whole runs, the oldest first, and the beginning of the latest if it fills the store by
-itself. `record.run_file` applies the limits to what nobody has read yet.
+itself. `record.run_file` applies the limits to files that nobody has read yet.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ def store_path(folder: str) -> str:
 
 
 def make_folder(folder: str) -> None:
-    """Create a folder, and those above it that are missing, for their user alone.
+    """Create a folder, and missing ones above it, for their user alone.
 
-    `os.makedirs` applies its mode to the last one only, and leaves the others to the umask; which
-    may also take rights from the user.
+    `os.makedirs` applies its mode only to the last one, and leaves the others to the umask, which
+    may also withhold rights from the user.
     """
     if not folder or os.path.isdir(folder):
         return
@@ -105,7 +105,7 @@ MIB = 1024 * 1024
 DAY_MS = 24 * 3600 * 1000
 _ENTRIES_AT_ONCE = 10_000
 _AT_ONCE = 64
-"""Runs that go at once, so that another process's writer waits no longer than for these."""
+"""Runs that are removed at once: a writer of another process waits no longer than for these."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,15 +144,27 @@ def keep_within(connection: sqlite3.Connection, limits: Limits) -> None:
         before = time.time() * 1000 - limits.days * DAY_MS
         while _remove(connection, "last_epoch_ms < ?", (before,), _AT_ONCE):
             continue
-    if limits.size_bytes <= 0:
-        return
-    while _size_bytes(connection) > limits.size_bytes:
+    while limits.size_bytes > 0:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        if (pages - free) * size <= limits.size_bytes:
+            break
         latest = connection.execute("SELECT id FROM runs ORDER BY last_epoch_ms DESC").fetchone()
         if latest is None:  # empty tables take some room as well
             break
         # One by one, so that no more of a few large runs are removed than necessary.
-        if not (_remove(connection, "id <> ?", (latest[0],), 1) or _shorten(connection, latest[0])):
+        if _remove(connection, "id <> ?", (latest[0],), 1):
+            continue
+        # The latest run fills the store by itself, and loses its beginning.
+        first = connection.execute(
+            "SELECT id FROM entries WHERE run = ? ORDER BY id LIMIT 1 OFFSET ?",
+            (latest[0], _ENTRIES_AT_ONCE),
+        ).fetchone()
+        if first is None:
             break
+        connection.execute("DELETE FROM entries WHERE run = ? AND id < ?", (latest[0], first[0]))
+        _give_back(connection)
 
 
 def _remove(
@@ -169,26 +181,7 @@ def _remove(
     return removed
 
 
-def _shorten(connection: sqlite3.Connection, run: int) -> int:
-    """Remove the beginning of a run that fills the store by itself; return how many entries."""
-    first = connection.execute(
-        "SELECT id FROM entries WHERE run = ? ORDER BY id LIMIT 1 OFFSET ?", (run, _ENTRIES_AT_ONCE)
-    ).fetchone()
-    if first is None:
-        return 0
-    removed = connection.execute("DELETE FROM entries WHERE run = ? AND id < ?", (run, first[0]))
-    _give_back(connection)
-    return removed.rowcount
-
-
 def _give_back(connection: sqlite3.Connection) -> None:
     """Shrink the file to its contents."""
-    # As a script: `execute` frees a single page, and says nothing about the rest.
+    # As a script: `execute` frees a single page and reports no error.
     connection.executescript("PRAGMA incremental_vacuum")
-
-
-def _size_bytes(connection: sqlite3.Connection) -> int:
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-    (size,) = connection.execute("PRAGMA page_size").fetchone()
-    return int((pages - free) * size)

@@ -1,10 +1,10 @@
-"""The recorder, which takes a shell's entries: bounded, stamped with the time, never waited for.
+"""The recorder, which receives a shell's entries, bounds and dates them, and never delays it.
 
-Owns when anything is kept at all: not before a prompt or a failure, so that a program that is
-merely asked for its version leaves no trace. A sink decides where the rows go. Owns the bounds,
-too: of a turn its first entries, its last, and all that explain its end, so that one that drops a
-million frames leaves as many as one that works hard; of a gateway's session, which has no end in
-sight, a number of entries per hour.
+Owns when anything is kept at all: not before a prompt or a failure, so that a program that only
+prints its version leaves no trace. A sink decides where the rows go. Owns the bounds, too: of a
+turn, its first entries, its last ones, and all that explain its end, so that one that drops a
+million frames leaves as many as one that works hard; of a gateway's session, which may last for
+ever, a number of entries per hour.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lastword.core.timeline.entry import TERMINAL, Entry, Kind, Level
 from lastword.record.run import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from lastword.record.sink import Sink
 
@@ -44,7 +44,7 @@ NOTIFIED = frozenset(
         *(Kind.LIMIT_WAIT, Kind.CONTINUED),
     }
 )
-"""Kinds of which notifications are sent, and that do not end a turn."""
+"""Kinds that are notified and do not end a turn."""
 
 _Key: TypeAlias = tuple[str | None, int | None]
 
@@ -60,7 +60,7 @@ class Bounds:
         self._stretches: dict[_Key, _Stretch] = {}
 
     def admit(self, entry: Entry) -> list[Entry]:
-        """Take an entry; return the entries to keep now, in order."""
+        """Receive an entry; return the entries to keep now, in order."""
         key = (entry.session_id, entry.turn)
         stretch = self._stretches.get(key)
         if entry.kind in TERMINAL:
@@ -69,22 +69,19 @@ class Bounds:
             del self._stretches[key]
             return [*stretch.rest(), entry]
         if stretch is None:
-            early = self._make_room()
+            early: list[Entry] = []
+            if len(self._stretches) >= MAX_STRETCHES:
+                early = self._stretches.pop(next(iter(self._stretches))).rest()
             self._stretches[key] = _Stretch()
             return [*early, entry]
         has_room = entry.kind in self._always or stretch.has_room(entry)
         return [entry] if has_room else []
 
     def rest(self) -> list[Entry]:
-        """Return what was held back of turns that have not ended."""
+        """Return the entries that were held back, of turns that have not ended."""
         omitted = [entry for stretch in self._stretches.values() for entry in stretch.rest()]
         self._stretches.clear()
         return omitted
-
-    def _make_room(self) -> list[Entry]:
-        if len(self._stretches) < MAX_STRETCHES:
-            return []
-        return self._stretches.pop(next(iter(self._stretches))).rest()
 
 
 class _Stretch:
@@ -107,19 +104,17 @@ class _Stretch:
         return False
 
     def rest(self) -> list[Entry]:
-        return list(self._rest())
-
-    def _rest(self) -> Iterator[Entry]:
-        if self._left_out and self._last:
-            follows = self._last[0]
-            yield Entry(
-                kind=Kind.OMITTED,
-                at_seconds=follows.at_seconds,
-                session_id=follows.session_id,
-                turn=follows.turn,
-                facts={"count": self._left_out.total(), "kinds": dict(self._left_out)},
-            )
-        yield from self._last
+        if not self._left_out or not self._last:
+            return list(self._last)
+        follows = self._last[0]
+        omitted = Entry(
+            kind=Kind.OMITTED,
+            at_seconds=follows.at_seconds,
+            session_id=follows.session_id,
+            turn=follows.turn,
+            facts={"count": self._left_out.total(), "kinds": dict(self._left_out)},
+        )
+        return [omitted, *self._last]
 
 
 class HourlyBounds:
@@ -134,7 +129,7 @@ class HourlyBounds:
         self._hours: dict[str | None, _Hour] = {}
 
     def admit(self, entry: Entry) -> list[Entry]:
-        """Take an entry; return the entries to keep now, in order."""
+        """Receive an entry; return the entries to keep now, in order."""
         hour = self._hours.get(entry.session_id)
         early: list[Entry] = []
         if hour is None or entry.at_seconds - hour.begins_at >= HOUR_SECONDS:
@@ -189,7 +184,7 @@ WORTH_KEEPING = frozenset(
     }
 )
 MAX_EARLY = 256
-"""Entries kept in mind before anything worth keeping has happened."""
+"""Entries that are remembered before anything worth keeping has happened."""
 
 
 class Recorder:
@@ -229,7 +224,7 @@ class Recorder:
                 self._sink.send(rows)
 
     def tend(self) -> None:
-        """Look after the sink, now that a process has ended: it may have been the sink's own."""
+        """Have the sink check its process, now that one has ended."""
         if self._sink is not None:
             self._sink.send([])
 

@@ -1,8 +1,8 @@
-"""Totals over a period, and over the one before it: failures, answers, waits, how long turns take.
+"""Totals over a period, and over the one before: failures, answers, waits and durations of turns.
 
-Owns what is counted from the rows that the reader found, and where the days of a period begin. Of
-the waits, a tool counts from its first entry to its last, a question until its answer, and the rest
-as the end of each turn says of its silences.
+Owns the counts, which are made from the reader's rows, and the beginning of a period's days. A wait
+for a tool counts from its first entry to its last, one for a question until its answer, and the
+others as stated for the turn's silences at its end.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
         viewers_came_back: how many of these resumed where they had left off.
         connections_ended: how often one disconnected, by close code and cause (`1006 link_cut`).
         lags: how often a viewer was far behind.
-        gaps: how often one learned that entries are gone.
-        missed_entries: how many entries that was.
+        gaps: how often a viewer learned that entries are gone.
+        missed_entries: how many entries these were.
         questions_held: the agents' questions that found no viewer.
-        questions: those that are settled, by how.
-        holders_died: sessions taken over since their gateway had ended.
+        questions: the settled ones, by how they were settled.
+        holders_died: sessions that were taken over because their gateway had ended.
         supervisors_exited: ends of the link between a gateway and an agent.
         restored: sessions that were restored.
         restored_without_history: how many of these lost their history.
@@ -70,7 +70,7 @@ class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gateway_period(recorded: Iterable[RecordedEntry]) -> GatewayPeriod | None:
-    """Sum up the entries, or return `None` if there are none."""
+    """Return the totals of the entries, or `None` if there are none."""
     entries = [each.entry for each in recorded]
     if not entries:
         return None
@@ -287,6 +287,11 @@ def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:
     expected = over - outcomes[CANCELLED]
     failed = [turn for turn in recorded.turns if turn.outcome == FAILED]
     requests = [str(entry.entry.facts.get("type") or "unknown") for entry in recorded.requests]
+    by_host: dict[str, list[Mapping[str, Any]]] = {}
+    for each in recorded.models:
+        facts = each.entry.facts
+        by_host.setdefault(str(facts.get("host") or "unknown"), []).append(facts)
+    hosts = sorted(by_host.items(), key=lambda item: (-len(item[1]), item[0]))
     return Period(
         turns=len(recorded.turns),
         ok=outcomes[OK],
@@ -311,41 +316,30 @@ def period(recorded: PeriodInput, day_of: Callable[[int], str]) -> Period:
         first_output=spread(turn.output_after_seconds for turn in recorded.turns),
         whole_turn=spread(turn.duration_seconds for turn in recorded.turns if turn.outcome == OK),
         waits=recorded.waits,
-        providers=_providers(recorded.models),
+        providers={
+            host: ProviderTotal(
+                requests=len(each),
+                statuses=_ordered(str(facts.get("status") or "none") for facts in each),
+                first_byte=spread(facts.get("first_byte_seconds") for facts in each),
+                whole=spread(facts.get("total_seconds") for facts in each if "type" not in facts),
+            )
+            for host, each in hosts
+        },
         costs=totals_of(recorded.costs, lambda run: _agent(recorded.runs.get(run)), day_of),
         gateway=gateway_period(recorded.gateway),
     )
 
 
-def _providers(requests: Iterable[RecordedEntry]) -> dict[str, ProviderTotal]:
-    """Return the totals of each host, the one with the most requests first."""
-    by_host: dict[str, list[Mapping[str, Any]]] = {}
-    for each in requests:
-        facts = each.entry.facts
-        by_host.setdefault(str(facts.get("host") or "unknown"), []).append(facts)
-    ordered = sorted(by_host.items(), key=lambda item: (-len(item[1]), item[0]))
-    return {
-        host: ProviderTotal(
-            requests=len(each),
-            statuses=_ordered(str(facts.get("status") or "none") for facts in each),
-            first_byte=spread(facts.get("first_byte_seconds") for facts in each),
-            whole=spread(facts.get("total_seconds") for facts in each if "type" not in facts),
-        )
-        for host, each in ordered
-    }
-
-
 def spread(durations: Iterable[float | None]) -> Spread:
-    """Return the percentiles, each one a measured duration; unknown values are left out."""
+    """Return the percentiles by nearest rank, so that each is a measured duration.
+
+    Unknown durations are left out.
+    """
     values = sorted(value for value in durations if value is not None)
     if not values:
         return Spread()
-    return Spread(len(values), *(_percentile(values, percent) for percent in (50, 90, 99)))
-
-
-def _percentile(ordered: Sequence[float], percent: int) -> float:
-    """Return the nearest rank: this percentage of the values took no longer."""
-    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+    ranks = (max(1, math.ceil(len(values) * percent / 100)) for percent in (50, 90, 99))
+    return Spread(len(values), *(values[rank - 1] for rank in ranks))
 
 
 def _ordered(words: Iterable[str]) -> dict[str, int]:
@@ -364,7 +358,7 @@ _QUARTER_MS = 15 * 60 * 1000
 
 
 PROGRESS_EVERY = 200
-"""Rows between two words of how far it is: some milliseconds."""
+"""Rows between two reports of progress: some milliseconds."""
 
 
 class Trends(msgspec.Struct, frozen=True, kw_only=True):
@@ -394,7 +388,7 @@ def trends_of(
         path: The store.
         days: How many days.
         end_ms: The moment, in milliseconds since 1970 UTC.
-        at: Called with what is being read, in a few words.
+        at: Called with a few words on the progress.
 
     Raises:
         StoreError: There is no store, or it cannot be read.
