@@ -40,9 +40,13 @@ class OwnReports:
             folder: The outbox's folder.
             program: The agent's program.
         """
-        self._options = (
-            options if options.url else TargetOptions(_named(), options.form, options.secret_file)
-        )
+        if not options.url:
+            try:
+                url = target_options_in(os.environ).url
+            except TargetError:
+                url = ""  # the program that started us has reported the error
+            options = TargetOptions(url, options.form, options.secret_file)
+        self._options = options
         self._outbox = Outbox(folder)
         self._run = this_run(run_id(), door=DOOR, program=os.path.basename(program))
         self._sender: Sender | None = None
@@ -71,10 +75,3 @@ class OwnReports:
         """Send what can be sent in a moment."""
         if self._sender is not None:
             self._sender.finish(FINISH_SECONDS)
-
-
-def _named() -> str:
-    try:
-        return target_options_in(os.environ).url
-    except TargetError:
-        return ""  # the program that started us has reported the error

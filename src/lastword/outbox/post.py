@@ -73,7 +73,7 @@ def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
         certificates: A file of trusted certificates, in place of the system's.
         proxied: Use the environment's proxies.
         only_outside: Connect neither to this machine nor into a private network, whatever the
-            host's name means now; nor to a proxy, which could do both.
+            host's name resolves to now, nor to a proxy, which could do both.
 
     Raises:
         PostError: There was no answer.
@@ -157,8 +157,18 @@ def outside_addresses(host: str, port: int, flags: int = 0) -> list[str]:
         OSError: The host is not found.
         UnicodeError: This cannot be a host.
     """
-    every = addresses_of(host, port, flags)
-    outside = [each for each in every if is_outside(each, _source_for(each))]
+    outside = []
+    for address in addresses_of(host, port, flags):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        source = ""
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.connect((address, HTTPS_PORT))  # sends nothing
+                source = str(probe.getsockname()[0])
+        except OSError:
+            pass  # no packet can get there
+        if is_outside(address, source):
+            outside.append(address)
     if not outside:
         raise NotOutsideError
     return outside
@@ -169,7 +179,7 @@ def is_outside(address: str, source: str) -> bool:
 
     Args:
         address: An IP address.
-        source: The address that packets to it come from.
+        source: The source address of packets to it; empty if none can get there.
     """
     ip = ipaddress.ip_address(address)
     if address == source or not ip.is_global or ip.is_multicast:
@@ -178,19 +188,8 @@ def is_outside(address: str, source: str) -> bool:
     return ip.version == IPV4 or (ip in UNICAST and ip not in SIX_TO_FOUR)
 
 
-def _source_for(address: str) -> str:
-    """Return the address that packets to an address come from; empty if none can get there."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((address, HTTPS_PORT))  # sends nothing
-            return str(probe.getsockname()[0])
-    except OSError:
-        return ""
-
-
 class _HeadReader:
-    """The lines of an answer's head, with the last one remembered."""
+    """The lines of an answer's head; the last one is remembered."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -237,24 +236,22 @@ class _Shuttable:
         self._create_connection = self._connect_twin
 
     def _connect_twin(self, address: tuple[str, int], *_: Any) -> socket.socket:
-        made = self._connected(address)
-        self._twin = made.dup()
-        if self.was_shut:
-            made.close()
-            raise TimeoutError
-        return made
-
-    def _connected(self, address: tuple[str, int]) -> socket.socket:
-        """Connect to the first of a host's addresses that answers in what time is left."""
+        """Connect to the first of a host's addresses that answers in the time that is left."""
         failure: OSError = TimeoutError()
         for place in self.addresses(*address):
             left = self._ends_at - time.monotonic()
             if left <= 0:
                 break
             try:
-                return socket.create_connection((place, address[1]), left)
+                made = socket.create_connection((place, address[1]), left)
             except OSError as error:
                 failure = error
+                continue
+            self._twin = made.dup()
+            if self.was_shut:
+                made.close()
+                raise TimeoutError
+            return made
         raise failure
 
     def shut(self) -> None:
@@ -295,7 +292,10 @@ def _connection(
     is_direct = not proxied or proxy_bypass(parts.netloc)
     proxy = "" if is_direct else getproxies().get(parts.scheme, "")
     between = urlsplit(proxy if "://" in proxy else f"//{proxy}")
-    login = _login(between.username, between.password)
+    login: dict[str, str] = {}
+    if between.username is not None:
+        pair = f"{unquote(between.username)}:{unquote(between.password or '')}".encode()
+        login = {"proxy-authorization": f"Basic {base64.b64encode(pair).decode()}"}
     if parts.scheme == "https":
         # The defaults verify the certificate and the host's name.
         context = ssl.create_default_context(cafile=certificates)
@@ -307,13 +307,6 @@ def _connection(
     if not proxy:
         return _Plain(host, parts.port, timeout=timeout), path, {}
     return _Plain(between.hostname, between.port, timeout=timeout), url, login
-
-
-def _login(name: str | None, password: str | None) -> dict[str, str]:
-    if name is None:
-        return {}
-    pair = f"{unquote(name)}:{unquote(password or '')}".encode()
-    return {"proxy-authorization": f"Basic {base64.b64encode(pair).decode()}"}
 
 
 FIRST_WAIT_SECONDS = 1.0
@@ -366,36 +359,28 @@ class _ExportResponse(msgspec.Struct, rename="camel"):
 
 
 def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
-    """Return what an answer means, and briefly why."""
+    """Return a report's fate after an answer, and the reason in a few words."""
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return _fate_of_response(answer) if is_otlp else (Fate.DELIVERED, "")
-    words = _words(status)
+        if not is_otlp or (not answer.body.strip() and answer.is_whole):
+            return Fate.DELIVERED, ""
+        # A network's login page also has the status 200, but is not JSON.
+        try:
+            partial = msgspec.json.decode(answer.body, type=_ExportResponse).partial_success
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return Fate.FAILED, "not an answer of a collector"
+        if partial is not None and str(partial.rejected_log_records) != "0":
+            return Fate.REFUSED, "rejected by the collector"
+        return Fate.DELIVERED, ""
+    try:
+        words = f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        words = str(status)
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         final = status not in TRANSIENT_STATUSES
         return (Fate.REFUSED if final else Fate.FAILED), words
-    # A login page of a network answers with a redirect too; none is ever followed.
+    # A network's login page may also answer with a redirect; none is ever followed.
     return Fate.FAILED, words
-
-
-def _fate_of_response(answer: CollectorAnswer) -> tuple[Fate, str]:
-    """Return whether it was accepted: a network's login page also has 200, but is not JSON."""
-    if not answer.body.strip() and answer.is_whole:
-        return Fate.DELIVERED, ""
-    try:
-        partial = msgspec.json.decode(answer.body, type=_ExportResponse).partial_success
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Fate.FAILED, "not an answer of a collector"
-    if partial is not None and str(partial.rejected_log_records) != "0":
-        return Fate.REFUSED, "rejected by the collector"
-    return Fate.DELIVERED, ""
-
-
-def _words(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
 
 
 def requested_wait(answer: CollectorAnswer, now_seconds: float) -> float | None:
@@ -442,6 +427,6 @@ def wait_seconds(failures: int, requested: float | None, roll: float) -> float:
 
 
 def is_due(due_epoch_ms: int, now_epoch_ms: int) -> bool:
-    """Return whether it is time. A time beyond any wait means that a clock was set back."""
+    """Return whether it is time, as also for a time beyond any wait: a clock was set back."""
     longest = int(MAX_REQUESTED_SECONDS * 1000)
     return due_epoch_ms <= now_epoch_ms or due_epoch_ms - now_epoch_ms > longest

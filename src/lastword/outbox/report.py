@@ -23,7 +23,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
@@ -64,12 +64,12 @@ class FailureReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """One failure.
 
     Attributes:
-        report_id: the same however often it is sent.
+        report_id: its id, the same in each attempt to send it.
         at_epoch_ms: when it happened, in milliseconds since 1970 UTC.
         what: what failed: `turn`, `request`, `start` (a request before the agent was ready, or the
             start of a lastword process), `holder`, `client` (an error in a page or a connector) or
             `test`.
-        run_id: incident ids begin with it.
+        run_id: the run's id, with which incident ids begin.
         door: `run`, `guard`, `serve` or `gateway`.
         program: the base name of the agent's program.
         lastword_version: lastword's version.
@@ -111,19 +111,15 @@ def facts_of(members: Mapping[str, Any]) -> dict[str, Value]:
             facts[name] = value if _WORD.fullmatch(value) else OTHER
     for name in _NUMBERS:
         value = members.get(name)
-        if _is_number(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if -MAX_NUMBER < value < MAX_NUMBER:
             facts[name] = value
     for name in _FLAGS:
         value = members.get(name)
         if isinstance(value, bool):
             facts[name] = value
     return facts
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return -MAX_NUMBER < value < MAX_NUMBER
 
 
 def hashed(session_id: str | None) -> str:
@@ -149,46 +145,42 @@ class ReportWriter:
         self._traced: OrderedDict[tuple[str | None, int | None], str] = OrderedDict()
 
     def receive(self, rows: Sequence[Row]) -> list[FailureReport]:
-        reports = []
+        run, reports = self._run, []
         for row in rows:
             if row.kind == Kind.ERROR:
-                reports.append(self._report(row))
+                what = "request" if "agent" in self._names else "start"
+                # The same row is the same report, even if it is received a second time.
+                identity = msgspec.json.encode(
+                    (run.run_id, row.at_seconds, row.request_id, row.turn)
+                )
+                identity += msgspec.json.encode(row.facts.get("incident_id"))
+                report = FailureReport(
+                    report_id=hashlib.sha256(identity).hexdigest()[:32],
+                    at_epoch_ms=row.at_epoch_ms,
+                    what=what if row.turn is None else "turn",
+                    run_id=run.run_id,
+                    door=run.door,
+                    program=name_of(run.program),
+                    lastword_version=run.lastword_version,
+                    platform=run.platform,
+                    session=hashed(row.session_id),
+                    turn=row.turn,
+                    traceparent=self._traced.pop((row.session_id, row.turn), ""),
+                    facts=facts_of(row.facts),
+                    **self._names,
+                )
+                reports.append(report)
             elif row.kind in (Kind.AGENT_READY, Kind.CLIENT_ATTACHED):
                 side = "agent" if row.kind == Kind.AGENT_READY else "client"
                 self._names[side] = name_of(row.facts.get("name"))
                 self._names[f"{side}_version"] = name_of(row.facts.get("version"))
             elif row.kind == Kind.PROMPT:
-                self._trace(row)
+                traceparent = row.facts.get("traceparent")
+                if isinstance(traceparent, str) and _TRACEPARENT.fullmatch(traceparent):
+                    self._traced[row.session_id, row.turn] = traceparent
+                    if len(self._traced) > MAX_TRACED_TURNS:
+                        self._traced.popitem(last=False)
         return reports
-
-    def _trace(self, row: Row) -> None:
-        traceparent = row.facts.get("traceparent")
-        if isinstance(traceparent, str) and _TRACEPARENT.fullmatch(traceparent):
-            self._traced[row.session_id, row.turn] = traceparent
-            if len(self._traced) > MAX_TRACED_TURNS:
-                self._traced.popitem(last=False)
-
-    def _report(self, row: Row) -> FailureReport:
-        run = self._run
-        what = "request" if "agent" in self._names else "start"
-        # The same row is the same report, also where it is handed over a second time.
-        identity = msgspec.json.encode((run.run_id, row.at_seconds, row.request_id, row.turn))
-        number = hashlib.sha256(identity + msgspec.json.encode(row.facts.get("incident_id")))
-        return FailureReport(
-            report_id=number.hexdigest()[:32],
-            at_epoch_ms=row.at_epoch_ms,
-            what=what if row.turn is None else "turn",
-            run_id=run.run_id,
-            door=run.door,
-            program=name_of(run.program),
-            lastword_version=run.lastword_version,
-            platform=run.platform,
-            session=hashed(row.session_id),
-            turn=row.turn,
-            traceparent=self._traced.pop((row.session_id, row.turn), ""),
-            facts=facts_of(row.facts),
-            **self._names,
-        )
 
 
 def own_report(
@@ -216,7 +208,7 @@ def own_report(
     )
 
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 - how a secret begins that is written in base64
+SECRET_PREFIX = "whsec_"  # noqa: S105 - marks a secret in base64
 
 
 def headers_of(report_id: str, body: bytes, secret: bytes, now_seconds: int) -> dict[str, str]:
@@ -258,7 +250,7 @@ _OTEL_PLACES = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 
 
 class TargetError(Exception):
-    """Nothing can be sent there; the text says why, and contains no credential."""
+    """A target to which nothing can be sent; the text says why, and contains no credential."""
 
 
 class TargetOptions(msgspec.Struct, frozen=True):
@@ -350,15 +342,18 @@ def target_of(options: TargetOptions, environment: Mapping[str, str]) -> ReportT
     place = address.place
     headers = address.headers | _headers(options, place, environment)
     key = hashlib.sha256(f"{options.form} {place}{address.path}".encode()).hexdigest()[:16]
-    secret = _secret(options, environment)
-    return ReportTarget(address.url, options.form, headers, secret, key, place)
+    secret = environment.get("LASTWORD_REPORT_SECRET", "")
+    if options.secret_file:
+        path = os.path.expanduser(options.secret_file)
+        secret = content_of(path, "the file of --report-secret-file")
+    return ReportTarget(address.url, options.form, headers, secret_of(secret), key, place)
 
 
 def address_of(url: str, option: str, usual_path: str = "") -> Address:
-    """Return an address without the credentials in it, and these as a header.
+    """Return an address without its credentials, and these as a header.
 
     Args:
-        url: What an option says.
+        url: The value of an option.
         option: The option, for messages.
         usual_path: The path of an address that has none.
 
@@ -424,23 +419,13 @@ def _pairs(text: str, variable: str) -> dict[str, str]:
     return pairs
 
 
-def _secret(options: TargetOptions, environment: Mapping[str, str]) -> bytes:
-    if options.secret_file:
-        text = content_of(
-            os.path.expanduser(options.secret_file), "the file of --report-secret-file"
-        )
-    else:
-        text = environment.get("LASTWORD_REPORT_SECRET", "")
-    return secret_of(text)
-
-
 def content_of(path: str, what: str, limit_bytes: int | None = None) -> str:
     """Return the text in a file, without spaces around it.
 
     Args:
         path: The file.
         what: What it is, for messages.
-        limit_bytes: The size up to which it is read.
+        limit_bytes: The most that is read.
 
     Raises:
         TargetError: It cannot be read, or is not text.

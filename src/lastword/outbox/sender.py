@@ -16,6 +16,7 @@ import os
 import threading
 import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
@@ -57,37 +58,6 @@ def body_of(report: FailureReport) -> bytes:
     resource = {"service.name": report.program, "service.instance.id": report.run_id}
     resource |= {"os.type": report.platform, "lastword.door": report.door}
     scope = {"name": "lastword", "version": report.lastword_version}
-    logs = {
-        "resource": {"attributes": _attributes(resource)},
-        "scopeLogs": [{"scope": scope, "logRecords": [_record(report)]}],
-    }
-    return msgspec.json.encode({"resourceLogs": [logs]})
-
-
-def _record(report: FailureReport) -> dict[str, Any]:
-    moment = str(report.at_epoch_ms * _NS_OF_MS)
-    record: dict[str, Any] = {
-        "timeUnixNano": moment,
-        "observedTimeUnixNano": moment,
-        "severityNumber": SEVERITY_ERROR,
-        "severityText": "ERROR",
-        "eventName": EVENT_NAME,
-        "body": {"stringValue": _sentence(report)},
-        "attributes": _attributes(_facts(report)),
-    }
-    if report.traceparent:
-        _, trace_id, span_id, flags = report.traceparent.split("-")
-        record |= {"traceId": trace_id, "spanId": span_id, "flags": int(flags, 16)}
-    return record
-
-
-def _sentence(report: FailureReport) -> str:
-    """Return lastword's own sentence: which kind of thing failed, and why."""
-    words = [str(report.facts[name]) for name in ("type", "reason") if name in report.facts]
-    return f"{report.what} failed: {', '.join(words) or 'unknown'}"
-
-
-def _facts(report: FailureReport) -> dict[str, Value]:
     named: dict[str, Value | None] = {
         "lastword.report_id": report.report_id,
         "lastword.what": report.what,
@@ -98,17 +68,35 @@ def _facts(report: FailureReport) -> dict[str, Value]:
         "lastword.client.name": report.client,
         "lastword.client.version": report.client_version,
     }
-    named_facts = {name: value for name, value in named.items() if value not in ("", None)}
-    payload_facts = {
-        _CONVENTIONAL.get(name, f"lastword.{name}"): v for name, v in report.facts.items()
+    facts = {name: value for name, value in named.items() if value not in ("", None)}
+    facts |= {_CONVENTIONAL.get(name, f"lastword.{name}"): v for name, v in report.facts.items()}
+    words = [str(report.facts[name]) for name in ("type", "reason") if name in report.facts]
+    moment = str(report.at_epoch_ms * _NS_OF_MS)
+    record: dict[str, Any] = {
+        "timeUnixNano": moment,
+        "observedTimeUnixNano": moment,
+        "severityNumber": SEVERITY_ERROR,
+        "severityText": "ERROR",
+        "eventName": EVENT_NAME,
+        "body": {"stringValue": f"{report.what} failed: {', '.join(words) or 'unknown'}"},
+        "attributes": _attributes(facts),
     }
-    return {
-        name: value for name, value in (named_facts | payload_facts).items() if value is not None
+    if report.traceparent:
+        _, trace_id, span_id, flags = report.traceparent.split("-")
+        record |= {"traceId": trace_id, "spanId": span_id, "flags": int(flags, 16)}
+    logs = {
+        "resource": {"attributes": _attributes(resource)},
+        "scopeLogs": [{"scope": scope, "logRecords": [record]}],
     }
+    return msgspec.json.encode({"resourceLogs": [logs]})
 
 
 def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": _any_value(value)} for name, value in values.items()]
+    return [
+        {"key": name, "value": _any_value(value)}
+        for name, value in values.items()
+        if value is not None
+    ]
 
 
 def _any_value(value: Value) -> dict[str, Any]:
@@ -154,7 +142,7 @@ def send_body(target: ReportTarget, body: bytes, report_id: str) -> CollectorAns
     Args:
         target: Where to.
         body: JSON.
-        report_id: The id by which a receiver recognises a repeat.
+        report_id: The id, by which a receiver recognises a repeat.
 
     Raises:
         PostError: There was no answer.
@@ -218,8 +206,8 @@ class ItemSender(Generic[Item]):
 
         Args:
             seconds: How long reports are sent.
-            storing_seconds: How long a disk that takes nothing is then waited for, before reports
-                are lost.
+            storing_seconds: How long to wait then for a disk that cannot be written, before
+                reports are lost.
         """
         self._ends_at = time.monotonic() + seconds
         self._news.set()
@@ -236,7 +224,7 @@ class ItemSender(Generic[Item]):
                 given = [self._given.popleft() for _ in range(len(self._given))]
                 are_in = self._outbox.add(given, self._target)
                 rest = send_due(self._outbox, self._target, self._left, self._send)
-                # A disk may take something again between the two.
+                # The disk may have become writable between the two.
                 rest = rest if are_in else min(rest, DISK_SECONDS)
             except StoreError:
                 rest = DISK_SECONDS
@@ -248,7 +236,7 @@ class ItemSender(Generic[Item]):
             self._news.wait(min(rest, left))
 
     def _left(self) -> float:
-        """Return how many seconds remain, as far as is known."""
+        """Return how many seconds remain; many, as long as the end is not known."""
         return IDLE_SECONDS if self._ends_at is None else self._ends_at - time.monotonic()
 
 
@@ -285,25 +273,32 @@ def send_due(
                 report = outbox.next_report(target)
                 if report is None:
                     break
-                _note(_sent(outbox, target, report, send), left)
+                _send_item(outbox, target, report, left, send)
         due = outbox.due_epoch_ms(target)
         if due is None:
             return IDLE_SECONDS
         if not is_ours:
             return BUSY_SECONDS
         now = now_ms()
-        # What came in after the last look and before the lock was free is sent in another round.
+        # A report that came after the last look and before the lock was free needs another round.
         if left() <= 0 or not is_due(due, now):
             return max(due - now, 0) / 1000
 
 
-def _sent(
+def _send_item(
     outbox: ItemOutbox[Item],
     target: ReportTarget,
     report: Item,
+    left: Callable[[], float],
     send: Callable[[ReportTarget, Item], CollectorAnswer],
-) -> Callable[[], None]:
-    """Send an item; return what notes its fate."""
+) -> None:
+    """Send an item and note its fate, trying again to note it if the disk is slow.
+
+    Another process sends an item again if its fate could not be noted.
+
+    Raises:
+        StoreError: The time is over.
+    """
     wait: float | None = None
     try:
         answer = send(target, report)
@@ -313,21 +308,14 @@ def _sent(
         fate, words = fate_of(answer, is_otlp=target.form == OTLP)
         wait = requested_wait(answer, time.time())
     if fate is Fate.DELIVERED:
-        return lambda: outbox.delivered(report, target)
-    if fate is Fate.REFUSED:
-        return lambda: outbox.refused(report, target, words)
-    jitter = roll()
-    return lambda: outbox.failed(target, words, lambda count: wait_seconds(count, wait, jitter))
-
-
-def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
-    """Note the outcome of a report, trying again if the disk is slow.
-
-    Another process sends a report again if its outcome could not be noted.
-
-    Raises:
-        StoreError: The time is over.
-    """
+        note = partial(outbox.delivered, report, target)
+    elif fate is Fate.REFUSED:
+        note = partial(outbox.refused, report, target, words)
+    else:
+        jitter = roll()
+        note = partial(
+            outbox.failed, target, words, lambda count: wait_seconds(count, wait, jitter)
+        )
     noted_by = time.monotonic() + MAX_NOTE_SECONDS
     while True:
         try:

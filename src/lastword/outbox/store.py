@@ -67,21 +67,21 @@ SENT = "sent"
 CLEARED = "cleared"
 WITHDRAWN = "withdrawn"
 REFUSED = "refused"
-"""All that were ever refused: each is dead, and counted again when it is cleared or dropped."""
+"""All that were ever refused; a refused report is counted again when it is cleared or dropped."""
 DROPPED = ("dropped_full", "dropped_old", "dropped_unwritten", "dropped_damaged")
 COUNTS = (TAKEN, SENT, CLEARED, REFUSED, *DROPPED)
 
 NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
     ORDER BY tries, id LIMIT 1"""
-"""The least tried come first, so that one that always fails does not delay the others."""
+"""Those with the fewest attempts come first, so that one that always fails delays no others."""
 
 
 class OutboxItem(Protocol):
-    """What waits in an outbox: a struct that is written as JSON."""
+    """An item of an outbox: a struct that is written as JSON."""
 
     @property
     def report_id(self) -> str:
-        """The same however often it is sent."""
+        """Its id, the same in each attempt to send it."""
         ...
 
     @property
@@ -299,8 +299,8 @@ class ItemOutbox(Generic[Item]):
 
     Attributes:
         NAME: the file's name.
-        ITEM: what is in it.
-        MAX_AGE_SECONDS: how long anything waits.
+        ITEM: the class of its items.
+        MAX_AGE_SECONDS: how long an item waits.
     """
 
     NAME: ClassVar[str]
@@ -325,38 +325,35 @@ class ItemOutbox(Generic[Item]):
             self._unwritten += [
                 (report, target) for report in reports if report.report_id not in self._withdrawn
             ]
-            if not (self._unwritten or self._lost or self._done) or self._write():
+            waiting, lost, done = list(self._unwritten), self._lost, frozenset(self._done)
+            if not (waiting or lost or done):
                 return True
-            while len(self._unwritten) > MAX_UNWRITTEN:
-                self._unwritten.popleft()
-                self._lost += 1
-            return False
+
+            def put(db: sqlite3.Connection) -> None:
+                arrived(db, done)
+                if lost:
+                    add_to(db, TAKEN, lost)
+                    add_to(db, "dropped_unwritten", lost)
+                for report, its_target in waiting:
+                    insert(db, report, its_target)
+                keep_within(db, now_ms(), self.MAX_AGE_SECONDS)
+
+            try:
+                self._transact(put)
+            except StoreError:
+                while len(self._unwritten) > MAX_UNWRITTEN:
+                    self._unwritten.popleft()
+                    self._lost += 1
+                return False
+            self._unwritten.clear()
+            self._lost = 0
+            self._done -= done
+            return True
 
     @property
     def is_stored(self) -> bool:
         """Return whether none of the reports waits in memory."""
         return not self._unwritten
-
-    def _write(self) -> bool:
-        reports, lost, done = list(self._unwritten), self._lost, frozenset(self._done)
-
-        def put(db: sqlite3.Connection) -> None:
-            arrived(db, done)
-            if lost:
-                add_to(db, TAKEN, lost)
-                add_to(db, "dropped_unwritten", lost)
-            for report, target in reports:
-                insert(db, report, target)
-            keep_within(db, now_ms(), self.MAX_AGE_SECONDS)
-
-        try:
-            self._transact(put)
-        except StoreError:
-            return False
-        self._unwritten.clear()
-        self._lost = 0
-        self._done -= done
-        return True
 
     # Reports to send.
 
@@ -456,7 +453,7 @@ class ItemOutbox(Generic[Item]):
             target: Where they are to go.
 
         Returns:
-            How many there were; and whether others stay, since a process is just sending them.
+            How many there were, and whether others stay because a process is sending them now.
 
         Raises:
             StoreError: It cannot be used.
@@ -532,7 +529,7 @@ class ItemOutbox(Generic[Item]):
         return self._transact(clear)
 
     def withdraw(self, report_id: str) -> None:
-        """Remove something that waits, since it is no longer true.
+        """Remove an item that waits and is no longer true.
 
         Raises:
             StoreError: It cannot be used.
@@ -589,11 +586,17 @@ class ItemOutbox(Generic[Item]):
             connection.close()
 
     def _set_aside(self) -> None:
-        """Start a new file if this one is damaged, once among all processes that see it."""
+        """Start a new file if this one is damaged, in only one of the processes that notice it."""
         number = _lock_file(f"{self.path}.lock")
         try:
             lock(number)
-            if not self._is_damaged():
+            try:
+                with self._opened() as db:
+                    result = db.execute("PRAGMA integrity_check").fetchone()
+                    is_damaged = bool(result[0] != "ok")
+            except sqlite3.Error as error:
+                is_damaged = files.is_broken(error)
+            if not is_damaged:
                 return
             files.set_aside(self.path, files.file_of(self.path))
             with self._opened() as db:
@@ -602,14 +605,6 @@ class ItemOutbox(Generic[Item]):
                 add_to(db, "dropped_damaged", 1)
         finally:
             os.close(number)
-
-    def _is_damaged(self) -> bool:
-        try:
-            with self._opened() as db:
-                result = db.execute("PRAGMA integrity_check").fetchone()
-                return bool(result[0] != "ok")
-        except sqlite3.Error as error:
-            return files.is_broken(error)
 
 
 class Outbox(ItemOutbox[FailureReport]):
@@ -633,7 +628,7 @@ _locked: set[int] = set()
 
 
 def _close_inherited() -> None:
-    """Close these in a forked child: it would hold the lock on, if its parent were killed."""
+    """Close these in a forked child, which would keep the locks if its parent were killed."""
     for number in _locked:
         close(number)
     _locked.clear()
