@@ -206,25 +206,22 @@ def read_error(message: object) -> AgentError | None:
         if isinstance(message, BaseException):
             error = error_in(message)
             return error if isinstance(error, AgentError) or error is None else _of_error(error)
-        return _of_object(object_of(message))
+        members = object_of(message)
+        if "method" in members or "sessionUpdate" in members or "update" in members:
+            update = update_in(members)
+            return _of_update(update) if update else None
+        if isinstance(members.get("type"), str) and isinstance(members.get("retryable"), bool):
+            return read_payload(members)
+        if "stopReason" in members or "_meta" in members:
+            return _of_result(members)
+        if members.get("error") is not None:
+            return _of_error(members["error"])
+        if "result" in members:
+            return _of_result(object_of(members["result"]))
+        if isinstance(members.get("code"), int | str) and {"message", "data"} & members.keys():
+            return _of_error(members)
     except Exception:  # noqa: BLE001 - the last net for hostile objects; no JSON falls into it
         return None
-
-
-def _of_object(members: Members) -> AgentError | None:
-    if "method" in members or "sessionUpdate" in members or "update" in members:
-        update = update_in(members)
-        return _of_update(update) if update else None
-    if isinstance(members.get("type"), str) and isinstance(members.get("retryable"), bool):
-        return read_payload(members)
-    if "stopReason" in members or "_meta" in members:
-        return _of_result(members)
-    if members.get("error") is not None:
-        return _of_error(members["error"])
-    if "result" in members:
-        return _of_result(object_of(members["result"]))
-    if isinstance(members.get("code"), int | str) and {"message", "data"} & members.keys():
-        return _of_error(members)
     return None
 
 
@@ -338,28 +335,25 @@ def read_retry(message: object) -> RetryNotice | None:
             notice = read_announced(update | {"error": object_of(update.get("error")) or None})
             return RetryNotice(**msgspec.structs.asdict(notice))
         if kind == "notice":
-            return _of_notice(update.get("title"))
+            title = update.get("title")
+            if not isinstance(title, str) or len(title) > MAX_TITLE_CHARS:
+                return None
+            match = _OWN_TITLE.search(title)
+            if match is None:
+                return None
+            own = type_of_sentence(title)
+            wait = match["wait"] and int(match["wait"]) * _UNIT_SECONDS[match["unit"]]
+            return RetryNotice(
+                attempt=int(match["attempt"]) if match["attempt"] else None,
+                max_attempts=int(match["most"]) if match["most"] else None,
+                wait_seconds=wait or None,
+                error=compose(own_failure(*own)) if own else None,
+            )
         if kind in acp.AGENT_ERROR_KINDS:
             return None
         return _notice_of_sign(agents.read_update(update))
     except Exception:  # noqa: BLE001 - as in `read_error`
         return None
-
-
-def _of_notice(title: object) -> RetryNotice | None:
-    if not isinstance(title, str) or len(title) > MAX_TITLE_CHARS:
-        return None
-    match = _OWN_TITLE.search(title)
-    if match is None:
-        return None
-    own = type_of_sentence(title)
-    wait = match["wait"] and int(match["wait"]) * _UNIT_SECONDS[match["unit"]]
-    return RetryNotice(
-        attempt=int(match["attempt"]) if match["attempt"] else None,
-        max_attempts=int(match["most"]) if match["most"] else None,
-        wait_seconds=wait or None,
-        error=compose(own_failure(*own)) if own else None,
-    )
 
 
 def _notice_of_sign(sign: agents.Sign | None) -> RetryNotice | None:
