@@ -27,7 +27,6 @@ from lastword.gateway.log.files import LogOwnedError, LogOwner
 from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.buckets import StoredRecord
     from lastword.gateway.fleet.replica import StreamEnd
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
     from lastword.gateway.fleet.replication import Fenced
@@ -206,36 +205,6 @@ class Ownership:
         home, workspace = self._node, self._workspace
         if before is not None and not has_files:
             home, workspace = before.node, before.workspace
-        try:
-            async with asyncio.timeout(CLAIM_SECONDS):
-                await self._acquire(session_id, before, lease, inherited)
-                claimed = await claim(self._services.replicas, session_id, inherited, self._node)
-                path = files.path_in(self._holder.settings.log_folder, name)
-                replicator = self._replicator(session_id, (inherited, claimed))
-                shown = self._services.shown.get(name, {})
-                claimed_log = await open_claimed(path, replicator, shown)
-        except FencedError as error:
-            await self._leases.release(name)
-            raise LogOwnedError(LogOwner()) from error
-        except (FleetError, TimeoutError) as error:
-            await self._leases.release(name)
-            raise FleetError("the session cannot be taken over now") from error
-        self._owned[session_id] = _Owned(claimed_log.log, replicator, home, workspace)
-        return Takeover(has_files) if is_moved else None
-
-    async def _acquire(
-        self,
-        session_id: str,
-        before: SessionRecord | None,
-        lease: StoredRecord[OwnerRecord] | None,
-        inherited: StreamEnd,
-    ) -> None:
-        """Acquire the lease before the claim, so that only one of several nodes claims the session.
-
-        Raises:
-            FencedError: Another node has it.
-            FleetError: It is not stored.
-        """
         view = before.ended if before is not None else None
         if view is None and lease is not None:
             view = lease.record.view
@@ -263,7 +232,23 @@ class Ownership:
             changed_epoch_ms=now_ms(),
         )
         revision = lease.revision if lease is not None else None
-        await self._leases.acquire(wire.name_of(session_id), lambda: record, revision)
+        try:
+            async with asyncio.timeout(CLAIM_SECONDS):
+                # Before the claim, so that only one of several nodes claims the session.
+                await self._leases.acquire(name, lambda: record, revision)
+                claimed = await claim(self._services.replicas, session_id, inherited, self._node)
+                path = files.path_in(self._holder.settings.log_folder, name)
+                replicator = self._replicator(session_id, (inherited, claimed))
+                shown = self._services.shown.get(name, {})
+                claimed_log = await open_claimed(path, replicator, shown)
+        except FencedError as error:
+            await self._leases.release(name)
+            raise LogOwnedError(LogOwner()) from error
+        except (FleetError, TimeoutError) as error:
+            await self._leases.release(name)
+            raise FleetError("the session cannot be taken over now") from error
+        self._owned[session_id] = _Owned(claimed_log.log, replicator, home, workspace)
+        return Takeover(has_files) if is_moved else None
 
     def _replicator(
         self, session_id: str, claimed: tuple[StreamEnd, StreamEnd] | None = None
