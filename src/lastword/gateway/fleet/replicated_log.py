@@ -384,20 +384,16 @@ def _continues(local: _LocalFile, inherited: StreamEnd, node: str) -> bool:
 
 
 def _replace(path: str, term: str, copy: LogCopy) -> str:
-    """Write a file in place of one that may be there; return where that was put."""
-    aside = ""
-    if os.path.exists(path) and not _is_part_of(path, copy):
-        aside = files.set_aside(path, f"fenced-{term}" if term else "")
-    write_copy(path, copy)
-    return aside
+    """Write a file in place of one that may exist.
 
-
-def _is_part_of(path: str, copy: LogCopy) -> bool:
-    """Return whether a copy has all of a file, apart from what the stream has dropped."""
+    Returns:
+        The path under which the old one was set aside, if it has entries that the copy lacks and
+        the stream has not dropped; otherwise an empty string.
+    """
     first = copy.batches[0][0] if copy.batches else copy.last + 1
     entries = [entry for _, some in copy.batches for entry in some]
 
-    def read(log: StoredLog) -> bool:
+    def is_in_copy(log: StoredLog) -> bool:
         after = 0
         while numbered := log.read(after):
             for seq, entry in numbered:
@@ -406,10 +402,16 @@ def _is_part_of(path: str, copy: LogCopy) -> bool:
             after = numbered[-1].seq
         return True
 
-    try:
-        return reading(path, read)
-    except (OSError, StoreError):
-        return False
+    aside = ""
+    if os.path.exists(path):
+        try:
+            has_more = not reading(path, is_in_copy)
+        except (OSError, StoreError):
+            has_more = True
+        if has_more:
+            aside = files.set_aside(path, f"fenced-{term}" if term else "")
+    write_copy(path, copy)
+    return aside
 
 
 def ascending(batches: Iterable[StoredBatch]) -> Iterator[StoredBatch]:

@@ -106,11 +106,6 @@ class Replicator:
         """The session's term; 0 before it is claimed."""
         return self._machine.end.term if self._machine is not None else 0
 
-    @property
-    def machine(self) -> Replication | None:
-        """The rules and how far they are; `None` before the session is claimed."""
-        return self._machine
-
     # The log.
 
     def begin(self, log: ReplicatedLog, committed: int) -> None:
