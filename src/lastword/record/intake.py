@@ -182,7 +182,28 @@ def _write(connection: sqlite3.Connection, run: Run, lines: Sequence[bytes]) -> 
                 lost, ended = lost + note.lost, note.ended or ended
             else:
                 row = _ROWS.decode(line)
-                _insert(connection, int(run_row), row)
+                connection.execute(
+                    "INSERT INTO entries (run, kind, level, at_epoch_ms, at_seconds, session_id,"
+                    " turn, request_id, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        run_row,
+                        row.kind,
+                        row.level,
+                        row.at_epoch_ms,
+                        row.at_seconds,
+                        row.session_id,
+                        row.turn,
+                        row.request_id,
+                        msgspec.json.encode(row.facts).decode(),
+                    ),
+                )
+                turns.note(connection, run_row, row)
+                if row.kind in (Kind.CLIENT_ATTACHED, Kind.AGENT_READY):
+                    side = "client" if row.kind == Kind.CLIENT_ATTACHED else "agent"
+                    connection.execute(
+                        f"UPDATE runs SET {side} = ?, {side}_version = ? WHERE id = ?",  # noqa: S608
+                        (row.facts.get("name"), row.facts.get("version"), run_row),
+                    )
                 ended = False
                 last_ms = max(last_ms, row.at_epoch_ms)
         except (msgspec.MsgspecError, UnicodeError, OverflowError):  # the disk has damaged it
@@ -190,30 +211,5 @@ def _write(connection: sqlite3.Connection, run: Run, lines: Sequence[bytes]) -> 
     connection.execute(
         "UPDATE runs SET last_epoch_ms = max(?, last_epoch_ms), ended = coalesce(?, ended),"
         " lost_entries = lost_entries + ? WHERE id = ?",
-        (last_ms, ended, lost, int(run_row)),
+        (last_ms, ended, lost, run_row),
     )
-
-
-def _insert(connection: sqlite3.Connection, run: int, row: Row) -> None:
-    connection.execute(
-        "INSERT INTO entries (run, kind, level, at_epoch_ms, at_seconds, session_id, turn,"
-        " request_id, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            run,
-            row.kind,
-            row.level,
-            row.at_epoch_ms,
-            row.at_seconds,
-            row.session_id,
-            row.turn,
-            row.request_id,
-            msgspec.json.encode(row.facts).decode(),
-        ),
-    )
-    turns.note(connection, run, row)
-    if row.kind in (Kind.CLIENT_ATTACHED, Kind.AGENT_READY):
-        side = "client" if row.kind == Kind.CLIENT_ATTACHED else "agent"
-        connection.execute(
-            f"UPDATE runs SET {side} = ?, {side}_version = ? WHERE id = ?",  # noqa: S608
-            (row.facts.get("name"), row.facts.get("version"), run),
-        )

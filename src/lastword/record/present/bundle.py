@@ -237,7 +237,6 @@ class Document:
             self.lines.append(f"- {counted(run.lost_entries, 'entry')} could not be written")
         self.lines.append("")
         if turns:
-            self._add_table(turns)
             self._add_turns(turns, entries)
         else:
             for each in entries():
@@ -254,27 +253,7 @@ class Document:
     def _add_turns(
         self, turns: list[RecordedTurn], entries: Callable[[], Iterable[RecordedEntry]]
     ) -> None:
-        """Add the latest turns that did not end well, in sentences."""
-        bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
-        # The cancels of an impatient user must not hide what failed.
-        listed = sorted(bad, key=lambda turn: (turn.outcome != CANCELLED, turn.turn))
-        listed = sorted(listed[-MAX_SUMMARIZED_TURNS:], key=lambda turn: turn.turn)
-        if len(bad) > len(listed):
-            chosen = "the latest, failures before cancelled ones"
-            lead = f"{len(listed)} of {len(bad)} turns that did not end well ({chosen}):"
-            self.lines += [lead, ""]
-        recorded = list(entries()) if listed else []
-        for turn in listed:
-            summary = summary_of(turn, recorded)
-            self.lines += [f"## Turn {turn.turn}", "", self._plain(summary.text), ""]
-            for label, value in summary.facts:
-                shown = self._code(value) if label in QUOTED else self._plain(value)
-                self.lines.append(f"- {label}: {shown}")
-            self.lines.append(f"- How sure the cause is: {summary.confidence}")
-            self.lines += [f"- Not recorded: {self._plain(word)}" for word in summary.missing]
-            self.lines.append("")
-
-    def _add_table(self, turns: list[RecordedTurn]) -> None:
+        """Add the latest turns as a table, and those that did not end well in sentences."""
         if len(turns) > MAX_LISTED_TURNS:
             self.lines += [f"The latest {MAX_LISTED_TURNS} turns:", ""]
         self.lines += [
@@ -299,6 +278,24 @@ class Document:
             )
             self.lines.append(f"| {' | '.join(cells)} |")
         self.lines.append("")
+        bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
+        # The cancels of an impatient user must not hide what failed.
+        listed = sorted(bad, key=lambda turn: (turn.outcome != CANCELLED, turn.turn))
+        listed = sorted(listed[-MAX_SUMMARIZED_TURNS:], key=lambda turn: turn.turn)
+        if len(bad) > len(listed):
+            chosen = "the latest, failures before cancelled ones"
+            lead = f"{len(listed)} of {len(bad)} turns that did not end well ({chosen}):"
+            self.lines += [lead, ""]
+        recorded = list(entries()) if listed else []
+        for turn in listed:
+            summary = summary_of(turn, recorded)
+            self.lines += [f"## Turn {turn.turn}", "", self._plain(summary.text), ""]
+            for label, value in summary.facts:
+                shown = self._code(value) if label in QUOTED else self._plain(value)
+                self.lines.append(f"- {label}: {shown}")
+            self.lines.append(f"- How sure the cause is: {summary.confidence}")
+            self.lines += [f"- Not recorded: {self._plain(word)}" for word in summary.missing]
+            self.lines.append("")
 
     def _add_gateway(self, events: list[RecordedEntry]) -> None:
         """Add the latest events of the session and its viewers behind a gateway."""
@@ -324,15 +321,6 @@ class Document:
         # A sentence of ours may quote a name, which must not become a link, picture or mention.
         plain = one_line(self._scrub.text(text)).replace("@", "(at)")
         return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", plain)
-
-
-def summary(document: Document) -> str:
-    last = (
-        "No prompt, no answer and no tool's content is recorded. Secrets and the names of "
-        "the user and the machine were removed: `manifest.json` counts them, `timeline.jsonl` "
-        "has the rest."
-    )
-    return "\n".join([*document.lines, last, ""])
 
 
 def _minute(epoch_ms: int) -> str:
@@ -371,7 +359,12 @@ class Bundle:
             turns = reader.turns_of(self._record, part)
             self._outcomes.update(turn.outcome for turn in turns)
             document.add(run, turns, partial(reader.entries_of, self._record, part))
-        return summary(document)
+        last = (
+            "No prompt, no answer and no tool's content is recorded. Secrets and the names of "
+            "the user and the machine were removed: `manifest.json` counts them, `timeline.jsonl` "
+            "has the rest."
+        )
+        return "\n".join([*document.lines, last, ""])
 
     def write(self, file: IO[bytes]) -> dict[str, Any]:
         """Write everything as a zip file, and return the manifest."""
@@ -423,13 +416,19 @@ class Bundle:
 
     def manifest(self) -> dict[str, Any]:
         """Return versions, counts, and what was removed from the summary and entries so far."""
+        runs = []
+        for run in self._runs():
+            about = {name: self._scrub.facts(getattr(run, name)) for name in _ABOUT_RUN}
+            began, last = moment(run.started_epoch_ms), moment(run.last_epoch_ms)
+            about |= {"started_at": began, "last_at": last, "started": began, "last": last}
+            runs.append(about | {"capabilities": self._sides.get(run.id, {})})
         return {
             "version": FORMAT,
             "format": FORMAT,
             "made_by": f"lastword {__version__}",
             "session_id": self.session_id,
             "session": self.session_id,
-            "runs": [self._about(run) for run in self._runs()],
+            "runs": runs,
             "counts": {
                 "turns": dict(sorted(self._outcomes.items())),
                 "entries": dict(sorted(self._kinds.items())),
@@ -439,12 +438,6 @@ class Bundle:
                 "when_exported": dict(sorted(self._scrub.counts.items())),
             },
         }
-
-    def _about(self, run: RecordedRun) -> dict[str, Any]:
-        about = {name: self._scrub.facts(getattr(run, name)) for name in _ABOUT_RUN}
-        began, last = moment(run.started_epoch_ms), moment(run.last_epoch_ms)
-        about |= {"started_at": began, "last_at": last, "started": began, "last": last}
-        return about | {"capabilities": self._sides.get(run.id, {})}
 
     def _runs(self) -> list[RecordedRun]:
         return [reader.run_of(self._record, part.run) for part in self._parts]

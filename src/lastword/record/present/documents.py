@@ -301,16 +301,6 @@ def _duration(value: Any, _: Facts) -> str:
     return duration(value) if isinstance(value, int | float) else ""
 
 
-def _exits(reason: Any, facts: Facts) -> str:
-    """Return why an agent exited, unless a signal shows that."""
-    return plain(reason, PHRASES["exit reasons"]) if reason and not facts.get("exit_signal") else ""
-
-
-def _models(before: Any, facts: Facts) -> str:
-    names = (before, facts.get("to_model"))
-    return " → ".join(_value(name) for name in names if name is not None)
-
-
 def _silence(cause: Any, facts: Facts) -> str:
     """Return the cause of a silence (`core.link.facts.Cause`)."""
     tool, seconds = facts.get("tool"), facts.get("cause_seconds")
@@ -348,20 +338,22 @@ def _original(message: Any, facts: Facts) -> str:
     return " ".join(original.split())[:MAX_TEXT_CHARS] if isinstance(original, str) else ""
 
 
-def _kinds(kinds: Any, _: Facts) -> str:
-    return ", ".join(f"{number} {plain(kind)}" for kind, number in object_of(kinds).items())
-
-
 _FORMS: dict[str, Form] = {
     "": _nothing,
     "duration": _duration,
     "end": lambda text, _: str(text or "")[-MAX_TEXT_CHARS:],
     "exit": lambda _, facts: sentences.exit_words(facts),
-    "exits": _exits,
-    "kinds": _kinds,
+    "exits": lambda reason, facts: (  # unless a signal shows why
+        plain(reason, PHRASES["exit reasons"]) if reason and not facts.get("exit_signal") else ""
+    ),
+    "kinds": lambda kinds, _: ", ".join(
+        f"{number} {plain(kind)}" for kind, number in object_of(kinds).items()
+    ),
     "mebibytes": lambda size, _: f"{size / _MIB:.1f} MiB" if isinstance(size, int) else "",
     "missed": _missed,
-    "models": _models,
+    "models": lambda before, facts: " → ".join(
+        _value(name) for name in (before, facts.get("to_model")) if name is not None
+    ),
     "money": lambda amount, facts: money(number_of(amount), str(facts.get("currency", ""))),
     "next": _next,
     "original": _original,
