@@ -92,21 +92,20 @@ def body_of(report: FailureReport) -> bytes:
 
 
 def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {"key": name, "value": _any_value(value)}
-        for name, value in values.items()
-        if value is not None
-    ]
-
-
-def _any_value(value: Value) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value}
-    return {"stringValue": value}
+    attributes = []
+    for name, value in values.items():
+        typed: dict[str, Any]
+        if isinstance(value, bool):
+            typed = {"boolValue": value}
+        elif isinstance(value, int):
+            typed = {"intValue": str(value)}
+        elif isinstance(value, float):
+            typed = {"doubleValue": value}
+        else:
+            typed = {"stringValue": value}
+        if value is not None:
+            attributes.append({"key": name, "value": typed})
+    return attributes
 
 
 POST_SECONDS = 10.0

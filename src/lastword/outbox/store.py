@@ -245,45 +245,6 @@ def set_pace(
 MAX_SHOWN_LETTERS = 20
 
 
-def status_of(
-    db: sqlite3.Connection,
-    now: int,
-    max_age_seconds: float,
-    decode: Callable[[object], Item | None],
-) -> Status[Item]:
-    keep_within(db, now, max_age_seconds)
-    waiting, dead, size = db.execute(
-        "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead), 0),"
-        " coalesce(sum(length(body)), 0) FROM reports"
-    ).fetchone()
-    counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
-    counts.update(db.execute("SELECT name, value FROM counts"))
-    targets = [
-        Pace(key, place, failures or 0, due or 0, reason or "", number, oldest)
-        for key, place, failures, due, reason, number, oldest in db.execute(
-            "SELECT r.target, place, failures, due_epoch_ms, t.said, count(*), min(at_epoch_ms)"
-            " FROM reports r LEFT JOIN targets t USING (target) WHERE dead = 0 GROUP BY r.target"
-        )
-    ]
-    letters = [
-        (place, reason, report)
-        for place, reason, body in db.execute(
-            "SELECT place, said, body FROM reports WHERE dead = 1 ORDER BY id DESC LIMIT ?",
-            (MAX_SHOWN_LETTERS,),
-        )
-        if (report := decode(body)) is not None
-    ]
-    return Status(waiting, dead, size, counts, targets, letters)
-
-
-def decoded(body: object, item: type[Item]) -> Item | None:
-    """Return what is in a row; `None` if it cannot be read."""
-    try:
-        return msgspec.json.decode(body, type=item) if isinstance(body, bytes) else None
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-
-
 NAME = "outbox.db"
 ALL = "all"
 """Every address; an address itself has a scheme."""
@@ -502,7 +463,12 @@ class ItemOutbox(Generic[Item]):
     # Status and commands.
 
     def _decoded(self, body: object) -> Item | None:
-        return decoded(body, self.ITEM)  # type: ignore[return-value]
+        """Return the item in a row; `None` if it cannot be read."""
+        try:
+            item = msgspec.json.decode(body, type=self.ITEM) if isinstance(body, bytes) else None
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+        return item  # type: ignore[return-value]
 
     def status(self) -> Status[Item]:
         """Return its status.
@@ -511,8 +477,36 @@ class ItemOutbox(Generic[Item]):
             StoreError: It cannot be used.
         """
         now = now_ms()
-        age, decode = self.MAX_AGE_SECONDS, self._decoded
-        return self._transact(lambda db: status_of(db, now, age, decode))
+
+        def read(db: sqlite3.Connection) -> Status[Item]:
+            keep_within(db, now, self.MAX_AGE_SECONDS)
+            waiting, dead, size = db.execute(
+                "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead), 0),"
+                " coalesce(sum(length(body)), 0) FROM reports"
+            ).fetchone()
+            counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
+            counts.update(db.execute("SELECT name, value FROM counts"))
+            paces = db.execute(
+                "SELECT r.target, place, failures, due_epoch_ms, t.said, count(*), min(at_epoch_ms)"
+                " FROM reports r LEFT JOIN targets t USING (target) WHERE dead = 0"
+                " GROUP BY r.target"
+            )
+            targets = [
+                Pace(key, place, failures or 0, due or 0, reason or "", number, oldest)
+                for key, place, failures, due, reason, number, oldest in paces
+            ]
+            refused = db.execute(
+                "SELECT place, said, body FROM reports WHERE dead = 1 ORDER BY id DESC LIMIT ?",
+                (MAX_SHOWN_LETTERS,),
+            )
+            letters = [
+                (place, reason, report)
+                for place, reason, body in refused
+                if (report := self._decoded(body)) is not None
+            ]
+            return Status(waiting, dead, size, counts, targets, letters)
+
+        return self._transact(read)
 
     def clear_dead(self) -> int:
         """Remove the refused reports; return how many there were.
