@@ -111,8 +111,8 @@ HIDDEN_LONG = 30_000
 """How long a page is hidden before its socket is doubted: a suspended one still reports that it is
 open."""
 QUIET = 2_000
-"""How long a loss is not shown, since proxies cut old connections and most return within this time,
-and a return neither, since a gateway that accepts and closes would fill the line."""
+"""How long a loss is not shown, since proxies cut old connections and most return within this time.
+The same holds for a return, since a gateway that accepts and closes would fill the line."""
 SERVER_JITTER = 1_000
 """The most that is added to a wait that the gateway asked for."""
 MAX_SERVER_WAIT = 300_000

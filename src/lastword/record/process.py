@@ -178,7 +178,7 @@ class RecorderProcess:
     def _begin_again(self) -> bool:
         """Send unwritten failures, if there are any, to another recorder; return whether it began.
 
-        The first one has to have ended, so that what it has written is known.
+        The first one must have ended, so that it is known what it has written.
         """
         self._forget_written()
         if not self._unconfirmed or self._lives >= MAX_LIVES:

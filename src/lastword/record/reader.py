@@ -47,7 +47,7 @@ WAITS = frozenset({
     *(Kind.TOOL_STARTED, Kind.TOOL_ENDED, Kind.ASKED, Kind.USER_ANSWERED, Kind.ANSWER, Kind.ERROR),
     *(Kind.QUESTION_EXPIRED, Kind.PROMPT),
 })  # fmt: skip
-"""The kinds of entries that say who was waited for."""
+"""The kinds of entries that show who was waited for."""
 
 
 class RecordedRun(Run, frozen=True, kw_only=True):

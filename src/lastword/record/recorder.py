@@ -78,7 +78,7 @@ class Bounds:
         return [entry] if has_room else []
 
     def rest(self) -> list[Entry]:
-        """Return the entries that were held back, of turns that have not ended."""
+        """Return the entries of unfinished turns that were held back."""
         omitted = [entry for stretch in self._stretches.values() for entry in stretch.rest()]
         self._stretches.clear()
         return omitted

@@ -59,19 +59,19 @@ class Scrub:
 
 
 class Sink(Protocol):
-    """Takes rows on their way to the store."""
+    """Receives rows on their way to the store."""
 
     def send(self, rows: list[Row]) -> None:
-        """Take rows; a shell's own sink never waits."""
+        """Receive rows; a shell's own sink never waits."""
         ...
 
     def close(self) -> None:
-        """Take no more, and finish what there is, waiting a moment at most."""
+        """Finish the rows that were received, waiting a moment at most."""
         ...
 
 
 class ReportSink(Sink, Protocol):
-    """Takes rows first, and sends reports of the failures among them."""
+    """Receives rows first, and sends reports of the failures among them."""
 
     @property
     def is_stored(self) -> bool:
@@ -79,7 +79,7 @@ class ReportSink(Sink, Protocol):
         ...
 
     def wake(self) -> None:
-        """Send what was received: its sender knows that it is on disk."""
+        """Send the reports, now that the sender of the rows knows that they are on disk."""
         ...
 
 
@@ -87,7 +87,7 @@ StartSink: TypeAlias = "Callable[[Run], Sink | None]"
 """Starts further consumers of a run's rows, such as telemetry, if they are enabled."""
 
 StartReportSink: TypeAlias = "Callable[[Run], ReportSink | None]"
-"""Begins what sends reports."""
+"""Starts the sink that sends reports."""
 
 
 class ReportSinks:
@@ -116,7 +116,7 @@ class ReportSinks:
 
 
 class StoreSink:
-    """Takes the rows of one run."""
+    """Receives the rows of one run."""
 
     def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
@@ -134,8 +134,8 @@ class StoreSink:
             path: the path of the store; `None` keeps no record.
             run: the run.
             limits: the limits of the store.
-            reports: takes the rows first, since a failure must be written down at once.
-            telemetry: takes them last.
+            reports: receives the rows first, since a failure must be written down at once.
+            telemetry: receives them last.
             secrets: values that are removed from every row.
         """
         self._writer = None if path is None else RunFile(path, run, limits)
@@ -144,12 +144,12 @@ class StoreSink:
         self._scrub = Scrub(secrets)
 
     def send(self, rows: list[Row], *, note: Callable[[], None] | None = None) -> None:
-        """Take rows.
+        """Receive rows.
 
         Args:
             rows: the rows.
-            note: called once all rows so far are on disk, before a report is sent: what is killed
-                between a report's sending and its note would have it sent again.
+            note: called once all rows so far are on disk, before a report is sent: a process that
+                is killed between the two would otherwise have the report sent again.
         """
         rows = [self._scrub(row) for row in rows]
         reports, writer, telemetry = self._reports, self._writer, self._telemetry
@@ -170,7 +170,7 @@ class StoreSink:
         return self._writer is not None and self._writer.is_behind
 
     def close(self, *, ended: bool = True) -> None:
-        """Finish; `ended` says that the run reached its own end."""
+        """Finish; `ended` means that the run reached its own end."""
         self.close_record(ended=ended)
         self.close_others()
 
@@ -189,7 +189,7 @@ class StoreSink:
 
 
 def _done(work: Callable[[], object]) -> bool:
-    """Return whether the work succeeded; what raised is not used again, unlike the others."""
+    """Return whether the work succeeded; a sink that raised is not used again."""
     try:
         work()
     except Exception:  # noqa: BLE001 - an author's exporter, or a bug of ours: no session fails

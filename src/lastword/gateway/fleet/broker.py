@@ -1,8 +1,8 @@
 """The connection to a fleet's NATS servers.
 
-Owns that there is one, to whichever server answers, and the requests over it. What is sent while
-there is none fails at once, and what was not answered when it is lost fails then: nothing is sent
-late. A subscription ends with its connection; its user listens for the next connection.
+Owns the connection, to whichever server answers, and the requests over it. A message without a
+connection fails at once, and an unanswered request fails when its connection is lost: nothing is
+sent late. A subscription ends with its connection; its user listens for the next connection.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class _Connection(Client):
 def keep_cancellation() -> Iterator[None]:
     """Cancel the task at the end of the block if its cancellation was lost within.
 
-    Before Python 3.12 `asyncio.wait_for`, by which nats-py waits, loses one that comes together
-    with what it waits for. A loop of requests would continue, and its process never end.
+    Before Python 3.12 `asyncio.wait_for`, which nats-py uses, loses a cancellation that comes
+    together with the result. A loop of requests would continue, and its process never end.
     """
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - for the type checker
@@ -124,7 +124,7 @@ class Broker:
 
         Args:
             settings: The fleet's.
-            name: What the servers call this process in their reports.
+            name: The servers' name for this process in their reports.
         """
         self._settings = settings
         self._name = name
@@ -197,7 +197,7 @@ class Broker:
         self._listeners.append(listener)
 
     def ignore(self, listener: Callable[[bool], None]) -> None:
-        """Call a function no more, if it was called."""
+        """Stop calling a function, if it was called."""
         if listener in self._listeners:
             self._listeners.remove(listener)
 
@@ -208,7 +208,7 @@ class Broker:
         return f"{url.hostname}:{url.port}" if url is not None else ""
 
     def violation_of(self, subject: str) -> str:
-        """Return what a server said when it refused a subject to this user; empty if it did not."""
+        """Return a server's message when it refused a subject to this user; empty for none."""
         refused = f'"{subject}"'.lower(), "subscription to"  # without an inbox, nothing is answered
         return next((each for each in self._violations if any(r in each for r in refused)), "")
 
@@ -321,7 +321,7 @@ class Broker:
         """Send a message; return its answer.
 
         Raises:
-            nats.errors.Error: There is none, in this many seconds or on this connection.
+            nats.errors.Error: There is no answer in this many seconds, or no connection.
         """
         with keep_cancellation():
             return await self._live().request(
@@ -377,7 +377,7 @@ class Broker:
         """Store a message in the stream of its subject; return its number there.
 
         Raises:
-            FencedError: The subject has another last message than the headers say.
+            FencedError: The subject's last message is not the one that the headers name.
             NotStoredError: It was not stored.
             OutcomeUnknownError: It may have been stored.
         """

@@ -159,7 +159,7 @@ class Leases:
         now = self._clock()
         try:
             record = lease.record()
-        except StoreError:  # what it shows is in the log, which cannot be read now
+        except StoreError:  # the record is made from the log, which cannot be read now
             record = lease.shown
         has_changed = _without_progress(record) != _without_progress(lease.shown)
         if not has_changed and now < lease.renewed_at + RENEW_SECONDS:

@@ -1,10 +1,10 @@
 """Links between the nodes of a fleet, over the fleet's NATS servers.
 
 Owns their opening, their codes, their credit and their end. A node is asked for a link on its own
-subject. Both ends then send to a random subject of the other, and begin each message with a code of
-the fleet's key over both ends' random bytes, the direction, the message's number and its content:
-a forged, repeated, missing or reflected message ends the link. Nothing is retransmitted; the user
-of a link opens another one.
+subject. Both ends then send to a random subject of the other, and begin each message with a code:
+the fleet's key authenticates both ends' random bytes, the direction, the message's number and its
+content. A forged, repeated, missing or reflected message ends the link. Nothing is retransmitted;
+the user of a link opens another one.
 
 A sender's credit grows with what the other end has read, so what a viewer does not read waits with
 its sender, and never in the connection to the servers. A silent peer is pinged, and given up after
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from lastword.gateway.viewing.render import StreamEvent
 
 NODE_SUBJECT = "lwn"
-"""The subject on which a node is asked for links, with its name behind."""
+"""The subject on which a node is asked for links, followed by its name."""
 INBOX_SUBJECT = "lwi"
-"""The subjects of links, with the random name of a process and the link's number behind."""
+"""The subjects of links, followed by the random name of a process and the link's number."""
 
 NONCE_BYTES = 32
 CODE_BYTES = 32
@@ -525,13 +525,13 @@ class NodeLinks:
     async def request(
         self, node: str, word: str, facts: Mapping[str, Any], seconds: float
     ) -> dict[str, Any] | None:
-        """Return a node's answer to a request.
+        """Send a request to a node; return its answer.
 
         Args:
             node: Its name.
             word: The request's word.
             facts: The request's facts.
-            seconds: How long the answer may take, once there is a link.
+            seconds: How long the answer may take once there is a link.
 
         Returns:
             The answer's facts; `None` if none came, or that node does not know the word.

@@ -152,7 +152,7 @@ class Ownership:
         self._leases = Leases(services.leases, self._lease_lost, self._lease_expiring)
         self._goes_on_without = settings.fleet.on_loss == "local"
         self._replicators: dict[str, Replicator] = {}
-        """Of the sessions here, and of those that are being taken over or are ending."""
+        """By the ids of sessions, including those that are being taken over or are ending."""
         self._owned: dict[str, _Owned] = {}
         self._renewing: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()

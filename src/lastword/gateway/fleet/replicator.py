@@ -63,7 +63,7 @@ class Replicator:
             still to be claimed.
     """
 
-    def __init__(  # noqa: PLR0913 - what it is made of
+    def __init__(  # noqa: PLR0913 - its parts
         self,
         store: Streams,
         session_id: str,
@@ -73,7 +73,7 @@ class Replicator:
         claimed: tuple[StreamEnd, StreamEnd] | None = None,
         goes_on_without: bool = False,
     ) -> None:
-        """Put it together.
+        """Prepare it.
 
         Args:
             store: The replicas.

@@ -29,7 +29,7 @@ CONNECT_SECONDS, READ_SECONDS = 3.0, 10.0
 
 
 class FleetStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream that is not as it should be, or cannot be read.
+    """A stream as its servers keep it, or one that cannot be read.
 
     Attributes:
         name: its name.
@@ -101,7 +101,7 @@ def settings_in(run_folder: str) -> FleetSettings | None:
 
 
 async def report(settings: FleetSettings) -> FleetReport:
-    """Return what the servers say of a fleet.
+    """Return a fleet's state as its servers report it.
 
     Raises:
         FleetError: They cannot be reached, or do not answer.
@@ -140,7 +140,7 @@ async def report(settings: FleetSettings) -> FleetReport:
 
 
 async def _stream(broker: Broker, name: str) -> FleetStream:
-    """Return how a stream is kept; without a leader, nothing is answered."""
+    """Return a stream's state; one without a leader does not answer."""
     try:
         info = await broker.call(f"STREAM.INFO.{name}")
     except FleetError:

@@ -1,7 +1,7 @@
 """Replicas of sessions on NATS JetStream.
 
-Owns the requests. They are sent as the server's API has them: its Python client has neither reads
-of many messages nor messages stored in one step. `stream_messages` has the format.
+Owns the requests, which follow the server's API directly: its Python client cannot read many
+messages at once, nor store several in one step. `stream_messages` has the format.
 """
 
 from __future__ import annotations
