@@ -48,11 +48,15 @@ def _answered(command: str, rest: list[str]) -> int:
     stdout, stderr = prepare_streams()
     is_help = not {"-h", "--help"}.isdisjoint(rest)
     try:
-        if command in _READ_FILE and not is_help and not _has_used_file(command):
+        try:
+            if command in _READ_FILE and not is_help:
+                use((), rows=command == "explain")
+        except ConfigError as error:
+            sys.stderr.write(f"lastword: {error}\n")
             status = 2
         else:
             status = _dispatch(command, rest)
-    except SystemExit as error:  # argparse's end, after the help or an error
+    except SystemExit as error:  # from argparse, after the help or an error
         if not isinstance(error.code, int):
             raise
         status = error.code
@@ -72,17 +76,7 @@ def _answered(command: str, rest: list[str]) -> int:
 
 
 _READ_FILE = ("explain", "export", "log", "outbox", "stats")
-"""Commands that take defaults from the user's configuration file, and have no table in it."""
-
-
-def _has_used_file(command: str) -> bool:
-    """Apply the user's configuration file; print what is wrong with it."""
-    try:
-        use((), rows=command == "explain")
-    except ConfigError as error:
-        sys.stderr.write(f"lastword: {error}\n")
-        return False
-    return True
+"""Commands that use the user's configuration file but have no table in it."""
 
 
 def _cannot_write(error: OSError) -> int:
@@ -136,7 +130,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
     if command in {"-V", "--version", "version"}:
         sys.stdout.write(f"lastword {__version__}\n")
         return 0
-    # Not needed by a command that is known.
+    # Not needed by a known command.
     from lastword.cli.commands import help_parser, unknown, usage  # noqa: PLC0415
 
     if command == "help" and rest and not rest[0].startswith("-"):

@@ -40,7 +40,7 @@ GROUPS = {
         "completion": "print a shell completion script, or the manual page",
     },
 }
-"""The commands by what they are for, each with what it does."""
+"""What each command does, grouped by purpose."""
 
 _HEAD = """\
 usage: lastword COMMAND [ARGUMENTS]
@@ -56,7 +56,7 @@ _FOOT = """
 
 
 _AGENTS = {row.command[0] for row in COMMANDS if row.command[0] != "agent"}
-"""Programs of the agents that are known. Cursor's is called as a command of lastword's."""
+"""Programs of known agents. Cursor's has the name of one of our commands."""
 
 
 def names() -> list[str]:
@@ -95,13 +95,9 @@ def unknown(command: str, rest: list[str]) -> str:
     if program in _AGENTS or (
         not nearest(command, names()) and (command == "--" or shutil.which(program))
     ):
-        return _to_run([command, *rest])
+        agent = [word for word in (command, *rest) if word != "--"]
+        if len(agent) == 1 and " " in agent[0]:
+            agent = agent[0].split()
+        line = arguments(agent) or "CMD"
+        return redacted(f"to put lastword in front of an agent: lastword run -- {line}")
     return no_such("command", command, names(), listing)
-
-
-def _to_run(words: list[str]) -> str:
-    agent = [word for word in words if word != "--"]
-    if len(agent) == 1 and " " in agent[0]:
-        agent = agent[0].split()
-    line = arguments(agent) or "CMD"
-    return redacted(f"to put lastword in front of an agent: lastword run -- {line}")

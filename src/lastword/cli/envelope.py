@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PROGRAM = re.compile(r"^lastword(?: [a-z]+){0,2}: ")
 
 VERSION = 1
-"""Of the documents: within a version members may be added, none is removed or changed."""
+"""The version of every document. Within a version, members are only added."""
 
 
 def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> None:
@@ -40,12 +40,10 @@ def document(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) ->
     """Return one document, with every character printable."""
     values = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
     text = printable_json(json.dumps(values, ensure_ascii=False))
-    return f"{_indented(text, indent) if indent else text}\n"
-
-
-def _indented(text: str, indent: int) -> str:
-    try:
-        return msgspec.json.format(text, indent=indent)
-    except msgspec.DecodeError:
-        # An argument may contain half a character, which msgspec refuses; `json` escapes it.
-        return json.dumps(json.loads(text), indent=indent)
+    if indent:
+        try:
+            text = msgspec.json.format(text, indent=indent)
+        except msgspec.DecodeError:
+            # An argument may contain half a character, which msgspec refuses; `json` escapes it.
+            text = json.dumps(json.loads(text), indent=indent)
+    return f"{text}\n"

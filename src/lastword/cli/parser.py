@@ -71,7 +71,7 @@ METAVARS = {
     "spending": "LIMIT",
     "ids": "ID[,ID...]",
 }
-"""The kinds' words for a value; with a word behind it, a duration is `TIME[=WORD]`."""
+"""The metavar of each kind of value; a duration with an optional word is `TIME[=WORD]`."""
 
 
 def add_option(to: argparse._ActionsContainer, option: Option, about: str, **more: Any) -> None:
@@ -81,7 +81,7 @@ def add_option(to: argparse._ActionsContainer, option: Option, about: str, **mor
         to: The parser or group.
         option: The row.
         about: Its help.
-        more: What else argparse needs to know of it.
+        more: Further arguments for argparse.
     """
     flag = f"--{option.name}"
     if option.kind == "flag":
@@ -108,9 +108,9 @@ def add_arguments(to: argparse._ActionsContainer, table: str, **more: Mapping[st
 
     Args:
         to: The parser or group.
-        table: A row for each: the argument, the metavar of its value, and its help, behind two
-            spaces or in lines that are indented. Without a metavar and choices it is a flag.
-        more: What else argparse needs to know of an argument, by its name in code.
+        table: A row for each argument: its name, the metavar of its value, and its help, after two
+            spaces or on indented lines. An argument without metavar and choices is a flag.
+        more: Further arguments for argparse, by the argument's name in code.
     """
     for row in re.split(r"\n(?=\S)", table.strip()):
         head = _ARGUMENT.match(row)
@@ -144,10 +144,10 @@ class CommandParser(argparse.ArgumentParser):
         """Begin a command without options.
 
         Args:
-            name: Of the command, `gateway token` for one within another.
-            usage: What follows its name; further lines are other forms of it.
-            about: What it does, in paragraphs; lines that are indented stay as they are.
-            ends: What stands below the options: examples, and the exit status.
+            name: The command's name, such as `gateway token`.
+            usage: The usage after the name; further lines are other forms of it.
+            about: A description in paragraphs; indented lines are not filled.
+            ends: The text below the options: examples, and the exit status.
         """
         prog = f"lastword {name}"
         forms = "\n".join(f"       {prog} {form}" for form in usage.splitlines()).lstrip()
@@ -228,16 +228,13 @@ class CommandParser(argparse.ArgumentParser):
         own, agent = list(words[:at]), [] if at is None else list(words[at + 1 :])
         flags = {**(beside or {}), **self.flags}
         is_help = bool({"-h", "--help"} & {*own})
-        if not is_help and self._begins_command(own, flags):
+        rest = split_options(own, flags)[1]
+        if not is_help and rest and not rest[0].startswith("-"):
             self.error(without_dashes(self.prog, words, flags))
         self.refuse_unknown(own, flags)
         if not is_help and (problem := behind_dashes(self.prog, own, agent, flags)):
             self.error(problem)
         return own, meant_words(agent)
-
-    def _begins_command(self, own: Sequence[str], flags: dict[str, bool]) -> bool:
-        _, rest = split_options(own, flags)
-        return bool(rest) and not rest[0].startswith("-")
 
     def refuse_unknown(self, words: Sequence[str], beside: Iterable[str] = ()) -> None:
         """Report an unknown option before any other error.
@@ -256,7 +253,7 @@ class CommandParser(argparse.ArgumentParser):
                 self.error(no_such("option", flag, accepted - {"-h"}, f"{self.prog} --help"))
 
     def error(self, message: str) -> NoReturn:
-        """Print one line that says what is wrong, and exit."""
+        """Print the error in one line, and exit."""
         sys.stderr.write(f"{self.prog}: {self._sentence(message)}\n")
         raise SystemExit(2)
 
@@ -273,7 +270,8 @@ class CommandParser(argparse.ArgumentParser):
             return message
         name, detail = match["name"].rpartition("/")[2], match["detail"]
         if detail == "expected one argument":
-            metavar = self._metavar(name)
+            action = self._option_string_actions[name]
+            metavar = action.metavar or ", ".join(map(str, action.choices or ()))
             return f"{name} needs a value ({metavar}); {see}"
         if detail.startswith("ignored explicit argument"):
             return f"{name} takes no value; {see}"
@@ -285,10 +283,6 @@ class CommandParser(argparse.ArgumentParser):
             kind = _KINDS.get(value["kind"], "another value")
             return f"{name} cannot be {value['value']}: it takes {kind}"
         return f"{name} {detail}" if detail.startswith("cannot be ") else f"{name}: {detail}"
-
-    def _metavar(self, name: str) -> str:
-        action = self._option_string_actions[name]
-        return str(action.metavar) if action.metavar else ", ".join(map(str, action.choices or ()))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

@@ -1,6 +1,6 @@
 """Suggestions for a word that the command line does not know.
 
-Owns the sentences, and how a command refuses. The redactor is loaded only for one of them.
+Owns the sentences, and the form of a refusal. Loads the redactor only for a sentence.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _CUTOFF = 0.6
 
 
 def refuse(command: str, problem: object, *, status: int = 2) -> int:
-    """Write what is wrong to stderr; return the exit status.
+    """Write an error message to stderr; return the exit status.
 
     Args:
-        command: The command that says so, if not lastword itself.
+        command: The command that refuses; empty for lastword itself.
         problem: A sentence, or an error with one.
         status: The exit status.
     """
@@ -46,10 +46,10 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 
 
 def no_such(kind: str, word: str, choices: Iterable[str], listing: str) -> str:
-    """Return the sentence for an unknown word, with the nearest one and where all are listed.
+    """Return the sentence for an unknown word, with the nearest one and the command that lists all.
 
     Args:
-        kind: What it should have been: `option`, `command`.
+        kind: The expected kind of word: `option`, `command`.
         word: The word.
         choices: The known words.
         listing: The command that lists them.
@@ -62,7 +62,7 @@ def no_such(kind: str, word: str, choices: Iterable[str], listing: str) -> str:
 
 
 def wrong_choice(name: str, value: str, words: Sequence[str]) -> str:
-    """Return the sentence for a value that is not one of a few choices."""
+    """Return the sentence for a value that is not among the choices."""
     few = f"one of {', '.join(words)}"
     like = nearest(value, words)
     if like:
@@ -85,7 +85,7 @@ def redacted(text: str) -> str:
 
 
 def meant_words(command: Sequence[str]) -> list[str]:
-    """Return an agent's command word by word, also where it was given as one word in quotes."""
+    """Return an agent's command word by word, even if it was given as one word in quotes."""
     words = list(command)
     if len(words) != 1 or " " not in words[0].strip() or shutil.which(words[0]):
         return words

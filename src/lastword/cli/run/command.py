@@ -35,7 +35,11 @@ def main(arguments: list[str]) -> int:
     """Run an agent behind the sidecar; return its exit status."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "-h" in own or "--help" in own:
-        return _help()
+        # argparse, which no start of an agent may load.
+        from lastword.cli.run.parser import parser  # noqa: PLC0415
+
+        sys.stdout.write(parser().format_help())
+        return 0
     try:
         options = parse(arguments)
     except UsageError as error:
@@ -45,7 +49,11 @@ def main(arguments: list[str]) -> int:
         write_message(warning)
     without_our_locale()
     if options.values["passthrough"] or os.isatty(0) or os.isatty(1):
-        return _become(options.command)
+        # The user requested it, or wants to log in at a terminal.
+        try:
+            return become(options.command)
+        except OSError as error:
+            return _not_started(options.command[0], error)
     try:
         return _relay(options)
     except OSError as error:
@@ -55,20 +63,12 @@ def main(arguments: list[str]) -> int:
         return 1
 
 
-def _help() -> int:
-    # argparse, which no start of an agent waits for.
-    from lastword.cli.run.parser import parser  # noqa: PLC0415
-
-    sys.stdout.write(parser().format_help())
-    return 0
-
-
 def _relay(options: RunOptions) -> int:
     """Start the agent, and relay until the session is over."""
     ensure_standard_streams()
     frames: Frames | None = None
     if options.values["frames"]:
-        # Loaded if somebody asks for the file.
+        # Needed only with --frames.
         from lastword.core.redact.environment_secrets import secrets_in, secrets_of  # noqa: PLC0415
         from lastword.sidecar.frames import Frames  # noqa: PLC0415
 
@@ -90,7 +90,7 @@ def _relay(options: RunOptions) -> int:
         failure = error
     if agent is not None:
         guardian = guardian_of(agent)
-    # Loaded while the agent starts: what an editor waits for is the slower of the two.
+    # Loaded while the agent starts: an editor waits only for the slower of the two.
     from lastword.cli.run.start import sidecar_for  # noqa: PLC0415
 
     sidecar = sidecar_for(options, start, agent, guardian, inbox)
@@ -103,14 +103,6 @@ def _relay(options: RunOptions) -> int:
         return status
     exit_ = sidecar.run()
     return exit_.status if exit_ else 1
-
-
-def _become(command: list[str]) -> int:
-    """Replace this process by the agent: for a login at a terminal, or if the user asks for it."""
-    try:
-        return become(command)
-    except OSError as error:
-        return _not_started(command[0], error)
 
 
 def _not_started(program: str, error: OSError) -> int:

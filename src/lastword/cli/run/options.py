@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """The command line cannot be used; the text says why and what to do."""
+    """The command line cannot be used; the text is a sentence for the user."""
 
 
 PROG = "lastword run"
@@ -33,7 +33,7 @@ _BY_FLAG = {f"--{option.name}": option for option in OPTIONS}
 
 
 class RunOptions:
-    """The values of the options by key, the agent's command, and what configuration files say."""
+    """The values of the options by key, the agent's command, and the configuration files."""
 
     __slots__ = ("command", "files", "values")
 
@@ -159,7 +159,7 @@ def _value(option: Option, text: str, where: str) -> float | str:
 
 
 def _check_notifications(values: Mapping[str, float | str]) -> None:
-    # Loaded where notifications are asked for.
+    # Loaded only for notifications.
     from lastword.notify.http import target_of  # noqa: PLC0415
     from lastword.notify.notification import NotifyError, settings_of  # noqa: PLC0415
 
@@ -170,7 +170,7 @@ def _check_notifications(values: Mapping[str, float | str]) -> None:
 
 
 def _files(places: Places) -> FileSettings:
-    # Loaded where there is a file; TOML's reader alone takes 4 ms.
+    # Loaded only for a file; TOML's reader alone takes 4 ms.
     from lastword.cli.config.settings import load  # noqa: PLC0415
 
     try:
@@ -180,7 +180,7 @@ def _files(places: Places) -> FileSettings:
 
 
 def _sentences() -> ModuleType:
-    # Loaded for an error: nothing is started, so nobody waits.
+    # Loaded only for an error: nothing is started then, so nobody waits.
     from lastword.cli import words  # noqa: PLC0415
 
     return words
