@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from lastword.outbox.report import ReportTarget
     from lastword.platform.process import Agent, Guardian
     from lastword.platform.signals import SignalInbox
-    from lastword.record.paths import Limits
     from lastword.record.run import Run
     from lastword.record.sink import ReportSink, Sink, StartReportSink
     from lastword.sidecar.agent_start import AgentStart
@@ -44,9 +43,16 @@ def sidecar_for(
     run = run_id()
     settings, core = settings_of(options, start), core_options(options, run)
     target = report_target(options)
-    notices = notify_settings(options)
-    needs_recorder = is_recorded(options, target) or notices is not None
-    recorder = _recorder(options, run, target, notices) if needs_recorder else None
+    notices: NotifySettings | None = None
+    if options.values.get("notify"):
+        # Needed only for notifications; the command line has been checked.
+        from lastword.notify.notification import settings_of as notify_settings  # noqa: PLC0415
+
+        notices = notify_settings(options.values)
+    recorder: Recorder | None = None
+    if is_recorded(options, target) or notices is not None:
+        bounds = Bounds(NOTIFIED if notices is not None else frozenset())
+        recorder = Recorder(partial(_start_sink, options, run, target, notices), bounds)
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 
@@ -60,56 +66,45 @@ def core_options(options: RunOptions, run: str) -> LinkOptions:
         wall_clock=local_time,
         roll=roll,
         zone_of=zone_of,
-        # Of the process, so that a new agent does not begin with a full one.
+        # One for the process, so that a new agent does not begin with a full one.
         retry_bucket=RetryBucket(),
     )
 
 
 def settings_of(options: RunOptions, start: AgentStart) -> Settings:
     """Return the sidecar's settings; put the user's own rules into force."""
-    own = _own_rows(options)
+    own: OwnRows | None = None
+    if options.files is not None and options.files.has_rows:
+        try:
+            own = options.files.rows()
+        except ConfigError as error:  # which does not stop the agent
+            write_message(f"your own rows are ignored: {error}")
     if own is not None and own.rules:
-        # The classifier, which is loaded now for a user's own rules alone.
+        # The classifier is loaded this early only for a user's own rules.
         from lastword.core.classify import own_rows  # noqa: PLC0415
 
         own_rows.use(own.rules)
+    # The ledger of spending is for limits that go beyond this process.
+    limit = str(options.values["spend_limit"])
+    has_ledger = limit and not limit.endswith("/turn") and not options.values["no_record"]
     return Settings(
         start=start,
         own_journals=own.journals if own is not None else (),
         line_limit_bytes=int(options.values["line_limit"]),
         verbose=bool(options.values["verbose"]),
-        spend_folder=_spend_folder(options),
+        spend_folder=record_folder(options) if has_ledger else "",
     )
-
-
-def _spend_folder(options: RunOptions) -> str:
-    """Return the folder of the ledger of spending; empty if no limit goes beyond this process."""
-    limit = str(options.values["spend_limit"])
-    if not limit or limit.endswith("/turn") or options.values["no_record"]:
-        return ""
-    return record_folder(options)
 
 
 def is_recorded(options: RunOptions, target: ReportTarget | None) -> bool:
     return not options.values["no_record"] or target is not None or is_requested(os.environ)
 
 
-def _own_rows(options: RunOptions) -> OwnRows | None:
-    """Return the user's own rows; print what is wrong with them, which does not stop the agent."""
-    if options.files is None or not options.files.has_rows:
-        return None
-    try:
-        return options.files.rows()
-    except ConfigError as error:
-        write_message(f"your own rows are ignored: {error}")
-        return None
-
-
 def report_target(options: RunOptions) -> ReportTarget | None:
-    """Return where failures are reported, if anywhere; print what is wrong with the address."""
+    """Return the target of failure reports, if there is one; print a problem with its address."""
     if not options.values["report_to"]:
         return None
-    # Loaded where reports are asked for, and while the agent starts.
+    # Needed only for reports, and loaded while the agent starts.
     from lastword.outbox.report import TargetError, target_of, target_options  # noqa: PLC0415
 
     try:
@@ -119,21 +114,11 @@ def report_target(options: RunOptions) -> ReportTarget | None:
         return None
 
 
-def notify_settings(options: RunOptions) -> NotifySettings | None:
-    """Return what is notified, if anything."""
-    if not options.values.get("notify"):
-        return None
-    # Loaded where notifications are asked for; the command line has been checked.
-    from lastword.notify.notification import settings_of  # noqa: PLC0415
-
-    return settings_of(options.values)
-
-
 def _outgoing(
     folder: str, target: ReportTarget | None, notices: NotifySettings | None, run: Run
 ) -> ReportSink:
     """Start reports and notifications, in the recorder's process."""
-    # Loaded there, and only where they are asked for.
+    # Loaded in that process, and only if needed.
     from lastword.record.sink import ReportSinks  # noqa: PLC0415
 
     sinks: list[ReportSink] = []
@@ -155,42 +140,34 @@ def record_folder(options: RunOptions) -> str:
     return named_folder(str(named)) if named else state_folder(options.environment())
 
 
-def _sink(
-    path: str | None, run: Run, limits: Limits, reports: StartReportSink | None
+def _start_sink(
+    options: RunOptions, run: str, target: ReportTarget | None, notices: NotifySettings | None
 ) -> Sink | None:
-    """Return the recorder: a thread, or a process if something is to be sent somewhere.
+    """Start the recorder: a thread, or a process if something is to be sent somewhere.
 
-    What sends may take a while, and continues after the sidecar's end where forking works.
+    Sending may take a while; a process continues after the sidecar's end, where forking works.
     """
+    folder = record_folder(options)
+    path = None if options.values["no_record"] else store_path(folder)
+    this = this_run(run, door="run", program=os.path.basename(options.command[0]))
+    limits = limits_of(options.environment())
+    reports: StartReportSink | None = None
+    if target is not None or notices is not None:
+        reports = partial(_outgoing, folder, target, notices)
     traced = is_requested(os.environ)
     if sys.platform != "win32" and (reports or traced):
         from lastword.record.process import RecorderProcess  # noqa: PLC0415
 
         try:
-            return RecorderProcess(path, run, limits, telemetry=of_own, reports=reports)
+            return RecorderProcess(path, this, limits, telemetry=of_own, reports=reports)
         except OSError:
             return None  # no process can be started: the session continues without a record
     # Loaded at the first prompt.
     from lastword.record.threaded import ThreadedRecorder  # noqa: PLC0415
 
     telemetry = of_own if traced else None
-    start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
+    start = partial(sinks_of, path, this, limits, telemetry=telemetry, reports=reports)
     try:
         return ThreadedRecorder(start)
     except RuntimeError:
         return None  # no thread can be started: the session continues without a record
-
-
-def _recorder(
-    options: RunOptions, run: str, target: ReportTarget | None, notices: NotifySettings | None
-) -> Recorder:
-    def start() -> Sink | None:
-        folder = record_folder(options)
-        path = None if options.values["no_record"] else store_path(folder)
-        this = this_run(run, door="run", program=os.path.basename(options.command[0]))
-        limits = limits_of(options.environment())
-        sends = target is not None or notices is not None
-        reports = partial(_outgoing, folder, target, notices) if sends else None
-        return _sink(path, this, limits, reports)
-
-    return Recorder(start, Bounds(NOTIFIED if notices is not None else frozenset()))
