@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from lastword.gateway.connecting.ssh import Elsewhere
-
 DEFAULT_URL = "http://127.0.0.1:7780"
 AT_A_TERMINAL = (
     "lastword connect: reading ACP messages from stdin; it connects to {url} at the first message. "
@@ -32,12 +30,11 @@ AT_A_TERMINAL = (
 )
 
 _TOKEN = ("token", "token-file")
-"""The options of the file that count only where neither the command line nor the environment has a
+"""Options whose value in the file counts only if the command line and the environment have no
 token."""
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read the command line, and the file for what it leaves open."""
     made = parser()
     options = made.read(arguments)
     files = use(arguments, "connect")
@@ -50,7 +47,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
         options.url = url or None
     for name in ("ssh", "folder", "session", "token", "token_file"):
         value = getattr(options, name)
-        if value == "":  # as of a variable that is not set: without the option, much would differ
+        if value == "":  # perhaps an unset variable; much would differ without the option
             made.error(f"--{name.replace('_', '-')} is empty: give it a value, or leave it out")
         setattr(options, name, value or "")
     if options.url is None and options.ssh:
@@ -76,8 +73,18 @@ def main(arguments: Sequence[str]) -> int:
         return refuse("", problem)
     from lastword.gateway.connecting.core import Connector  # noqa: PLC0415
 
+    if options.ssh and sys.platform == "win32":
+        return refuse("", ssh.ON_WINDOWS)
+    if options.ssh and not ssh.is_host(options.ssh):
+        return refuse("", f"--ssh cannot be {options.ssh!r}: it takes {ssh.HOST_EXPECTS}")
+    elsewhere: ssh.Elsewhere | None = None
+    if options.ssh or options.folder:
+        folders = ssh.FolderMap.read(options.folder) if options.folder else ssh.FolderMap()
+        if folders is None:
+            expected = f"it takes {ssh.FOLDER_EXPECTS}"
+            return refuse("", f"--folder cannot be {options.folder!r}: {expected}")
+        elsewhere = ssh.Elsewhere(options.ssh, folders)
     try:
-        elsewhere = _elsewhere(options)
         url = dial.address(options.url, insecure=options.insecure)
         tokens = dial.token_source(options.token, options.token_file, os.environ)
     except dial.AddressError as error:
@@ -94,21 +101,3 @@ def main(arguments: Sequence[str]) -> int:
             f"session {session_id} stays on the gateway; --session {session_id} continues it"
         )
     return 0
-
-
-def _elsewhere(options: argparse.Namespace) -> Elsewhere | None:
-    """Return the other machine that the agent works on, or `None` if it works on this one."""
-    from lastword.gateway.connecting import dial  # noqa: PLC0415
-
-    if options.ssh and sys.platform == "win32":
-        raise dial.AddressError(ssh.ON_WINDOWS)
-    if options.ssh and not ssh.is_host(options.ssh):
-        raise dial.AddressError(f"--ssh cannot be {options.ssh!r}: it takes {ssh.HOST_EXPECTS}")
-    if not options.ssh and not options.folder:
-        return None
-    folders = ssh.FolderMap.read(options.folder) if options.folder else ssh.FolderMap()
-    if folders is None:
-        raise dial.AddressError(
-            f"--folder cannot be {options.folder!r}: it takes {ssh.FOLDER_EXPECTS}"
-        )
-    return ssh.Elsewhere(options.ssh, folders)
