@@ -63,20 +63,20 @@ _ALIGNMENT: tuple[tuple[int, ...], ...] = (
     *((), (6, 18), (6, 22), (6, 26), (6, 30)),
     *((6, 34), (6, 22, 38), (6, 24, 42), (6, 26, 46)),
 )
-"""By version: where the centres of the alignment patterns are (annex E)."""
+"""By version: the centres of the alignment patterns (annex E)."""
 
 _FORMAT = 0x77C4
 """Level L and mask 0 (annex C)."""
 
 _VERSIONS = {7: 0x07C94, 8: 0x085BC, 9: 0x09A99}
-"""What states the version, from 7 on (annex D)."""
+"""The version's own pattern, from 7 on (annex D)."""
 
 _QUIET = 4
 _HALVES = (" ", "▄", "▀", "█")
 
 
 def drawn(text: str) -> list[str]:
-    """Return the code's lines, dark on light whatever the terminal's colours; none if too long."""
+    """Return a QR code's lines, dark on light on every terminal; none if the text is too long."""
     modules = matrix(text.encode())
     if not modules:
         return []
@@ -93,7 +93,7 @@ def drawn(text: str) -> list[str]:
 
 
 def matrix(data: bytes) -> list[list[bool]]:
-    """Return which modules are dark, by row and column; nothing if there are too many bytes."""
+    """Return whether each module is dark, by row and column; empty if there are too many bytes."""
     version = next((at for at, row in enumerate(_SIZES, 1) if len(data) + 2 <= row[0]), 0)
     if not version:
         return []
@@ -116,27 +116,26 @@ def _codewords(data: bytes, size: int, correction: int, blocks: int) -> list[int
     padded = whole + (b"\xec\x11" * size)[: size - len(whole)]
     length = size // blocks
     parts = [padded[at : at + length] for at in range(0, size, length)]
-    corrections = [_correction(part, correction) for part in parts]
+    # The Reed-Solomon code of each block.
+    generator, root = [1], 1
+    for _ in range(correction):
+        pairs = zip([*generator, 0], [0, *generator], strict=True)
+        generator = [a ^ _product(b, root) for a, b in pairs]
+        root = _product(root, 2)
+    corrections = []
+    for part in parts:
+        rest = [0] * correction
+        for word in part:
+            factor = word ^ rest[0]
+            pairs = zip([*rest[1:], 0], generator[1:], strict=True)
+            rest = [a ^ _product(b, factor) for a, b in pairs]
+        corrections.append(rest)
     return [
         word
         for group in (parts, corrections)
         for column in zip(*group, strict=True)
         for word in column
     ]
-
-
-def _correction(data: bytes, count: int) -> list[int]:
-    """Return the Reed-Solomon correction of a block."""
-    generator, root = [1], 1
-    for _ in range(count):
-        shifted = [*generator, 0]
-        generator = [a ^ _product(b, root) for a, b in zip(shifted, [0, *generator], strict=True)]
-        root = _product(root, 2)
-    rest = [0] * count
-    for word in data:
-        factor = word ^ rest[0]
-        rest = [a ^ _product(b, factor) for a, b in zip([*rest[1:], 0], generator[1:], strict=True)]
-    return rest
 
 
 def _product(a: int, b: int) -> int:
@@ -150,7 +149,7 @@ def _product(a: int, b: int) -> int:
 
 
 def _patterns(version: int) -> list[list[bool | None]]:
-    """Return what every code of a version has, and `None` where its data goes."""
+    """Return the fixed modules of a version's codes, with `None` for those of the data."""
     size = 17 + 4 * version
     modules: list[list[bool | None]] = [[None] * size for _ in range(size)]
 
@@ -189,7 +188,7 @@ def main(arguments: Sequence[str]) -> int:
         WORDS.get(word, parser)().parse_args(["--help"])
     try:
         if word in _WORDS:
-            # A gateway that starts anew with a file that is wrong would be gone.
+            # A gateway that restarts with an invalid file would be gone.
             use((), "gateway" if word in {"reload", "restart"} else "")
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
@@ -210,13 +209,16 @@ def _serve(arguments: Sequence[str]) -> int:
     from lastword.outbox.own_reports import OwnReports  # noqa: PLC0415
 
     settings = read(arguments, use(arguments, "gateway"))
-    if INHERITED not in os.environ:  # a reload continues with the sessions that there are
-        _look_for(settings.holder.command[0])
+    holder = settings.holder
+    program = holder.command[0]
+    # A reload continues with the sessions that are there, whether or not the agent still is.
+    if INHERITED not in os.environ and shutil.which(program) is None:
+        number = errno.EACCES if os.path.exists(program) and os.sep in program else errno.ENOENT
+        raise UsageError(not_started(program, OSError(number, os.strerror(number))))
     try:
         serve(settings, _ready, holder_of)
     except (ServingError, StoreError) as error:
-        holder = settings.holder
-        reports = OwnReports(holder.report, holder.state_folder, holder.command[0])
+        reports = OwnReports(holder.report, holder.state_folder, program)
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
         reports.add("start", failure | {"origin": "lastword", "retryable": False})
         reports.finish()
@@ -224,19 +226,6 @@ def _serve(arguments: Sequence[str]) -> int:
     if sys.stderr.isatty():
         sys.stderr.write("lastword: stopped\n")
     return 0
-
-
-def _agents(run_folder: str) -> list[dict[str, Any]]:
-    holders = ask(run_folder, STATUS).get("holders")
-    return holders if isinstance(holders, list) else []
-
-
-def _look_for(program: str) -> None:
-    """Check that the agent is a program here."""
-    if shutil.which(program) is not None:
-        return
-    number = errno.EACCES if os.path.exists(program) and os.sep in program else errno.ENOENT
-    raise UsageError(not_started(program, OSError(number, os.strerror(number))))
 
 
 def _ready(welcome: Welcome) -> None:
@@ -263,11 +252,23 @@ def _token(arguments: Sequence[str]) -> int:
         options.expires = TOKEN_SECONDS
     expires = int(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
-    key_file = options.fleet_key_file or noted_fleet_key(folder_of(_state_folder(options)))
-    text = _fleet_token(options, grant, key_file) if key_file else _own_token(options, grant)
-    sys.stdout.write(f"{text}\n")
-    if options.link:
-        _draw(text)
+    folder = folder_of(_state_folder(options))
+    if key_file := options.fleet_key_file or noted_fleet_key(folder):
+        from lastword.gateway.fleet.key import TOKENS, FleetKey  # noqa: PLC0415
+
+        keeper = Keeper(FleetKey.at(key_file).derived(TOKENS))
+    else:
+        keeper = Keeper.at(folder)
+    if not options.link:
+        sys.stdout.write(f"{keeper.token(grant)}\n")
+        return 0
+    if key_file:
+        code = keeper.link_code(grant, int(time.time()) + LINK_SECONDS)
+    else:
+        code = Links(folder, time.time, keeper).make(grant)
+    link = address(options.link, code)
+    sys.stdout.write(f"{link}\n")
+    _draw(link)
     return 0
 
 
@@ -280,25 +281,7 @@ def _draw(link: str) -> None:
         sys.stdout.write("\n" + "\n".join(lines) + "\n")
 
 
-def _own_token(options: argparse.Namespace, grant: Grant) -> str:
-    folder = folder_of(_state_folder(options))
-    keeper = Keeper.at(folder)
-    if options.link:
-        return address(options.link, Links(folder, time.time, keeper).make(grant))
-    return keeper.token(grant)
-
-
-def _fleet_token(options: argparse.Namespace, grant: Grant, key_file: str) -> str:
-    from lastword.gateway.fleet.key import TOKENS, FleetKey  # noqa: PLC0415
-
-    keeper = Keeper(FleetKey.at(key_file).derived(TOKENS))
-    if options.link:
-        return address(options.link, keeper.link_code(grant, int(time.time()) + LINK_SECONDS))
-    return keeper.token(grant)
-
-
 def _state_folder(options: argparse.Namespace) -> str:
-    """Return the state folder of the gateway that a command is about."""
     return os.path.dirname(path_of(options))
 
 
@@ -321,8 +304,7 @@ def _elsewhere(ports: list[int]) -> str:
 
 
 def _reload(arguments: Sequence[str], word: str = "reload") -> int:
-    options = reload_parser(word).read(arguments)
-    return _signal(options, signal.SIGHUP)
+    return _signal(reload_parser(word).read(arguments), signal.SIGHUP)
 
 
 def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
@@ -347,12 +329,31 @@ def _stop(arguments: Sequence[str]) -> int:
 def _status(arguments: Sequence[str]) -> int:
     options = status_parser().read(arguments)
     folder = _run_folder(options)
-    agents = _agents(folder)
+    agents = ask(folder, STATUS).get("holders")
+    if not isinstance(agents, list):
+        agents = []
     front = pid_of(folder)
     others = _other_ports(options)
-    lines, members = _fleet(folder) if options.fleet else ([], {})
+    lines: list[str] = []
+    members: dict[str, Any] = {}
+    if options.fleet:
+        from lastword.cli.gateway import fleet_status  # noqa: PLC0415
+
+        fleet = fleet_status.fleet_of(folder)
+        lines = list(fleet_status.lines_of(fleet))
+        members["fleet"] = fleet_status.members_of(fleet)
     if options.json:
-        holders = [_holder(each) for each in agents]
+        # A holder's own report; `sessionId` is an older name of `session_id`.
+        holders = [
+            each
+            | {
+                "sessions": [
+                    {"session_id": session.get("sessionId"), **session}
+                    for session in each.get("sessions", [])
+                ]
+            }
+            for each in agents
+        ]
         envelope.write({"front_pid": front, "holders": holders, "other_ports": others, **members})
         return 0 if front is not None else 1
     page = Page()
@@ -383,29 +384,12 @@ def _status(arguments: Sequence[str]) -> int:
     return 0 if front is not None else 1
 
 
-def _fleet(run_folder: str) -> tuple[list[str], dict[str, Any]]:
-    """Return the lines, and the members of the JSON, about a gateway's fleet."""
-    from lastword.cli.gateway import fleet_status  # noqa: PLC0415
-
-    fleet = fleet_status.fleet_of(run_folder)
-    return list(fleet_status.lines_of(fleet)), {"fleet": fleet_status.members_of(fleet)}
-
-
 _ACTIVITIES = {
     "active": "the agent works on without a turn",
     "quiet": "the agent worked on without a turn, and is quiet",
 }
 
 
-def _holder(report: dict[str, Any]) -> dict[str, Any]:
-    """Return a holder's own report; `sessionId` is an older name of `session_id`."""
-    sessions = [
-        {"session_id": each.get("sessionId"), **each} for each in report.get("sessions", [])
-    ]
-    return report | {"sessions": sessions}
-
-
-_USUAL_PORT = 7780
 _WORDS: dict[str, Callable[[Sequence[str]], int]] = {
     "token": _token,
     "status": _status,

@@ -1,7 +1,4 @@
-"""What `lastword gateway status --fleet` shows of a fleet.
-
-Owns its lines and its JSON.
-"""
+"""The lines and the JSON of `lastword gateway status --fleet`."""
 
 from __future__ import annotations
 
@@ -16,12 +13,12 @@ from lastword.gateway.fleet.status import report, settings_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord
-    from lastword.gateway.fleet.status import FleetReport, FleetStream
+    from lastword.gateway.fleet.records import OwnerRecord
+    from lastword.gateway.fleet.status import FleetReport
 
 
 def fleet_of(run_folder: str) -> FleetReport:
-    """Return the fleet of the gateway that has a run folder.
+    """Return the fleet of the gateway with this run folder.
 
     Raises:
         FleetError: It is in no fleet, or the fleet cannot be reached.
@@ -41,7 +38,9 @@ def lines_of(fleet: FleetReport) -> Iterator[str]:
     for owner in fleet.owners:
         by_node[owner.node].append(owner)
     for node in fleet.nodes:
-        yield f"node {node.node}: {_node(node)}"
+        agents = f"{node.used} of {counted(node.slots, 'agent')}, lastword {node.version}"
+        state = f"on {node.host}, {agents}" if node.host else f"not running; {agents}"
+        yield f"node {node.node}: {state}"
         for owner in by_node.pop(node.node, []):
             yield f"  {owner.session}: {_owner(owner)}"
     for name, owners in by_node.items():
@@ -50,14 +49,20 @@ def lines_of(fleet: FleetReport) -> Iterator[str]:
             yield f"  {owner.session}: {_owner(owner)}"
     for session in fleet.ownerless:
         yield f"  {session.session}: without an owner; term {session.term}, last of {session.node}"
-    yield from _streams(fleet.streams)
+    whole = [each for each in fleet.streams if each.is_whole]
+    copies = min((each.copies for each in whole), default=0)
+    each_has = f", {counted(copies, 'copy')} of each" if whole else ""
+    yield f"streams: {len(whole)} of {len(fleet.streams)} are whole{each_has}"
+    for each in fleet.streams:
+        if not each.leader:
+            yield f"  {each.name}: no leader, so nothing of it can be read or written"
+        elif each.behind:
+            yield (
+                f"  {each.name}: {each.copies} of {each.replicas} copies, led by {each.leader}; "
+                f"behind: {', '.join(each.behind)}"
+            )
     if fleet.invalid:
         yield f"records that no node of this fleet wrote: {fleet.invalid}"
-
-
-def _node(node: NodeRecord) -> str:
-    agents = f"{node.used} of {counted(node.slots, 'agent')}, lastword {node.version}"
-    return f"on {node.host}, {agents}" if node.host else f"not running; {agents}"
 
 
 def _owner(owner: OwnerRecord) -> str:
@@ -66,21 +71,6 @@ def _owner(owner: OwnerRecord) -> str:
     behind = owner.not_replicated
     rest = f", {counted(behind, 'entry')} not replicated" if behind else ""
     return f"{state}, term {owner.term}, {counted(viewers, 'viewer')}{rest}"
-
-
-def _streams(streams: list[FleetStream]) -> Iterator[str]:
-    whole = [each for each in streams if each.is_whole]
-    copies = min((each.copies for each in whole), default=0)
-    each_has = f", {counted(copies, 'copy')} of each" if whole else ""
-    yield f"streams: {len(whole)} of {len(streams)} are whole{each_has}"
-    for each in streams:
-        if not each.leader:
-            yield f"  {each.name}: no leader, so nothing of it can be read or written"
-        elif each.behind:
-            yield (
-                f"  {each.name}: {each.copies} of {each.replicas} copies, led by {each.leader}; "
-                f"behind: {', '.join(each.behind)}"
-            )
 
 
 def members_of(fleet: FleetReport) -> dict[str, Any]:

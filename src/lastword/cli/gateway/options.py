@@ -1,6 +1,6 @@
 """The options of `lastword gateway` and its subcommands; it also takes those of `lastword run`.
 
-Owns their meaning, and the error messages about them. Loads without the extra.
+Owns their meaning, and their error messages. Loads without the extra.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
 
     Args:
         arguments: The command line.
-        files: What the user's configuration file says.
+        files: The user's configuration file.
 
     Raises:
         UsageError: An option is unknown, a value is invalid, or the command is missing.
@@ -206,13 +206,13 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
     chosen, rest = made.parse_known_args([*configured, *from_environment, *own])
     if not agent:
         raise UsageError(MISSING)
-    # Each agent's `lastword run` reads the files itself, with the project's of where it works.
+    # Each agent's `lastword run` reads the files itself, with the project's in its own folder.
     run = parse([*rest, "--", *agent], os.environ)
     if run.values.get("frames"):
         raise UsageError("--frames is an option of `lastword run`; leave it out")
     if not os.path.isdir(chosen.root):
         raise UsageError(f"--root cannot be {chosen.root!r}: that is not a folder")
-    # Paths are meant from this folder, not from the sessions' folders.
+    # Paths are relative to this folder, not to the sessions' folders.
     program = run.command[0]
     program = os.path.abspath(program) if os.sep in program else program
     values = {
@@ -226,19 +226,17 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
     return settings_of(
         values
         | _fleet(chosen)
+        | _folders(run, rest)
         | {
             "root": os.path.realpath(chosen.root),
-            "state_folder": _state_folder(run),
-            "record_folder": _record_folder(run),
             "command": [program, *run.command[1:]],
-            "options": [*rest, *_record_from_here(run), *_files_from_here(run)],
             "report": _report(run, rest),
         }
     )
 
 
 def _fleet(chosen: argparse.Namespace) -> dict[str, str]:
-    """Return what a fleet's files and its node are called, seen from here."""
+    """Return the paths of a fleet's files, relative to this folder, and the node's name."""
     if chosen.fleet and not chosen.fleet_key_file:
         raise UsageError(
             "--fleet needs --fleet-key-file, a file with the same secret on every node; "
@@ -256,39 +254,38 @@ def _fleet(chosen: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _record_folder(run: RunOptions) -> str:
-    """Return the record's folder; empty if no record is kept."""
+def _folders(run: RunOptions, options: Sequence[str]) -> dict[str, str | list[str]]:
+    """Return the folders, and the options with paths resolved against this folder.
+
+    The folder of logs and keys is beside the record; without a record, its folder is empty.
+    """
+    record = str(run.values.get("record") or "")
+    state = named_folder(record) if record else state_folder(os.environ)
     is_recorded = not run.values.get("no_record") and not run.values.get("passthrough")
-    return _state_folder(run) if is_recorded else ""
-
-
-def _record_from_here(run: RunOptions) -> list[str]:
-    """Resolve the option of a folder against this folder, not the sessions' folder."""
-    named = str(run.values.get("record") or os.environ.get("LASTWORD_STATE_DIR") or "")
-    is_relative = bool(named) and not os.path.isabs(os.path.expanduser(named))
-    folder = _record_folder(run)
-    return [f"--record={folder}"] if folder and is_relative else []
-
-
-def _files_from_here(run: RunOptions) -> list[str]:
-    """Resolve the options of files against this folder: secrets, a template, the configuration."""
-    words = []
+    words = [*options]
+    named = record or os.environ.get("LASTWORD_STATE_DIR") or ""
+    if is_recorded and state and named and not os.path.isabs(os.path.expanduser(named)):
+        words.append(f"--record={state}")
     for key in ("report_secret_file", "notify_secret_file", "notify_template", "config"):
-        named = os.path.expanduser(str(run.values.get(key) or ""))
-        if named and not os.path.isabs(named):
-            words.append(f"--{BY_KEY[key].name}={os.path.abspath(named)}")
-    return words
+        file = os.path.expanduser(str(run.values.get(key) or ""))
+        if file and not os.path.isabs(file):
+            words.append(f"--{BY_KEY[key].name}={os.path.abspath(file)}")
+    return {
+        "state_folder": state,
+        "record_folder": state if is_recorded else "",
+        "options": words,
+    }
 
 
 def _report(run: RunOptions, options: Sequence[str]) -> TargetOptions:
-    """Return where failures are reported, as far as the command line says.
+    """Return the target of failure reports, if the command line has one.
 
-    Values from the environment stay there, where an agent's link finds them: an address may
-    hold a password, and every user can read a command line.
+    Values from the environment stay there for an agent's link: an address may contain a password,
+    and every user can read a command line.
     """
     report = target_options(run.values)
     if not report.url:
-        os.environ.pop(BY_KEY["report_to"].variable, None)  # `--report-to=` switches off
+        os.environ.pop(BY_KEY["report_to"].variable, None)  # `--report-to=` switches reports off
         return report
     try:
         target_of(report, os.environ)
@@ -296,9 +293,3 @@ def _report(run: RunOptions, options: Sequence[str]) -> TargetOptions:
         raise UsageError(str(error)) from error
     is_open = bool(parse([*options, "--", "none"], {}).values.get("report_to"))
     return report if is_open else TargetOptions("", report.form, report.secret_file)
-
-
-def _state_folder(run: RunOptions) -> str:
-    """Return the folder of logs and keys, which is beside the record."""
-    named = str(run.values.get("record") or "")
-    return named_folder(named) if named else state_folder(os.environ)
