@@ -1,18 +1,15 @@
-"""A holder, with the link to its agent as `lastword run` has it.
+"""A holder, with the link to its agent as `lastword run` has it, and its notifications.
 
-Owns how both are put together. The gateway knows neither the options of `lastword run` nor the
-sidecar.
-
-A holder's notifications: what is known of its sessions at a gateway, and the notifier. Owns the
-links and the buttons, which need the gateway's key. They are made only where it is known how
-browsers reach the gateway.
+Owns how they are put together: the gateway imports neither the options of `lastword run` nor the
+sidecar. Owns the links and buttons of notifications, too. They need the gateway's key, and are made
+only if the gateway's address for browsers is known.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from functools import partial
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -62,17 +59,14 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import HolderRecord
     from lastword.gateway.log.store import OpenLog
-    from lastword.gateway.settings.values import FleetSettings, HolderSettings
-    from lastword.notify.notification import NotifySettings
-    from lastword.outbox.report import ReportTarget
+    from lastword.gateway.settings.values import HolderSettings
     from lastword.platform.process import Agent
     from lastword.record.run import Row
     from lastword.record.sink import Sink
 
 
 SUBSCRIPTIONS = "push.json"
-"""The file of browsers' subscriptions (`notify.web_push`), by whose presence it is known that
-there are any."""
+"""The file of browsers' subscriptions (`notify.web_push`), which exists once there is one."""
 
 
 class LinkedAgent:
@@ -96,7 +90,7 @@ class LinkedAgent:
         self._link: EmbeddedSidecar | None = None
 
     async def start(self) -> None:
-        """Start the agent; where that fails, its link answers in its place."""
+        """Start the agent; if that fails, its link answers in its place."""
         options = self._options
         agent = failure = None
         start = AgentStart(options.command, str(options.values["evidence"]))
@@ -131,16 +125,16 @@ class LinkedAgent:
 
     @property
     def can_be_handed_over(self) -> bool:
-        """Whether it can run on at this moment while this process replaces itself."""
+        """Whether it can keep running while this process replaces itself now."""
         return self._link is not None and self._link.can_be_handed_over
 
     @property
     def can_only_end(self) -> bool:
-        """Whether it cannot be handed over at a later moment either, unless it is used again."""
+        """Whether it can never be handed over, unless it is used again."""
         return self._link is not None and self._link.is_idle_without_agent
 
     def hand_over(self) -> HandedAgent:
-        """Let go of it for the program that replaces this one."""
+        """Release the agent to the program that replaces this one."""
         assert self._link is not None  # noqa: S101 - for the type checker
         running = self._link.hand_over()
         return HandedAgent(
@@ -150,7 +144,7 @@ class LinkedAgent:
         )
 
     def adopt(self, state: bytes, past: Sequence[PastLine], turns: int) -> None:
-        """Go on with it, instead of starting one."""
+        """Take over a running agent instead of starting one."""
         running = msgspec.json.decode(state, type=RunningAgent)
         start = AgentStart(self._options.command, str(self._options.values["evidence"]))
         guardian = Guardian(*running.guardian) if running.guardian is not None else None
@@ -166,7 +160,7 @@ class LinkedAgent:
             self._link.send(line)
 
     def pause(self, *, paused: bool) -> None:
-        """Pause reading its output, or continue."""
+        """Pause reading the agent's output, or continue."""
         if self._link is not None:
             self._link.pause(paused=paused)
 
@@ -175,7 +169,7 @@ class LinkedAgent:
         return bool(self._options.values["continue_at_reset"])
 
     def resume_wait(self, line: bytes, stored: StoredWait) -> None:
-        """Go on with such a wait that began in another process."""
+        """Continue a wait for a limit that began in another process."""
         if self._link is not None:
             self._link.resume_wait(line, stored)
 
@@ -184,7 +178,7 @@ class LinkedAgent:
             await self._link.stop()
 
     def kill(self) -> None:
-        """End it and its group at once."""
+        """Kill the agent and its process group at once."""
         if self._link is not None:
             self._link.kill()
 
@@ -193,36 +187,21 @@ def _recorder(
     options: RunOptions, record: HolderRecord, notices: SessionNotices | None
 ) -> Recorder | None:
     target = report_target(options)
-    start = _start_of(options, record, target) if is_recorded(options, target) else None
+    start: Callable[[], Sink | None] | None = None
+    if is_recorded(options, target):
+        folder = record_folder(options)
+        store = None if options.values["no_record"] else store_path(folder)
+
+        def start_own() -> Sink | None:
+            program = os.path.basename(options.command[0])
+            run = this_run(record.run, door="gateway", program=program)
+            return started(store, run, limits_of(options.environment()), target, folder)
+
+        start = record.shared if target is None and store == record.store else start_own
     if notices is not None:
         bounds = Bounds(NOTIFIED if options.values.get("notify") else frozenset())
         return Recorder(lambda: notices.of_link(start() if start else None), bounds)
     return Recorder(start) if start is not None else None
-
-
-def _start_of(
-    options: RunOptions, record: HolderRecord, target: ReportTarget | None
-) -> Callable[[], Sink | None]:
-    """Return what starts the sink of the link's rows."""
-    folder = record_folder(options)
-    store = None if options.values["no_record"] else store_path(folder)
-    if target is None and store == record.store:
-        return record.shared
-
-    def start() -> Sink | None:
-        program = os.path.basename(options.command[0])
-        run = this_run(record.run, door="gateway", program=program)
-        return started(store, run, limits_of(options.environment()), target, folder)
-
-    return start
-
-
-def _run_options(settings: HolderSettings) -> RunOptions | None:
-    """Return the options of `lastword run`; `None` if they cannot be used."""
-    try:
-        return parse([*settings.options, "--", *settings.command])
-    except UsageError:
-        return None
 
 
 class HolderNotices:
@@ -243,33 +222,36 @@ class HolderNotices:
         return bool(self._options.values.get("notify")) or os.path.exists(self._push_file)
 
     def _start(self) -> Sink:
-        # Loaded where somebody wants notifications.
-        from lastword.cli.gateway.holder import notifier_of  # noqa: PLC0415
+        # Loaded only if notifications are wanted.
         from lastword.notify.notification import settings_of as notify_settings_of  # noqa: PLC0415
 
+        settings, run, names = self._settings, self._run, self._names
         notify = notify_settings_of(self._options.values)
-        return notifier_of(self._settings, notify, self._names, self._run)
+
+        def name_of(session_id: str) -> str:  # names are put in later
+            return names.get(session_id, session_id)
+
+        around = Surroundings(name_of=name_of, local_time=local_time)
+        if settings.links_to and settings.notify_link != "off":
+            links = GatewayLinks(settings, run, content=notify.content)
+            around = Surroundings(
+                name_of=name_of,
+                link_to=links.link_to,
+                actions_of=lambda row: links.actions_of(row, name_of(row.session_id or "")),
+                local_time=local_time,
+            )
+        folder = push_folder_of(settings.state_folder, in_fleet=settings.fleet is not None)
+        return Notifier(
+            msgspec.structs.replace(notify, push_folder=folder),
+            settings.state_folder,
+            this_run(run, door="gateway", program=os.path.basename(settings.command[0])),
+            surroundings=around,
+            scrub=Scrub(secrets_of(os.environ)),
+        )
 
     def close(self) -> None:
-        """Send what can be sent in a moment."""
+        """Stop, after sending what can be sent at once."""
         self._sink.close()
-
-
-def agent_of(  # noqa: PLR0913, PLR0917 - what an agent is made of
-    settings: HolderSettings,
-    options: RunOptions | None,
-    notices: SessionNotices | None,
-    deliver: Callable[[bytes], None],
-    ended: Callable[[int], None],
-    waits: LimitWaits,
-    record: HolderRecord,
-) -> HeldAgent:
-    """Return the agent of a holder, which is still to be started."""
-    if options is None or options.values["passthrough"]:
-        return SupervisedAgent(supervised(settings.command, settings.options), deliver, ended)
-    for warning in options.files.warnings if options.files is not None else ():
-        write_message(warning)
-    return LinkedAgent(options, deliver, ended, waits, record, notices)
 
 
 def holder_of(
@@ -278,7 +260,7 @@ def holder_of(
     fleet: OwnershipOf | None = None,
     open_log: OpenLog = session_log,
 ) -> Holder:
-    """Return a holder, which is still to be run.
+    """Return a holder that is not running yet.
 
     Args:
         settings: Its settings.
@@ -287,15 +269,30 @@ def holder_of(
         open_log: Opens the log of a session.
     """
     settings = msgspec.structs.replace(settings, run=settings.run or run_id())
-    options = _run_options(settings)
+    options: RunOptions | None = None
+    with suppress(UsageError):  # without options of `lastword run`, the agent gets no link
+        options = parse([*settings.options, "--", *settings.command])
     if options is not None:
         timeout = str(options.values.get("ask_timeout", ""))
         settings = msgspec.structs.replace(settings, question_timeout=timeout)
     notifier = HolderNotices(settings, options) if options is not None else None
     notices = notifier.notices if notifier is not None else None
+
+    def agent_of(
+        deliver: Callable[[bytes], None],
+        ended: Callable[[int], None],
+        waits: LimitWaits,
+        record: HolderRecord,
+    ) -> HeldAgent:
+        if options is None or options.values["passthrough"]:
+            return SupervisedAgent(supervised(settings.command, settings.options), deliver, ended)
+        for warning in options.files.warnings if options.files is not None else ():
+            write_message(warning)
+        return LinkedAgent(options, deliver, ended, waits, record, notices)
+
     return Holder(
         settings,
-        partial(agent_of, settings, options, notices),
+        agent_of,
         open_log,
         quality=quality,
         notices=notices,
@@ -311,8 +308,8 @@ LABELS = {
     "allow_always": "Always allow",
     "reject_always": "Always reject",
 }
-"""What a button says for each kind of option, in the order of the buttons. The agent's own names of
-them are content."""
+"""The label of the button for each kind of option, in the order of the buttons. The agent's own
+names of options are content."""
 
 
 class GatewayLinks:
@@ -324,13 +321,19 @@ class GatewayLinks:
         Args:
             settings: The holder's settings.
             run: The holder's run.
-            content: Buttons have the agent's own names.
+            content: Whether buttons have the agent's own names of the options.
 
         Raises:
             StoreError: The gateway's key cannot be read.
         """
         folder = folder_of(settings.state_folder)
-        self._keeper = Keeper.at(folder) if settings.fleet is None else _of_fleet(settings.fleet)
+        if settings.fleet is None:
+            self._keeper = Keeper.at(folder)
+        else:
+            # Loaded only in a fleet.
+            from lastword.gateway.fleet.key import TOKENS, FleetKey  # noqa: PLC0415
+
+            self._keeper = Keeper(FleetKey.at(settings.fleet.key_file).derived(TOKENS))
         self._links = Links.notified(folder, time.time, self._keeper)
         self._is_in_fleet = settings.fleet is not None
         self._role = Role(settings.notify_link)
@@ -355,63 +358,17 @@ class GatewayLinks:
             word, _, place = name.partition(" ")
             if word == KIND and place.isdecimal():
                 places.setdefault(kind, int(place))  # the first choice of its kind
-        return tuple(
-            NotificationAction(
-                self._label(row, kind, places[kind]), self._answer(row, session, places[kind], kind)
-            )
-            for kind in LABELS
-            if kind in places
-        )
-
-    def _label(self, row: Row, kind: str, place: int) -> str:
-        own = one_line(row.content.get(f"choice {place}", "")) if self._content else ""
-        return own[:MAX_LABEL_CHARS].strip() or LABELS[kind]
-
-    def _answer(self, row: Row, session: str, place: int, kind: str) -> str:
-        question = int(row.request_id or 0)
-        code = AnswerCode(session, self._run, question, place, _expiry(), kind)
-        return f"{self._url}{PATH}#{self._keeper.answer_code(code)}"
-
-
-def _of_fleet(settings: FleetSettings) -> Keeper:
-    # Loaded in a fleet alone.
-    from lastword.gateway.fleet.key import TOKENS, FleetKey  # noqa: PLC0415
-
-    return Keeper(FleetKey.at(settings.key_file).derived(TOKENS))
+        actions = []
+        for kind, label in LABELS.items():
+            if kind not in places:
+                continue
+            own = one_line(row.content.get(f"choice {places[kind]}", "")) if self._content else ""
+            question = int(row.request_id or 0)
+            code = AnswerCode(session, self._run, question, places[kind], _expiry(), kind)
+            link = f"{self._url}{PATH}#{self._keeper.answer_code(code)}"
+            actions.append(NotificationAction(own[:MAX_LABEL_CHARS].strip() or label, link))
+        return tuple(actions)
 
 
 def _expiry() -> int:
     return int(time.time()) + NOTIFIED_SECONDS
-
-
-def notifier_of(
-    settings: HolderSettings, notify: NotifySettings, names: dict[str, str], run: str
-) -> Notifier:
-    """Return the notifier of a holder.
-
-    Args:
-        settings: The holder's settings.
-        notify: What is notified, and where.
-        names: The sessions' names by the agent's ids, which are put in later.
-        run: The run in which codes answer questions.
-
-    Raises:
-        StoreError: The gateway's key cannot be read.
-    """
-    around = Surroundings(name_of=lambda each: names.get(each, each), local_time=local_time)
-    if settings.links_to and settings.notify_link != "off":
-        links = GatewayLinks(settings, run, content=notify.content)
-        around = Surroundings(
-            name_of=around.name_of,
-            link_to=links.link_to,
-            actions_of=lambda row: links.actions_of(row, around.name_of(row.session_id or "")),
-            local_time=local_time,
-        )
-    folder = push_folder_of(settings.state_folder, in_fleet=settings.fleet is not None)
-    return Notifier(
-        msgspec.structs.replace(notify, push_folder=folder),
-        settings.state_folder,
-        this_run(run, door="gateway", program=os.path.basename(settings.command[0])),
-        surroundings=around,
-        scrub=Scrub(secrets_of(os.environ)),
-    )
