@@ -10,6 +10,7 @@ import os
 import secrets
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -102,17 +103,14 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().read(arguments)
     outbox = Outbox(os.path.dirname(path_of(options)))
     try:
-        if options.test and options.notify:
-            return _test_notification(options)
-        if options.test or options.send or options.redirect:
-            target = _target(options)
-            if options.redirect:
-                _redirect(outbox, options.redirect, target)
-            return _test_report(target) if options.test else _send(outbox, target)
+        if options.test:
+            return _test(options)
+        if options.send or options.redirect:
+            return _send(outbox, _target(options), options.redirect)
         if options.clear_dead:
             sys.stdout.write(f"{counted(outbox.clear_dead(), 'refused report')} deleted\n")
             return 0
-        return _show(outbox, _key(options), as_json=options.json)
+        return _show(outbox, options)
     except (NotifyError, TargetError) as error:
         return refuse("outbox", error)
     except StoreError as error:
@@ -160,26 +158,28 @@ def _target(options: argparse.Namespace) -> ReportTarget:
     return target_of(request, os.environ)
 
 
-def _key(options: argparse.Namespace) -> str:
-    """Return what identifies the address that is set now; empty if there is none."""
-    try:
-        return _target(options).key
-    except TargetError:
-        return ""
-
-
-def _redirect(outbox: Outbox, place: str, target: ReportTarget) -> None:
-    moved, is_busy = outbox.redirect(place.rstrip("/"), target)
-    if not moved and not is_busy and place != ALL:
-        raise TargetError(f"no report waits for {place}; `lastword outbox` shows the addresses")
-    if is_busy:
-        sys.stderr.write("lastword outbox: some reports are being sent to their old address\n")
-
-
-def _test(
-    what: str, place: str, send: Callable[[], CollectorAnswer], *, is_otlp: bool = False
-) -> int:
-    """Send one test report or notification directly, without the outbox."""
+def _test(options: argparse.Namespace) -> int:
+    """Send one test notification or report directly, without the outbox."""
+    what = "notification" if options.notify else "report"
+    send: Callable[[], CollectorAnswer]
+    if options.notify:
+        destination = target_of_notifications(settings_of(vars(options)))
+        place, is_otlp = destination.target.place, False
+        test = Notification(
+            notification_id=secrets.token_hex(16),
+            at_epoch_ms=now_ms(),
+            event=NotifiedEvent.ENDED,
+            agent="lastword",
+            title="A test of lastword",
+            sentence="Notifications arrive here.",
+        )
+        send = partial(destination.send, destination.target, test)
+    else:
+        target = _target(options)
+        place, is_otlp = target.place, target.form == OTLP
+        run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
+        report = own_report(run, "test", {"reason": "test", "retryable": False})
+        send = partial(send_once, target, report)
     try:
         fate, reason = fate_of(send(), is_otlp=is_otlp)
     except PostError as error:
@@ -190,28 +190,16 @@ def _test(
     return refuse("outbox", f"{place} did not accept the {what}: {reason}", status=1)
 
 
-def _test_report(target: ReportTarget) -> int:
-    run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
-    report = own_report(run, "test", {"reason": "test", "retryable": False})
-    is_otlp = target.form == OTLP
-    return _test("report", target.place, lambda: send_once(target, report), is_otlp=is_otlp)
-
-
-def _test_notification(options: argparse.Namespace) -> int:
-    destination = target_of_notifications(settings_of(vars(options)))
-    target = destination.target
-    test = Notification(
-        notification_id=secrets.token_hex(16),
-        at_epoch_ms=now_ms(),
-        event=NotifiedEvent.ENDED,
-        agent="lastword",
-        title="A test of lastword",
-        sentence="Notifications arrive here.",
-    )
-    return _test("notification", target.place, lambda: destination.send(target, test))
-
-
-def _send(outbox: Outbox, target: ReportTarget) -> int:
+def _send(outbox: Outbox, target: ReportTarget, redirected: str | None) -> int:
+    """Send waiting reports, after redirecting those for an old address if there is one."""
+    if redirected:
+        moved, is_busy = outbox.redirect(redirected.rstrip("/"), target)
+        if not moved and not is_busy and redirected != ALL:
+            raise TargetError(
+                f"no report waits for {redirected}; `lastword outbox` shows the addresses"
+            )
+        if is_busy:
+            sys.stderr.write("lastword outbox: some reports are being sent to their old address\n")
     ends_at = time.monotonic() + SEND_SECONDS
     before = outbox.status().counts[SENT]
     outbox.hurry(target)
@@ -222,12 +210,16 @@ def _send(outbox: Outbox, target: ReportTarget) -> int:
     return 1 if status.waiting else 0
 
 
-def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
+def _show(outbox: Outbox, options: argparse.Namespace) -> int:
+    try:
+        current = _target(options).key
+    except TargetError:  # no address is set now
+        current = ""
     status = outbox.status() if os.path.exists(outbox.path) else None
     aside = set_aside_before(outbox.path)
     box = NotificationOutbox(outbox.folder)
     notifications = box.status() if os.path.exists(box.path) else None
-    if as_json:
+    if options.json:
         status = status or Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
         members = _document(status, lambda report: {"report": msgspec.to_builtins(report)})
         for target, pace in zip(members["targets"], status.targets, strict=True):
@@ -245,15 +237,16 @@ def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
             f"There is no outbox at {outbox.path}: no failure has been reported with --report-to."
         )
     else:
-        _lines(page, status, current)
-    _notification_lines(page, notifications)
+        _show_reports(page, status, current)
+    if notifications is not None:
+        _show_notifications(page, notifications)
     for path in aside:
         page.line(f"A damaged outbox was set aside as {path}. Delete it if you do not need it.")
     sys.stdout.write(page.drain())
     return 0
 
 
-def _lines(page: Page, status: Status[FailureReport], current: str) -> None:
+def _show_reports(page: Page, status: Status[FailureReport], current: str) -> None:
     now = now_ms()
     counts = status.counts
     page.line(f"{status.waiting} waiting, {status.dead} refused, {counts[SENT]} sent")
@@ -291,9 +284,7 @@ def _target_lines(page: Page, pace: Pace, what: str, now: int) -> None:
         page.line(f"{pace.reason}, after {tries}; next try in {wait}", "yellow", indent=4)
 
 
-def _notification_lines(page: Page, status: Status[Notification] | None) -> None:
-    if status is None:
-        return
+def _show_notifications(page: Page, status: Status[Notification]) -> None:
     counts = status.counts
     page.line(
         f"notifications: {status.waiting} waiting, {status.dead} refused, {counts[SENT]} sent, "
