@@ -1,8 +1,7 @@
 """`lastword explain`: what an error means, whether and when to retry, and the evidence for it.
 
-Owns the command line, what its argument can mean where no file has that name, and the exit status:
-0 if every error was answered, 1 if a line of `--jsonl` was not a JSON object, 2 for invalid
-arguments.
+Owns the command line, the meaning of an argument that is not a file, and the exit status: 0 if
+every error was answered, 1 if a line of `--jsonl` was not a JSON object, 2 for invalid arguments.
 """
 
 from __future__ import annotations
@@ -44,36 +43,41 @@ _FACTS = frozenset(Verdict.__struct_fields__)
 
 
 def case_of_name(name: str, environment: Mapping[str, str]) -> Case | None:
-    """Return the case that a word or a sentence means, or `None` if it is unknown.
+    """Return the case of a status, a type, an incident or a sentence; `None` if it is unknown.
 
     Args:
-        name: What was given in place of a file.
-        environment: Where the record of incidents is named.
+        name: The argument, which is not a file's path.
+        environment: The variables that say where the record of incidents is.
     """
     if name.isascii() and name.isdigit():
         status = int(name) if len(name) == 3 else 0  # noqa: PLR2004 - digits of a status
         return case_of_response(status, {}, None) if 100 <= status <= 599 else None  # noqa: PLR2004
     word = name.strip().lower().replace("-", "_").replace(" ", "_")
     if word in {*ErrorType}:
-        return _of_type(ErrorType(word))
+        kind = ErrorType(word)
+        usual = DEFAULTS[kind]
+        verdict = Verdict(type=kind, rule="type", retryable=usual.retryable, origin=usual.origin)
+        form = "the name of a type: this is what holds for most errors of it"
+        return Case(form=form, value=kind.value, evidence=Evidence(), verdict=verdict)
     case = _of_incident(name.strip(), environment) or case_of_text(name)
     is_sentence = " " in name.strip()
     return case if is_sentence or case.verdict.type is not ErrorType.UNKNOWN else None
 
 
-def _of_type(error_type: ErrorType) -> Case:
-    verdict = Verdict(
-        type=error_type,
-        rule="type",
-        retryable=DEFAULTS[error_type].retryable,
-        origin=DEFAULTS[error_type].origin,
-    )
-    form = "the name of a type: this is what holds for most errors of it"
-    return Case(form=form, value=error_type.value, evidence=Evidence(), verdict=verdict)
-
-
 def _of_incident(incident: str, environment: Mapping[str, str]) -> Case | None:
-    facts = _facts_of(incident, environment)
+    folder = environment.get("LASTWORD_RECORD")
+    path = store_path(named_folder(folder) if folder else state_folder(environment))
+    facts: Mapping[str, Any] | None = None
+    try:
+        with reader.reading(path) as record:
+            part = reader.find_whole(record, incident)
+            for each in reader.entries_of(record, part) if part else ():
+                entry = each.entry
+                if entry.kind == Kind.ERROR and entry.facts.get("incident_id") == incident:
+                    facts = entry.facts
+                    break
+    except StoreError:
+        return None  # `lastword log` says what is wrong with it
     if facts is None:
         return None
     members = {"rule": "record", "retryable": False}
@@ -85,26 +89,6 @@ def _of_incident(incident: str, environment: Mapping[str, str]) -> Case | None:
         return None  # a newer lastword wrote it
     form = f"an incident in the record; `lastword log {incident}` shows its turn"
     return Case(form=form, value=facts, evidence=Evidence(), verdict=verdict, retry_safety=safety)
-
-
-def _facts_of(incident: str, environment: Mapping[str, str]) -> Mapping[str, Any] | None:
-    folder = environment.get("LASTWORD_RECORD")
-    path = store_path(named_folder(folder) if folder else state_folder(environment))
-    try:
-        with reader.reading(path) as record:
-            part = reader.find_whole(record, incident)
-            entries = reader.entries_of(record, part) if part else ()
-            return next(
-                (
-                    each.entry.facts
-                    for each in entries
-                    if each.entry.kind == Kind.ERROR
-                    and each.entry.facts.get("incident_id") == incident
-                ),
-                None,
-            )
-    except StoreError:
-        return None  # `lastword log` says what is wrong with it
 
 
 MAX_INPUT_BYTES = 8 * 1024 * 1024
@@ -155,7 +139,11 @@ def main(arguments: Sequence[str]) -> int:
             # The reader has closed our output (`| head`).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        return refuse("explain", f"{_sentence(error)}")
+        problem = str(error)
+        if isinstance(error, OSError):
+            reason = (error.strerror or "cannot be read").lower()
+            problem = f"{error.filename or 'the input'}: {reason}"
+        return refuse("explain", problem)
     return 0
 
 
@@ -198,7 +186,7 @@ def parser() -> CommandParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Check what argparse cannot: which options go together."""
+    """Check which options go together, which argparse cannot."""
     response = options.status is not None or options.header or options.body is not None
     ending = options.exit_code is not None or options.exit_signal is not None
     if options.jsonl and (response or ending):
@@ -209,21 +197,18 @@ def _check(options: argparse.Namespace) -> None:
         raise UnusableInputError("an error is an HTTP response or the end of a process, not both")
     if options.body is not None and options.file is not None:
         raise UnusableInputError("give the body either as --body or as FILE")
-    if options.exit_code is not None and not _may_be_status(options.exit_code):
+    code = options.exit_code or 0
+    # Windows' have 32 bits, which some programs print with a sign.
+    windows = 0x40000000 <= code <= 0xFFFFFFFF or -(1 << 31) <= code < -(1 << 16)  # noqa: PLR2004
+    if not windows and not -64 <= code <= 255:  # noqa: PLR2004
         raise UnusableInputError(
-            f"--exit-code cannot be {options.exit_code}: it takes 0 to 255, -N for signal N, or a "
+            f"--exit-code cannot be {code}: it takes 0 to 255, -N for signal N, or a "
             "status of Windows such as 0xC0000005"
         )
     if options.status is not None and not 100 <= options.status <= 599:  # noqa: PLR2004
         raise UnusableInputError(
             f"--status cannot be {options.status}: it takes a number from 100 to 599"
         )
-
-
-def _may_be_status(code: int) -> bool:
-    # Windows' have 32 bits, which some programs print with a sign.
-    windows = 0x40000000 <= code <= 0xFFFFFFFF or -(1 << 31) <= code < -(1 << 16)  # noqa: PLR2004
-    return windows or -64 <= code <= 255  # noqa: PLR2004
 
 
 def _case(options: argparse.Namespace) -> Case:
@@ -234,8 +219,17 @@ def _case(options: argparse.Namespace) -> Case:
         body = options.body
         if options.file is not None:
             body = _text(_read(options.file))
-        return case_of_response(options.status, _headers(options.header or []), body)
-    if _names_error(options.file):
+        headers = {}
+        for line in options.header or ():
+            name, colon, value = line.partition(":")
+            if not colon or not name.strip():
+                raise UnusableInputError(
+                    "a header is written 'Name: value', such as 'Retry-After: 20'"
+                )
+            headers[name.strip()] = value.strip()
+        return case_of_response(options.status, headers, body)
+    is_file = options.file in {None, "-"} or os.path.lexists(options.file)
+    if not is_file and (os.sep not in options.file or " " in options.file):
         named = case_of_name(options.file, os.environ)
         if named is None:
             raise UnusableInputError(
@@ -250,13 +244,6 @@ def _case(options: argparse.Namespace) -> Case:
     return case_of_text(_text(data))
 
 
-def _names_error(word: str | None) -> bool:
-    """Return whether what was given in place of a file is not a file's path."""
-    if word is None or word == "-" or os.path.lexists(word):
-        return False
-    return os.sep not in word or " " in word
-
-
 def _signal(name: str | None) -> int | None:
     if name is None:
         return None
@@ -266,16 +253,6 @@ def _signal(name: str | None) -> int | None:
     if number is None or not 0 < abs(number) < 65:  # noqa: PLR2004 - Linux has 64 signals
         raise UnusableInputError(f"there is no signal {name!r}; say SIGKILL or 9, for example")
     return abs(number)
-
-
-def _headers(lines: list[str]) -> dict[str, str]:
-    headers = {}
-    for line in lines:
-        name, colon, value = line.partition(":")
-        if not colon or not name.strip():
-            raise UnusableInputError("a header is written 'Name: value', such as 'Retry-After: 20'")
-        headers[name.strip()] = value.strip()
-    return headers
 
 
 def _is_terminal() -> bool:
@@ -294,7 +271,7 @@ def _open(path: str | None) -> BinaryIO:
 
 
 def _read(path: str | None) -> bytes:
-    """Return the input; of a very long one, its beginning and its end."""
+    """Return the input, or the beginning and the end of a very long one."""
     with _open(path) as file:
         data = file.read(MAX_INPUT_BYTES + 1)
         if len(data) <= MAX_INPUT_BYTES:
@@ -309,10 +286,3 @@ def _text(data: bytes) -> str:
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:  # what PowerShell's > writes
         return data.decode("utf-16", "replace")
     return data.decode("utf-8", "replace")
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError):
-        reason = (error.strerror or "cannot be read").lower()
-        return f"{error.filename or 'the input'}: {reason}"
-    return str(error)

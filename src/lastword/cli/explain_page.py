@@ -1,4 +1,4 @@
-"""One error to explain: the evidence in it, the verdict, and how that is shown.
+"""One error to explain: the evidence in it, the verdict, and their page.
 
 Owns the page of 80 columns, the JSON, and the lines of `--jsonl`; everything is redacted. A rule's
 name includes the row that matched (`message:prompt is too long`), which is searched for in the
@@ -61,13 +61,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """An error that was read.
 
     Attributes:
-        form: what it was read as, in words.
+        form: the form in which it was read, in words.
         value: the error as a value whose parts have names: a record, a decoded body, or text.
-        evidence: what was gathered from it.
+        evidence: the evidence in it.
         verdict: the conclusion.
-        facts: what had already happened, if the error says so.
+        facts: the state of the turn, if the error tells.
         retry_safety: whether a retry was safe, if that was decided before.
-        of_others: on stderr or in a log, each of its lines would be another program's.
+        of_others: whether its lines, on stderr or in a log, would be another program's.
     """
 
     form: str
@@ -85,39 +85,29 @@ def case_of_text(text: str) -> Case:
     value = reading.value
     record = isinstance(value, dict) and bool(_RECORD_KEYS & value.keys())
     evidence = gather.from_record(value) if record else gather.from_any(value)
-    verdict = _agent_report(value) or decide(evidence)
+    sign = None
+    if isinstance(value, dict):  # an agent's own report of a failure, in an update or a result
+        params = value.get("params")
+        sign = read_update(params.get("update") if isinstance(params, dict) else None)
+        sign = sign or read_result(value.get("result"))
+    verdict = (sign.verdict if sign else None) or decide(evidence)
     if isinstance(value, str) and verdict.type is ErrorType.UNKNOWN:
-        # Neither the log's relevant lines nor the whole text need be conclusive: try the other.
+        # The log's relevant lines may be inconclusive, and so may the whole text: try the other.
         other = text if reading.form.startswith("the telling") else informative_lines(text)
         again = gather.from_any(other)
         if other and decide(again).type is not ErrorType.UNKNOWN:
             value, evidence, verdict = other, again, decide(again)
     facts = facts_of(value) if record and isinstance(value, dict) else None
+    is_model_call = isinstance(value, str) and verdict.type in MODEL_CALL_ERRORS
     return Case(
         form=reading.form,
         value=value,
         evidence=evidence,
         verdict=verdict,
         facts=facts,
-        of_others=_is_others(value, verdict),
+        # `lastword run` would take this text on stderr for another program's.
+        of_others=is_model_call and all(map(is_others, records(value))),
     )
-
-
-def _is_others(value: object, verdict: Verdict) -> bool:
-    """Return whether `lastword run` would take this text on stderr for another program's."""
-    if not isinstance(value, str) or verdict.type not in MODEL_CALL_ERRORS:
-        return False
-    return all(is_others(record) for record in records(value))
-
-
-def _agent_report(value: object) -> Verdict | None:
-    """Return a failure that an agent reports in its own way, in an update or a result."""
-    if not isinstance(value, dict):
-        return None
-    params = value.get("params")
-    sign = read_update(params.get("update") if isinstance(params, dict) else None)
-    sign = sign or read_result(value.get("result"))
-    return sign.verdict if sign else None
 
 
 def case_of_response(status: int | None, headers: dict[str, str], body: str | None) -> Case:
@@ -143,7 +133,7 @@ def case_of_exit(code: int | None, signal: int | None, tail: str) -> Case:
 
 
 def facts_of(record: dict[Any, Any]) -> TurnFacts | None:
-    """Return what had happened, judging by the transport's state; `None` if unknown."""
+    """Return the state of the turn, judging by the transport's state; `None` if unknown."""
     phase = record.get("phase")
     if record.get("in_stream"):
         return None
@@ -173,31 +163,6 @@ class Proof(msgspec.Struct, frozen=True, rename={"text": "said"}):
     means: str
 
 
-def basis_of(rule: str) -> str:
-    """Return what decided, as a sentence without a full stop."""
-    kind = rule.partition(":")[0]
-    return BASES.get(kind) or f"Decided by {RULES.get(kind, 'a rule of its own')}"
-
-
-def proofs_of(case: Case, redact: Callable[[str], str]) -> list[Proof]:
-    """Return the fields that decided the type, the wait and the reset, redacted."""
-    matched = []
-    deciding = _deciding(case)
-    if deciding is not None:
-        matched.append((*deciding, case.verdict.type.value))
-    waits = read_waits(case.evidence)
-    if waits.wait_from is not None:
-        wait = f"wait {waits.retry_after_seconds} s"
-        matched.append((*_carrier(case, waits.wait_from), "", wait))
-    if waits.reset_from is not None:
-        matched.append((*_carrier(case, waits.reset_from), "", "the reset"))
-    # Cut once it is redacted: half a secret looks like none.
-    return [
-        Proof(redact(where), _around(redact(text), row), means)
-        for where, text, row, means in matched
-    ]
-
-
 def _deciding(case: Case) -> tuple[str, str, str] | None:
     """Return the field's place, its text, and the part of a longer text that matched."""
     kind, _, row = case.verdict.rule.partition(":")
@@ -208,18 +173,24 @@ def _deciding(case: Case) -> tuple[str, str, str] | None:
         return (*whole, "")
     if not row or kind in {"process", "rpc"}:
         return None
-    matched = _in_text(case, row)
+    matched = _first(case.value, lambda part: phrase_in(fold(as_text(part)), (row,)) is not None)
     if matched is None and kind != "status":
         # A word or a part of one, in another spelling.
-        row = normalise(row)
-        matched = _in_text(case, row, squeeze=True)
+        bare = row = normalise(row)
+        matched = _first(case.value, lambda part: bare in normalise_all(as_text(part)))
     return (*matched, row) if matched else None
 
 
 def _whole(case: Case, kind: str, row: str) -> tuple[str, str] | None:
-    """Return the part of the error that is the row, and no more."""
+    """Return the part of the error that equals the row."""
     if kind == "process":
-        return _ending(case.value)
+        if isinstance(case.value, dict):
+            process = case.value.get("process")
+            parts = process if isinstance(process, dict) else case.value
+            for name in ("exit_signal", "signal", "exit_code", "returncode"):
+                if parts.get(name) is not None:
+                    return _PLAIN_PARTS.get(name, name), as_text(parts[name])
+        return None
     if kind == "header":
         name = row if row in case.evidence.headers else "anthropic-ratelimit-unified-status"
         return f"header {name}", case.evidence.headers.get(name, "")
@@ -231,35 +202,16 @@ def _whole(case: Case, kind: str, row: str) -> tuple[str, str] | None:
     return _first(case.value, lambda part: normalise(as_text(part).rpartition(".")[2]) == bare)
 
 
-def _ending(value: Any) -> tuple[str, str] | None:
-    if not isinstance(value, dict):
-        return None
-    process = value.get("process")
-    parts = process if isinstance(process, dict) else value
-    for name in ("exit_signal", "signal", "exit_code", "returncode"):
-        if parts.get(name) is not None:
-            return _PLAIN_PARTS.get(name, name), as_text(parts[name])
-    return None
-
-
 def _carrier(case: Case, carrier: str) -> tuple[str, str]:
     kind, _, name = carrier.partition(" ")
     if kind == "header":
         return carrier, case.evidence.headers.get(name, "")
     if kind == "field":
-        matched = _first_named(case.value, name)
-        return matched or (name, as_text(case.evidence.fields.get(name)))
+        for path, part in _parts(case.value):
+            if normalise_all(path.rpartition(".")[2]) == name:
+                return path, as_text(part)
+        return name, as_text(case.evidence.fields.get(name))
     return carrier, ""
-
-
-def _in_text(case: Case, row: str, *, squeeze: bool = False) -> tuple[str, str] | None:
-    def holds(part: object) -> bool:
-        text = as_text(part)
-        if squeeze:
-            return row in normalise_all(text)
-        return phrase_in(fold(text), (row,)) is not None
-
-    return _first(case.value, holds)
 
 
 def normalise_all(text: str) -> str:
@@ -284,13 +236,6 @@ def _first(value: Any, holds: Callable[[object], bool]) -> tuple[str, str] | Non
     return None
 
 
-def _first_named(value: Any, name: str) -> tuple[str, str] | None:
-    for path, part in _parts(value):
-        if normalise_all(path.rpartition(".")[2]) == name:
-            return path, as_text(part)
-    return None
-
-
 def _parts(value: Any) -> Iterator[tuple[str, object]]:
     """Yield the scalars of a value with their paths, each level before the next."""
     level: list[tuple[str, Any]] = [("", value)]
@@ -302,17 +247,14 @@ def _parts(value: Any) -> Iterator[tuple[str, object]]:
             if given > MAX_PARTS:
                 return
             if isinstance(part, dict):
-                below += [(_join(path, key), child) for key, child in list(part.items())[:200]]
+                for key, child in list(part.items())[:200]:
+                    name = _PLAIN_PARTS.get(as_text(key), as_text(key))[:64]
+                    below.append((f"{path}.{name}" if path else name, child))
             elif isinstance(part, (list, tuple)):
                 below += [(f"{path}[{n}]", child) for n, child in enumerate(part[:200])]
             elif part is not None:
                 yield path or "text", part
         level = below
-
-
-def _join(path: str, key: object) -> str:
-    name = _PLAIN_PARTS.get(as_text(key), as_text(key))[:64]
-    return f"{path}.{name}" if path else name
 
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -325,8 +267,33 @@ def explain_lines(lines: BinaryIO, out: TextIO) -> int:
     for number, line in enumerate(_bounded(lines), 1):
         if line is not None and not line.strip():
             continue
-        answer = _answer(line, number)
-        if "error" in answer:
+        problem, sample = "is not a JSON object", None
+        if line is None:
+            problem = f"is longer than {MAX_LINE_BYTES // 1024 // 1024} MiB"
+        else:
+            text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+            sample = parse_json(text)
+            is_braced = text.startswith("{") and text.endswith("}")
+            if sample is None and is_braced and text.count("{") > 400:  # noqa: PLR2004
+                # Nested too deeply for any decoder: use the text itself.
+                named = _ID.match(text)
+                sample = {"id": named.group(1) if named else None, "message": text}
+        if isinstance(sample, dict):
+            name = sample.get("id")
+            verdict = decide(gather.from_record(sample))
+            safety = safety_of(facts_of(sample), retryable=verdict.retryable)
+            answer = {
+                "id": name if isinstance(name, (str, int)) else None,
+                "type": verdict.type.value,
+                "retryable": verdict.retryable,
+                "retry_after_seconds": verdict.retry_after_seconds,
+                "reset_at_epoch_ms": verdict.reset_at_epoch_ms,
+                "retry_safety": safety.value,
+                "reason": verdict.reason,
+                "rule": verdict.rule,
+            }
+        else:
+            answer = {"id": None, "line": number, "error": f"Line {number} {problem}."}
             status = 1
         out.write(json.dumps(answer) + "\n")
         out.flush()
@@ -334,7 +301,7 @@ def explain_lines(lines: BinaryIO, out: TextIO) -> int:
 
 
 def _bounded(lines: BinaryIO) -> Iterator[bytes | None]:
-    """Yield line by line, and `None` for a line that is too long, whose rest is discarded."""
+    """Yield each line, and `None` for one that is too long, which is discarded."""
     while line := lines.readline(MAX_LINE_BYTES):
         if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
             yield line
@@ -344,41 +311,10 @@ def _bounded(lines: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-def _answer(line: bytes | None, number: int) -> dict[str, Any]:
-    if line is None:
-        return _refusal(number, f"is longer than {MAX_LINE_BYTES // 1024 // 1024} MiB")
-    text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-    sample = parse_json(text)
-    if sample is None and text.startswith("{") and text.endswith("}") and text.count("{") > 400:  # noqa: PLR2004
-        # Nested too deeply for any decoder: use the text itself.
-        named = _ID.match(text)
-        sample = {"id": named.group(1) if named else None, "message": text}
-    if not isinstance(sample, dict):
-        return _refusal(number, "is not a JSON object")
-    name = sample.get("id")
-    verdict = decide(gather.from_record(sample))
-    return {
-        "id": name if isinstance(name, (str, int)) else None,
-        "type": verdict.type.value,
-        "retryable": verdict.retryable,
-        "retry_after_seconds": verdict.retry_after_seconds,
-        "reset_at_epoch_ms": verdict.reset_at_epoch_ms,
-        "retry_safety": safety_of(facts_of(sample), retryable=verdict.retryable).value,
-        "reason": verdict.reason,
-        "rule": verdict.rule,
-    }
-
-
-def _refusal(number: int, why: str) -> dict[str, Any]:
-    return {"id": None, "line": number, "error": f"Line {number} {why}."}
-
-
 MAX_QUOTED_CHARS = 600
 MAX_COLUMNS = 80
 _LABEL_COLUMNS = 13
 _QUOTED_LINES = 12
-
-_OF_OTHERS = "another program's, where it stands on stderr or in a log"
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -400,15 +336,26 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def explain(case: Case) -> Explanation:
-    """Return everything that is shown of an error."""
+    """Return what is shown about an error, with the fields that decided the type and the wait."""
     redact = Redactor(secrets_of(os.environ))
     now = datetime.now().astimezone()
     error = wording.compose_from_facts(case.verdict, case.facts, redact=redact, now=now)
     if case.retry_safety is not None:
         error = msgspec.structs.replace(error, retry_safety=case.retry_safety)
+    matched = []
+    deciding = _deciding(case)
+    if deciding is not None:
+        matched.append((*deciding, case.verdict.type.value))
+    waits = read_waits(case.evidence)
+    if waits.wait_from is not None:
+        wait = f"wait {waits.retry_after_seconds} s"
+        matched.append((*_carrier(case, waits.wait_from), "", wait))
+    if waits.reset_from is not None:
+        matched.append((*_carrier(case, waits.reset_from), "", "the reset"))
     proofs = [
-        Proof(_line(proof.where, 100), _line(proof.text, 160), proof.means)
-        for proof in proofs_of(case, redact)
+        # Redacted before it is cut: half a secret does not look like one.
+        Proof(_line(redact(where), 100), _line(_around(redact(text), row), 160), means)
+        for where, text, row, means in matched
     ]
     rule = _line(redact(case.verdict.rule), 200)
     return Explanation(error, case.form, rule, proofs, now, case.of_others)
@@ -427,36 +374,50 @@ def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool
     page.line(error.message)
     page.line()
     _row(page, "retry", _retry(explanation), "green" if error.retryable else "red")
-    _row(page, "safe", _safe(error))
-    _row(page, "whose fault", _OF_OTHERS if explanation.of_others else _whose(error))
+    waits = error.retry_after_seconds or error.reset_at_epoch_ms
+    if error.type is ErrorType.UNKNOWN:
+        safe = "not known, so nothing is sent again by itself"
+    elif waits and error.retry_safety is RetrySafety.NEVER:
+        safe = "not by itself, and not before then"
+    else:
+        safe = retry_words({"retry_safety": error.retry_safety or RetrySafety.ASK})
+    _row(page, "safe", safe)
+    whose = ORIGINS[error.origin] if error.origin else "not known"
+    if explanation.of_others:
+        whose = "another program's, where it stands on stderr or in a log"
+    elif error.type is ErrorType.UNKNOWN:
+        is_tools = error.reason == "tool_server"
+        whose = "a tool server's, not the model provider's" if is_tools else "not known"
+    _row(page, "whose fault", whose)
     _row(page, "what to do", as_phrase(ADVICE[error.action]) if error.action else "")
     _row(page, "more exactly", (error.reason or "").replace("_", " "))
     _row(page, "source", _source_of(error))
     page.line()
     page.line("why", "bold")
-    page.line(f"Read as {explanation.form}. {basis_of(explanation.rule)}.")
+    kind = explanation.rule.partition(":")[0]
+    basis = BASES.get(kind) or f"Decided by {RULES.get(kind, 'a rule of its own')}"
+    page.line(f"Read as {explanation.form}. {basis}.")
     _row(page, "rule", explanation.rule)
     for proof in explanation.proofs:
         quote = f': "{proof.text}"' if proof.text else ""
         _row(page, "evidence", f"{proof.where}{quote} = {proof.means}")
-    _row(page, "overruled", _overruled(explanation))
-    _quote(page, (error.detail or {}).get("text", ""))
+    if error.http_status and not explanation.rule.startswith("status:"):
+        alone = type_of_status(error.http_status)
+        if alone is not error.type:
+            means = f"HTTP {error.http_status} alone would mean {alone.value}"
+            _row(page, "overruled", means)
+    if quote := (error.detail or {}).get("text", ""):
+        page.line()
+        page.line("what it said", "bold")
+        cut = quote[:MAX_QUOTED_CHARS] + (" ..." if len(quote) > MAX_QUOTED_CHARS else "")
+        for line in filter(str.strip, cut.splitlines()[:_QUOTED_LINES]):
+            page.line(line, indent=2, hang=0)
     return page.drain()
 
 
 def _row(page: Page, label: str, text: str, style: str = "") -> None:
     if text:
         page.row(label.ljust(_LABEL_COLUMNS), text, style)
-
-
-def _quote(page: Page, quote: str) -> None:
-    if not quote:
-        return
-    page.line()
-    page.line("what it said", "bold")
-    cut = quote[:MAX_QUOTED_CHARS] + (" ..." if len(quote) > MAX_QUOTED_CHARS else "")
-    for line in filter(str.strip, cut.splitlines()[:_QUOTED_LINES]):
-        page.line(line, indent=2, hang=0)
 
 
 def _retry(explanation: Explanation) -> str:
@@ -481,23 +442,6 @@ def _retry(explanation: Explanation) -> str:
     )
 
 
-def _whose(error: AgentError) -> str:
-    """Return whose fault it was. An error that was not recognised blames nobody."""
-    if error.type is ErrorType.UNKNOWN:
-        named = error.reason == "tool_server"
-        return "a tool server's, not the model provider's" if named else "not known"
-    return ORIGINS[error.origin] if error.origin else "not known"
-
-
-def _safe(error: AgentError) -> str:
-    if error.type is ErrorType.UNKNOWN:
-        return "not known, so nothing is sent again by itself"
-    waits = error.retry_after_seconds or error.reset_at_epoch_ms
-    if waits and error.retry_safety is RetrySafety.NEVER:
-        return "not by itself, and not before then"
-    return retry_words({"retry_safety": error.retry_safety or RetrySafety.ASK})
-
-
 def _source_of(error: AgentError) -> str:
     parts = [error.source or ""]
     if error.http_status:
@@ -508,12 +452,3 @@ def _source_of(error: AgentError) -> str:
     if error.request_id:
         parts.append(f"request {error.request_id}")
     return _line(", ".join(filter(None, parts)), 200)
-
-
-def _overruled(explanation: Explanation) -> str:
-    """Return the status, if it alone would have meant something else."""
-    error = explanation.error
-    if not error.http_status or explanation.rule.startswith("status:"):
-        return ""
-    alone = type_of_status(error.http_status)
-    return "" if alone is error.type else f"HTTP {error.http_status} alone would mean {alone.value}"
