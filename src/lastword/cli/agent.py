@@ -35,7 +35,7 @@ from lastword.platform.files import name_for_child
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.kit.agent.scenarios import Scenario, Script
+    from lastword.kit.agent.scenarios import Script
 
 
 INDENT = 4
@@ -67,23 +67,19 @@ def scenarios(chosen: argparse.Namespace) -> str:
         page.verbatim((group.upper(), ""))
         page.line()
         for scenario in members:
-            _show(page, scenario)
+            mark = "" if scenario.per_turn else "~"
+            kind = f"  [{scenario.error_type.value}]" if scenario.error_type else ""
+            page.verbatim((f"{scenario.name}{mark}{kind}", ""))
+            page.line(f"sees    {scenario.sees}", indent=INDENT, hang=8)
+            page.line(f"client  {scenario.advice}", indent=INDENT, hang=8)
+            second = scenario.failure_in(acp.V2.version)
+            if second != scenario.failure:
+                ends = second.type.value if second else "ends well"
+                page.line(f"in version 2  [{ends}]", indent=INDENT)
             page.line()
     for line in FOOT:
         page.line(line)
     return page.drain()
-
-
-def _show(page: Page, scenario: Scenario) -> None:
-    mark = "" if scenario.per_turn else "~"
-    kind = f"  [{scenario.error_type.value}]" if scenario.error_type else ""
-    page.verbatim((f"{scenario.name}{mark}{kind}", ""))
-    page.line(f"sees    {scenario.sees}", indent=INDENT, hang=8)
-    page.line(f"client  {scenario.advice}", indent=INDENT, hang=8)
-    second = scenario.failure_in(acp.V2.version)
-    if second != scenario.failure:
-        ends = second.type.value if second else "ends well"
-        page.line(f"in version 2  [{ends}]", indent=INDENT)
 
 
 def rungs(chosen: argparse.Namespace) -> str:
@@ -167,8 +163,8 @@ QUICK: dict[str, float | str] = {
     "cancel-grace": 1.0,
     "no-record": 1,
 }
-"""Limits for a scenario that sets none: short, so that nobody has to wait. Failures on purpose are
-not recorded, unless `LASTWORD_NO_RECORD=0` asks for it."""
+"""Limits for a scenario that sets none, short enough for nobody to wait. Deliberate failures are
+recorded only with `LASTWORD_NO_RECORD=0`."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -181,7 +177,19 @@ def main(arguments: Sequence[str]) -> int:
         return _refused("--json needs --list or --rungs")
     try:
         script = _script(chosen)
-        command = _in_front(chosen, script)
+        options = QUICK | script.run
+        if chosen.fallback:
+            options["fallback"] = chosen.fallback
+        # The user's environment takes precedence over a scenario's options.
+        by_name = {option.name: option for option in OPTIONS}
+        own = [
+            f"--{name}={value}"
+            for name, value in options.items()
+            if name == "fallback"
+            or name not in by_name
+            or not os.environ.get(by_name[name].variable)
+        ]
+        parse([*own, "--", "agent"], {})
     except (ScriptError, UsageError) as error:
         is_file = chosen.file or _is_path(chosen.scenario or "")
         return _refused(str(error), "--help" if is_file else "--list")
@@ -191,7 +199,7 @@ def main(arguments: Sequence[str]) -> int:
     if chosen.bare or os.isatty(0):
         return _play(script, chosen.lives)
     played = ["--file", chosen.file] if chosen.file else [chosen.scenario]
-    return _behind_lastword(command, played)
+    return _behind_lastword(own, played)
 
 
 _ARGUMENTS = """\
@@ -231,32 +239,18 @@ def _script(chosen: argparse.Namespace) -> Script:
     if not chosen.file and not name:
         raise ScriptError("a scenario is missing")
     if chosen.file or _is_path(name):
-        return load(chosen.file or name)
-    if name not in SCENARIOS:
+        script = load(chosen.file or name)
+    elif name in SCENARIOS:
+        script = SCENARIOS[name].script
+    else:
         raise ScriptError(unknown(name))
-    return SCENARIOS[name].script
+    if chosen.bare and chosen.fallback:
+        raise UsageError("--fallback is an option of lastword, which --bare leaves out")
+    return script
 
 
 def _is_path(name: str) -> bool:
     return os.sep in name or name.endswith((".json", *YAML_SUFFIXES))
-
-
-def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
-    """Return the arguments of `lastword run`, up to the agent's command."""
-    if chosen.bare and chosen.fallback:
-        raise UsageError("--fallback is an option of lastword, which --bare leaves out")
-    options = QUICK | script.run
-    by_name = {option.name: option for option in OPTIONS}
-    if chosen.fallback:
-        options["fallback"] = chosen.fallback
-    own = [
-        f"--{name}={value}"
-        for name, value in options.items()
-        # The user's environment takes precedence over a scenario's options.
-        if name == "fallback" or name not in by_name or not os.environ.get(by_name[name].variable)
-    ]
-    parse([*own, "--", "agent"], {})
-    return own
 
 
 def _behind_lastword(options: list[str], played: list[str]) -> int:

@@ -81,11 +81,11 @@ def show(
     """Show a check's finding. A check that was not judged is listed in the summary instead.
 
     Args:
-        page: Where.
+        page: Where to show it.
         check: The check.
-        finding: What came of it.
+        finding: Its result.
         is_in_front: Whether something stands in front of the agent.
-        reason: Why the baseline has it, if it does.
+        reason: The baseline's reason for a known failure.
     """
     if finding.verdict in _SILENT:
         return
@@ -145,7 +145,8 @@ def show_summary(
         )
 
 
-def show_list(page: Page, checks: Sequence[Check]) -> None:
+def _listing(checks: Sequence[Check]) -> str:
+    page = new_page()
     names = max(len(check.name) for check in checks) + 2
     wide = names + _ID_COLUMNS + MIN_COLUMNS <= page.columns
     for check in checks:
@@ -155,6 +156,7 @@ def show_list(page: Page, checks: Sequence[Check]) -> None:
         else:
             page.verbatim((head, ""))
             page.line(check.title, indent=4)
+    return page.drain()
 
 
 DESCRIPTION = """\
@@ -198,7 +200,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         checks = chosen((options.only or "").split(","))
         if options.list:
-            return _list(checks, as_json=options.json)
+            if options.json:
+                envelope.write({"checks": [run.described(row) for row in checks]})
+            else:
+                sys.stdout.write(_listing(checks))
+            return 0
         settings = _settings(options, agent)
         reasons = run.load_baseline(options.baseline) if options.baseline else {}
     except (HookError, UnknownCheckError, run.BaselineError) as error:
@@ -304,16 +310,6 @@ def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
     return CheckSettings(tuple(command), hooks, limits, options.keep)
 
 
-def _list(checks: Sequence[Check], *, as_json: bool) -> int:
-    if as_json:
-        envelope.write({"checks": [run.described(row) for row in checks]})
-    else:
-        page = new_page()
-        show_list(page, checks)
-        sys.stdout.write(page.drain())
-    return 0
-
-
 def _check(
     settings: CheckSettings,
     checks: Sequence[Check],
@@ -346,8 +342,25 @@ def _check(
     else:
         show_summary(page, rows, seconds, reasons)
         sys.stdout.write(page.drain())
-    _publish(settings.command, rows, seconds, reasons, options)
-    return 1 if options.fail_on != "never" and _has_failed(rows, reasons, options.fail_on) else 0
+    if options.junit:
+        run.write_whole(options.junit, run.junit(settings.command, rows, seconds, reasons))
+    if options.sarif:
+        run.write_whole(options.sarif, run.sarif(settings.command, rows, reasons))
+    if options.badge:
+        run.write_whole(options.badge, run.badge(rows, reasons))
+    if options.fail_on == "never":
+        return 0
+    verdicts = {finding.verdict for _, finding in rows}
+    new = {
+        finding.verdict
+        for check, finding in rows
+        if run.reason_for(check, finding, reasons) is None
+    }
+    # An agent that cannot be judged has not passed, such as one that does not start, or that opens
+    # no session.
+    closed = any(r.name == OPENS and f.verdict is CheckVerdict.UNREACHED for r, f in rows)
+    failing = {CheckVerdict.FAIL} | ({CheckVerdict.WARN} if options.fail_on == "warn" else set())
+    return 1 if new & failing or closed or not verdicts & _CONCLUSIVE else 0
 
 
 def _rounded(seconds: float) -> str:
@@ -356,36 +369,7 @@ def _rounded(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)} min"
 
 
-def _publish(
-    command: Sequence[str],
-    rows: Sequence[Row],
-    seconds: float,
-    reasons: Mapping[str, str],
-    options: argparse.Namespace,
-) -> None:
-    if options.junit:
-        run.write_whole(options.junit, run.junit(command, rows, seconds, reasons))
-    if options.sarif:
-        run.write_whole(options.sarif, run.sarif(command, rows, reasons))
-    if options.badge:
-        run.write_whole(options.badge, run.badge(rows, reasons))
-
-
-def _has_failed(rows: Sequence[Row], reasons: Mapping[str, str], fail_on: str) -> bool:
-    verdicts = {finding.verdict for _, finding in rows}
-    new = {
-        finding.verdict
-        for check, finding in rows
-        if run.reason_for(check, finding, reasons) is None
-    }
-    # An agent that cannot be judged, such as one that does not start, has not passed; nor has one
-    # that opened no session.
-    closed = any(r.name == OPENS and f.verdict is CheckVerdict.UNREACHED for r, f in rows)
-    failing = {CheckVerdict.FAIL} | ({CheckVerdict.WARN} if fail_on == "warn" else set())
-    return bool(new & failing) or closed or not verdicts & _CONCLUSIVE
-
-
 OPENS = "opens-session"
-"""The check without which there are no turns to be checked."""
+"""The check without which no turn can be checked."""
 
 _CONCLUSIVE = {CheckVerdict.PASS, CheckVerdict.WARN, CheckVerdict.FAIL}

@@ -36,12 +36,10 @@ from lastword.platform.terminal import command_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lastword.kit.peer import PeerEvent
-
 
 PATIENCE_SECONDS = 60.0
-"""How long a client of the demo waits for a start, a turn's end or an exit. What has not come by
-then would, on a machine that is less busy: nothing can be told from it."""
+"""How long a client of the demo waits for a start, a turn's end or an exit. A longer wait means
+only that the machine is busy."""
 
 PROMPT = "Why does the parser fail?"
 TYPED = {"_meta": {"agent_error": {"version": 1}}}
@@ -52,12 +50,12 @@ class DemoTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn as a client saw it.
 
     Attributes:
-        answer: the answer to the prompt, `None` when none came.
-        typed: the `error` of the typed update, when one came to a client that asked for it.
-        text: what the agent had said before.
-        frames: every line that came, in order.
+        answer: the answer to the prompt; `None` if there was none.
+        typed: the `error` of the typed update, if there was one.
+        text: the agent's text before the answer.
+        frames: every received line, in order.
         seconds: from the prompt to its answer, or to the end of the wait.
-        ended: whether the process was gone without an answer.
+        ended: whether the process exited without an answer.
         started: whether there was a session to send the prompt to.
     """
 
@@ -74,7 +72,13 @@ class DemoClient(StrictClient):
     """A client that stops waiting when the user stops the demo."""
 
     def __init__(self, command: Sequence[str], stopped: threading.Event) -> None:
-        super().__init__(command, _defaults())
+        # The demo shows what the defaults do, without the user's own options. It is neither
+        # recorded nor traced: its failures would look like the user's own.
+        own = {"LASTWORD_NO_CONFIG": "1", "LASTWORD_NO_RECORD": "1", "OTEL_SDK_DISABLED": "true"}
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")
+        }
+        super().__init__(command, inherited | own)
         self._stopped = stopped
 
     def wait(self, done: Callable[[], bool], seconds: float) -> bool:
@@ -99,15 +103,24 @@ def run_turn(
         answer = client.answer_to(prompt, patience_seconds) if started else None
         seconds = time.monotonic() - begin
         came = [event for event in client.events if not event.sent]
-        return _turn_of(
-            answer,
-            came[: came.index(answer) + 1] if answer else came,
-            seconds=seconds,
-            ended=answer is None
-            and not client.stdout.open
-            and client.wait_for_exit(PATIENCE_SECONDS),
-            started=started,
-        )
+        if answer:
+            came = came[: came.index(answer) + 1]
+        error, text = None, ""
+        ended = answer is None and not client.stdout.open and client.wait_for_exit(PATIENCE_SECONDS)
+    for event in came:
+        if event.kind == acp.V1.error_kind:
+            error = event.update["error"]
+        elif event.kind == "agent_message_chunk":
+            text += event.update["content"]["text"]
+    return DemoTurn(
+        answer=answer.frame if answer else None,
+        typed=error,
+        text=text,
+        frames=[event.raw.decode() for event in came],
+        seconds=seconds,
+        ended=ended,
+        started=started,
+    )
 
 
 def shown_by_zed(error: dict[str, Any]) -> str:
@@ -123,43 +136,6 @@ def shown_by_zed(error: dict[str, Any]) -> str:
         return str(data["details"])
     suffix = "" if data is None else f": {json.dumps(data, indent=2, ensure_ascii=False)}"
     return f"{error['message']}{suffix}"
-
-
-def _turn_of(
-    answer: PeerEvent | None,
-    came: Sequence[PeerEvent],
-    *,
-    seconds: float,
-    ended: bool,
-    started: bool,
-) -> DemoTurn:
-    typed, text = None, ""
-    for event in came:
-        if event.kind == acp.V1.error_kind:
-            typed = event.update["error"]
-        elif event.kind == "agent_message_chunk":
-            text += event.update["content"]["text"]
-    return DemoTurn(
-        answer=answer.frame if answer else None,
-        typed=typed,
-        text=text,
-        frames=[event.raw.decode() for event in came],
-        seconds=seconds,
-        ended=ended,
-        started=started,
-    )
-
-
-def _defaults() -> dict[str, str]:
-    """Return the environment without the user's own options: the demo shows what the defaults do.
-
-    It is not recorded or traced: its failures would look like the user's own.
-    """
-    inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")
-    }
-    own = {"LASTWORD_NO_CONFIG": "1", "LASTWORD_NO_RECORD": "1", "OTEL_SDK_DISABLED": "true"}
-    return inherited | own
 
 
 SAFE: dict[RetrySafety, str] = {
@@ -179,7 +155,7 @@ FAULT: dict[Origin, str] = {
 
 
 def left_with(turn: DemoTurn, patience_seconds: float) -> list[str]:
-    """Return what a user sees of a turn that failed silently."""
+    """Return what a user sees when a turn fails silently."""
     if turn.answer is not None:
         return ["Done. Nothing is shown, not even an error."]
     if not turn.ended and (not turn.started or patience_seconds >= PATIENCE_SECONDS):
@@ -235,7 +211,7 @@ NEXT = (
     ("setup EDITOR -- YOUR-AGENT", "add lastword to your editor's settings"),
     ("log", "afterwards: what happened in each session"),
 )
-"""What to type after `lastword`, and what it is for."""
+"""Words to type after `lastword`, and their purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +254,7 @@ class ScenarioTurns:
     """The turns of one scenario.
 
     Attributes:
-        alone: Without lastword, in a client like Zed. A typed client would learn no more.
+        alone: Without lastword, in a client like Zed. A typed client gets no more.
         zed: With lastword, in the same client.
         typed: With lastword, in a client that knows `agent_error`.
     """
@@ -286,11 +262,6 @@ class ScenarioTurns:
     alone: DemoTurn
     zed: DemoTurn
     typed: DemoTurn
-
-    @property
-    def is_as_promised(self) -> bool:
-        """Return whether every turn behind lastword ended, with a typed error where one is due."""
-        return self.zed.answer is not None and self.typed.typed is not None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -302,7 +273,8 @@ def main(arguments: Sequence[str]) -> int:
     typed = redact_text(command_line(programs.typed_command(os.environ)))
     show(page, results, frames=options.frames, typed=typed)
     sys.stdout.write(page.drain())
-    return 0 if all(turns.is_as_promised for turns in results) else 1
+    ended = all(each.zed.answer is not None and each.typed.typed is not None for each in results)
+    return 0 if ended else 1
 
 
 def parser() -> CommandParser:
@@ -325,7 +297,7 @@ def run_all() -> list[ScenarioTurns]:
     with ExitStack() as stack:
         providers = [stack.enter_context(Provider(failure=each.provider)) for each in SCENARIOS]
         pool = stack.enter_context(ThreadPoolExecutor(3 * len(SCENARIOS)))
-        # After Ctrl-C, before the pool waits for what is under way.
+        # After Ctrl-C, before the pool waits for its running turns.
         stack.callback(stopped.set)
         runs = []
         for scenario, provider in zip(SCENARIOS, providers, strict=True):
@@ -350,41 +322,54 @@ def _python(*arguments: str) -> list[str]:
 def show(
     page: Page, results: Sequence[ScenarioTurns], *, frames: bool, typed: str = "lastword"
 ) -> None:
-    """Write the turns to a page, and what to do next, with lastword called as it was `typed`."""
+    """Write the turns to a page, then what to do next; `typed` is how the user calls lastword."""
     page.line(INTRODUCTION)
     page.line()
     for number, (scenario, turns) in enumerate(zip(SCENARIOS, results, strict=True), 1):
         page.line(f"{number}. {scenario.title}", "bold", hang=3)
         page.line()
-        _show_scenario(page, turns, scenario.patience_seconds)
+        side_by_side = page.columns >= NARROW_COLUMNS
+        width = (page.columns - 6) // 2 if side_by_side else page.columns - 4
+        without, behind = Page(width, least=width), Page(width, least=width)
+        without.line("Without lastword, a client like Zed shows:", "dim")
+        _show_turn(without, turns.alone, scenario.patience_seconds)
+        behind.line("With lastword, the same client shows:", "dim")
+        _show_turn(behind, turns.zed, PATIENCE_SECONDS)
+        if turns.typed.typed is not None:
+            behind.line("A client that reads lastword's errors knows:", "dim")
+            for name, fact in facts(msgspec.convert(turns.typed.typed, AgentError)):
+                behind.row(f"  {name}: ", fact, "green")
+        if side_by_side:
+            page.beside(without, behind)
+        else:
+            page.beside(without)
+            page.line()
+            page.beside(behind)
+        page.line()
         if scenario.note:
             page.line(scenario.note, "dim", indent=2)
             page.line()
         if frames:
-            _show_frames(page, turns)
+            named = (
+                ("without lastword", turns.alone),
+                ("with lastword", turns.zed),
+                ("with lastword, to a client that reads its errors", turns.typed),
+            )
+            for name, turn in named:
+                page.line(f"  Frames {name}:", "dim")
+                for frame in turn.frames:
+                    page.verbatim((f"    {frame}", ""))
+            page.line()
     page.line("Next", "bold")
-    _show_next(page, typed)
-
-
-def _show_scenario(page: Page, turns: ScenarioTurns, patience_seconds: float) -> None:
-    side_by_side = page.columns >= NARROW_COLUMNS
-    width = (page.columns - 6) // 2 if side_by_side else page.columns - 4
-    without, behind = Page(width, least=width), Page(width, least=width)
-    without.line("Without lastword, a client like Zed shows:", "dim")
-    _show_turn(without, turns.alone, patience_seconds)
-    behind.line("With lastword, the same client shows:", "dim")
-    _show_turn(behind, turns.zed, PATIENCE_SECONDS)
-    if turns.typed.typed is not None:
-        behind.line("A client that reads lastword's errors knows:", "dim")
-        for name, fact in facts(msgspec.convert(turns.typed.typed, AgentError)):
-            behind.row(f"  {name}: ", fact, "green")
-    if side_by_side:
-        page.beside(without, behind)
-    else:
-        page.beside(without)
-        page.line()
-        page.beside(behind)
-    page.line()
+    commands = [(f"{typed} {words}", what) for words, what in NEXT]
+    widest = max(len(command) for command, _ in commands)
+    has_room = page.columns >= max(NARROW_COLUMNS, widest + MIN_COLUMNS)
+    for command, what in commands:
+        if has_room:
+            page.row([("  ", ""), (command.ljust(widest), "bold"), ("  ", "")], what)
+        else:
+            page.verbatim(("  ", ""), (command, "bold"))
+            page.line(what, "dim", indent=4)
 
 
 def _show_turn(page: Page, turn: DemoTurn, patience_seconds: float) -> None:
@@ -398,28 +383,3 @@ def _show_turn(page: Page, turn: DemoTurn, patience_seconds: float) -> None:
     page.line(f"  {first}", "red")
     for sentence in more:
         page.line(f"  {sentence}", "dim")
-
-
-def _show_next(page: Page, typed: str) -> None:
-    commands = [(f"{typed} {words}", what) for words, what in NEXT]
-    widest = max(len(command) for command, _ in commands)
-    if page.columns >= max(NARROW_COLUMNS, widest + MIN_COLUMNS):
-        for command, what in commands:
-            page.row([("  ", ""), (command.ljust(widest), "bold"), ("  ", "")], what)
-        return
-    for command, what in commands:
-        page.verbatim(("  ", ""), (command, "bold"))
-        page.line(what, "dim", indent=4)
-
-
-def _show_frames(page: Page, turns: ScenarioTurns) -> None:
-    named = (
-        ("without lastword", turns.alone),
-        ("with lastword", turns.zed),
-        ("with lastword, to a client that reads its errors", turns.typed),
-    )
-    for name, turn in named:
-        page.line(f"  Frames {name}:", "dim")
-        for frame in turn.frames:
-            page.verbatim((f"    {frame}", ""))
-    page.line()

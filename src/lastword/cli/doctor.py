@@ -64,7 +64,7 @@ TIMEOUT_SECONDS = 30.0
 INTERRUPTED_STATUS = 130
 NOTIFY = "LASTWORD_NOTIFY"
 _USUAL = {"evidence": "auto", "fallback": "auto", "spend_limit": ""}
-"""The options of `lastword run` that are examined, with what they are if it cannot read any."""
+"""The options of `lastword run` that are examined, with their values if none can be read."""
 
 MARKS = {Health.OK: "ok", Health.NOTE: "note", Health.PROBLEM: "PROBLEM"}
 STEP_COLUMNS, MARK_COLUMNS = 14, 9
@@ -115,7 +115,10 @@ def main(arguments: Sequence[str]) -> int:
     if chosen.json:
         envelope.write(report.as_json())
     else:
-        sys.stdout.write(_text(report, _editor(chosen.client)))
+        # Without --client, the likeliest editor on this machine.
+        installed = [] if chosen.client else here.editors(os.environ, os.curdir)
+        editor = EDITORS.get((chosen.client or "").lower())
+        sys.stdout.write(_text(report, installed[0].editor if installed else editor))
     return 0 if report.is_well else 1
 
 
@@ -160,7 +163,12 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
             environment=None if observer is None else observer.environment,
             at=progress.say,
         )
-        runtimes = None if observer is None else _runtimes(observer)
+        runtimes: list[str] | None = None
+        if observer is not None:
+            requests = ModelRequests()
+            for line in observer.read():
+                requests.receive(line, 0.0)
+            runtimes = list(requests.runtimes.values())
         findings += diagnosis.diagnose(result, timeout_seconds=chosen.timeout)
         if result.hello is None or "result" not in result.hello:
             return Report(agent, findings, [])
@@ -171,7 +179,12 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     finally:
         if observer is not None:
             observer.close()
-    findings.append(_versions(speaks_v2=speaks_v2))
+    if speaks_v2:
+        versions = "It also speaks version 2 of the protocol, to clients that ask for it."
+        findings.append(ok("version 2", versions))
+    else:
+        versions = "It speaks only version 1 of the protocol: clients that ask for 2 get 1, or no "
+        findings.append(note("version 2", f"{versions}answer."))
     rows_of_journals = journals.rows_of(diagnosis.agent_name(result), own_journals, agent)
     findings += _sources(AgentStart(agent, values["evidence"]), rows_of_journals, runtimes)
     if values["spend_limit"]:
@@ -206,7 +219,7 @@ def _configuration() -> tuple[list[Observation], tuple[JournalRow, ...]]:
 
 
 def _options() -> tuple[list[Observation], dict[str, str]]:
-    """Examine what is notified; return the values of other options, too."""
+    """Examine the options for notifications; return the values of others, too."""
     try:
         values = parse(["--", "agent"]).values
     except UsageError as error:
@@ -224,7 +237,7 @@ def _options() -> tuple[list[Observation], dict[str, str]]:
 
 
 def _complaint(variable: str, value: str) -> str | None:
-    """Return what is wrong with the value of one of lastword's variables."""
+    """Return the problem with the value of one of lastword's variables, if there is one."""
     if variable in paths.VARIABLES:
         return paths.complaint(variable, value)
     try:
@@ -235,20 +248,13 @@ def _complaint(variable: str, value: str) -> str | None:
 
 
 def _observer(start: AgentStart) -> ObserverPipe | None:
-    """Return what the agent's runtime reports to, if `lastword run` would have it report."""
+    """Return a pipe for the reports of the agent's runtime, if `lastword run` would open one."""
     if not start.may_have_observer:
         return None
     try:
         return ObserverPipe()
     except OSError:
         return None
-
-
-def _runtimes(observer: ObserverPipe) -> list[str]:
-    requests = ModelRequests()
-    for line in observer.read():
-        requests.receive(line, 0.0)
-    return list(requests.runtimes.values())
 
 
 def _sources(
@@ -258,7 +264,7 @@ def _sources(
 
     Args:
         start: The agent's start.
-        rows_of_journals: The journals that it may keep.
+        rows_of_journals: The journals that it may write.
         runtimes: The runtimes that have reported; `None` if none was asked to.
     """
     if start.evidence == "wire":
@@ -271,19 +277,12 @@ def _sources(
         observations.append(diagnosis.journal_source(place, in_time=in_time))
     if start.may_have_port:
         observations.append(diagnosis.events_source(has_port=free_port() is not None))
-    return [
-        *(observations or [diagnosis.no_source()]),
-        diagnosis.silences(why_not=_why_no_silences()),
-    ]
-
-
-def _why_no_silences() -> str | None:
-    """Return why an agent's connections cannot be seen here; `None` if they can be."""
+    why_not: str | None = None
     try:
         read_tcp_sockets()
-    except OSError as error:
-        return error.strerror or str(error)
-    return None
+    except OSError as error:  # an agent's connections cannot be seen here
+        why_not = error.strerror or str(error)
+    return [*(observations or [diagnosis.no_source()]), diagnosis.silences(why_not=why_not)]
 
 
 def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
@@ -295,23 +294,12 @@ def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
     return isinstance(result.get(acp.V2.agent_info), dict)
 
 
-def _versions(*, speaks_v2: bool) -> Observation:
-    if speaks_v2:
-        return ok(
-            "version 2", "It also speaks version 2 of the protocol, to clients that ask for it."
-        )
-    return note(
-        "version 2",
-        "It speaks only version 1 of the protocol: clients that ask for 2 get 1, or no answer.",
-    )
-
-
 _CLIENTS = {each.name: each.title for each in EDITORS.values()} | {
     "typed": "takes agent_error",
     "older": "any other",
     "v2": "of version 2",
 }
-"""What a person calls the kinds of clients."""
+"""Names of the kinds of clients for people."""
 
 _SHOWN_AS = {
     Rung.TYPED: "as an error with its kind and when to retry",
@@ -324,33 +312,26 @@ _SHOWN_AS = {
 }
 
 
-def _editor(client: str | None) -> Editor | None:
-    """Return the editor named by --client, or else the likeliest one on this machine."""
-    if client:
-        return EDITORS.get(client.lower())
-    installed = here.editors(os.environ, os.curdir)
-    return installed[0].editor if installed else None
-
-
-def _client_lines(page: Page, rows: list[diagnosis.ClientRow]) -> None:
-    page.line("How each client shows a failure:")
-    page.line()
-    names = [_CLIENTS.get(row.client, row.client) for row in rows]
-    width = max(map(len, names)) + 2
-    for name, row in zip(names, rows, strict=True):
-        where = "LASTWORD_FALLBACK" if os.environ.get("LASTWORD_FALLBACK") else "your files"
-        forced = f", set by {where}" if row.forced else ""
-        page.row(f"  {name:<{width}}", f"{_SHOWN_AS[row.rung]}{forced}")
-    page.line()
-
-
 def _text(report: Report, editor: Editor | None) -> str:
     page = Page(colours=False, keeps_words=True)
     for finding in report.findings:
-        _show(page, finding)
+        lead = f"{finding.step:<{STEP_COLUMNS}}{MARKS[finding.verdict]:<{MARK_COLUMNS}}"
+        page.row(lead, finding.sentence)
+        if finding.action:
+            page.line(f"-> {finding.action}", indent=len(lead), hang=3)
+        for line in str(finding.facts.get("stderr", "")).splitlines()[-TAIL_LINES:]:
+            page.verbatim((f"{' ' * len(lead)}| {line[: page.columns]}", ""))
     page.line()
     if report.rows:
-        _client_lines(page, report.rows)
+        page.line("How each client shows a failure:")
+        page.line()
+        names = [_CLIENTS.get(row.client, row.client) for row in report.rows]
+        width = max(map(len, names)) + 2
+        for name, row in zip(names, report.rows, strict=True):
+            where = "LASTWORD_FALLBACK" if os.environ.get("LASTWORD_FALLBACK") else "your files"
+            forced = f", set by {where}" if row.forced else ""
+            page.row(f"  {name:<{width}}", f"{_SHOWN_AS[row.rung]}{forced}")
+        page.line()
     title = editor.title if editor else "your editor"
     if not report.is_well:
         page.line("Follow the advice after -> at the PROBLEM above, and run this command again.")
@@ -372,12 +353,3 @@ def _text(report: Report, editor: Editor | None) -> str:
     page.line()
     page.line(f'During a rate limit, {title} would show: "{EXAMPLE.message}"')
     return page.drain()
-
-
-def _show(page: Page, finding: Observation) -> None:
-    lead = f"{finding.step:<{STEP_COLUMNS}}{MARKS[finding.verdict]:<{MARK_COLUMNS}}"
-    page.row(lead, finding.sentence)
-    if finding.action:
-        page.line(f"-> {finding.action}", indent=len(lead), hang=3)
-    for line in str(finding.facts.get("stderr", "")).splitlines()[-TAIL_LINES:]:
-        page.verbatim((f"{' ' * len(lead)}| {line[: page.columns]}", ""))
