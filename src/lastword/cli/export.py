@@ -2,9 +2,8 @@
 
 Owns the command line, the exit status (0; 1 if the record or the disk does not allow it; 2 for
 invalid arguments), the guarantee that no file is left half written or overwritten, and the form of
-the self-contained web page: what is shown without scripts, the data from which the script builds a
-timeline, and the policy that blocks everything else. The content, and the absence of secrets, are
-the responsibility of `Bundle`.
+the self-contained web page: what it shows without scripts, the data for the script's timeline, and
+the policy that blocks everything else. `Bundle` owns the content, and the absence of secrets.
 """
 
 from __future__ import annotations
@@ -53,16 +52,16 @@ from lastword.web.files import record_files, record_script
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lastword.record.reader import RecordedEntry
 
 
 MAX_ENTRIES = 20_000
-"""The latest; a browser has to hold them all. The zip file has every one."""
+"""At most this many, the latest: a browser has to hold them all. The zip file has every entry."""
 
 MAX_FAILURES = 10
-"""That are named above the timeline, the latest of them."""
+"""How many failures are listed above the timeline, the latest."""
 
 _ENDS = (Kind.ERROR, Kind.ANSWER)
 _Numbered = tuple[int, "RecordedEntry"]
@@ -100,10 +99,26 @@ def _parts(
         title=_plain(name[:80]),
         style=style,
     )
-    yield from _failures(entries)
+    failures = [recorded for _, recorded in entries if recorded.entry.kind is Kind.ERROR]
+    if failures:
+        yield "<h2>Failures</h2>\n<ul>\n"
+        yield from map(_failure, failures[-MAX_FAILURES:])
+        yield "</ul>\n"
+        if more := max(0, len(failures) - MAX_FAILURES):
+            yield f'<p class="quiet">{counted(more, "earlier failure")} below.</p>\n'
     yield from _about(manifest, entries, began_epoch_ms)
     yield '<div id="timeline">\n'
-    yield from _timeline(entries)
+    for (run, turn), group in groupby(entries, lambda each: (each[0], each[1].entry.turn)):
+        in_turn = [recorded for _, recorded in group]
+        yield f'<section class="turn-log">\n<h2>{_heading(run, turn, in_turn)}</h2>\n<ol>\n'
+        for recorded in in_turn:
+            incident = _incident(recorded.entry.facts)
+            anchor = f' id="{_anchor(incident)}"' if incident else ""
+            at = moment(recorded.at_epoch_ms)
+            clock = at[11:19] if at.endswith("Z") else at
+            line = _plain(words(recorded.entry))
+            yield f"<li{anchor}><time>{clock}</time> <bdi>{line}</bdi></li>\n"
+        yield "</ol>\n</section>\n"
     yield "</div>\n"
     text = msgspec.json.format(encoded(manifest)).decode()
     yield _MANIFEST.format(manifest=html.escape(text))
@@ -143,17 +158,6 @@ def _about(
     yield '</dl>\n<p class="buttons" id="copies"></p>\n'
 
 
-def _failures(entries: Sequence[_Numbered]) -> Iterator[str]:
-    failures = [recorded for _, recorded in entries if recorded.entry.kind is Kind.ERROR]
-    if failures:
-        yield "<h2>Failures</h2>\n<ul>\n"
-        yield from map(_failure, failures[-MAX_FAILURES:])
-        yield "</ul>\n"
-        more = len(failures) - MAX_FAILURES
-        if more > 0:
-            yield f'<p class="quiet">{counted(more, "earlier failure")} below.</p>\n'
-
-
 def _failure(recorded: RecordedEntry) -> str:
     entry = recorded.entry
     title = TITLES[read_payload(entry.facts).type]
@@ -166,20 +170,6 @@ def _failure(recorded: RecordedEntry) -> str:
     if incident:
         sentence += f' <a href="#{_anchor(incident)}">Incident <bdi>{_plain(incident)}</bdi></a>'
     return f"<li>{where}{sentence}</li>\n"
-
-
-def _timeline(entries: Iterable[_Numbered]) -> Iterator[str]:
-    for (run, turn), group in groupby(entries, lambda each: (each[0], each[1].entry.turn)):
-        events = [recorded for _, recorded in group]
-        yield f'<section class="turn-log">\n<h2>{_heading(run, turn, events)}</h2>\n<ol>\n'
-        for recorded in events:
-            incident = _incident(recorded.entry.facts)
-            anchor = f' id="{_anchor(incident)}"' if incident else ""
-            at = moment(recorded.at_epoch_ms)
-            clock = at[11:19] if at.endswith("Z") else at
-            line = _plain(words(recorded.entry))
-            yield f"<li{anchor}><time>{clock}</time> <bdi>{line}</bdi></li>\n"
-        yield "</ol>\n</section>\n"
 
 
 def _heading(run: int, turn: int | None, events: Sequence[RecordedEntry]) -> str:
@@ -319,7 +309,27 @@ def _run(options: argparse.Namespace, path: str) -> int:
         progress.say(f"Writing {target}")
         write = partial(write_page, bundle) if options.html else bundle.write
         manifest = _write(write, target, force=options.force)
-    _report(target, manifest, as_json=options.json, as_page=options.html)
+    if options.json:
+        envelope.write({"file": os.path.abspath(target), "manifest": manifest})
+        return 0
+    sys.stdout.write(f"{target}\n")
+    turns = counted(sum(manifest["counts"]["turns"].values()), "turn")
+    entries = counted(sum(manifest["counts"]["entries"].values()), "entry")
+    if options.html:
+        content = f"Contents: one page with {turns} and {entries}, to open in a browser."
+        read = "Read it before you attach it."
+    else:
+        content = (
+            f"Contents: summary.md, to read; timeline.jsonl, with {entries} of {turns}; "
+            "manifest.json, with versions and counts."
+        )
+        read = "Read summary.md before you attach the file."
+    page = Page(colours=False, keeps_words=True)
+    page.line(f"Written to {os.path.abspath(target)}")
+    page.line(content)
+    page.line(removal_words(manifest["redactions"]["when_exported"]))
+    page.line(f"No prompt, no answer and no tool's content is in it. {read}")
+    sys.stderr.write(page.drain())
     return 0
 
 
@@ -367,7 +377,17 @@ def _write(
             manifest = write(file)
             file.flush()
             os.fsync(file.fileno())
-        _name(draft, target, force=force)
+        if force:
+            os.replace(draft, target)
+        else:
+            try:
+                os.link(draft, target)  # unlike a rename, it never takes another's place
+            except FileExistsError:
+                raise
+            except OSError:
+                # A file system without links. The target was free a moment ago.
+                _check_target(target, force=False)
+                os.replace(draft, target)
     except FileExistsError:
         raise UnusableError(f"{target} exists now; use --force to overwrite it") from None
     except OSError as error:
@@ -378,49 +398,5 @@ def _write(
     return manifest
 
 
-def _name(draft: str, target: str, *, force: bool) -> None:
-    """Rename the finished file to its name.
-
-    Raises:
-        FileExistsError: The file exists, and must be kept.
-        OSError: The disk does not allow it.
-    """
-    if not force:
-        try:
-            os.link(draft, target)  # unlike a rename, it never takes another's place
-        except FileExistsError:
-            raise
-        except OSError:
-            # A file system without links; it was looked at a moment ago.
-            _check_target(target, force=False)
-        else:
-            return
-    os.replace(draft, target)
-
-
 def _why(error: OSError) -> str:
     return (error.strerror or "failed").lower()
-
-
-def _report(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool) -> None:
-    if as_json:
-        envelope.write({"file": os.path.abspath(target), "manifest": manifest})
-        return
-    sys.stdout.write(f"{target}\n")
-    turns = counted(sum(manifest["counts"]["turns"].values()), "turn")
-    entries = counted(sum(manifest["counts"]["entries"].values()), "entry")
-    if as_page:
-        content = f"Contents: one page with {turns} and {entries}, to open in a browser."
-        read = "Read it before you attach it."
-    else:
-        content = (
-            f"Contents: summary.md, to read; timeline.jsonl, with {entries} of {turns}; "
-            "manifest.json, with versions and counts."
-        )
-        read = "Read summary.md before you attach the file."
-    page = Page(colours=False, keeps_words=True)
-    page.line(f"Written to {os.path.abspath(target)}")
-    page.line(content)
-    page.line(removal_words(manifest["redactions"]["when_exported"]))
-    page.line(f"No prompt, no answer and no tool's content is in it. {read}")
-    sys.stderr.write(page.drain())

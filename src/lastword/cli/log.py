@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
 
-    from lastword.record.reader import Part, RecordedEntry, RecordedTurn
+    from lastword.record.reader import Part, RecordedEntry
     from lastword.record.store import File
 
 
@@ -64,10 +64,10 @@ SPOOL_BYTES = 1024 * 1024
 
 @contextlib.contextmanager
 def buffer_output() -> Iterator[None]:
-    """Buffer what is written to a pipe until the writer has closed the record.
+    """Buffer output to a pipe until the record is closed.
 
-    An open pager reads no more than its first page, and a record that is being read grows beyond
-    its limits meanwhile: SQLite keeps everything that was written since the reader began.
+    An open pager reads only its first page. A record that stays open for reading would grow beyond
+    its limits meanwhile: SQLite keeps everything that is written after the reader began.
     """
     out = sys.stdout
     if out.isatty():
@@ -90,11 +90,11 @@ _COLUMNS = (
     "what happened\n"
 )
 _PATIENCE = 8
-"""How often in a row the store may be unreadable."""
+"""How many times in a row the store may be unreadable."""
 
 
 def follow(options: argparse.Namespace, path: str) -> int:
-    """Show entries until the user stops it.
+    """Show entries as they are recorded, until the user stops it.
 
     Raises:
         UnusableError: The named session does not exist.
@@ -112,34 +112,23 @@ def follow(options: argparse.Namespace, path: str) -> int:
     if not options.json:
         sys.stderr.write(_COLUMNS)
     sys.stderr.flush()
-    try:
-        _until_enough(options, place, part)
-    except KeyboardInterrupt:
-        return 0  # the way to end it
-    return 0
-
-
-def _until_enough(options: argparse.Namespace, place: _Place, part: Part | None) -> None:
     page = Page()
     runs = {part.run} if part else set()
-    while True:
-        for recorded in place.news():
-            if part is not None and not _concerns(recorded, part.session_id, runs):
-                continue
-            if not options.errors or recorded.level == "error":
-                _show(page, recorded, as_json=options.json)
-        sys.stdout.flush()
-        if wait_for_readers_end(sys.stdout.fileno(), EVERY_SECONDS):
-            return
-
-
-def _concerns(recorded: RecordedEntry, session_id: str, runs: set[int]) -> bool:
-    """Return whether an entry belongs to this session or to a run with it; remember such runs."""
-    if recorded.entry.session_id == session_id:
-        runs.add(recorded.run)
-    return recorded.entry.session_id == session_id or (
-        recorded.entry.session_id is None and recorded.run in runs
-    )
+    try:
+        while True:
+            for recorded in place.news():
+                session_id = recorded.entry.session_id
+                if part is not None and session_id == part.session_id:
+                    runs.add(recorded.run)
+                elif part is not None and (session_id is not None or recorded.run not in runs):
+                    continue  # of another session, or of a run without this one
+                if not options.errors or recorded.level == "error":
+                    _show(page, recorded, as_json=options.json)
+            sys.stdout.flush()
+            if wait_for_readers_end(sys.stdout.fileno(), EVERY_SECONDS):
+                return 0
+    except KeyboardInterrupt:
+        return 0  # the way to end it
 
 
 class _Place:
@@ -149,7 +138,10 @@ class _Place:
         self._path = path
         self._file: File | None = None
         self._path_fd: int | None = None
-        self._last_id = self._newest()
+        self._last_id = 0
+        # An error is reported by a later poll if the store stays unreadable.
+        with suppress(StoreError), reader.reading(path) as record:
+            self._last_id = reader.last_id(record)
         self._begin(file_of(path))
         self._refusals = 0
 
@@ -163,29 +155,25 @@ class _Place:
             StoreError: The store has not been readable for two seconds.
         """
         try:
-            entries = self._look()
+            now = file_of(self._path)
+            with reader.reading(self._path) as record:
+                now = now or file_of(self._path)  # reading may have created it
+                if now != self._file:
+                    self._begin(now)
+                    self._last_id = 0
+                newest = reader.last_id(record)
+                # After a clearing the numbers begin again lower.
+                self._last_id = min(self._last_id, newest)
+                entries = reader.entries_after(record, self._last_id)
         except StoreError:
             # A reader may be about to create it, or to set it aside.
             self._refusals += file_of(self._path) is not None
             if self._refusals > _PATIENCE:
                 raise
             return []
-        self._refusals = 0
-        return entries
-
-    def _look(self) -> list[RecordedEntry]:
-        now = file_of(self._path)
-        with reader.reading(self._path) as record:
-            now = now or file_of(self._path)  # reading may have created it
-            if now != self._file:
-                self._begin(now)
-                self._last_id = 0
-            newest = reader.last_id(record)
-            # After a clearing the numbers begin again lower.
-            self._last_id = min(self._last_id, newest)
-            entries = reader.entries_after(record, self._last_id)
         if entries:
             self._last_id = entries[-1].id
+        self._refusals = 0
         return entries
 
     def _begin(self, file: File | None) -> None:
@@ -198,13 +186,6 @@ class _Place:
             with suppress(OSError):
                 # As a path only: closing a file releases each lock that SQLite has on it here.
                 self._path_fd = os.open(self._path, os.O_PATH | os.O_CLOEXEC)
-
-    def _newest(self) -> int:
-        try:
-            with reader.reading(self._path) as record:
-                return reader.last_id(record)
-        except StoreError:
-            return 0  # reported by a later poll if it stays unreadable
 
 
 def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:
@@ -300,7 +281,15 @@ def _run(options: argparse.Namespace, path: str) -> int:
     if options.all and options.limit is not None:
         raise UnusableError("--all has no limit; leave --limit out")
     if options.web:
-        return _web(options, path)
+        others = ("errors", "follow", "json", "limit", "all", "since")
+        given = [f"--{name}" for name in others if getattr(options, name)]
+        if given:
+            raise UnusableError(f"--web shows all of it as it happens; leave {given[0]} out")
+        if options.frames:
+            _check_frames(options)
+        from lastword.cli.web import serve  # noqa: PLC0415
+
+        return serve(options, path)
     if not options.open or options.port is not None or options.frames:
         raise UnusableError("--no-open, --port and --frames need --web")
     if options.follow:
@@ -310,36 +299,25 @@ def _run(options: argparse.Namespace, path: str) -> int:
     with buffer_output(), reader.reading(path) as record:
         if options.session is None and not options.last and not options.errors:
             _list(options, record)
-            return 0
-
-        if options.session is not None or options.last:
-            limit = _limit(options, DEFAULT_TURNS)
-            show_session(record, options, limit)
+        elif options.session is not None or options.last:
+            show_session(record, options, _limit(options, DEFAULT_TURNS))
         else:
             show_all_failures(record, options, _limit(options, DEFAULT_FAILURES))
     return 0
 
 
-def _web(options: argparse.Namespace, path: str) -> int:
-    others = ("errors", "follow", "json", "limit", "all", "since")
-    given = [f"--{name}" for name in others if getattr(options, name)]
-    if given:
-        raise UnusableError(f"--web shows all of it as it happens; leave {given[0]} out")
-    if options.frames:
-        if options.session is not None or options.last:
-            raise UnusableError("--frames shows a file, not a session; leave the session out")
-        try:
-            if not has_frames(options.frames):
-                raise UnusableError(
-                    f"{options.frames} has no frames; name a file of `lastword run --frames`, "
-                    "or another trace"
-                )
-        except OSError as error:
-            reason = (error.strerror or "cannot be read").lower()
-            raise UnusableError(f"--frames cannot be {options.frames}: {reason}") from error
-    from lastword.cli.web import serve  # noqa: PLC0415
-
-    return serve(options, path)
+def _check_frames(options: argparse.Namespace) -> None:
+    if options.session is not None or options.last:
+        raise UnusableError("--frames shows a file, not a session; leave the session out")
+    try:
+        if not has_frames(options.frames):
+            raise UnusableError(
+                f"{options.frames} has no frames; name a file of `lastword run --frames`, "
+                "or another trace"
+            )
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        raise UnusableError(f"--frames cannot be {options.frames}: {reason}") from error
 
 
 def _limit(options: argparse.Namespace, usual: int) -> int:
@@ -376,10 +354,17 @@ def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> S
     run = reader.run_of(record, part.run)
     turns = reader.turns_of(record, part, MARKS_IN_A_LIST, since)
     silent, costs = reader.silences_of(record, turns), reader.costs_of(record, part)
-    latest = tuple(
-        ShownTurn(turn, _waits(record, turn), silent.get(turn.turn), costs.get(turn.turn, {}))
-        for turn in turns[-TURNS_IN_A_LIST:]
-    )
+    latest: list[ShownTurn] = []
+    for turn in turns[-TURNS_IN_A_LIST:]:
+        waits: tuple[float, ...] = ()
+        if turn.retries:
+            retries = [each.entry for each in reader.retries_of(record, turn)]
+            announced = [
+                (each.at_seconds, number_of(each.facts.get("wait_seconds"))) for each in retries
+            ]
+            until = turn.ended_seconds if turn.ended_seconds is not None else announced[-1][0]
+            waits = tuple(waits_that_passed(announced, until))
+        latest.append(ShownTurn(turn, waits, silent.get(turn.turn), costs.get(turn.turn, {})))
     marks = tuple(mark_of(turn, run, silent=turn.turn in silent) for turn in turns)
     count = reader.count_turns(record, part)
     failures = () if count else reader.failures_of(record, part)
@@ -388,7 +373,7 @@ def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> S
     return ShownPart(
         part,
         run,
-        latest,
+        tuple(latest),
         marks,
         count,
         tuple(failures),
@@ -397,12 +382,3 @@ def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> S
         failed,
         total(costs.values()),
     )
-
-
-def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
-    if not turn.retries:
-        return ()
-    retries = [each.entry for each in reader.retries_of(record, turn)]
-    announced = [(each.at_seconds, number_of(each.facts.get("wait_seconds"))) for each in retries]
-    until = turn.ended_seconds if turn.ended_seconds is not None else announced[-1][0]
-    return tuple(waits_that_passed(announced, until))

@@ -1,13 +1,13 @@
 """The record on a page: lists of sessions and failures, and one session with its timeline.
 
 Owns the layout, the choice of the turns that are shown in full, and the marks of the strips, one
-for each turn or retry. It shows what the reader found, and reads nothing else itself except whether
-a run is still alive.
+for each turn or retry. Everything on it comes from the reader, except whether a run is still alive.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
@@ -62,25 +62,17 @@ LEGEND = (
 
 _BARS, _PLAIN = "▁▂▃▄▅▆▇█", ".:-=+*%#"
 _STEPS_SECONDS = (1, 2, 5, 15, 45, 120, 600)
-"""A wait up to the first is the lowest bar, one beyond the last the highest."""
+"""A wait up to the first has the lowest bar, one longer than the last the highest."""
 
 
 def turn_strip(marks: Iterable[str], columns: int) -> str:
-    """Return one mark for each turn, the latest last; `<` says that there were more."""
+    """Return one mark for each turn, the latest last; `<` stands for earlier ones."""
     strip = "".join(marks)
     return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]
 
 
-def strip_legend(*, bars: bool) -> str:
-    marks = _BARS if bars else _PLAIN
-    return (
-        f"{marks} one mark a retry, by how long it waited: up to 1 s ({marks[0]}) to over 10 min "
-        f"({marks[-1]})."
-    )
-
-
 def retry_strip(waits_seconds: Sequence[float], columns: int, *, bars: bool) -> str:
-    """Return one mark for each retry, higher for longer waits; `<` says that there were more."""
+    """Return one mark for each retry, higher for longer waits; `<` stands for earlier ones."""
     marks = _BARS if bars else _PLAIN
     strip = "".join(marks[sum(wait > step for step in _STEPS_SECONDS)] for wait in waits_seconds)
     return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]
@@ -90,10 +82,10 @@ def retry_strip(waits_seconds: Sequence[float], columns: int, *, bars: bool) -> 
 
 SHOWN_ID_CHARS, MOST_ID_CHARS = 18, 36
 _WIDE_COLUMNS = 90
-"""From here on an id is shown with up to `MOST_ID_CHARS`, which is a whole UUID."""
+"""From this width on, an id is shown with up to `MOST_ID_CHARS`, which is a whole UUID."""
 
 _NARROW_COLUMNS = 60
-"""Below this, what stands in columns elsewhere is put on the next line, or after a comma."""
+"""Below this width, columns become lines, or are separated by commas."""
 
 STYLES = {OK: "green", FAILED: "red", CANCELLED: "yellow", OPEN: "yellow"}
 LEVEL_STYLES = {"error": "red", "warning": "yellow", "debug": "dim"}
@@ -103,7 +95,7 @@ _NUMBER_COLUMNS = 4
 
 
 def shown_id(page: Page, text: str) -> str:
-    """Return an id, cut to the room that this page has for it."""
+    """Return an id, cut to the width that this page has for it."""
     return visibly_cut(text, MOST_ID_CHARS if page.columns >= _WIDE_COLUMNS else SHOWN_ID_CHARS)
 
 
@@ -119,17 +111,26 @@ def mark_of(turn: RecordedTurn, run: RecordedRun, *, silent: bool = False) -> st
 def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
     """Show sessions, each with its latest turns."""
     for shown in parts:
-        if not shown.turns:
-            show_start(page, shown)
+        if not shown.turns:  # a run that failed before a turn began
+            _show_name(page, shown, shown.part.run_id, day_and_time(shown.part.last_epoch_ms))
+            for failure in shown.failures:
+                facts = failure.entry.facts
+                row = f"{facts.get('method', 'a request')} failed: {what_failed(facts)}"
+                page.row(f"    {moment_of(failure.at_epoch_ms):%H:%M:%S}  ", row, "red")
+                page.line(f"      incident {facts.get('incident_id', '')}", "dim")
+            page.line()
             continue
-        when = day_and_time(shown.turns[-1].turn.started_epoch_ms)
+        last = shown.turns[-1].turn
+        when = day_and_time(last.started_epoch_ms)
         _show_name(page, shown, shown.name or shown.part.session_id, when)
         marks = turn_strip(shown.marks, page.columns - 18)
         page.line(f"    {marks}  {counted(shown.count, 'turn')}{_cost(shown.costs)}")
-        alive, day = is_alive(shown.run), moment_of(shown.turns[-1].turn.started_epoch_ms).date()
+        alive, day = is_alive(shown.run), moment_of(last.started_epoch_ms).date()
         for each in shown.turns:
             show_turn(page, each, day, alive=alive)
-        page.line(_standing(shown), "dim", indent=4)
+        clock = partial(_clock, day=day)
+        ended = standing(last, shown.last_failed, alive=is_alive(shown.run), clock=clock)
+        page.line(ended, "dim", indent=4)
         page.line()
 
 
@@ -137,16 +138,9 @@ def _cost(costs: Mapping[str, float]) -> str:
     return f", {in_words(costs)}" if costs else ""
 
 
-def _standing(shown: ShownPart) -> str:
-    """Return whether the last turn failed, and whether the session continues."""
-    last = shown.turns[-1].turn
-    day = moment_of(last.started_epoch_ms).date()
-
-    def clock(epoch_ms: int) -> str:
-        at = moment_of(epoch_ms)
-        return f"{at:%H:%M:%S}" if at.date() == day else f"{at:%m-%d %H:%M}"
-
-    return standing(last, shown.last_failed, alive=is_alive(shown.run), clock=clock)
+def _clock(epoch_ms: int, day: date) -> str:
+    at = moment_of(epoch_ms)
+    return f"{at:%H:%M:%S}" if at.date() == day else f"{at:%m-%d %H:%M}"
 
 
 def _show_name(page: Page, shown: ShownPart, name: str, when: str) -> None:
@@ -157,17 +151,6 @@ def _show_name(page: Page, shown: ShownPart, name: str, when: str) -> None:
         return
     page.verbatim(*lead)
     page.line(_sides(shown.run), "bold", indent=_NUMBER_COLUMNS)
-
-
-def show_start(page: Page, shown: ShownPart) -> None:
-    """Show a run that failed before a turn began."""
-    _show_name(page, shown, shown.part.run_id, day_and_time(shown.part.last_epoch_ms))
-    for failure in shown.failures:
-        facts = failure.entry.facts
-        row = f"{facts.get('method', 'a request')} failed: {what_failed(facts)}"
-        page.row(f"    {moment_of(failure.at_epoch_ms):%H:%M:%S}  ", row, "red")
-        page.line(f"      incident {facts.get('incident_id', '')}", "dim")
-    page.line()
 
 
 def what_failed(facts: Mapping[str, Any]) -> str:
@@ -207,12 +190,14 @@ def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
         row = longer
     page.line(row, "dim")
     if any(turn.waits_seconds for shown in parts for turn in shown.turns):
-        page.line(strip_legend(bars=supports_bars()), "dim")
+        bars = _BARS if supports_bars() else _PLAIN
+        legend = f"{bars} one mark a retry, by how long it waited: up to 1 s ({bars[0]}) to over "
+        page.line(f"{legend}10 min ({bars[-1]}).", "dim")
 
 
-def show_head(page: Page, section: Section) -> None:
-    run = section.run
-    own = section.part.session_id
+def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]) -> Iterator[str]:
+    """Yield the head of a session's part, then the text of every entry, below its turn."""
+    run, own = section.run, section.part.session_id
     named = f"session {section.name or own}" if own else "no session"
     page.line(f"{named} (the agent's {own})" if section.name not in {"", own} else named, "bold")
     ended = (
@@ -229,10 +214,6 @@ def show_head(page: Page, section: Section) -> None:
             f"{counted(section.left_out, 'turn')} of this session not shown; --all shows them all",
             "dim",
         )
-
-
-def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]) -> Iterator[str]:
-    """Yield the text of every entry, below its turn."""
     turns = {turn.turn: turn for turn in section.turns}
     alive = is_alive(section.run)
     current: int | None = None
@@ -249,31 +230,19 @@ def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]
                 page.line(f"turn {current} continues", "dim")
             else:
                 begun.add(current)
-                show_turn_head(page, turn, section.costs.get(turn.turn, {}), alive=alive)
-        show_entry(page, recorded, turn)
+                took = duration(turn.duration_seconds)
+                result = how_it_ended(turn, alive=alive) + (f" after {took}" if took else "")
+                began = f"{moment_of(turn.started_epoch_ms):%Y-%m-%d %H:%M:%S}"
+                cost = _cost(section.costs.get(current, {}))
+                style = STYLES.get(turn.outcome, "bold")
+                page.line(f"turn {current}: {result}, {began}{cost}", style)
+        # The seconds since the prompt inside a turn, else the time of day.
+        clock = f"{moment_of(recorded.at_epoch_ms):%H:%M:%S}"
+        if turn is not None:
+            since = entry.at_seconds - turn.started_seconds
+            clock = f"+{since:.3f}" if since < 1000 else f"+{since:.0f}"  # noqa: PLR2004
+        page.row(f"  {clock:>9}  ", words(entry), LEVEL_STYLES.get(recorded.level, ""))
         yield page.drain()
-
-
-def show_turn_head(
-    page: Page, turn: RecordedTurn, costs: Mapping[str, float], *, alive: bool
-) -> None:
-    """Show a turn's own line in a timeline."""
-    took = duration(turn.duration_seconds)
-    after = f" after {took}" if took else ""
-    ended = how_it_ended(turn, alive=alive)
-    began = f"{moment_of(turn.started_epoch_ms):%Y-%m-%d %H:%M:%S}"
-    page.line(
-        f"turn {turn.turn}: {ended}{after}, {began}{_cost(costs)}", STYLES.get(turn.outcome, "bold")
-    )
-
-
-def show_entry(page: Page, recorded: RecordedEntry, turn: RecordedTurn | None = None) -> None:
-    """Show an entry, with the seconds since the prompt inside a turn, else the time of day."""
-    clock = f"{moment_of(recorded.at_epoch_ms):%H:%M:%S}"
-    if turn is not None and recorded.entry.turn is not None:
-        since = recorded.entry.at_seconds - turn.started_seconds
-        clock = f"+{since:.3f}" if since < 1000 else f"+{since:.0f}"  # noqa: PLR2004
-    page.row(f"  {clock:>9}  ", words(recorded.entry), LEVEL_STYLES.get(recorded.level, ""))
 
 
 def _sides(run: RecordedRun, *, versions: bool = False) -> str:
@@ -307,7 +276,13 @@ def show_all_failures(record: sqlite3.Connection, options: argparse.Namespace, l
         if failure.run not in runs:
             runs[failure.run] = reader.run_of(record, failure.run)
     shown = [
-        ShownFailure(failure, runs[failure.run], _facts_of(record, failure))
+        ShownFailure(
+            failure,
+            runs[failure.run],
+            reader.failure_of(record, failure)
+            if isinstance(failure, RecordedTurn)
+            else failure.entry.facts,
+        )
         for _, failure in failures[:limit]
     ]
     more = len(failures) > limit
@@ -331,12 +306,6 @@ def show_all_failures(record: sqlite3.Connection, options: argparse.Namespace, l
     sys.stdout.write(page.drain())
 
 
-def _facts_of(record: sqlite3.Connection, failure: RecordedTurn | RecordedEntry) -> dict[str, Any]:
-    if isinstance(failure, RecordedTurn):
-        return reader.failure_of(record, failure)
-    return failure.entry.facts
-
-
 def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit: int) -> None:
     """Show one session, with its latest turns up to the limit."""
     sections = _sections(record, options, chosen_session(record, options), limit)
@@ -345,12 +314,14 @@ def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit:
         envelope.write(documents.timeline(record, sections, story_document(story)))
         return
     page = Page()
-    if story is not None:
-        _show_story(page, story)
+    if story is not None:  # one turn or failed request in a paragraph
+        lead = f"Turn {story.turn}: " if story.turn is not None else ""
+        style = STYLES.get(story.summary.outcome, "")
+        page.line(f"{lead}{story.summary.text}", style if style != "green" else "", hang=0)
+        page.line()
     for number, section in enumerate(sections):
         if number:
             page.line()
-        show_head(page, section)
         entries = reader.entries_of(record, section.part, section.from_seconds)
         for text in show_timeline(page, section, entries):
             sys.stdout.write(text)
@@ -358,7 +329,7 @@ def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit:
 
 
 def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | None:
-    """Return the summary that opens the timeline, of the latest part that has one."""
+    """Return the summary at the top of the timeline, of the latest part that has one."""
     for section in reversed(sections):
         turn = turn_to_summarize(section.turns, alive=reader.is_alive(section.run))
         if turn is not None:
@@ -382,7 +353,7 @@ def _sections(
             turns = [turn for turn in turns if turn.outcome == FAILED]
         shown = tuple(turns[-left:] if left > 0 else ())
         count = reader.count_turns(record, each)
-        # One without a turn is what a gateway has restored.
+        # A part without a turn is a session that a gateway has restored.
         is_shown = bool(shown) or not sections or (count == 0 and left > 0)
         left -= len(shown)
         if is_shown:
@@ -417,11 +388,3 @@ def _show_failures(page: Page, failures: Iterable[ShownFailure]) -> None:
         if shown.facts.get("incident_id"):
             page.line(f"    Incident {shown.facts['incident_id']}", "dim")
         page.line()
-
-
-def _show_story(page: Page, story: Story) -> None:
-    """Show the opening of a session's timeline: one turn or failed request in a paragraph."""
-    lead = f"Turn {story.turn}: " if story.turn is not None else ""
-    style = STYLES.get(story.summary.outcome, "")
-    page.line(f"{lead}{story.summary.text}", style if style != "green" else "", hang=0)
-    page.line()

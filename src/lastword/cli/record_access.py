@@ -1,7 +1,7 @@
-"""Access to the record: where it is, and the messages if it cannot be used.
+"""Access to the record: its place, and the messages if it cannot be used.
 
 Owns the options `--record` and `--since`, the exit status of a `StoreError`, and reading the file
-of `lastword run --frames`, some lines at a time.
+of `lastword run --frames` in pieces.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_CANDIDATES = 8
 
 
 STOPPED = {"export": "stopped; no file was written", "stats": "stopped"}
-"""What is printed after Ctrl-C; `log --follow` ends that way, and prints nothing."""
+"""The message after Ctrl-C; `log --follow` ends that way, and prints nothing."""
 
 
 class UnusableError(Exception):
@@ -49,7 +49,7 @@ class UnusableError(Exception):
 
 
 def add_record_option(parser: argparse.ArgumentParser, command: str = "run") -> None:
-    """Add the option for the folder of the record, as another command has it."""
+    """Add the option for the folder of the record, whose help names the command that wrote it."""
     add_arguments(
         parser,
         f"--record DIR  the record's folder, if `lastword {command} --record DIR` was given one "
@@ -120,18 +120,12 @@ def answer(command: str, path: str, work: Callable[[], int]) -> int:
         sys.stderr.write(f"lastword {command}: {STOPPED[command]}\n" if command in STOPPED else "")
         return 130
     finally:
-        _report_damaged(command, path)
-
-
-def _report_damaged(command: str, path: str) -> None:
-    aside = set_aside_before(path)
-    if not aside:
-        return
-    older = f" and {len(aside) - 1} older" if len(aside) > 1 else ""
-    sys.stderr.write(
-        f"lastword {command}: a damaged record was set aside as {aside[-1]}{older}; "
-        "delete it if you do not need it\n"
-    )
+        if aside := set_aside_before(path):
+            older = f" and {len(aside) - 1} older" if len(aside) > 1 else ""
+            sys.stderr.write(
+                f"lastword {command}: a damaged record was set aside as {aside[-1]}{older}; "
+                "delete it if you do not need it\n"
+            )
 
 
 _SESSION = """\
@@ -207,11 +201,11 @@ def _candidates(matches: list[Part]) -> str:
 
 READ_BYTES = 2 * 1024 * 1024
 MAX_BYTES = 32 * 1024 * 1024
-"""Of a longer file, which no `--frames` writes, the beginning is left out."""
+"""The beginning of a longer file is left out; `--frames` writes no such file."""
 
 
 def has_frames(path: str) -> bool:
-    """Return whether a file may be one of `--frames`, or another trace that is read.
+    """Return whether a file may be one of `--frames`, or another readable trace.
 
     Raises:
         OSError: It cannot be read.
@@ -228,10 +222,10 @@ def has_frames(path: str) -> bool:
 
 
 def frame_lines(path: str, after: int | None) -> dict[str, Any]:
-    """Return whole lines that begin at or after a place in the file, and the place that follows.
+    """Return whole lines that begin at or after a position in the file, and the next position.
 
-    A line that is none of a trace is counted in `unreadable`. Where the file has been begun anew
-    since, its lines are returned from the start, and `anew` says so; acp.el always begins anew.
+    Other lines than a trace's are counted in `unreadable`. If the file was started over meanwhile,
+    its lines are returned from the start, with `anew`; acp.el always starts over.
 
     Raises:
         OSError: It cannot be read.

@@ -19,7 +19,7 @@ import webbrowser
 from heapq import merge
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -36,17 +36,14 @@ from lastword.web.files import SAFE, TYPES, record_files
 
 if TYPE_CHECKING:
     import argparse
-    import sqlite3
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from lastword.record.reader import Part, RecordedEntry
+    from collections.abc import Mapping
 
 
 _SECRET_BYTES = 24
 
 
 class Door:
-    """Admits those who followed a link."""
+    """Admits the browser that followed the link."""
 
     def __init__(self, port: int) -> None:
         """Begin with a new link, for a port of this machine."""
@@ -86,10 +83,10 @@ def _same(given: str, expected: str) -> bool:
 
 LISTED_SESSIONS = 200
 MAX_ENTRIES = 20_000
-"""The latest of a session; a browser has to hold them all."""
+"""At most this many of a session, the latest: a browser has to hold them all."""
 
 ENTRIES_AT_ONCE = 5000
-"""A megabyte, about, which takes 50 ms to read."""
+"""About a megabyte, which takes 50 ms to read."""
 
 
 def sessions(path: str) -> dict[str, Any]:
@@ -100,18 +97,20 @@ def sessions(path: str) -> dict[str, Any]:
     """
     with reader.reading(path) as record:
         parts, more = reader.latest_parts(record, LISTED_SESSIONS)
-        return {"sessions": [_listed(record, part) for part in parts], "more": more}
-
-
-def _listed(record: sqlite3.Connection, part: Part) -> dict[str, Any]:
-    turns = tuple(ShownTurn(turn) for turn in reader.turns_of(record, part, limit=1))
-    failures = () if turns else tuple(reader.failures_of(record, part))
-    run = reader.run_of(record, part.run)
-    failed = reader.last_failed(record, part)
-    count = reader.count_turns(record, part)
-    costs = total(reader.costs_of(record, part).values())
-    shown = ShownPart(part, run, turns, (), count, failures, last_failed=failed, costs=costs)
-    return documents.part(shown) | {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
+        rows = []
+        for part in parts:
+            turns = tuple(ShownTurn(turn) for turn in reader.turns_of(record, part, limit=1))
+            failures = () if turns else tuple(reader.failures_of(record, part))
+            run = reader.run_of(record, part.run)
+            failed = reader.last_failed(record, part)
+            count = reader.count_turns(record, part)
+            costs = total(reader.costs_of(record, part).values())
+            shown = ShownPart(
+                part, run, turns, (), count, failures, last_failed=failed, costs=costs
+            )
+            more_of_it = {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
+            rows.append(documents.part(shown) | more_of_it)
+        return {"sessions": rows, "more": more}
 
 
 def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
@@ -127,8 +126,17 @@ def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
         parts = reader.with_earlier_parts(record, matches[0])
         left_out = 0
         if after is None:
-            after, left_out = _start(record, parts)
-        entries = _entries(record, parts, after)
+            # The entry before the latest ones that there is room for.
+            after, room = 0, MAX_ENTRIES
+            for part in reversed(parts):
+                count, older, last = reader.older_entries(record, part, room)
+                after, left_out, room = max(after, last), left_out + older, room - count + older
+        # In the order in which they were written, with their run's number from 1.
+        each = [
+            zip(repeat(number), reader.entries_since(record, part, after))
+            for number, part in enumerate(parts, 1)
+        ]
+        entries = list(islice(merge(*each, key=lambda one: one[1].id), ENTRIES_AT_ONCE))
         return {
             "run": documents.run(reader.run_of(record, matches[0].run)),
             "events": [
@@ -139,31 +147,6 @@ def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
             "more": len(entries) == ENTRIES_AT_ONCE,
             "left_out": left_out,
         }
-
-
-def _start(record: sqlite3.Connection, parts: Sequence[Part]) -> tuple[int, int]:
-    """Return the entry after which the latest begin, and how many are left out before it."""
-    after = left_out = 0
-    room = MAX_ENTRIES
-    for part in reversed(parts):
-        count, older, last = reader.older_entries(record, part, room)
-        after, left_out, room = max(after, last), left_out + older, room - count + older
-    return after, left_out
-
-
-def _entries(
-    record: sqlite3.Connection, parts: Sequence[Part], after: int
-) -> list[tuple[int, RecordedEntry]]:
-    """Return entries in the order in which they were written, with their run's number from 1."""
-    each = [_numbered(record, part, number, after) for number, part in enumerate(parts, 1)]
-    return list(islice(merge(*each, key=lambda one: one[1].id), ENTRIES_AT_ONCE))
-
-
-def _numbered(
-    record: sqlite3.Connection, part: Part, number: int, after: int
-) -> Iterator[tuple[int, RecordedEntry]]:
-    for recorded in reader.entries_since(record, part, after):
-        yield number, recorded
 
 
 HOST = "127.0.0.1"
@@ -198,11 +181,6 @@ class LogServer(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
         self.server_name: str = HOST
         self.server_port: int = self.server_address[1]
-
-    def serve_until_idle(self, idle_seconds: float) -> None:
-        """Serve until there has been no request for this long."""
-        while time.monotonic() - self.requested_at < idle_seconds:
-            self.handle_request()
 
     def note_request(self) -> None:
         self.requested_at = time.monotonic()
@@ -244,7 +222,12 @@ class _Request(BaseHTTPRequestHandler):
         elif url.path == "/" and "code" in query:
             self._follow(query["code"][0])
         elif url.path.startswith("/page/"):
-            self._file(url.path.removeprefix("/page/"))
+            name = url.path.removeprefix("/page/")
+            file, suffix = record_files().get(name), PurePath(name).suffix
+            if file is None or suffix not in TYPES:
+                self._say(HTTPStatus.NOT_FOUND, "There is no such file.")
+            else:
+                self._send(HTTPStatus.OK, TYPES[suffix], file.body)
         elif not self.server.door.admits(self.headers.get("cookie")):
             self._say(HTTPStatus.UNAUTHORIZED, _NO_COOKIE)
         else:
@@ -267,7 +250,7 @@ class _Request(BaseHTTPRequestHandler):
         """Write nothing: the terminal shows the link."""
 
     def _follow(self, code: str) -> None:
-        if self.command == "HEAD":  # whoever only looks where a link leads has not followed it
+        if self.command == "HEAD":  # a preview of the link does not use it up
             self._send(HTTPStatus.OK, _TEXT, b"")
             return
         cookie = self.server.door.follow(code)
@@ -278,21 +261,20 @@ class _Request(BaseHTTPRequestHandler):
         headers = {"location": "/"} | ({"set-cookie": cookie} if cookie else {})
         self._send(HTTPStatus.SEE_OTHER, _TEXT, b"", headers)
 
-    def _file(self, name: str) -> None:
-        file = record_files().get(name)
-        suffix = PurePath(name).suffix
-        if file is None or suffix not in TYPES:
-            self._say(HTTPStatus.NOT_FOUND, "There is no such file.")
-        else:
-            self._send(HTTPStatus.OK, TYPES[suffix], file.body)
-
     def _answer(self, path: str, query: Mapping[str, str]) -> None:
         if path == "/":
             page = record_files()["record.html"].body
             self._send(HTTPStatus.OK, "text/html; charset=utf-8", page)
             return
+        answer: dict[str, Any] | None = None
+        after = _number(query.get("after"))
         try:
-            answer = self._read(path, query)
+            if path == "/record/sessions":
+                answer = sessions(self.server.path)
+            elif path == "/record/session":
+                answer = session(self.server.path, query.get("name", ""), after)
+            elif path == "/record/frames" and self.server.frames is not None:
+                answer = frame_lines(self.server.frames, after)
         except (StoreError, OSError) as error:
             text = str(error)
             if isinstance(error, OSError):
@@ -305,16 +287,6 @@ class _Request(BaseHTTPRequestHandler):
             self._send_json({"error": missing}, HTTPStatus.NOT_FOUND)
         else:
             self._send_json(answer, HTTPStatus.OK)
-
-    def _read(self, path: str, query: Mapping[str, str]) -> dict[str, Any] | None:
-        if path == "/record/sessions":
-            return sessions(self.server.path)
-        if path == "/record/session":
-            after = _number(query.get("after"))
-            return session(self.server.path, query.get("name", ""), after)
-        if path == "/record/frames" and self.server.frames is not None:
-            return frame_lines(self.server.frames, _number(query.get("after")))
-        return None
 
     def _send_json(self, answer: dict[str, Any], status: int) -> None:
         self._send(status, "application/json", msgspec.json.encode(answer))
@@ -351,7 +323,7 @@ def _number(text: str | None) -> int | None:
 
 
 IDLE_SECONDS = 30 * 60
-"""A page that is looked at asks each second."""
+"""A page that is open asks each second."""
 
 
 def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_SECONDS) -> int:
@@ -361,15 +333,35 @@ def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_
         UnusableError: The session does not exist, or the port is not available.
         StoreError: The record cannot be read.
     """
-    place = "#/frames" if options.frames else _place(options, path)
+    place = "#/frames" if options.frames else ""
+    if not options.frames:
+        with reader.reading(path) as record:
+            if options.session is None and not options.last:
+                reader.latest_parts(record, 1)  # report a damaged record now
+            else:
+                name, named = chosen_session(record, options).name, options.session or ""
+                place = f"#/session/{quote(name, safe='')}"
+                if named and not name.startswith(named) and f"/{named}" not in name:
+                    place += f"?incident={quote(named, safe='')}"
+    port = options.port
     try:
-        server = LogServer(path, options.port or 0, options.frames)
+        server = LogServer(path, port or 0, options.frames)
     except OSError as error:
-        raise UnusableError(_no_port(error, options.port)) from None
+        problem = f"cannot listen on port {port or 'any'}: {(error.strerror or 'failed').lower()}"
+        if error.errno == errno.EADDRINUSE:
+            problem = f"port {port} is in use; leave --port out for one that is free"
+        raise UnusableError(problem) from None
     with server:
         try:
-            _announce(server.door.link(place), opened=options.open)
-            server.serve_until_idle(idle_seconds)
+            link = server.door.link(place)
+            sys.stdout.write(f"{link}\n")
+            sys.stdout.flush()
+            _say("serving the record; the link works once; press Ctrl-C to stop")
+            if options.open:
+                # Some browsers' commands run as long as their windows.
+                threading.Thread(target=_open, args=(link,), daemon=True).start()
+            while time.monotonic() - server.requested_at < idle_seconds:
+                server.handle_request()
         except KeyboardInterrupt:
             _say("ended")
         else:
@@ -377,42 +369,12 @@ def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_
     return 0
 
 
-def _announce(link: str, *, opened: bool) -> None:
-    sys.stdout.write(f"{link}\n")
-    sys.stdout.flush()
-    _say("serving the record; the link works once; press Ctrl-C to stop")
-    if opened:
-        # Some browsers' commands run as long as their windows.
-        threading.Thread(target=_open, args=(link,), daemon=True).start()
-
-
-def _place(options: argparse.Namespace, path: str) -> str:
-    with reader.reading(path) as record:
-        if options.session is None and not options.last:
-            reader.latest_parts(record, 1)  # report a damaged record now
-            return ""
-        name = chosen_session(record, options).name
-        named = options.session or ""
-        is_incident = bool(named) and not name.startswith(named) and f"/{named}" not in name
-    incident = f"?incident={quote(named, safe='')}" if is_incident else ""
-    return f"#/session/{quote(name, safe='')}{incident}"
-
-
-def _no_port(error: OSError, port: int | None) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"port {port} is in use; leave --port out for one that is free"
-    return f"cannot listen on port {port or 'any'}: {(error.strerror or 'failed').lower()}"
-
-
 def _open(link: str) -> None:
-    if not (_has_screen() and webbrowser.open(link)):
-        _say("no browser could be opened; open the link in one on this machine")
-
-
-def _has_screen() -> bool:
-    """Return whether a browser could open a window. A text browser might take over the terminal."""
+    # Without a screen, a text browser might take over the terminal.
     names = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
-    return sys.platform == "darwin" or any(os.environ.get(name) for name in names)
+    has_screen = sys.platform == "darwin" or any(os.environ.get(name) for name in names)
+    if not (has_screen and webbrowser.open(link)):
+        _say("no browser could be opened; open the link in one on this machine")
 
 
 def _say(message: str) -> None:
