@@ -5,10 +5,9 @@ format of times in a list; and the standard streams, which filter all text on it
 no text moves a cursor, names a window or changes the writing direction, whether it came from an
 agent, a client, a file or an argument. A page's own colours stay.
 
-The progress line: what a command is doing, on one line of stderr that is replaced and erased. Owns
-when the line is shown and how it is cut. Where stderr is not a terminal, or is one that cannot
-erase (`TERM=dumb`), nothing is written, or a line for each step that lasts. The line appears late,
-so a quick command shows none.
+The progress line says what a command is doing, on one line of stderr that is replaced and erased.
+Owns when it is shown and how it is cut. If stderr is not a terminal, or is one that cannot erase
+(`TERM=dumb`), nothing is written, or a line for each long step. A quick command shows none.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _SPACES = re.compile(r"(\s++)")
 _UNITS = frozenset({"ms", "s", "min", "h", "d", "%", "B", "KiB", "MiB", "GiB"})
 _PUNCTUATION = ".,;:!?)]}\"'"
 _SEAMS = "/\\,;:&=?_-."
-"""After these a word that is longer than a line is broken, where one comes late enough."""
+"""A word that is longer than a line is broken after one of these, if it is in the second half."""
 
 
 def text_width(text: str) -> int:
@@ -59,7 +58,7 @@ def _width(char: str) -> int:
 
 
 def head(text: str, columns: int) -> str:
-    """Return the beginning of a text that fits in this many columns, without reading further."""
+    """Return the beginning of a text that fits in this many columns, without reading the rest."""
     columns = max(0, columns)
     if text.isascii():
         return text[:columns]
@@ -90,14 +89,14 @@ def wrapped(
     Args:
         text: What to wrap. Leading and inner spaces stay where there is room.
         columns: The maximum width of a line.
-        first: What the first line begins with.
-        rest: What the others begin with.
-        keeps_words: Keep a word that is longer than a line whole.
+        first: The beginning of the first line.
+        rest: The beginning of the others.
+        keeps_words: Do not break a word that is longer than a line.
     """
     lines: list[str] = []
     line, filled = first, False
     for space, whole in _words(text):
-        # Space at a line's end, and at the beginning of what continues, is none.
+        # Space is dropped at the end of a line, and at the beginning of a continuation.
         gap = space if filled or not lines else ""
         if filled and not fits(line + gap + whole, columns):
             lines.append(line)
@@ -203,7 +202,7 @@ class Page:
             colours: Whether to use colours; by default the terminal decides.
             least: The minimum width, whatever the terminal's.
             most: The maximum width.
-            keeps_words: Keep a word that is longer than a line whole, so that it can be copied.
+            keeps_words: Do not break a word that is longer than a line, so that it can be copied.
         """
         width = terminal_columns() if columns is None else columns
         self.columns: int = max(least, min(most, width))
@@ -272,9 +271,14 @@ class Page:
 
     def drain(self) -> str:
         """Return the lines so far, and clear the page."""
-        lines = self.drain_cells()
-        painted = ("".join(self._paint(*cell) for cell in cells) for cells in lines)
-        return "".join(f"{line.rstrip()}\n" for line in painted)
+        lines = []
+        for cells in self.drain_cells():
+            line = ""
+            for text, style in cells:
+                painted = self._colours and style and text.strip()
+                line += f"\033[{self._codes[style]}m{text}\033[0m" if painted else text
+            lines.append(f"{line.rstrip()}\n")
+        return "".join(lines)
 
     def _wrapped(self, text: str, columns: int, first: int = 0, rest: int = 0) -> list[str]:
         return wrapped(
@@ -284,10 +288,6 @@ class Page:
             rest=" " * rest,
             keeps_words=self._keeps_words,
         )
-
-    def _paint(self, text: str, style: str) -> str:
-        painted = self._colours and style and text.strip()
-        return f"\033[{self._codes[style]}m{text}\033[0m" if painted else text
 
 
 def _plain(text: str) -> str:
@@ -360,7 +360,7 @@ def prepare_streams() -> tuple[PrintableStream, PrintableStream]:
     Returns:
         The new stdout and stderr.
     """
-    # A file of the command's must not be given the number of a standard stream.
+    # No file that the command opens may get the number of a standard stream.
     ensure_standard_streams()
     made = []
     for name, fd in (("stdout", 1), ("stderr", 2)):
@@ -384,7 +384,7 @@ _CLEAR_REST = b"\033[K"
 
 
 class Progress:
-    """One line that says what is being done, and for how long.
+    """One line that shows the current work, and for how long it has been going on.
 
     ```python
     with Progress("Starting the agent") as progress:
@@ -410,20 +410,26 @@ class Progress:
 
         Args:
             text: What is being done.
-            after_seconds: How long after the block was entered it is shown first.
-            fd: Where it is shown.
-            in_lines: Write a line for each step that lasts, where none can be replaced.
+            after_seconds: The delay before it is first shown, from the start of the block.
+            fd: The descriptor of the terminal.
+            in_lines: Write a line for each long step if the terminal cannot replace one.
         """
-        self.shows: bool = _can_replace(fd)
+        try:
+            self.shows: bool = os.isatty(fd) and understands_escapes(fd)
+        except OSError:
+            self.shows = False
         self._text = text
         self._after_seconds = after_seconds
         self._fd = fd
         self._in_lines = in_lines
         self._began = self._step_began = 0.0
-        self._frames = _DOTS if _is_utf8() else _ASCII
+        # The terminal's encoding (POSIX: the first variable that is not empty).
+        names = ("LC_ALL", "LC_CTYPE", "LANG")
+        locale = next((value for name in names if (value := os.environ.get(name))), "").lower()
+        self._frames = _DOTS if "utf-8" in locale or "utf8" in locale else _ASCII
         self._drawn = 0
         self._there = False
-        # Held while the line is written, and while somebody writes in its place.
+        # Held while the line is written, and while other text takes its place.
         self._lock = threading.RLock()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -458,7 +464,21 @@ class Progress:
         wait = self._after_seconds
         while not self._over.wait(wait):
             with self._lock:
-                self._draw()
+                frame = self._frames[self._drawn % len(self._frames)]
+                self._drawn += 1
+                seconds = time.monotonic() - self._began
+                count = f" ({seconds:.0f} s)" if seconds >= COUNTS_FROM_SECONDS else ""
+                try:
+                    columns = os.get_terminal_size(self._fd).columns or 80
+                except OSError:
+                    columns = 80
+                # The last column stays free: some terminals go to the next line once it is filled.
+                room = columns - len(frame) - 1 - len(count) - 1
+                line = f"{frame} {shortened(one_line(self._text), room, mark='...')}{count}"
+                self._there = True
+                encoded = line.encode("utf-8" if self._frames is _DOTS else "ascii", "replace")
+                # Overwritten, not erased first, so that nothing flickers.
+                self._write(_START + encoded + _CLEAR_REST)
             wait = FRAME_SECONDS
 
     def _write_until_over(self) -> None:
@@ -469,19 +489,6 @@ class Progress:
                 if lasts and self._text != written:
                     written = self._text
                     self._write(f"{one_line(written)} ...\n".encode())
-
-    def _draw(self) -> None:
-        frame = self._frames[self._drawn % len(self._frames)]
-        self._drawn += 1
-        seconds = time.monotonic() - self._began
-        count = f" ({seconds:.0f} s)" if seconds >= COUNTS_FROM_SECONDS else ""
-        # The last column stays free: some terminals go to the next line as soon as it is taken.
-        room = _columns(self._fd) - len(frame) - 1 - len(count) - 1
-        line = f"{frame} {shortened(one_line(self._text), room, mark='...')}{count}"
-        self._there = True
-        encoded = line.encode("utf-8" if self._frames is _DOTS else "ascii", "replace")
-        # Overwritten, not erased first, so that nothing flickers.
-        self._write(_START + encoded + _CLEAR_REST)
 
     def _erase(self) -> None:
         if self._there:
@@ -495,24 +502,3 @@ class Progress:
         except OSError:
             # The terminal is gone; the work continues.
             self._over.set()
-
-
-def _can_replace(fd: int) -> bool:
-    try:
-        return os.isatty(fd) and understands_escapes(fd)
-    except OSError:
-        return False
-
-
-def _is_utf8() -> bool:
-    """Return whether the terminal uses UTF-8 (POSIX: the first variable that is not empty)."""
-    names = ("LC_ALL", "LC_CTYPE", "LANG")
-    locale = next((value for name in names if (value := os.environ.get(name))), "")
-    return "utf-8" in locale.lower() or "utf8" in locale.lower()
-
-
-def _columns(fd: int) -> int:
-    try:
-        return os.get_terminal_size(fd).columns or 80
-    except OSError:
-        return 80
