@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lastword.cli.setup.remote import Remote
-    from lastword.cli.setup.settings import SettingsFile, Value
+    from lastword.cli.setup.settings import SettingsFile
     from lastword.quirks.setup import AgentCommand, Editor
 
 
@@ -45,7 +45,7 @@ class Snippet:
 
 
 def entry_of(form: str, words: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
-    """Return an agent's entry in a form that is JSON."""
+    """Return an agent's entry as JSON, in this form."""
     if form == "argv":
         return {"argv": list(words)}
     kind = {"type": "custom"} if form == "custom" else {}
@@ -64,7 +64,7 @@ def words_of(value: Any) -> list[str]:
 
 
 def changed_words(value: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
-    """Return the changes to an entry that is to run another command."""
+    """Return the changes that make an entry run another command."""
     if "argv" in value:
         return {"argv": list(words)}
     if "args" not in value and len(_split(value["command"])) > 1:
@@ -89,23 +89,14 @@ def snippet_of(
     agent: AgentCommand | None,
     env: Mapping[str, str],
 ) -> Snippet:
-    """Return what a user adds to the editor's configuration by hand."""
+    """Return the text that a user adds to the editor's configuration by hand."""
     if editor.is_json:
         whole = {editor.section: {name: entry_of(editor.form, words, env)}}
         return Snippet(render(whole, "", "  ", "\n"), "json")
     if editor.form == "codecompanion":
-        return Snippet(_codecompanion(name, words, agent), "lua")
-    if editor.form == "avante":
-        return Snippet(_avante(name, words, agent), "lua")
-    if editor.form == "agent-shell":
-        return Snippet(_agent_shell(name, words, agent), "elisp")
-    return Snippet(shlex.join(["toad", "acp", shlex.join(words), "--title", name]), "sh")
-
-
-def _codecompanion(name: str, words: Sequence[str], agent: AgentCommand | None) -> str:
-    # opencode's preset asks for no key and no login, so it suits any agent.
-    preset = (agent.codecompanion if agent else "") or "opencode"
-    return f"""\
+        # opencode's preset asks for no key and no login, so it suits any agent.
+        preset = (agent.codecompanion if agent else "") or "opencode"
+        text = f"""\
 require("codecompanion").setup({{
   adapters = {{
     acp = {{
@@ -121,22 +112,25 @@ require("codecompanion").setup({{
     }},
   }},
 }})"""
-
-
-def _avante(name: str, words: Sequence[str], agent: AgentCommand | None) -> str:
-    keys = ("HOME", *(agent.keys if agent else ()))
-    env = ", ".join(f'{key} = os.getenv("{key}")' for key in keys)
-    return f"""\
+        return Snippet(text, "lua")
+    if editor.form == "avante":
+        keys = ("HOME", *(agent.keys if agent else ()))
+        variables = ", ".join(f'{key} = os.getenv("{key}")' for key in keys)
+        text = f"""\
 require("avante").setup({{
   provider = {_lua(name)},
   acp_providers = {{
     [{_lua(name)}] = {{
       command = {_lua(words[0])},
       args = {{ {", ".join(map(_lua, words[1:]))} }},
-      env = {{ {env} }},
+      env = {{ {variables} }},
     }},
   }},
 }})"""
+        return Snippet(text, "lua")
+    if editor.form == "agent-shell":
+        return Snippet(_agent_shell(name, words, agent), "elisp")
+    return Snippet(shlex.join(["toad", "acp", shlex.join(words), "--title", name]), "sh")
 
 
 def _agent_shell(name: str, words: Sequence[str], agent: AgentCommand | None) -> str:
@@ -181,7 +175,7 @@ class SetupRequest:
     """The request of the command line.
 
     Attributes:
-        editor: whose settings to change.
+        editor: the editor.
         agent: the agent, if it is a known one.
         command: its command; empty if none was given.
         run_words: the options of `lastword run`, as words.
@@ -228,19 +222,19 @@ class SetupRequest:
 
 @dataclass(slots=True)
 class SetupPlan:
-    """What is to be done, or what the user must do by hand.
+    """A change to an editor's settings, or the change that the user must make by hand.
 
     Attributes:
-        request: what it is for.
+        request: the request of the command line.
         action: `print`, `written`, `replaced`, `unchanged`, `wrapped`, `unwrapped`, `removed` or
             `absent`.
         name: the entry's name.
         path: the settings file; empty if there is none.
-        snippet: what was put in, or should be.
-        notes: what the user should know, in sentences.
+        snippet: the text that is added, or should be.
+        notes: notes for the user, in sentences.
         entry: the entry, if it is JSON.
-        change: the settings file and its new text, if it is to be changed.
-        removed: the command of an entry that is to be removed.
+        change: the settings file and its new text, if it changes.
+        removed: the command of the entry to be removed.
         backup: the copy of the old settings; empty if there were none.
     """
 
@@ -268,45 +262,80 @@ class SetupPlan:
 
 
 def show(request: SetupRequest) -> SetupPlan:
-    """Plan to print what to put into the editor's configuration."""
-    words, notes = _words(request)
-    env = _env(request, words)
-    snippet = snippet_of(request.editor, request.entry_name, words, request.agent, env)
-    if not request.editor.is_json:
-        return SetupPlan(request, "print", _called(request), "", snippet, notes)
-    entry = entry_of(request.editor.form, words, env)
-    notes += _other_places(request)
-    return SetupPlan(request, "print", request.entry_name, request.path, snippet, notes, entry)
+    """Plan to print the entry for the editor's configuration."""
+    editor, agent, name = request.editor, request.agent, request.entry_name
+    own = _own(request)
+    notes = [own.note] if own.note else []
+    env: dict[str, str] = {}
+    if request.connect_words:  # `ssh` is on the PATH of every system
+        words = [*own.words, *request.connect_words]
+    else:
+        install = agent.install if agent else ""
+        whole = programs.uses_whole_paths(editor)
+        behind = programs.agent_command(request.command, request.environment, install, whole=whole)
+        words = [*own.words, "run", *request.run_words, "--", *behind.words]
+        notes += [behind.note] if behind.note else []
+        # If programs are named by whole paths, the editor's own PATH is rarely the terminal's, and
+        # the agent and its programs are looked up on that.
+        path = programs.path_for(editor, programs.behind(words), request.environment)
+        env |= {"PATH": path} if path else {}
+    snippet = snippet_of(editor, name, words, agent, env)
+    if not editor.is_json:
+        if editor.form == "agent-shell" and agent and agent.agent_shell:
+            name = agent.title  # which the user sees there
+        return SetupPlan(request, "print", name, "", snippet, notes)
+    paths = [] if request.file else programs.settings_paths(editor, request.environment)[1:]
+    if others := [programs.shown(path, request.environment) for path in paths]:
+        notes.append(f"There is also {' and '.join(others)}; --file PATH chooses.")
+    entry = entry_of(editor.form, words, env)
+    return SetupPlan(request, "print", name, request.path, snippet, notes, entry)
 
 
 def write(request: SetupRequest) -> SetupPlan:
-    """Plan to put the entry into the settings file.
+    """Plan to add the entry to the settings file.
 
     Raises:
-        SettingsError: it cannot be put in.
+        SettingsError: it cannot be added.
     """
     plan = show(request)
     file, settings = _open(request)
-    old, new = settings.entry(plan.name), plan.entry or {}
+    name, new = plan.name, plan.entry or {}
+    old = settings.entry(name)
     if old is not None and not request.force:
-        new, variables = _with_variables(old.plain, new)
-        # Their values may be keys: what is shown of the entry is lastword's own part.
-        plan.notes += [f"Its own variables stay: {', '.join(variables)}."] if variables else []
+        # The user's own variables stay. Their values may be keys, so `plan.entry`, which is shown,
+        # does not get them.
+        env = old.plain.get("env") if isinstance(old.plain, dict) else None
+        own = new.get("env", {})
+        if isinstance(env, dict):
+            new = {**new, "env": env | own}
+            if variables := sorted(set(env) - set(own)):
+                plan.notes.append(f"Its own variables stay: {', '.join(variables)}.")
     if old is not None and old.plain == new:
         plan.action = "unchanged"
         return plan
     if old is not None and not request.force:
-        _may_be_replaced(plan.name, old.plain, new)
+        if not programs.is_ours(words_of(old.plain)):
+            raise SettingsError(
+                f"it has an entry {name!r} that does not run lastword: choose another --name, put "
+                f"lastword in front of it with --wrap {arguments([name])}, or replace it with "
+                "--force"
+            )
+        more = sorted(set(old.plain) - set(new))
+        if more:
+            raise SettingsError(
+                f"its entry {name!r} has {', '.join(more)} besides the command, which would be "
+                "lost: change it by hand, or replace it with --force"
+            )
     plan.action = "written" if old is None else "replaced"
-    plan.change = file, put(settings, plan.name, new)
+    plan.change = file, put(settings, name, new)
     return plan
 
 
 def remove(request: SetupRequest) -> SetupPlan:
-    """Plan to take the entry out of the settings file.
+    """Plan to remove the entry from the settings file.
 
     Raises:
-        SettingsError: it is not ours, or cannot be taken out.
+        SettingsError: it is not ours, or cannot be removed.
     """
     file, settings = _open(request)
     name = request.entry_name or _only_one(settings, request.remote)
@@ -323,13 +352,23 @@ def remove(request: SetupRequest) -> SetupPlan:
 
 
 def wrap(request: SetupRequest, name: str, *, undo: bool, is_written: bool) -> SetupPlan:
-    """Plan to put lastword in front of an agent that the settings have, or to take it away.
+    """Plan to put lastword in front of an agent in the settings, or to undo that.
 
     Raises:
         SettingsError: there is no such agent, or it has no command.
     """
-    file, settings, old = _existing(request, name)
+    file, settings = _open(request)
+    old = settings.entry(name)
+    if old is None:
+        names = [member.key for member in settings.agents.members or ()] if settings.agents else []
+        there = f"it has {', '.join(names)}" if names else "it has none"
+        raise SettingsError(f"there is no entry {name!r} in it ({there})")
     words = words_of(old.plain)
+    if not words:
+        raise SettingsError(
+            f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
+            f"agent from scratch, as in `lastword setup {request.editor.name} claude`"
+        )
     is_ours = programs.is_ours(words)
     plan = SetupPlan(request, "unchanged", name, request.path)
     if undo:
@@ -343,7 +382,10 @@ def wrap(request: SetupRequest, name: str, *, undo: bool, is_written: bool) -> S
     text = rewrite(settings, name, changed_words(old.plain, new))
     entry = read(text, settings.section).entry(name)
     assert entry is not None  # noqa: S101 - for the type checker
-    plan.snippet = Snippet(_dedented(text[entry.start : entry.end]), "json")
+    first, *rest = text[entry.start : entry.end].splitlines()
+    indent = rest[-1][: len(rest[-1]) - len(rest[-1].lstrip())] if rest else ""
+    dedented = "\n".join([first, *(line.removeprefix(indent) for line in rest)])
+    plan.snippet = Snippet(dedented, "json")
     plan.entry = as_json(entry.plain)
     if undo or is_written:
         plan.action = "unwrapped" if undo else "wrapped"
@@ -358,76 +400,17 @@ def _own(request: SetupRequest) -> programs.NamedCommand:
     return programs.own_command(request.environment, whole=whole)
 
 
-def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
-    own = _own(request)
-    if request.connect_words:
-        return [*own.words, *request.connect_words], [own.note] if own.note else []
-    install = request.agent.install if request.agent else ""
-    whole = programs.uses_whole_paths(request.editor)
-    agent = programs.agent_command(request.command, request.environment, install, whole=whole)
-    words = [*own.words, "run", *request.run_words, "--", *agent.words]
-    return words, [note for note in (own.note, agent.note) if note]
-
-
-def _env(request: SetupRequest, words: list[str]) -> dict[str, str]:
-    # Where programs are named by whole paths, the editor's own PATH is rarely the terminal's; the
-    # agent, and what it runs, are looked for there.
-    if request.connect_words:
-        return {}  # `ssh` is where every system has it
-    path = programs.path_for(request.editor, programs.behind(words), request.environment)
-    return {"PATH": path} if path else {}
-
-
-def _other_places(request: SetupRequest) -> list[str]:
-    if request.file:
-        return []
-    paths = programs.settings_paths(request.editor, request.environment)[1:]
-    others = [programs.shown(path, request.environment) for path in paths]
-    return [f"There is also {' and '.join(others)}; --file PATH chooses."] if others else []
-
-
-def _called(request: SetupRequest) -> str:
-    """Return the name that the user sees, in an editor whose configuration is a program."""
-    if request.editor.form == "agent-shell" and request.agent and request.agent.agent_shell:
-        return request.agent.title
-    return request.entry_name
-
-
 def _open(request: SetupRequest) -> tuple[SettingsFile, AgentSettings]:
     file = load(request.path)
     return file, read(file.text, request.editor.section)
 
 
-def _with_variables(plain: Any, new: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the entry with the variables that the user gave the old one, and their names."""
-    old = plain.get("env") if isinstance(plain, dict) else None
-    own = new.get("env", {})
-    if not isinstance(old, dict):
-        return new, []
-    return new | {"env": old | own}, sorted(set(old) - set(own))
-
-
-def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
-    if not programs.is_ours(words_of(plain)):
-        raise SettingsError(
-            f"it has an entry {name!r} that does not run lastword: choose another --name, put "
-            f"lastword in front of it with --wrap {arguments([name])}, or replace it with "
-            "--force"
-        )
-    more = sorted(set(plain) - set(new))
-    if more:
-        raise SettingsError(
-            f"its entry {name!r} has {', '.join(more)} besides the command, which would be lost: "
-            "change it by hand, or replace it with --force"
-        )
-
-
 def _only_one(settings: AgentSettings, machine: Remote | None) -> str:
-    """Return the name of the one entry that a bare `--remove` can mean, or nothing.
+    """Return the name of the one entry that a bare `--remove` can mean; empty if there is none.
 
     Args:
         settings: The settings.
-        machine: The other machine that it is about, if it is about one.
+        machine: The machine of the agent, if it is another one.
 
     Raises:
         SettingsError: There are several, or the entry may predate lastword.
@@ -448,24 +431,3 @@ def _only_one(settings: AgentSettings, machine: Remote | None) -> str:
             f"without lastword, --name {named} --remove takes both out"
         )
     return names[0] if names else ""
-
-
-def _existing(request: SetupRequest, name: str) -> tuple[SettingsFile, AgentSettings, Value]:
-    file, settings = _open(request)
-    old = settings.entry(name)
-    if old is None:
-        names = [member.key for member in settings.agents.members or ()] if settings.agents else []
-        there = f"it has {', '.join(names)}" if names else "it has none"
-        raise SettingsError(f"there is no entry {name!r} in it ({there})")
-    if not words_of(old.plain):
-        raise SettingsError(
-            f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
-            f"agent from scratch, as in `lastword setup {request.editor.name} claude`"
-        )
-    return file, settings, old
-
-
-def _dedented(text: str) -> str:
-    first, *rest = text.splitlines()
-    indent = rest[-1][: len(rest[-1]) - len(rest[-1].lstrip())] if rest else ""
-    return "\n".join([first, *(line.removeprefix(indent) for line in rest)])

@@ -42,19 +42,19 @@ OVERNIGHT = {
     "ask_reminder": "5m",
     "ask_timeout": "30m=reject",
 }
-"""Two further tries where nothing had happened; twelve hours outlast a night and the five-hour
-windows of plans; a question waits half an hour, and is then answered with no."""
+"""Two more tries if nothing has happened yet; twelve hours outlast a night and the five-hour
+windows of plans; a question waits for half an hour, and is then rejected."""
 
 USERS_OWN = {
     "fallback_model": "MODEL",
     "spend_limit": "20USD/day",
     "notify": "URL",
 }
-"""Options for the same that need a word of the user's, each with an example."""
+"""Options for the same that need a value from the user, each with an example."""
 
 
 def notes(given: Collection[str]) -> list[str]:
-    """Return what the user can add, in sentences.
+    """Return the options that the user can add, in sentences.
 
     Args:
         given: The keys of the options that the user gave.
@@ -66,7 +66,7 @@ def notes(given: Collection[str]) -> list[str]:
 
 
 VERSION = 1
-"""Of the JSON documents: a key may come, none goes or changes its meaning."""
+"""The version of the JSON documents. Keys may be added; none is removed or changes its meaning."""
 
 _NAME_COLUMNS = 20
 
@@ -115,9 +115,14 @@ def _described(row: AgentCommand | Editor, **members: Any) -> dict[str, Any]:
 
 
 def write_plan(plan: SetupPlan, *, as_json: bool) -> None:
-    """Print what was done, or what to do."""
+    """Print what was done, or what the user must do."""
     request, snippet = plan.request, plan.snippet
-    check = _check(request) if request.command else None
+    check: str | None = None  # the command that checks whether the agent can start here
+    if request.command and request.remote:
+        check = shlex.join(["ssh", request.remote.host, request.remote.command("status")])
+    elif request.command:
+        words = [*typed_command(request.environment), "doctor", "--", *request.command]
+        check = command_line(words)
     if as_json:
         envelope.write(
             {
@@ -154,7 +159,14 @@ def write_plan(plan: SetupPlan, *, as_json: bool) -> None:
     if check and plan.action not in {"removed", "absent"}:
         page.verbatim(("Check:  ", "dim"), (check, ""))
     if is_written:
-        page.verbatim(("Undo:   ", "dim"), (_undo(plan), ""))
+        words = [*typed_command(request.environment), "setup", request.editor.name]
+        is_wrapped = plan.action == "wrapped"
+        if request.agent and not request.name and not request.remote and not is_wrapped:
+            words += [request.agent.name, "--remove"]
+        else:
+            words += ["--remove", "--wrap" if is_wrapped else "--name", plan.name]
+        undo = command_line(words + (["--file", plan.path] if request.file else []))
+        page.verbatim(("Undo:   ", "dim"), (undo, ""))
     sys.stdout.write(page.drain())
 
 
@@ -164,24 +176,6 @@ def _next_step(plan: SetupPlan) -> str:
     if plan.action == "absent":
         return "If the entry has another name, give it as --name NAME."
     return plan.request.editor.next_step.replace("NAME", plan.name)
-
-
-def _check(request: SetupRequest) -> str:
-    """Return the command that checks whether the agent can start here."""
-    if request.remote:
-        return shlex.join(["ssh", request.remote.host, request.remote.command("status")])
-    return command_line([*typed_command(request.environment), "doctor", "--", *request.command])
-
-
-def _undo(plan: SetupPlan) -> str:
-    request = plan.request
-    words = [*typed_command(request.environment), "setup", request.editor.name]
-    is_wrapped = plan.action == "wrapped"
-    if request.agent and not request.name and not request.remote and not is_wrapped:
-        words += [request.agent.name, "--remove"]
-    else:
-        words += ["--remove", "--wrap" if is_wrapped else "--name", plan.name]
-    return command_line(words + (["--file", plan.path] if request.file else []))
 
 
 def _headline(plan: SetupPlan) -> str:
@@ -234,7 +228,7 @@ arguments.
 """
 
 IMPLIED = {f"--{option.name}": option.implied for option in OPTIONS if option.implied}
-"""The options that have a value without one: another is given behind `=` only."""
+"""The implied values of options; another value needs `=`."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -254,8 +248,16 @@ def main(arguments: Sequence[str]) -> int:
         request = _request(options, command)
     except UsageError as error:
         return refuse("setup", error)
+    write = options.write
     try:
-        plan = _plan(request, options)
+        if options.wrap is not None:
+            plan = actions.wrap(request, options.wrap, undo=options.remove, is_written=write)
+        elif options.remove:
+            plan = actions.remove(request)
+        elif request.remote is not None:
+            plan = _elsewhere(request, request.remote, is_written=write)
+        else:
+            plan = actions.write(request) if write else actions.show(request)
         plan.carry_out()
     except remote.RemoteError as error:
         return refuse("setup", error, status=1)
@@ -269,16 +271,6 @@ def main(arguments: Sequence[str]) -> int:
         )
     write_plan(plan, as_json=options.json)
     return 0
-
-
-def _plan(request: SetupRequest, options: argparse.Namespace) -> SetupPlan:
-    if options.wrap is not None:
-        return actions.wrap(request, options.wrap, undo=options.remove, is_written=options.write)
-    if options.remove:
-        return actions.remove(request)
-    if request.remote is not None:
-        return _elsewhere(request, request.remote, is_written=options.write)
-    return actions.write(request) if options.write else actions.show(request)
 
 
 def _elsewhere(request: SetupRequest, machine: remote.Remote, *, is_written: bool) -> SetupPlan:
@@ -303,10 +295,7 @@ def _elsewhere(request: SetupRequest, machine: remote.Remote, *, is_written: boo
 
 
 def _request(options: argparse.Namespace, command: list[str] | None) -> SetupRequest:
-    if _is_swapped(options.editor, options.agent):
-        options.editor, options.agent = options.agent, options.editor
-    editor = _editor(options.editor, options.agent)
-    _check_editor_can(editor, options)
+    editor = _editor(options)
     agent = None
     if options.agent is not None:
         if command is not None:
@@ -359,43 +348,38 @@ def _remote(options: argparse.Namespace) -> remote.Remote | None:
     return remote.Remote(options.host, options.port or remote.DEFAULT_PORT, folder)
 
 
-def _is_swapped(editor: str | None, agent: str | None) -> bool:
-    """Return whether the agent was given first. `cursor` is the name of an agent, too."""
-    if editor is None or agent is None:
-        return False
-    is_right = editor.lower() in BY_ALIAS and agent.lower() in AGENTS
-    return not is_right and editor.lower() in AGENTS and agent.lower() in {*BY_ALIAS, *INSTEAD}
-
-
-def _editor(name: str | None, agent: str | None) -> Editor:
-    if name is None:
+def _editor(options: argparse.Namespace) -> Editor:
+    """Return the editor; exchange it with the agent if that was given first."""
+    if options.editor is not None and options.agent is not None:
+        # `cursor` is the name of an editor and of an agent.
+        first, second = options.editor.lower(), options.agent.lower()
+        is_right = first in BY_ALIAS and second in AGENTS
+        if not is_right and first in AGENTS and second in {*BY_ALIAS, *INSTEAD}:
+            options.editor, options.agent = options.agent, options.editor
+    if options.editor is None:
         raise UsageError(f"say which editor: {', '.join(EDITORS)}")
-    key = name.lower()
-    if key in BY_ALIAS:
-        return BY_ALIAS[key]
-    if key in INSTEAD:
+    key = options.editor.lower()
+    if key in INSTEAD and key not in BY_ALIAS:
         why, forms = INSTEAD[key]
         lines = " or ".join(
-            f"`lastword setup {line.replace('AGENT', agent or 'AGENT')}`"
+            f"`lastword setup {line.replace('AGENT', options.agent or 'AGENT')}`"
             for line in (form.replace("{CONFIG}", config_folder()) for form in forms)
         )
         raise UsageError(f"{why}: {lines}")
-    if key in AGENTS:
+    if key in AGENTS and key not in BY_ALIAS:
         raise UsageError(f"say which editor {key} is for: lastword setup EDITOR {key}")
-    raise UsageError(unknown("editor", name, [*EDITORS, *INSTEAD]))
-
-
-def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
-    """Refuse to change a configuration that is a program, or that has no file."""
+    if key not in BY_ALIAS:
+        raise UsageError(unknown("editor", options.editor, [*EDITORS, *INSTEAD]))
+    editor = BY_ALIAS[key]
     names = ["remove", "wrap", "file"] if options.host else ["write", "remove", "wrap", "file"]
     given = [f"--{name}" for name in names if getattr(options, name)]
-    if editor.is_json or not given:
-        return
-    if editor.form == "toad":
-        why = "it takes agents on its command line, and keeps no list of them"
-    else:
+    if given and not editor.is_json:
+        # Its configuration is a program, or has no file.
         why = "its configuration is a program, to be edited by hand"
-    raise UsageError(f"{given[0]} is not for {editor.title}: {why}")
+        if editor.form == "toad":
+            why = "it takes agents on its command line, and keeps no list of them"
+        raise UsageError(f"{given[0]} is not for {editor.title}: {why}")
+    return editor
 
 
 def _run_words(options: argparse.Namespace) -> list[str]:

@@ -1,6 +1,7 @@
-"""What is on this machine: editors with settings, agents that can be started, and the next command.
+"""The editors with settings on this machine, the agents that can be started, and the next command.
 
-Owns what `lastword` alone prints, and which editor `lastword doctor` speaks of. Changes nothing.
+Owns the output of `lastword` alone, and the choice of the editor in `lastword doctor`. Changes
+nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +53,13 @@ def editors(environment: Mapping[str, str], folder: str) -> list[InstalledEditor
         path = programs.settings_paths(editor, environment)[0] if editor.is_json else ""
         if not os.path.isdir(os.path.dirname(path) or path):
             continue
-        each = InstalledEditor(editor, path, _entries(path, editor.section))
+        try:
+            settings = read(load(path).text, editor.section)
+            members = (settings.agents.members if settings.agents else None) or []
+        except (SettingsError, RecursionError):
+            members = []
+        entries = {each.key: words for each in members if (words := words_of(each.value.plain))}
+        each = InstalledEditor(editor, path, entries)
         # Two extensions of VS Code have one file.
         if path not in installed or (each.entries and not installed[path].entries):
             installed[path] = each
@@ -66,17 +73,8 @@ def _is_for(installed: InstalledEditor, folder: str) -> bool:
     return bool(own) and os.path.isdir(os.path.join(folder, own))
 
 
-def _entries(path: str, section: str) -> dict[str, list[str]]:
-    try:
-        settings = read(load(path).text, section)
-    except (SettingsError, RecursionError):
-        return {}
-    members = (settings.agents.members if settings.agents else None) or []
-    return {each.key: words for each in members if (words := words_of(each.value.plain))}
-
-
 def agents(environment: Mapping[str, str], folder: str) -> list[AgentCommand]:
-    """Return the agents that can be started here, without those that only `npx` would bring."""
+    """Return the agents that can be started here, without those that need `npx`."""
     path = environment.get("PATH", os.defpath)
     homes = (folder, programs.home_of(environment))
     installed: dict[tuple[str, ...], AgentCommand] = {}
@@ -93,7 +91,7 @@ def agents(environment: Mapping[str, str], folder: str) -> list[AgentCommand]:
 
 
 def plan(environment: Mapping[str, str], folder: str) -> str:
-    """Return what is here and the next command; empty if no editor or agent is known."""
+    """Return the page about this machine; empty if there is no known editor or agent."""
     installed, startable = editors(environment, folder), agents(environment, folder)
     if not installed and not startable:
         return ""

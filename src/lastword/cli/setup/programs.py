@@ -1,4 +1,4 @@
-"""This machine as an editor sees it: where its settings are, and how it finds programs.
+"""The place of an editor's settings on this machine, and the way in which it finds programs.
 
 Owns expanding the table of `quirks.setup`, the message for an unknown name, and the guess which
 part of this terminal's PATH an editor has.
@@ -28,11 +28,11 @@ _VARIABLE = re.compile(r"\{([A-Z_]++)\}")
 _WINDOWS_SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com)$", re.IGNORECASE)
 _RUNNERS = {"npx", "bunx", "pnpx", "uvx", "node", "python", "python3", "env", "deno", "bun"}
 SUFFIX = "-lastword"
-"""What a new entry's name ends with, to distinguish it from the agent without lastword."""
+"""The end of a new entry's name, to distinguish it from the agent without lastword."""
 
 
 def candidates(editor: Editor, environment: Mapping[str, str], system: str = "") -> list[str]:
-    """Return where an editor's settings may be, the likeliest first."""
+    """Return the possible paths of an editor's settings, the likeliest first."""
     system = system or sys.platform
     own = {"darwin": editor.places_on_macos, "win32": editor.places_on_windows}
     places = own.get(system) or editor.places
@@ -60,7 +60,7 @@ def config_folder(system: str = "") -> str:
 
 def home_of(environment: Mapping[str, str], system: str = "") -> str:
     """Return the user's home, by the variables of a process."""
-    # Git's shell sets HOME on Windows, and no editor goes by it.
+    # Git's shell sets HOME on Windows, but editors ignore it.
     variable = "USERPROFILE" if (system or sys.platform) == "win32" else "HOME"
     return environment.get(variable) or os.path.expanduser("~")
 
@@ -90,7 +90,7 @@ def default_name(command: Sequence[str]) -> str:
 
 
 def unknown(kind: str, name: str, choices: Iterable[str]) -> str:
-    """Return the message for a name that is not a known one."""
+    """Return the message for an unknown name."""
     names = list(choices)
     like = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     meant = f"; did you mean {like[0]}?" if like else "."
@@ -105,7 +105,7 @@ _PASSING = (
     *("/uv/archive-", "/.cache/pipx/", "/pipx/.cache/"),
     *("/uv/cache/archive-", "/Caches/pipx/", "/pipx/Cache/"),
 )
-"""What the paths of programs have in them that `uvx` and `pipx run` install for one run."""
+"""Parts of the paths of programs that `uvx` and `pipx run` install for one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class NamedCommand:
 
 
 def lasting_path(environment: Mapping[str, str]) -> str:
-    """Return PATH without what only this terminal has: virtual environments, and `.`."""
+    """Return PATH without the parts of this terminal only: virtual environments, and `.`."""
     active = environment.get("VIRTUAL_ENV")
     passing = os.path.realpath(active) + os.sep if active else None
     folders = [
@@ -131,10 +131,10 @@ def lasting_path(environment: Mapping[str, str]) -> str:
 
 
 def typed_command(environment: Mapping[str, str]) -> list[str]:
-    """Return how lastword is called in this terminal, for a command that the user is to type."""
+    """Return how lastword is called in this terminal, for a command that the user types."""
     located = shutil.which(OURS, path=environment.get("PATH", os.defpath))
     if located and "/uv/" in located and _is_passing(located):
-        return uvx_command()  # which has put it on the PATH of this process alone
+        return uvx_command()  # which puts it on the PATH of this process only
     return [OURS] if located else _beside_python()
 
 
@@ -172,7 +172,7 @@ def path_for(
     """Return the PATH that the settings give the agent; empty for the editor's own.
 
     Args:
-        editor: Whose settings they are.
+        editor: The editor.
         words: The agent's command, as the settings have it.
         environment: The variables of this process.
         system: The platform, if not this one.
@@ -188,7 +188,7 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
     """Return lastword's own command: its bare name if an editor finds it by that.
 
     Args:
-        environment: where PATH is looked up.
+        environment: the variables with PATH.
         whole: the editor needs an absolute path.
     """
     located = shutil.which(OURS, path=lasting_path(environment))
@@ -209,16 +209,25 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
 def agent_command(
     command: Sequence[str], environment: Mapping[str, str], install: str, *, whole: bool
 ) -> NamedCommand:
-    """Return the agent's command, with an absolute path where that is needed.
+    """Return the agent's command, with absolute paths if they are needed.
 
     Args:
-        command: as it was given.
-        environment: where PATH is looked up.
+        command: the command of the command line.
+        environment: the variables with PATH.
         install: the command that installs a missing program.
         whole: the editor needs absolute paths.
     """
     program, *given = command
-    rest = [_from_anywhere(program, word, given[:at]) for at, word in enumerate(given)]
+    # Arguments that name a file of this folder get its whole path. A word without a separator or a
+    # suffix, as in `opencode acp`, is a file only if it is an interpreter's script.
+    rest = []
+    for at, word in enumerate(given):
+        is_first = all(before.startswith("-") for before in given[:at])
+        is_script = is_first and _INTERPRETER.fullmatch(_stem(program))
+        names_file = has_folder(word) or os.path.splitext(word)[1] or is_script
+        is_option = word.startswith("-") or os.path.isabs(word)
+        is_file = names_file and not is_option and os.path.isfile(word)
+        rest.append(os.path.abspath(word) if is_file else word)
     note = ""
     if rest != given:
         moved = [word for word, before in zip(rest, given, strict=True) if word != before]
@@ -226,7 +235,7 @@ def agent_command(
     located = shutil.which(program, path=lasting_path(environment))
     here = shutil.which(program, path=environment.get("PATH", os.defpath))
     if here is not None and located is None:
-        # On the PATH of this terminal alone, as the Python of a virtual environment is.
+        # Only on the PATH of this terminal, like the Python of a virtual environment.
         return NamedCommand([os.path.abspath(here), *rest], note)
     if located is None and has_folder(program):
         note = f"There is no program {os.path.abspath(program)} that can be run."
@@ -238,21 +247,9 @@ def agent_command(
     if located is None:
         hint = f" To get it: {install}." if install else " Install it, or give its whole path."
         return NamedCommand([program, *rest], f"`{program}` was not found on PATH.{hint}")
-    # A path that is given must hold from any folder; it is not looked up on PATH.
+    # A given path must be valid in any folder; it is not looked up on PATH.
     is_path = has_folder(program)
     return NamedCommand([os.path.abspath(located) if whole or is_path else program, *rest], note)
-
-
-def _from_anywhere(program: str, word: str, before: Sequence[str]) -> str:
-    """Return an argument that names a file of this folder by its whole path, any other as it is."""
-    # A word without a separator or a suffix, as in `opencode acp`, names a file only where an
-    # interpreter takes its script.
-    is_script = _INTERPRETER.fullmatch(_stem(program)) and all(
-        each.startswith("-") for each in before
-    )
-    names_file = has_folder(word) or os.path.splitext(word)[1] or is_script
-    is_option = word.startswith("-") or os.path.isabs(word)
-    return os.path.abspath(word) if names_file and not is_option and os.path.isfile(word) else word
 
 
 def is_ours(words: Sequence[str]) -> bool:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 7780
 OLDEST = (0, 2)
-"""The first version whose gateway `lastword connect` of today speaks to."""
+"""The first version whose gateway works with this `lastword connect`."""
 
 TOKEN_DAYS = 90
 TIMEOUT_SECONDS = 120.0
 _MARK = "lastword-setup:"
 _LAST = 4096
-"""Characters of another machine's words that are shown."""
+"""How many characters of another machine's output are shown."""
 
 _OUTER = r"""
 SETUP_SCRIPT={script}
@@ -47,8 +47,8 @@ if [ -n "$("$shell" -lic 'printf "%s" "$PATH"' </dev/null 2>/dev/null)" ]; then
 fi
 exec sh -c "$SETUP_SCRIPT" </dev/null
 """
-"""Runs a script with what a terminal's shell has set: PATH, keys, folders. A shell that becomes
-another one, instead of running what it is given, is left out."""
+"""Runs a script with the variables of a terminal's shell: PATH, keys, folders. A shell that starts
+another one instead of running the script is not used."""
 
 _BEGIN = r"""
 unset SETUP_SCRIPT
@@ -103,7 +103,7 @@ class RemoteError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Another machine, as `lastword setup` was asked for it.
+    """Another machine, from the options of `lastword setup`.
 
     Attributes:
         host: the machine, as `ssh` takes it.
@@ -119,7 +119,7 @@ class Remote:
 
     @property
     def suffix(self) -> str:
-        """What an entry's name ends with."""
+        """The end of an entry's name."""
         return "-" + re.sub(r"[^\w.-]", "-", self.host.rpartition("@")[2])
 
     def token_path(self, environment: Mapping[str, str]) -> str:
@@ -137,14 +137,14 @@ class Remote:
         ]
 
     def command(self, *words: str) -> str:
-        """Return a command for the gateway there, to be typed there."""
+        """Return a command for its gateway, to be typed there."""
         port = [] if self.port == DEFAULT_PORT else ["--port", str(self.port)]
         return shlex.join([self.program, "gateway", *words, *port])
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteState:
-    """What there is on the other machine.
+    """The state of the other machine.
 
     Attributes:
         home: the user's home there.
@@ -162,17 +162,23 @@ class RemoteState:
 
 
 def look(remote: Remote, command: Sequence[str], agent: AgentCommand | None) -> RemoteState:
-    """Return what there is, and change nothing.
+    """Return the state of the other machine, and change nothing.
 
     Args:
         remote: The machine.
-        command: The agent's command; empty for that of the gateway which is running there.
+        command: The agent's command; empty for that of a gateway that is already running there.
         agent: The agent, if it is a known one.
 
     Raises:
         RemoteError: It cannot be reached, or lacks something that only its user can add.
     """
-    _check_here()
+    if sys.platform == "win32":
+        raise RemoteError(ssh.ON_WINDOWS)
+    if importlib.util.find_spec("websockets") is None:
+        raise RemoteError(
+            "`lastword connect`, which the editor will start, needs the extra `gateway` here: "
+            f"{command_for('gateway')}"
+        )
     host = shlex.quote(remote.host)
     first = shlex.quote(command[0]) if command else "sh"
     answers = _run(remote, _LOOK, agent=first)
@@ -205,7 +211,7 @@ def look(remote: Remote, command: Sequence[str], agent: AgentCommand | None) -> 
 
 
 def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home: str) -> None:
-    """Start a gateway there, which continues when `ssh` has ended.
+    """Start a gateway there, which continues after `ssh` ends.
 
     Raises:
         RemoteError: It did not start.
@@ -224,10 +230,10 @@ def start(remote: Remote, command: Sequence[str], run_words: Sequence[str], home
 
 
 def save_token(remote: Remote, environment: Mapping[str, str]) -> None:
-    """Have a token made there, and save it here.
+    """Get a token from the other machine, and save it here.
 
     Raises:
-        RemoteError: There was none, or it cannot be saved.
+        RemoteError: There is none, or it cannot be saved.
     """
     token = _run(remote, _MAKE_TOKEN, days=str(TOKEN_DAYS))["token"]
     if not token or " " in token:
@@ -256,7 +262,7 @@ def host_of(words: Sequence[str]) -> str:
 
 
 def forgotten(words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """Delete the token of an entry that was removed; return what is left, in sentences."""
+    """Delete the token of a removed entry; return notes for the user, in sentences."""
     host = host_of(words)
     path = _value(words, "--token-file")
     if not host or os.path.dirname(path) != _token_folder(environment):
@@ -279,7 +285,7 @@ def _token_folder(environment: Mapping[str, str]) -> str:
 def notes_of(
     remote: Remote, there: RemoteState, run_words: Sequence[str], *, is_written: bool
 ) -> list[str]:
-    """Return what the user should know of an agent there, in sentences."""
+    """Return notes for the user on an agent there, in sentences."""
     port = f" on port {remote.port}"
     if there.is_running:
         notes = [f"The gateway{port} of {remote.host} serves `{there.serves or 'an agent'}`."]
@@ -291,35 +297,22 @@ def notes_of(
         notes = [f"A gateway was started{port} of {remote.host}. {restart}"]
     else:
         notes = [f"No gateway is running{port} of {remote.host}; --write starts one."]
-    notes.append(f"{_where(remote.folder, there.home)} Files here are not touched.")
+    here, _, folder = remote.folder.rpartition("=")
+    if not remote.folder:
+        where = f"Sessions work there: your home there ({there.home}) stands for your home here."
+    elif here:
+        where = f"Sessions work there: {folder} stands for {here} here."
+    else:
+        where = f"Sessions work there, in {folder}."
+    notes.append(f"{where} Files here are not touched.")
     if is_written:
         notes.append(f"The token is good for {TOKEN_DAYS} days; this command makes a new one.")
     return [*notes, _end(remote)]
 
 
-def _where(folder: str, home: str) -> str:
-    """Return where sessions work, as a sentence."""
-    here, _, there = folder.rpartition("=")
-    if not folder:
-        return f"Sessions work there: your home there ({home}) stands for your home here."
-    if not here:
-        return f"Sessions work there, in {there}."
-    return f"Sessions work there: {there} stands for {here} here."
-
-
 def _end(remote: Remote) -> str:
     command = replace(remote, program="lastword").command("stop", "--agents")
     return f"On {remote.host}, `{command}` ends the gateway and its agents."
-
-
-def _check_here() -> None:
-    if sys.platform == "win32":
-        raise RemoteError(ssh.ON_WINDOWS)
-    if importlib.util.find_spec("websockets") is None:
-        raise RemoteError(
-            "`lastword connect`, which the editor will start, needs the extra `gateway` here: "
-            f"{command_for('gateway')}"
-        )
 
 
 def _run(remote: Remote, script: str, **values: str) -> dict[str, str]:
@@ -328,7 +321,7 @@ def _run(remote: Remote, script: str, **values: str) -> dict[str, str]:
     Args:
         remote: The machine.
         script: The script, with the names of values in braces.
-        values: The values, one at most of which is not lastword's own.
+        values: The values; at most one of them is not lastword's own.
 
     Raises:
         RemoteError: It could not be run.

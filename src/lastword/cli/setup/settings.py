@@ -1,9 +1,9 @@
 """An editor's settings file: JSON with comments, with one entry added, replaced or removed.
 
 Owns the position of the change and the proof that the result has the old settings, the change, and
-nothing else; and that nothing is lost: the file is replaced in one step, with a copy of the old one
-beside it, a link is followed and stays a link, mode and owner stay, and a file that was changed in
-the meantime is left alone.
+nothing else. Nothing is lost: the file is replaced in one step, with a copy of the old one beside
+it; a link is followed and stays a link; mode and owner stay; and a file that was changed in the
+meantime is not touched.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class JsoncError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment and where it stands."""
+    """A comment and its position."""
 
     text: str
     start: int
@@ -244,7 +244,7 @@ def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
 
 
 def remove_entry(settings: AgentSettings, name: str) -> str:
-    """Return the text without an entry, and without the section if that is then empty."""
+    """Return the text without an entry, and without the section if it would be empty."""
     document, text = settings.document, settings.document.text
     expected = _expected(settings)
     if settings.agents is None or document.root is None or settings.entry(name) is None:
@@ -272,13 +272,34 @@ def rewrite(settings: AgentSettings, name: str, changes: dict[str, Any]) -> str:
 
 
 def _with_value(document: JsonText, entry: Value, key: str, value: Any) -> str:
-    matches, text = entry.named(key), document.text
-    if not matches:
-        return _inserted(document, entry, key, value)
-    old = matches[-1].value
-    indent = _line_indent(text, old.start)
-    shown = render(value, indent, _unit(document), _newline(text))
-    return text[: old.start] + shown + text[old.end :]
+    """Return the text with another value of a key, or with one more member at the object's end."""
+    text, newline, unit = document.text, _newline(document.text), _unit(document)
+    if matches := entry.named(key):
+        old = matches[-1].value
+        shown = render(value, _line_indent(text, old.start), unit, newline)
+        return text[: old.start] + shown + text[old.end :]
+    members = entry.members or ()
+    at = document.end_before(entry.end - 1)
+    on_one_line = bool(members) and not {"\n", "\r"} & set(text[entry.start : entry.end])
+    last = members[-1] if members else None
+    if on_one_line and last:
+        comma = "" if last.comma is not None else ","
+        trailing = "," if last.comma is not None else ""
+        return f"{text[:at]}{comma} {_quoted(key)}: {_quoted(value)}{trailing}{text[at:]}"
+    outer = _line_indent(text, entry.start)
+    inner = _line_indent(text, last.start) if last else outer + unit
+    member = f"{_quoted(key)}: {render(value, inner, unit, newline)}"
+    rest = text[at:]
+    if last is None:
+        gap = rest[: rest.index("}")]
+        close = "" if "\n" in gap else newline + outer
+        return (
+            f"{text[:at]}{newline}{inner}{member}{close}{rest.removeprefix(gap) if close else rest}"
+        )
+    if last.comma is not None:
+        return f"{text[:at]}{newline}{inner}{member},{rest}"
+    ends = last.value.end
+    return f"{text[:ends]},{text[ends:at]}{newline}{inner}{member}{rest}"
 
 
 def render(value: Any, indent: str, unit: str, newline: str) -> str:
@@ -321,33 +342,6 @@ def _proved(text: str, expected: dict[str, Any]) -> str:
     return text
 
 
-def _inserted(document: JsonText, place: Value, key: str, value: Any) -> str:
-    """Return the text with one more member at the end of an object."""
-    text, newline, unit = document.text, _newline(document.text), _unit(document)
-    members = place.members or ()
-    at = document.end_before(place.end - 1)
-    on_one_line = bool(members) and not {"\n", "\r"} & set(text[place.start : place.end])
-    last = members[-1] if members else None
-    if on_one_line and last:
-        comma = "" if last.comma is not None else ","
-        trailing = "," if last.comma is not None else ""
-        return f"{text[:at]}{comma} {_quoted(key)}: {_quoted(value)}{trailing}{text[at:]}"
-    outer = _line_indent(text, place.start)
-    inner = _line_indent(text, last.start) if last else outer + unit
-    member = f"{_quoted(key)}: {render(value, inner, unit, newline)}"
-    rest = text[at:]
-    if last is None:
-        gap = rest[: rest.index("}")]
-        close = "" if "\n" in gap else newline + outer
-        return (
-            f"{text[:at]}{newline}{inner}{member}{close}{rest.removeprefix(gap) if close else rest}"
-        )
-    if last.comma is not None:
-        return f"{text[:at]}{newline}{inner}{member},{rest}"
-    ends = last.value.end
-    return f"{text[:ends]},{text[ends:at]}{newline}{inner}{member}{rest}"
-
-
 def _removed(document: JsonText, place: Value, key: str) -> str:
     """Return the text without a member of an object, and without the comma that it needed."""
     text, members = document.text, list(place.members or ())
@@ -362,7 +356,7 @@ def _removed(document: JsonText, place: Value, key: str) -> str:
         return text[: place.start + 1] + (inner if inner.strip() else "") + text[place.end - 1 :]
     before: JsonMember | None = members[index - 1] if index else None
     if index == len(members) - 1 and member.comma is None and before and before.comma is not None:
-        # It was the last, and has no comma: neither has the one that is the last now.
+        # The last member had no comma, so the new last one has none.
         head = text[: before.comma] + text[before.comma + 1 : start]
     else:
         head = text[:start]
@@ -370,7 +364,7 @@ def _removed(document: JsonText, place: Value, key: str) -> str:
 
 
 def _glue(document: JsonText, start: int, end: int) -> str:
-    """Return what must replace a removed stretch of text: a comment must end its line."""
+    """Return the replacement for a removed piece of text: a comment must end its line."""
     ends_line = any(
         each.start + len(each.text) == start and each.text.startswith("//")
         for each in document.comments
@@ -412,7 +406,7 @@ class SettingsFile:
     """A file as it was read.
 
     Attributes:
-        path: what the user calls it.
+        path: its name for the user.
         target: the file itself, if `path` is a link.
         text: its text, without a byte order mark.
         mark: the byte order mark, if there is one.
@@ -527,16 +521,16 @@ def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
 def _check_unchanged(file: SettingsFile) -> None:
     then = file.status
     now = os.stat(file.target) if os.path.exists(file.target) else None
-    if _marks(now) != _marks(then):
+    marks = [
+        (status.st_mtime_ns, status.st_size, status.st_ino) if status else ()
+        for status in (now, then)
+    ]
+    if marks[0] != marks[1]:
         raise SettingsError("it was changed by another program just now; try again")
 
 
-def _marks(status: os.stat_result | None) -> tuple[int, ...]:
-    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else ()
-
-
 def _named(file: SettingsFile) -> str:
-    """Name what cannot be written: the file, or the target of its link."""
+    """Return the subject of a sentence: the file, or the target of its link."""
     return (
         "it" if file.target == os.path.abspath(file.path) else f"it leads to {file.target}, which"
     )
