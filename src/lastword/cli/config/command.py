@@ -73,7 +73,14 @@ def main(arguments: Sequence[str]) -> int:
     if options.file and options.word != "check":
         made.error("FILE can only be used with check")
     if options.word == "path":
-        return _path(options)
+        path = find((), os.environ, project=False).user or user_path(os.environ)
+        if not path:
+            return refuse("config", "no home folder was found; set LASTWORD_CONFIG")
+        if options.json:
+            envelope.write({"user_file": path, "exists": os.path.lexists(path)})
+        else:
+            sys.stdout.write(f"{path}\n")
+        return 0
     if options.word == "check":
         return _check(options)
     try:
@@ -208,7 +215,11 @@ def _show(places: Places, *, as_json: bool) -> int:
         page.line()
         page.line(f"[{table}]")
         for line in own:
-            _add(page, line)
+            lead, shown = f"  {line.option.name:<{_NAME_COLUMNS}}", line.shown
+            if len(shown) > _VALUE_COLUMNS:
+                page.row(lead, shown)
+                lead, shown = " " * len(lead), ""
+            page.row(lead, f"{shown:<{_VALUE_COLUMNS}} {line.origin}")
     if rules or journals:
         page.line()
         page.line("your own rows")
@@ -220,32 +231,20 @@ def _show(places: Places, *, as_json: bool) -> int:
     return 0
 
 
-def _add(page: Page, line: _Line) -> None:
-    lead, shown = f"  {line.option.name:<{_NAME_COLUMNS}}", line.shown
-    if len(shown) > _VALUE_COLUMNS:
-        page.row(lead, shown)
-        lead, shown = " " * len(lead), ""
-    page.row(lead, f"{shown:<{_VALUE_COLUMNS}} {line.origin}")
-
-
 # --- the files
 
 
-def _path(options: argparse.Namespace) -> int:
-    path = find((), os.environ, project=False).user or user_path(os.environ)
-    if not path:
-        return refuse("config", "no home folder was found; set LASTWORD_CONFIG")
-    if options.json:
-        envelope.write({"user_file": path, "exists": os.path.lexists(path)})
-    else:
-        sys.stdout.write(f"{path}\n")
-    return 0
-
-
 def _check(options: argparse.Namespace) -> int:
-    chosen = _chosen(options.file)
-    if options.file and not os.path.lexists(options.file):
-        return refuse("config", f"there is no file {options.file!r}")
+    file = options.file
+    if file and not os.path.lexists(file):
+        return refuse("config", f"there is no file {file!r}")
+    if file:
+        chosen = [(file, PROJECT if os.path.basename(file) == PROJECT_NAME else USER)]
+    else:
+        places = find((), os.environ)
+        has_own = places.is_named or os.path.lexists(places.user)
+        chosen = [(places.user, USER)] if has_own else []
+        chosen += [(places.project, PROJECT)] if places.project else []
     results = [(path, problems_of(path, source)) for path, source in chosen]
     if options.json:
         shown = [
@@ -262,16 +261,8 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if any(problems for _, problems in results) else 0
 
 
-def _chosen(file: str | None) -> list[tuple[str, str]]:
-    if file:
-        return [(file, PROJECT if os.path.basename(file) == PROJECT_NAME else USER)]
-    places = find((), os.environ)
-    own = [(places.user, USER)] if places.is_named or os.path.lexists(places.user) else []
-    return own + ([(places.project, PROJECT)] if places.project else [])
-
-
 def problems_of(path: str, source: str) -> list[Problem]:
-    """Return everything that is wrong with a file."""
+    """Return all problems of a file, by line."""
     files = FileSettings()
     problems = read(files, path, source, TABLES)
     try:

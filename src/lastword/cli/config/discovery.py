@@ -19,7 +19,7 @@ PROJECT_NAME = ".lastword.toml"
 VARIABLE = "LASTWORD_CONFIG"
 OFF_VARIABLE = "LASTWORD_NO_CONFIG"
 _REPOSITORY = (".git", ".hg", ".jj")
-"""What the top folder of a repository holds; the search for a project's file ends there."""
+"""Entries that mark the top folder of a repository, where the search for a project's file ends."""
 LISTING = "lastword config"
 """The command that lists every option with its value."""
 
@@ -29,7 +29,7 @@ class Places:
 
     Attributes:
         user: The path of the user's file, whether or not there is one; empty for none.
-        is_named: The user named it, so that it has to be there.
+        is_named: Whether the user named it, so that it must exist.
         project: The path of the project's file; empty if there is none.
     """
 
@@ -58,7 +58,17 @@ def find(words: Sequence[str], environment: Mapping[str, str], *, project: bool 
         environment: The environment.
         project: Whether to look for a project's file, too.
     """
-    named, is_off = _chosen(words, environment)
+    named = environment.get(VARIABLE, "")
+    is_off = environment.get(OFF_VARIABLE, "").lower() in {"1", "true", "yes"}
+    rest = iter(words)
+    for word in rest:
+        flag, has_value, text = word.partition("=")
+        if word == "--":
+            break
+        if flag == "--config":
+            named, is_off = text if has_value else next(rest, ""), False
+        elif flag == "--no-config":
+            is_off = not has_value or text.lower() in {"1", "true", "yes"}
     if is_off:
         return NOWHERE
     path = absolute(os.path.expanduser(named)) if named else user_path(environment)
@@ -79,7 +89,7 @@ def user_path(environment: Mapping[str, str]) -> str:
 def project_path() -> str:
     """Return the nearest project's file, from the working directory up to its repository's top.
 
-    Neither the home folder nor anything above it is a project.
+    The home folder, and folders above it, do not count as projects.
     """
     try:
         folder = os.getcwd()
@@ -107,24 +117,8 @@ def absolute(path: str) -> str:
         return path
 
 
-def _chosen(words: Sequence[str], environment: Mapping[str, str]) -> tuple[str, bool]:
-    """Return the file that is named, and whether no file is to be read."""
-    named = environment.get(VARIABLE, "")
-    is_off = environment.get(OFF_VARIABLE, "").lower() in {"1", "true", "yes"}
-    rest = iter(words)
-    for word in rest:
-        flag, has_value, text = word.partition("=")
-        if word == "--":
-            break
-        if flag == "--config":
-            named, is_off = text if has_value else next(rest, ""), False
-        elif flag == "--no-config":
-            is_off = not has_value or text.lower() in {"1", "true", "yes"}
-    return named, is_off
-
-
 class Problem:
-    """One thing that is wrong with a file; `line` is 0 for the whole file."""
+    """One problem of a file; `line` is 0 for the whole file."""
 
     __slots__ = ("line", "path", "sentence")
 

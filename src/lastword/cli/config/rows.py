@@ -1,8 +1,7 @@
 """A user's own rows: `[[classify.rule]]` for the classifier, `[[journal]]` for agents' journals.
 
-Owns what such a row may contain, which is the same as in the built-in ones
-(`core.classify.messages` and `tokens`, `quirks.journals`): a table of its members, each with the
-function that reads its value.
+Owns the members of a row, as in the built-in ones (`core.classify.messages` and `tokens`,
+`quirks.journals`): a table with the function that reads each member's value.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]
     Problem = tuple[Path, str]
-    """Where it is, and what is wrong."""
+    """Its place, and the sentence about it."""
 
 Read = Callable[[str, Any], Any]
-"""Reads a member's value, given its name; raises a `ValueError` that says what it takes."""
+"""Reads a member's value, given its name; raises `ValueError` with a sentence for the user."""
 
 LISTING = "lastword config"
 TYPES = tuple(kind.value for kind in ErrorType if kind in {*messages.STRONG, *tokens.STRONG})
 MIN_CHARS = 4
-"""A shorter part occurs in too many messages."""
+"""A shorter text occurs in too many messages."""
 
 MAX_ROWS = 200
 MAX_PATTERN_CHARS = 1000
@@ -60,7 +59,7 @@ class _UnusableError(Exception):
 
 
 def rows_in(values: Mapping[str, Any]) -> tuple[OwnRows, list[Problem]]:
-    """Return the rows of a file, and what is wrong with the others."""
+    """Return the rows of a file that can be used, and the problems of the others."""
     table = values.get("classify", {})
     problems: list[Problem] = [
         (("classify", key), no_such("member", key, ("rule",), LISTING))
@@ -97,7 +96,7 @@ def _each(
 
 
 def _values(row: dict[str, Any], members: Mapping[str, Read], needed: set[str]) -> dict[str, Any]:
-    """Return the values of a row's members, by the names that they have in code."""
+    """Return the values of a row's members, by their names in code."""
     for key in row:
         if key not in members:
             raise _UnusableError(key, no_such("member", key, members, LISTING))
@@ -164,15 +163,14 @@ def _type(member: str, value: Any) -> ErrorType:
 
 
 def _sentences(member: str, value: Any) -> tuple[str, ...]:
-    return tuple(_sentence(member, text) for text in _texts(member, value))
-
-
-def _sentence(member: str, text: str) -> str:
-    folded = fold(text)
-    # One Chinese or Japanese character means as much as a word.
-    if len(folded) < (MIN_CHARS if folded.isascii() else 2) or folded.startswith(".."):
-        raise ValueError(f"{member} needs {MIN_CHARS} characters or more, not {text!r}")
-    return folded
+    sentences = []
+    for text in _texts(member, value):
+        folded = fold(text)
+        # One Chinese or Japanese character means as much as a word.
+        if len(folded) < (MIN_CHARS if folded.isascii() else 2) or folded.startswith(".."):
+            raise ValueError(f"{member} needs {MIN_CHARS} characters or more, not {text!r}")
+        sentences.append(folded)
+    return tuple(sentences)
 
 
 def _words(member: str, value: Any) -> frozenset[str]:
@@ -204,7 +202,7 @@ def _variables(_member: str, value: Any) -> tuple[tuple[str, str], ...]:
 
 def _path(member: str, value: Any) -> str:
     parts = _text(member, value).split("/")
-    # Only at the beginning of a name is a star looked for.
+    # A star is allowed only at the beginning of a name.
     stars = any("*" in part.removeprefix("*") for part in parts)
     if stars or not {"", ".", ".."}.isdisjoint(parts):
         raise ValueError(
@@ -257,7 +255,7 @@ def _failure(member: str, value: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _way(_member: str, value: Any) -> tuple[str, ...]:
-    """Return the members that lead to a value: `"error.message"`, or a list of their names."""
+    """Return the path to a value: `"error.message"`, or a list of names."""
     if isinstance(value, str) and value:
         return tuple(value.split("."))
     if isinstance(value, list) and all(isinstance(name, str) for name in value):

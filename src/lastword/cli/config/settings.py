@@ -1,11 +1,11 @@
-"""The settings of configuration files: what they set, checked, and which file sets it.
+"""The settings of configuration files: the checked values, and the file of each.
 
-Owns what may be read (a regular file of at most 64 KiB; for a project, one of at most 4 KiB that
-belongs to the user and is not a symbolic link), the lines of its keys, the tables, the precedence
-of the two files, and what is wrong with either of them. A user's file that is wrong is an error; a
-project's, which may come from a stranger, is ignored with a warning. Which options a project's file
-may set is in their own declarations (`core.link.option_table`); none of the gateway's or of
-`lastword connect`'s is safe. Loaded only if there is a file.
+Owns the limits (a regular file of at most 64 KiB; for a project, one of at most 4 KiB that belongs
+to the user and is not a symbolic link), the lines of keys, the tables, the precedence of the two
+files, and their problems. A problem in the user's file is an error; a project's file with one is
+ignored with a warning, since it may come from a stranger. The options that a project's file may set
+are marked in their declarations (`core.link.option_table`); none of the gateway or of `lastword
+connect` is. Loaded only if there is a file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _places_of(text: str) -> dict[Path, int]:
             parsed: Any = tomllib.loads(statement)
         except ValueError:  # it continues in the next line
             if len(statement) > MAX_PROJECT_BYTES:
-                break  # of what is behind it, the last known line is reported
+                break  # the last known line is reported for the rest
             continue
         is_header = statement.lstrip().startswith("[")
         path: Path = () if is_header else header
@@ -59,7 +59,7 @@ def _places_of(text: str) -> dict[Path, int]:
                     parsed = None
                 if path in counts:
                     path = (*path, counts[path])
-            places.setdefault(path, begin)  # a value's members are there, too
+            places.setdefault(path, begin)  # a value's members are on that line, too
         header = path if is_header else header
         statement, begin = "", number + 1
     return places
@@ -90,7 +90,17 @@ class ConfigDocument:
         """
         self.path: str = path
         text = _text(path, of_project=of_project)
-        self.values: dict[str, Any] = _decoded(text)
+        try:
+            self.values: dict[str, Any] = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            place = _AT_LINE.search(str(error))
+            line = int(place[1]) if place and place[1] else len(text.splitlines())
+            why = _AT_LINE.sub("", str(error))
+            raise DocumentError(f"this is not TOML: {why[:1].lower()}{why[1:]}", line) from None
+        except ValueError:  # a number of thousands of digits
+            raise DocumentError("a number is too long") from None
+        except RecursionError:
+            raise DocumentError("its values are nested too deeply") from None
         self._text: str = text
         self._places: dict[Path, int] = {}
 
@@ -101,20 +111,6 @@ class ConfigDocument:
         while path and path not in self._places:
             path = path[:-1]
         return self._places.get(path, 0)
-
-
-def _decoded(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _AT_LINE.search(str(error))
-        line = int(place[1]) if place and place[1] else len(text.splitlines())
-        reason = _AT_LINE.sub("", str(error))
-        raise DocumentError(f"this is not TOML: {reason[:1].lower()}{reason[1:]}", line) from None
-    except ValueError:  # a number of thousands of digits
-        raise DocumentError("a number is too long") from None
-    except RecursionError:
-        raise DocumentError("its values are nested too deeply") from None
 
 
 def _text(path: str, *, of_project: bool) -> str:
@@ -151,7 +147,7 @@ RECORD = (
     Option("record-days", "days", "how many days the record is kept; 0 means forever", "30"),
     Option("record-mib", "count", "how large the record may become, in MiB; 0 without limit", 256),
 )
-"""The options of `[record]`, which the commands that use the record take from the environment."""
+"""The options of `[record]`, which commands read from the environment."""
 
 TABLES = ("run", "record", "gateway", "connect")
 _SECRETS = {"url", "url-or-topic", "nats-urls"}
@@ -166,7 +162,7 @@ _OPEN = {
 
 def options_of(table: str) -> Mapping[str, Option]:
     if table == "gateway":
-        # Of these two, a start of `lastword run` needs neither.
+        # A start of `lastword run` needs none of these two.
         from lastword.gateway.settings.values import OPTIONS as GATEWAY  # noqa: PLC0415
 
         return {option.name: option for option in GATEWAY.values()}
@@ -182,26 +178,29 @@ def texts_of(option: Option, value: object, folder: str) -> list[str]:
 
     Args:
         option: The option.
-        value: What the file holds.
-        folder: The file's folder, from which paths are meant.
+        value: The value in the file.
+        folder: The file's folder, to which paths are relative.
 
     Raises:
         ValueError: It cannot be used; the text says why.
     """
+    expected = option.expects
+    if option.kind in {"flag", "days"}:
+        expected = "true or false" if option.kind == "flag" else "a number of days, or 12h or 4w"
     texts = _texts(option, value, folder)
     if texts is None:
-        raise ValueError(f"{option.name} takes {_expected(option)}")
+        raise ValueError(f"{option.name} takes {expected}")
+    # The record's own reader of days knows 12h and 4w.
+    reader = days_limit if option.kind == "days" else option.read
     for text in texts:
-        if _read(option, text) is None:
-            shown = "" if option.kind in _SECRETS else f" {text!r}"
-            raise ValueError(
-                f"{option.name} cannot be{shown or ' this'}: it takes {_expected(option)}"
-            )
+        if reader(text) is None:
+            shown = "this" if option.kind in _SECRETS else repr(text)
+            raise ValueError(f"{option.name} cannot be {shown}: it takes {expected}")
     return texts
 
 
 def words_of(option: Option, texts: list[str]) -> list[str]:
-    """Return the words of a command line that say the same."""
+    """Return the same as words of a command line."""
     if option.kind == "flag":
         return [f"--{option.name}"] if texts == ["1"] else []
     return [f"--{option.name}={text}" for text in texts]
@@ -231,22 +230,10 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and "\0" not in value
 
 
-def _read(option: Option, text: str) -> object:
-    if option.kind == "days":
-        return days_limit(text)  # the record's own reader, which knows 12h and 4w
-    return option.read(text)
-
-
-def _expected(option: Option) -> str:
-    if option.kind == "flag":
-        return "true or false"
-    return "a number of days, or 12h or 4w" if option.kind == "days" else option.expects
-
-
 USER, PROJECT = "user", "project"
 FROM_FILE_VARIABLE = "LASTWORD_FROM_CONFIG"
-"""Names the variables that a command has set from the user's file, for itself when it starts anew
-(`lastword gateway reload`)."""
+"""The variable with the names of those that a command has set from the user's file, for itself
+after a restart (`lastword gateway reload`)."""
 
 
 class FileSetting(NamedTuple):
@@ -256,7 +243,7 @@ class FileSetting(NamedTuple):
         table: The table that it is in.
         option: The option.
         texts: The value as the command line would have it; several texts for a list.
-        source: Whose file it is.
+        source: `USER` or `PROJECT`.
         document: The file.
     """
 
@@ -276,8 +263,8 @@ class FileSettings:
 
     Attributes:
         values: The settings, by table and option.
-        documents: The files that were read, by whose they are.
-        warnings: What is wrong with a project's file, for stderr.
+        documents: The files that were read, by their source.
+        warnings: The problems of a project's file, for stderr.
     """
 
     def __init__(self) -> None:
@@ -294,7 +281,7 @@ class FileSettings:
         }
 
     def words(self, table: str, given: Iterable[str]) -> list[str]:
-        """Return a table as words of a command line, without the options that are given there."""
+        """Return a table as words of a command line, without the options in `given`."""
         flags = {word.partition("=")[0] for word in given}
         return [
             word
@@ -309,7 +296,7 @@ class FileSettings:
         Raises:
             ConfigError: One of them cannot be used.
         """
-        # The classifier, which a start of `lastword run` does not wait for.
+        # The classifier, which a start of `lastword run` must not load.
         from lastword.cli.config.rows import NO_ROWS, rows_in  # noqa: PLC0415
 
         document = self.documents.get(USER)
@@ -330,8 +317,8 @@ class FileSettings:
     def complete(self, environment: MutableMapping[str, str]) -> None:
         """Set the variables that are not set yet to the values in the user's file.
 
-        Those that a project's file may set are left out: each agent's `lastword run` reads them
-        where it works, and there the project's file comes first.
+        Options that a project's file may set are left out: each agent's `lastword run` reads them
+        in its own folder, where the project's file takes precedence.
         """
         for name in environment.pop(FROM_FILE_VARIABLE, "").split():
             if name.startswith("LASTWORD_"):
@@ -349,7 +336,7 @@ class FileSettings:
 
 
 def load(places: Places, tables: Iterable[str] = TABLES) -> FileSettings:
-    """Read the files, and check these tables of them.
+    """Read the files, and check these tables.
 
     Raises:
         ConfigError: The user's file cannot be used.
@@ -373,7 +360,7 @@ def load(places: Places, tables: Iterable[str] = TABLES) -> FileSettings:
 
 
 def read(settings: FileSettings, path: str, source: str, tables: Iterable[str]) -> list[Problem]:
-    """Add what a file says to the settings; return what is wrong with it."""
+    """Add the settings of a file; return its problems."""
     try:
         document = ConfigDocument(path, of_project=source == PROJECT)
     except DocumentError as error:
@@ -381,26 +368,21 @@ def read(settings: FileSettings, path: str, source: str, tables: Iterable[str]) 
     settings.documents[source] = document
     problems = []
     for name, table in [*document.values.items()]:
-        sentence = _table_problem(name, table, source)
+        sentence = ""
+        if name not in TABLES and name not in ROWS:
+            sentence = _no_such("table", name, (*TABLES, *ROWS))
+        elif name == "journal" and not isinstance(table, list):
+            sentence = "journals are written as [[journal]]"
+        elif name != "journal" and not isinstance(table, dict):
+            sentence = f"{name} is a table: [{name}]"
+        elif source == PROJECT and name != "run":
+            sentence = f"[{name}] belongs in your own file; a project's file can only have [run]"
         if sentence:
             del document.values[name]
             problems.append(Problem(path, document.line_of((name,)), sentence))
         elif name in TABLES and name in tables:
             problems += _read_table(settings, document, name, source)
     return problems
-
-
-def _table_problem(name: str, table: object, source: str) -> str:
-    if name not in TABLES and name not in ROWS:
-        return _no_such("table", name, (*TABLES, *ROWS))
-    if name == "journal":
-        if not isinstance(table, list):
-            return "journals are written as [[journal]]"
-    elif not isinstance(table, dict):
-        return f"{name} is a table: [{name}]"
-    if source == PROJECT and name != "run":
-        return f"[{name}] belongs in your own file; a project's file can only have [run]"
-    return ""
 
 
 def _read_table(
@@ -428,7 +410,7 @@ def _read_table(
 
 
 def _no_such(kind: str, word: str, words: Iterable[str]) -> str:
-    # Loaded where something is wrong.
+    # Loaded only for an error.
     from lastword.cli.words import no_such  # noqa: PLC0415
 
     return no_such(kind, word, words, LISTING)

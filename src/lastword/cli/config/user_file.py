@@ -1,7 +1,7 @@
 """The user's configuration file, for every command but `lastword run`.
 
-Owns what such a command takes from it: the environment's variables that nobody has set, and the
-rules of the classifier.
+Owns what such a command takes from it: variables that are not set in the environment, and the rules
+of the classifier.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def use(words: Sequence[str], table: str = "", *, rows: bool = False) -> FileSet
     """Read the file, if there is one, and complete the environment of this process.
 
     Args:
-        words: The command line, which may name a file or none.
+        words: The command line, which may name a file or switch files off.
         table: The command's own table, if it has one.
         rows: Whether the command uses the rows.
 
@@ -31,7 +31,7 @@ def use(words: Sequence[str], table: str = "", *, rows: bool = False) -> FileSet
     places = find(words, os.environ, project=False)
     if not places.present:
         return None
-    # TOML's reader and the tables, which a user without a file does not wait for.
+    # TOML's reader and the tables, needed only for a file.
     from lastword.cli.config.settings import load  # noqa: PLC0415
 
     settings = load(places, {"run", "record", table})
