@@ -1,9 +1,8 @@
 """The way in which lastword was installed here, and the command that adds an extra to it.
 
 Owns the ways: pip in a virtual environment or for the system, pipx, uv, a clone that is not
-installed. An extra comes from where lastword itself came: a folder, an address, or an index only if
-it was installed by its name. Loaded where a package or the program itself
-is missing.
+installed. An extra comes from the source of lastword itself: a folder, an address, or an index if
+it was installed by name. Loaded only if a package or the program itself is missing.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ def command_for(extra: str) -> str:
 
 
 def lasting_commands(*extras: str) -> tuple[str, str]:
-    """Return the commands of uv and pipx that put lastword on PATH, from where it came itself."""
+    """Return the commands of uv and pipx that put lastword on PATH, from the source of this one."""
     source = arguments(_source([*extras]))
     return f"uv tool install {source}", f"pipx install {source}"
 
 
 def uvx_command() -> list[str]:
-    """Return the words by which `uvx` runs lastword from where it came itself."""
+    """Return the command by which `uvx` runs lastword, from the source of this one."""
     return ["uvx", "--from", _source([])[-1], NAME]
 
 
@@ -82,8 +81,16 @@ def _pip(extra: str) -> str:
         python = [] if _is_active() else ["--python", sys.executable]
         return command_line(["uv", "pip", "install", *python, *_source([extra])])
     if installer not in {"", "pip"}:
-        # A distribution's own package: its extra is packages of the distribution.
-        return f"the package manager that installed lastword, with {_packages(extra)}"
+        # A distribution's own package: its extra is packages of the distribution, such as
+        # `starlette<2,>=1 and websockets>=15`.
+        packages = []
+        for line in metadata.requires(NAME) or ():
+            requirement, _, marker = line.partition(";")
+            name = _EXTRA_MARKER.search(marker)
+            if name and name[1] == extra:
+                packages.append(requirement.strip())
+        needed = " and ".join(packages)
+        return f"the package manager that installed lastword, with {needed}"
     pip = ["pip"] if _is_active() else [sys.executable, "-m", "pip"]
     managed = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
     is_system = sys.prefix == sys.base_prefix and os.path.exists(managed)
@@ -104,13 +111,15 @@ def _is_active() -> bool:
 
 
 def _source(extras: list[str]) -> list[str]:
-    """Return where lastword came from, with extras, as the arguments of an install command."""
+    """Return the source of lastword, with extras, as the arguments of an install command."""
     named = f"[{','.join(dict.fromkeys(extras))}]" if extras else ""
     origin = _origin()
     url = str(origin.get("url", ""))
     if not url:
-        root = _clone()
-        return ["-e", f"{root}{named}"] if root else [f"{NAME}{named}"]
+        # It may run from a clone without being installed.
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        is_clone = os.path.isfile(os.path.join(root, "pyproject.toml")) and not _text("METADATA")
+        return ["-e", f"{root}{named}"] if is_clone else [f"{NAME}{named}"]
     if "dir_info" in origin:
         folder = unquote(urlsplit(url).path)
         is_editable = isinstance(origin["dir_info"], dict) and origin["dir_info"].get("editable")
@@ -123,30 +132,12 @@ def _source(extras: list[str]) -> list[str]:
 
 
 def _origin() -> dict[str, Any]:
-    """Return what the installer noted of lastword's origin, if it was not an index."""
+    """Return the installer's note on the origin of lastword, if that was not an index."""
     try:
         origin = json.loads(_text("direct_url.json") or "{}")
     except ValueError:
         return {}
     return origin if isinstance(origin, dict) else {}
-
-
-def _clone() -> str:
-    """Return the clone that lastword runs from without being installed, if it does."""
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    is_clone = os.path.isfile(os.path.join(root, "pyproject.toml"))
-    return root if is_clone and not _text("METADATA") else ""
-
-
-def _packages(extra: str) -> str:
-    """Return the packages of an extra: `starlette<2,>=1 and websockets>=15`."""
-    packages = []
-    for line in metadata.requires(NAME) or ():
-        requirement, _, marker = line.partition(";")
-        name = _EXTRA_MARKER.search(marker)
-        if name and name[1] == extra:
-            packages.append(requirement.strip())
-    return " and ".join(packages)
 
 
 def _text(name: str) -> str:

@@ -155,7 +155,7 @@ class MissingExtraError(LastwordError, ImportError):
 
     def __init__(self, what: str, extra: str, missing: ImportError) -> None:
         """Build the message from what needs the extra and the import that failed."""
-        # The metadata of packages, which nobody needs where all is there.
+        # The metadata of packages, needed only if one is missing.
         from lastword._installation import command_for  # noqa: PLC0415
 
         module = missing.name or extra

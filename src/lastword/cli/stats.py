@@ -48,7 +48,7 @@ MAX_ROWS = 12
 _LABEL_COLUMNS = 36
 _NUMBER_COLUMNS = 7
 _COUNT_COLUMNS, _SPREAD_COLUMNS = 20, 29
-"""What a row's label leaves room for: a count with its change, three durations."""
+"""The columns beside a row's label, for a count with its change, and for three durations."""
 
 _BAR_COLUMNS = 20
 _CAUSES, _DECIDED, _ENDINGS = PHRASES["left"], PHRASES["decided"], PHRASES["ends"]

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pytest
 
-_PACKAGE = "lastword.conformance"
-
 _OPTIONS = {
     "--agent": "the agent's command, as one word for a shell",
     "--preset": "a recipe that points the agent to the kit's provider (opencode, claude, …)",
@@ -27,7 +25,8 @@ _OPTIONS = {
 
 def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> None:
     """Register the options, before the command line is finally parsed."""
-    if not any(_is_ours(word) for word in args):
+    ours = {"lastword.conformance", "lastword.conformance.test_agent"}
+    if ours.isdisjoint(word.partition("::")[0] for word in args):
         return
     group = parser.getgroup("lastword", "conformance of an ACP agent")
     for name, what in _OPTIONS.items():
@@ -38,7 +37,3 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Non
         default=[],
         help="a variable that points the agent to the kit's provider: NAME or NAME=TEMPLATE",
     )
-
-
-def _is_ours(word: str) -> bool:
-    return word.partition("::")[0] in {_PACKAGE, f"{_PACKAGE}.test_agent"}

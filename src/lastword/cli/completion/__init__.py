@@ -51,7 +51,7 @@ FILES = {
     "fish": "lastword.fish",
     "man": "lastword.1",
 }
-"""The files by the words that print them."""
+"""The file that each word prints."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -69,8 +69,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parser() -> CommandParser:
-    """Return the parser."""
-    # A script and the sessions need none.
+    # Printing a script or the sessions needs no parser.
     from lastword.cli.parser import CommandParser  # noqa: PLC0415
 
     made = CommandParser("completion", usage="bash | zsh | fish | man", about=ABOUT, ends=ENDS)
