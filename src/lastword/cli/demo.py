@@ -102,12 +102,12 @@ def run_turn(
         prompt = client.prompt("demo", PROMPT)
         answer = client.answer_to(prompt, patience_seconds) if started else None
         seconds = time.monotonic() - begin
-        came = [event for event in client.events if not event.sent]
+        received = [event for event in client.events if not event.sent]
         if answer:
-            came = came[: came.index(answer) + 1]
+            received = received[: received.index(answer) + 1]
         error, text = None, ""
         ended = answer is None and not client.stdout.open and client.wait_for_exit(PATIENCE_SECONDS)
-    for event in came:
+    for event in received:
         if event.kind == acp.V1.error_kind:
             error = event.update["error"]
         elif event.kind == "agent_message_chunk":
@@ -116,7 +116,7 @@ def run_turn(
         answer=answer.frame if answer else None,
         typed=error,
         text=text,
-        frames=[event.raw.decode() for event in came],
+        frames=[event.raw.decode() for event in received],
         seconds=seconds,
         ended=ended,
         started=started,

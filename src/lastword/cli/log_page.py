@@ -217,7 +217,7 @@ def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]
     turns = {turn.turn: turn for turn in section.turns}
     alive = is_alive(section.run)
     current: int | None = None
-    begun: set[int] = set()
+    started: set[int] = set()
     for recorded in entries:
         entry = recorded.entry
         turn = turns.get(entry.turn) if entry.turn is not None else None
@@ -226,10 +226,10 @@ def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]
         if turn is not None and turn.turn != current:
             current = turn.turn
             page.line()
-            if current in begun:
+            if current in started:
                 page.line(f"turn {current} continues", "dim")
             else:
-                begun.add(current)
+                started.add(current)
                 took = duration(turn.duration_seconds)
                 result = how_it_ended(turn, alive=alive) + (f" after {took}" if took else "")
                 began = f"{moment_of(turn.started_epoch_ms):%Y-%m-%d %H:%M:%S}"

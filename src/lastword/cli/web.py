@@ -108,8 +108,8 @@ def sessions(path: str) -> dict[str, Any]:
             shown = ShownPart(
                 part, run, turns, (), count, failures, last_failed=failed, costs=costs
             )
-            more_of_it = {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
-            rows.append(documents.part(shown) | more_of_it)
+            row = documents.part(shown)
+            rows.append(row | {"name": part.name, "last_epoch_ms": part.last_epoch_ms})
         return {"sessions": rows, "more": more}
 
 

@@ -38,9 +38,9 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     """Return the most similar known word, empty if none is similar."""
     by_form = {_plain(name): name for name in choices}
     form = _plain(word)
-    begun = [name for plain, name in by_form.items() if form and plain.startswith(form)]
-    if len(begun) == 1:
-        return begun[0]
+    prefixed = [name for plain, name in by_form.items() if form and plain.startswith(form)]
+    if len(prefixed) == 1:
+        return prefixed[0]
     like = difflib.get_close_matches(form, by_form, n=1, cutoff=_CUTOFF)
     return by_form[like[0]] if like else ""
 

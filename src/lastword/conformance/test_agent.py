@@ -85,7 +85,7 @@ def conformance(request: pytest.FixtureRequest) -> Iterator[CheckRun]:
 def test_agent(
     conformance: CheckRun, check: Check, record_property: Callable[[str, object], None]
 ) -> None:
-    """What the check's title says."""
+    """Test what the check's title states."""
     finding = conformance.finding(check)
     record_property("requirement", check.requirement)
     if finding.verdict in {CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED}:

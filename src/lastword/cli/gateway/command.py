@@ -1,7 +1,7 @@
 """`lastword gateway`: serve an agent's sessions, or send a command to a running gateway.
 
 Owns the exit status: 0; 1 if there is no gateway to send the command to; 2 if the gateway cannot
-be started as it was asked. Owns a link's QR code, too, for a phone's camera (ISO/IEC 18004): bytes,
+be started as requested. Owns a link's QR code, too, for a phone's camera (ISO/IEC 18004): bytes,
 correction level L, versions 1 to 9, always mask 0, which readers take from the code as they would
 any other.
 """
