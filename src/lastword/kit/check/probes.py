@@ -1,7 +1,7 @@
 """Probes: acts that give the checks something to judge, each played with a fresh process.
 
-Owns the acts, by name. An act plays and records, but does not judge; that is done by the checks
-(`checks`), several of which may look at one act.
+Owns the acts, by name. An act only plays and records; the checks (`checks`) judge it, and several
+may look at the same act.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lastword.kit.provider.server import ProviderScenario
 from lastword.platform.signals import SIGKILL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lastword.kit.check.hooks import Hooks
     from lastword.kit.check.stage import ObservedTurn, WaitLimits
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 LIST = "session/list"
 DELETE = "session/delete"
 LARGE_IDS = (2**31, 2**32 + 7, 2**53 - 1)
-"""Beyond what 32 bits hold, and up to what every JSON reader holds exactly."""
+"""Ids over 32 bits, up to the largest that every JSON reader represents exactly."""
 
 BURST = 4
 MAX_PAGES = 50
 PROBE_SECONDS = 10.0
-"""How long an agent that has been greeted may take for an answer that needs no thought."""
+"""How long an initialized agent may take for an answer that needs no model."""
 
 _CAPABILITIES = {
     LIST: "list",
@@ -52,10 +52,10 @@ _CAPABILITIES = {
     DELETE: "delete",
 }
 OPTIONAL = tuple(_CAPABILITIES)
-"""Methods that an agent may have and then has to advertise."""
+"""Methods that an agent must advertise if it has them."""
 
 NO_METHOD = "session/no_such_method"
-"""No extension's name: those begin with `_`, and an agent may take them all."""
+"""Without the `_` of an extension, since an agent may accept every extension."""
 PLAIN_ID = 7
 TEXT_ID = "a text"
 LONG_BYTES = 1 << 20
@@ -79,7 +79,15 @@ JUNK: dict[str, tuple[bytes, ...]] = {
     "blank": (b"\n", b"   \n", b"\r\n"),
     "utf8": (b'{"jsonrpc":"2.0","method":"_lastword/bytes","params":{"text":"\xff\xfe"}}\n',),
 }
-"""Lines that are not messages, by kind; each is sent alone, so that its effect is known."""
+"""Lines that are not messages, by kind; they are sent one at a time, to know which one kills."""
+
+FRAMINGS = (
+    "a line that comes in pieces",
+    "two lines that come at once",
+    "a line that ends in CR LF",
+    "a line of 1 MiB",
+)
+"""The ways in which requests are written, in the words of a finding."""
 
 FAILURES = (
     ProviderScenario.UNAUTHORIZED,
@@ -93,7 +101,7 @@ FAILURES = (
 
 
 def advertises(welcome: Frame, method: str) -> bool:
-    """Return whether an agent said that it has a method."""
+    """Return whether an agent's answer to `initialize` advertises a method."""
     own = capabilities(welcome)
     if acp.dialect(welcome.get("protocolVersion")) is acp.V2:
         sessions = own.get("session")
@@ -114,7 +122,7 @@ def _need_method(talk: Conversation, method: str) -> None:
 def _note_answer(
     talk: Conversation, method: str, params: Frame, seconds: float | None = None
 ) -> Any:
-    """Ask, and note the answer under the method's name; return its result, if there is one."""
+    """Send a request, and note its answer by the method's name; return the result, if any."""
     request_id = talk.peer.request(method, params)
     answer = talk.answer_to(request_id, seconds)
     talk.transcript.notes[method] = answer
@@ -134,7 +142,7 @@ def _optional(talk: Conversation) -> None:
     try:
         session = talk.new_session()
     except UnreachedError:
-        session = "no-such-session"  # no method may be there for it either
+        session = "no-such-session"  # these methods should be refused anyway
     for method in OPTIONAL:
         if advertises(talk.transcript.welcome, method):
             continue
@@ -196,7 +204,7 @@ def _list(talk: Conversation) -> None:
 
 
 def _returning(method: str) -> Callable[[Conversation], None]:
-    """A session that a second process of the agent brings back."""
+    """Return the act in which a second process of the agent brings a session back."""
 
     def act(talk: Conversation) -> None:
         talk.initialize()
@@ -249,10 +257,10 @@ def _begin(talk: Conversation, session: str) -> ObservedTurn:
 
 
 def _begin_question(talk: Conversation, session: str) -> ObservedTurn:
-    """Begin a turn, and wait for its question.
+    """Begin a turn, and wait for its permission request.
 
     Raises:
-        UnreachedError: It asks none.
+        UnreachedError: It sends none.
     """
     turn = _begin(talk, session)
     if not talk.wait_for_question(turn, talk.limits.answer_seconds):
@@ -290,7 +298,7 @@ def _two_questions(talk: Conversation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """An act that is over.
+    """A finished act.
 
     Attributes:
         transcript: What was observed, even if the act was not completed.
@@ -313,21 +321,20 @@ def play(
     hooks: Hooks,
     limits: WaitLimits,
     *,
-    started: Callable[[StrictClient], None] = lambda _peer: None,
+    started: Callable[[StrictClient], None],
 ) -> Played:
     """Play an act.
 
     Args:
-        name: The act's.
-        command: The agent's.
+        name: The act's name.
+        command: The agent's command.
         hooks: How the agent is driven.
-        limits: How long is waited.
-        started: Called with the agent's peer, so that a run which is given up can end it.
+        limits: The timeouts.
+        started: Called with the agent's peer, so that a run that is cancelled can kill it.
     """
-    talk = Conversation(name, command, hooks, limits, deaf=name == "deaf")
+    talk = Conversation(name, command, hooks, limits, started)
     try:
         with talk:
-            talk.watch(started)
             ACTS[name](talk)
     except UnreachedError as error:
         talk.transcript.notes["unreached"] = str(error)
@@ -345,7 +352,7 @@ def _healthy(talk: Conversation) -> None:
         talk.peer.cancel(session)
         talk.healthy_turn(session)
     except UnreachedError:
-        # How it leaves can be seen all the same.
+        # Its exit can still be observed.
         if talk.peer.exit_code is None:
             talk.leave()
         raise
@@ -366,7 +373,7 @@ def _strangers(talk: Conversation) -> None:
     talk.peer.send(method="$/lastword_no_such_notification", params={})
     _note_life(talk)
     talk.transcript.notes["after_notifications"] = talk.peer.events[begin:]
-    # Last of all: an agent that takes numbers alone may not live through it.
+    # Last, since an agent that only accepts numbers may crash.
     talk.answer_to(talk.peer.request(NO_METHOD, {}, TEXT_ID), PROBE_SECONDS)
 
 
@@ -375,7 +382,7 @@ def _params(talk: Conversation) -> None:
     try:
         session = talk.new_session()
     except UnreachedError:
-        session = ""  # most of it needs none
+        session = ""  # only one of the requests needs one
     block = [{"type": "text", "text": talk.hooks.prompt}]
     bad: dict[str, tuple[str, object]] = {
         "session/new without a cwd": ("session/new", {}),
@@ -391,18 +398,20 @@ def _params(talk: Conversation) -> None:
         request_id = talk.peer.request(method, params)
         answers[what] = talk.answer_to(request_id, QUIET_SECONDS)
         if answers[what] is None and isinstance(params, str):
-            # No request of JSON-RPC has such params, so its refusal may have no id.
-            answers[what] = talk.peer.find(_refuses, PAUSE_SECONDS, since=begin)
+            # JSON-RPC allows no such params, so the error may have no id.
+            answers[what] = talk.peer.find(
+                lambda event: (
+                    event.is_answer
+                    and (event.frame or {}).get("id", ...) is None
+                    and "error" in (event.frame or {})
+                ),
+                PAUSE_SECONDS,
+                since=begin,
+            )
         if answers[what] is None:
             answers[what] = talk.answer_to(request_id, PROBE_SECONDS)
     talk.transcript.notes["bad_params"] = answers
     _note_life(talk)
-
-
-def _refuses(event: PeerEvent) -> bool:
-    """Return whether it is an error without an id."""
-    frame = event.frame or {}
-    return event.is_answer and frame.get("id", ...) is None and "error" in frame
 
 
 def _early(talk: Conversation) -> None:
@@ -410,7 +419,7 @@ def _early(talk: Conversation) -> None:
     talk.transcript.notes["early"] = talk.answer_to(early, PROBE_SECONDS)
     talk.initialize()
     talk.transcript.notes["alive"] = True
-    # It may have kept the request until it had been greeted.
+    # It may have postponed the request until it was initialized.
     talk.transcript.notes["early"] = talk.answer_to(early, PAUSE_SECONDS)
 
 
@@ -420,50 +429,35 @@ def _future(talk: Conversation) -> None:
 
 def _framing(talk: Conversation) -> None:
     talk.initialize()
-    answered = {}
-    for number, (what, write) in enumerate(_WRITES.items()):
+    answered: dict[str, bool] = {}
+    for number, what in enumerate(FRAMINGS):
+        filling = "x" * LONG_BYTES if what == "a line of 1 MiB" else ""
+        params = {"cwd": str(talk.cwd), "mcpServers": [], "_meta": {"filling": filling}}
         request_ids = [f"{number}-{part}" for part in "ab"]
-        write(talk, [_line(talk, request_id) for request_id in request_ids])
+        messages = [
+            {"jsonrpc": "2.0", "id": request_id, "method": "session/new", "params": params}
+            for request_id in request_ids
+        ]
+        lines = [json.dumps(message).encode() + b"\n" for message in messages]
+        match what:
+            case "a line that comes in pieces":
+                for line in lines:
+                    for piece in (line[:7], line[7:30], line[30:]):
+                        talk.peer.queue(piece)
+                        talk.wait(PAUSE_SECONDS)
+            case "two lines that come at once":
+                talk.peer.send_bytes(b"".join(lines))
+            case "a line that ends in CR LF":
+                for line in lines:
+                    talk.peer.send_bytes(line.replace(b"\n", b"\r\n"))
+            case _:
+                for line in lines:
+                    talk.peer.queue(line)
         answers = [talk.answer_to(request_id) for request_id in request_ids]
         answered[what] = all(answers)
         if not answered[what]:
-            break  # what follows would only tell the same
+            break  # the next ones would fail for the same reason
     talk.transcript.notes["answered"] = answered
-
-
-def _line(talk: Conversation, request_id: str, filling: str = "") -> bytes:
-    params = {"cwd": str(talk.cwd), "mcpServers": [], "_meta": {"filling": filling}}
-    message = {"jsonrpc": "2.0", "id": request_id, "method": "session/new", "params": params}
-    return json.dumps(message).encode() + b"\n"
-
-
-def _in_pieces(talk: Conversation, lines: list[bytes]) -> None:
-    for line in lines:
-        for piece in (line[:7], line[7:30], line[30:]):
-            talk.peer.queue(piece)
-            talk.wait(PAUSE_SECONDS)
-
-
-def _at_once(talk: Conversation, lines: list[bytes]) -> None:
-    talk.peer.send_bytes(b"".join(lines))
-
-
-def _with_carriage_return(talk: Conversation, lines: list[bytes]) -> None:
-    for line in lines:
-        talk.peer.send_bytes(line.replace(b"\n", b"\r\n"))
-
-
-def _long(talk: Conversation, lines: list[bytes]) -> None:
-    for line in lines:
-        talk.peer.queue(_line(talk, json.loads(line)["id"], "x" * LONG_BYTES))
-
-
-_WRITES = {
-    "a line that comes in pieces": _in_pieces,
-    "two lines that come at once": _at_once,
-    "a line that ends in CR LF": _with_carriage_return,
-    "a line of 1 MiB": _long,
-}
 
 
 def _junk(kind: str) -> Callable[[Conversation], None]:
@@ -496,9 +490,24 @@ def _sessions(talk: Conversation) -> None:
 def _open_turn(
     talk: Conversation, scenario: ProviderScenario = ProviderScenario.HANG_AFTER_TEXT
 ) -> None:
-    """Open a turn, and wait for a sign of it."""
+    """Open a turn, and wait until it shows something or calls the provider.
+
+    Raises:
+        UnreachedError: It ends too soon.
+    """
     if not talk.hooks.can_play(scenario):
-        _open_own_turn(talk)
+        # A turn of the agent's own will do, if it takes long enough.
+        alone = talk.healthy_turn(talk.new_session())
+        if alone.answer is None:
+            raise UnreachedError("its turns do not end by themselves")
+        turn = talk.prompt(talk.new_session(), ProviderScenario.HEALTHY)
+        if alone.seconds >= LASTING_SECONDS:
+            talk.wait_for_update(turn, alone.seconds / 4)
+        if alone.seconds < LASTING_SECONDS or talk.has_ended(turn):
+            raise UnreachedError(
+                "its turns end too soon to be disturbed; point it to the kit's provider "
+                "(--preset, --provider-env), or give it a prompt that takes a while (--prompt)"
+            )
         return
     turn = talk.prompt(talk.new_session(), scenario)
     if scenario is ProviderScenario.HANG and talk.hooks.calls_provider:
@@ -512,21 +521,6 @@ def _open_turn(
                 "no turn stayed open: the agent ended it before it could be disturbed; "
                 "point it to the kit's provider (--preset, --provider-env)"
             )
-
-
-def _open_own_turn(talk: Conversation) -> None:
-    """Get to the middle of the agent's own turn, if that takes long enough."""
-    alone = talk.healthy_turn(talk.new_session())
-    if alone.answer is None:
-        raise UnreachedError("its turns do not end by themselves")
-    turn = talk.prompt(talk.new_session(), ProviderScenario.HEALTHY)
-    if alone.seconds >= LASTING_SECONDS:
-        talk.wait_for_update(turn, alone.seconds / 4)
-    if alone.seconds < LASTING_SECONDS or talk.has_ended(turn):
-        raise UnreachedError(
-            "its turns end too soon to be disturbed; point it to the kit's provider (--preset, "
-            "--provider-env), or give it a prompt that takes a while (--prompt)"
-        )
 
 
 def _cancel(scenario: ProviderScenario) -> Callable[[Conversation], None]:
@@ -591,7 +585,12 @@ def _crash(talk: Conversation) -> None:
     talk.initialize(NEGOTIATED)
     if not talk.transcript.speaks:
         raise NotApplicableError("it does not say that it speaks agent_error")
-    victims = list(_children(talk.peer.pid))
+    # On Linux: the processes behind an intermediary, which may have forked copies of itself.
+    parent = talk.peer.pid
+    own = _command_line(parent)
+    task = Path(f"/proc/{parent}/task/{parent}/children")
+    children = [int(child) for child in task.read_text().split()] if task.exists() else []
+    victims = [child for child in children if _command_line(child) != own]
     if not victims:
         raise NotApplicableError("nothing stands in front of the agent's process")
     _open_turn(talk)
@@ -601,15 +600,6 @@ def _crash(talk: Conversation) -> None:
     turn = talk.transcript.turns[-1]
     if talk.finish(turn) is not None:
         talk.transcript.notes["again"] = talk.answer_to(talk.request_session())
-
-
-def _children(pid: int) -> Iterator[int]:
-    """Yield the processes that an intermediary has started, but for copies of itself (Linux)."""
-    own = _command_line(pid)
-    task = Path(f"/proc/{pid}/task/{pid}/children")
-    for child in task.read_text().split() if task.exists() else ():
-        if _command_line(int(child)) != own:
-            yield int(child)
 
 
 def _command_line(pid: int) -> bytes:
@@ -628,7 +618,7 @@ def _need(talk: Conversation, scenario: ProviderScenario) -> None:
 
 
 def _note_life(talk: Conversation) -> None:
-    """Note whether the agent still answers, and is still there a moment later."""
+    """Note whether the agent still answers, and still runs a moment later."""
     request_id = talk.request_session()
     notes = talk.transcript.notes
     notes["life"] = request_id

@@ -1,9 +1,8 @@
 """A conversation with a new agent process that has its own provider and home directory.
 
-Owns the agent's life in one act, its sessions and turns, and the waits; what was observed in it;
-and which SDK the agent is built on, as its process shows. A conversation that cannot reach its
-point raises `UnreachedError`. It does not own bytes and processes (`kit.peer`), or what an act does
-(`probes`).
+Owns the agent's process during one act, its sessions, turns and waits, the transcript, and the
+detection of the agent's SDK. Raises `UnreachedError` if the situation to check cannot be produced.
+Bytes and processes belong to `kit.peer`, the acts to `probes`.
 """
 
 from __future__ import annotations
@@ -41,12 +40,7 @@ _MANY_FILES = 300
 
 
 class Sdk(NamedTuple):
-    """An SDK.
-
-    Attributes:
-        name: As `quirks.setup` has it.
-        version: Its version.
-    """
+    """An SDK, by its name in `quirks.setup`."""
 
     name: str
     version: str
@@ -66,7 +60,7 @@ def built_on(mark: str) -> Sdk | None:
 
 
 def blame(check: str, sdk: Sdk) -> str:
-    """Return whose fault a finding is, by what is known of the SDK; empty where nothing is."""
+    """Return which fault of the SDK explains a finding, empty if none is known."""
     for row in setup.SDK_FAULTS:
         if row.sdk == sdk.name and check in row.checks:
             where = "" if row.version == sdk.version else f", seen in {row.version}"
@@ -80,49 +74,22 @@ def _shown_by(program: str, words: tuple[str, ...], folder: str) -> Sdk | None:
     files = [Path(folder, word) for word in words[1:] if word and not word.startswith("-")]
     files = [path.resolve() for path in files[:8] if path.is_file()]
     if kind.startswith("node"):
-        return next((match for path in files if (match := _of_node(path))), None)
+        # The package that the script's imports would resolve to.
+        for parent in (parent for path in files for parent in path.parents):
+            package = parent / "node_modules" / setup.TYPESCRIPT / "package.json"
+            if package.is_file():
+                return Sdk(setup.TYPESCRIPT, str(json.loads(package.read_text())["version"]))
+        return None
     if kind.startswith("python"):
         return next((match for path in files if (match := _of_python(path, words[0]))), None)
     if kind == "java":
         jar = _JAR.search(" ".join(words))
         return Sdk(setup.KOTLIN, jar[1]) if jar else None
-    return _of_binary(Path(program))
-
-
-def _of_node(script: Path) -> Sdk | None:
-    """Return the package that a script's imports would find."""
-    for folder in script.parents:
-        package = folder / "node_modules" / setup.TYPESCRIPT / "package.json"
-        if package.is_file():
-            return Sdk(setup.TYPESCRIPT, str(json.loads(package.read_text())["version"]))
-    return None
-
-
-def _of_python(script: Path, python: str) -> Sdk | None:
-    """Return the package, where the script, or what it is the entry of, imports it."""
-    text = script.read_text("utf-8", "replace")
-    homes = sorted(Path(python).parent.parent.glob("lib/python3*/site-packages"))
-    if not _IMPORT.search(text):
-        entry = _ENTRY.search(text) if script.parent.name == "bin" else None
-        packages = [home / entry[1] for home in homes] if entry else []
-        if not any(_imports(package) for package in packages):
-            return None
-    for home in homes:
-        for info in home.glob("agent_client_protocol-*.dist-info"):
-            return Sdk(setup.PYTHON, info.name.split("-")[1].removesuffix(".dist"))
-    return None
-
-
-def _imports(package: Path) -> bool:
-    if package.name == "lastword":
-        return False  # it knows the SDK, and is not built on it
-    paths = sorted(package.rglob("*.py"))[:_MANY_FILES]
-    return any(_IMPORT.search(path.read_text("utf-8", "replace")) for path in paths)
-
-
-def _of_binary(path: Path) -> Sdk | None:
-    """Return what stands in a compiled program: its dependencies, or where its sources were."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    # A compiled program contains a list of its dependencies, or the paths of its sources.
+    with (
+        Path(program).open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
         for name, pattern in ((setup.GO, _GO), (setup.RUST, _RUST)):
             match = pattern.search(data)
             if match:
@@ -130,29 +97,47 @@ def _of_binary(path: Path) -> Sdk | None:
     return None
 
 
+def _of_python(script: Path, python: str) -> Sdk | None:
+    """Return the SDK that a script imports, or that the package does whose command it is."""
+    text = script.read_text("utf-8", "replace")
+    homes = sorted(Path(python).parent.parent.glob("lib/python3*/site-packages"))
+    if not _IMPORT.search(text):
+        entry = _ENTRY.search(text) if script.parent.name == "bin" else None
+        if entry is None or entry[1] == "lastword":  # lastword imports the SDK without using it
+            return None
+        packages = [sorted((home / entry[1]).rglob("*.py"))[:_MANY_FILES] for home in homes]
+        sources = (path.read_text("utf-8", "replace") for paths in packages for path in paths)
+        if not any(map(_IMPORT.search, sources)):
+            return None
+    for home in homes:
+        for info in home.glob("agent_client_protocol-*.dist-info"):
+            return Sdk(setup.PYTHON, info.name.split("-")[1].removesuffix(".dist"))
+    return None
+
+
 MOMENT_SECONDS = 0.2
-"""How long after its answer a failure may still be written about."""
+"""How long after the answer an agent may still log the failure."""
 
 _STOP_SECONDS = 5.0
-"""How long an agent may take to leave once its stdin has ended."""
+"""How long an agent may take to exit after its stdin was closed."""
 
 
 class UnreachedError(Exception):
-    """The situation that a check is about could not be produced; says why."""
+    """The situation to check could not be produced; the text says why."""
 
 
 class NotApplicableError(Exception):
-    """The agent has not claimed what the act is about; says what."""
+    """The agent does not claim to support what the act checks; the text says what."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitLimits:
-    """Time limits of waits.
+    """Timeouts.
 
     Attributes:
         answer_seconds: For an answer that needs no model, and for a healthy turn.
         turn_seconds: For the end of a failing turn.
-        exit_seconds: For the agent to leave once its stdin has ended.
+        exit_seconds: For the agent's exit after its stdin was closed.
     """
 
     answer_seconds: float = 30.0
@@ -162,16 +147,16 @@ class WaitLimits:
 
 @dataclass(slots=True)
 class ObservedTurn:
-    """One prompt and what came of it.
+    """One prompt and its result.
 
     Attributes:
-        scenario: What its model call should meet.
-        session: The session it is in.
-        request_id: Its id.
+        scenario: How the provider should answer its model call.
+        session: The session's id.
+        request_id: The prompt's id.
         begin: The index of its request among the events.
-        answer: The end: the first answer to it, or in version 2 the session's idle state.
-        seconds: From the request to the answer, or for how long it was waited for.
-        called: Whether the agent called the provider meanwhile.
+        answer: The first answer to it, or in version 2 the session's idle state.
+        seconds: From the request to the answer, or the whole wait if there was none.
+        called: Whether the agent called the provider.
         cancelled: Whether the user cancelled it.
     """
 
@@ -198,10 +183,10 @@ class Transcript:
     """The record of an act.
 
     Attributes:
-        name: The act's.
-        events: What passed.
+        name: The act's name.
+        events: The lines in both directions.
         turns: The prompts, in order.
-        notes: What the act itself found out, by name.
+        notes: What the act observed, by name.
     """
 
     name: str
@@ -227,41 +212,45 @@ class Transcript:
         return "agent_error" in advertised(self.welcome)
 
     def cancelled_turn(self) -> ObservedTurn:
-        """Return the turn that the user cancelled, in an act that has one."""
+        """Return the turn that the user cancelled; the act must have one."""
         return next(turn for turn in self.turns if turn.cancelled)
 
     def answers(self, request_id: object) -> list[PeerEvent]:
-        """Return every answer that carries this very id."""
+        """Return every answer with this id, of the same type."""
         return [event for event in self.events if event.answers(request_id)]
 
     def is_answered_before(self, request: PeerEvent, event: PeerEvent) -> bool:
-        """Return whether we had answered a request of the agent's before something passed."""
+        """Return whether an agent's request was answered before a later event."""
         earlier = self.events[self.events.index(request) : self.events.index(event)]
         return any(
             e.sent and "method" not in (e.frame or {}) and _id(e) == _id(request) for e in earlier
         )
 
     def of(self, turn: ObservedTurn) -> list[PeerEvent]:
-        """Return what the agent sent in a turn's session from its prompt to its answer."""
+        """Return the agent's lines in a turn's session, from the prompt to the answer."""
         events = self.events[turn.begin : self._end(turn)]
         return [e for e in events if not e.sent and e.session == turn.session]
 
     def after(self, turn: ObservedTurn) -> list[PeerEvent]:
-        """Return what the agent sent in that session from the turn's answer to the next prompt.
+        """Return the agent's lines in a turn's session, from the answer to the next prompt.
 
-        A session that is brought back ends that, and so does a new process of the agent.
+        They also end where a session is brought back, or the agent is started again.
         """
         end = self._end(turn) + 1
         later = [other.begin for other in self.turns if other.begin > turn.begin]
-        later += [n for n, e in enumerate(self.events) if n >= end and _starts_over(e)]
+        restarts = {acp.INITIALIZE, *acp.BRINGS_BACK}
+        later += [
+            number
+            for number, event in enumerate(self.events[end:], end)
+            if event.sent and (event.frame or {}).get("method") in restarts
+        ]
         events = self.events[end : min(later, default=None)]
         return [e for e in events if not e.sent and e.session == turn.session]
 
     def stderr_beside(self, first: PeerEvent, last: PeerEvent) -> bytes:
-        """Return what the agent wrote to stderr about some lines, as far as the time tells.
+        """Return what the agent wrote to stderr around the time of some lines.
 
-        That is from the last line of ours up to the first to our next after the last, and a moment
-        longer.
+        That is from our last line before `first` until shortly after our next line after `last`.
         """
         sent = [other.at for other in self.events if other.sent]
         since = max((at for at in sent if at <= first.at), default=0.0)
@@ -272,21 +261,16 @@ class Transcript:
         return self.stderr_tail[max(0, before - start) : max(0, upto - start)]
 
     def unanswered(self) -> PeerEvent | None:
-        """Return the first request of ours that was never answered."""
-        answered = {repr((e.frame or {}).get("id")) for e in self.events if e.is_answer}
-        return next((e for e in self.events if _is_request(e) and _id(e) not in answered), None)
+        """Return the first of our requests that was never answered."""
+        answered = {_id(event) for event in self.events if event.is_answer}
+        for event in self.events:
+            is_request = event.sent and event.frame is not None and "method" in event.frame
+            if is_request and "id" in (event.frame or {}) and _id(event) not in answered:
+                return event
+        return None
 
     def _end(self, turn: ObservedTurn) -> int:
         return len(self.events) if turn.answer is None else self.events.index(turn.answer)
-
-
-def _starts_over(event: PeerEvent) -> bool:
-    method = (event.frame or {}).get("method") if event.sent else None
-    return method == acp.INITIALIZE or method in acp.BRINGS_BACK
-
-
-def _is_request(event: PeerEvent) -> bool:
-    return event.sent and event.frame is not None and {"id", "method"} <= event.frame.keys()
 
 
 def _id(event: PeerEvent) -> str:
@@ -294,14 +278,14 @@ def _id(event: PeerEvent) -> str:
 
 
 def capabilities(welcome: Frame) -> Frame:
-    """Return what the agent said that it can, empty where it said nothing."""
+    """Return the agent's capabilities, empty if it sent none."""
     dialect = acp.dialect(welcome.get("protocolVersion"))
     members = welcome.get(dialect.agent_capabilities)
     return members if isinstance(members, dict) else {}
 
 
 def advertised(welcome: Frame) -> Frame:
-    """Return the agent's capabilities' `_meta`, empty where there is none."""
+    """Return the `_meta` of the agent's capabilities, empty if there is none."""
     meta = capabilities(welcome).get("_meta")
     return meta if isinstance(meta, dict) else {}
 
@@ -315,14 +299,18 @@ OTHER_VERSION = {
     1: "the agent only speaks protocol version 2; check it with --protocol 2",
     2: "the agent speaks protocol version 1; check it without --protocol 2",
 }
-"""What is said of an agent that does not speak the version that is checked."""
+"""The reason why an agent is not checked, by the version that was requested."""
 
 QUIET_SECONDS = 0.3
-"""How long to wait for what follows an answer."""
+"""How long to wait for lines that follow an answer."""
 
 
 class Conversation:
-    """One agent's life in one act; a context manager that leaves nothing behind."""
+    """One act with one agent; a context manager that leaves nothing behind.
+
+    `started` is called with the agent's peer whenever the agent is started. The act `deaf` does
+    not read the agent's stderr.
+    """
 
     def __init__(
         self,
@@ -330,16 +318,14 @@ class Conversation:
         command: Sequence[str],
         hooks: Hooks,
         limits: WaitLimits,
-        *,
-        deaf: bool = False,
+        started: Callable[[StrictClient], None],
     ) -> None:
         self.transcript: Transcript = Transcript(name)
         self.limits = limits
         self.hooks = hooks
         self.provider: Provider = Provider(echo_key=True)
         self._command = command
-        self._deaf = deaf
-        self._watcher: Callable[[StrictClient], None] = lambda _peer: None
+        self._started = started
         self._folder = tempfile.TemporaryDirectory(
             prefix="lastword-check-", ignore_cleanup_errors=True
         )
@@ -359,26 +345,27 @@ class Conversation:
         target = Target(self.provider.url, self.provider.openai_url, API_KEY)
         self._environment = self.hooks.environment(target, home, uuid.uuid4().hex)
         try:
-            self.peer: StrictClient = self._started()
+            self.peer: StrictClient = self._start()
         except UnreachedError:
             self.provider.__exit__()
             self._folder.cleanup()
             raise
         return self
 
-    def _started(self) -> StrictClient:
+    def _start(self) -> StrictClient:
         try:
             peer = StrictClient(self._command, self._environment)
         except OSError as error:
             msg = f"the agent cannot be started: {(error.strerror or 'failed').lower()}"
             raise UnreachedError(msg) from error
-        peer.stderr.reading = not self._deaf
+        peer.stderr.reading = self.transcript.name != "deaf"
+        self._started(peer)
         return peer
 
     def __exit__(self, *_: object) -> None:
         peer, transcript = self.peer, self.transcript
         if transcript.exit_code is None:
-            transcript.exit_code = peer.exit_code  # its own, before we end it
+            transcript.exit_code = peer.exit_code  # before we kill it
         peer.close()
         transcript.events = list(peer.events)
         transcript.stderr_bytes, transcript.stderr_tail = peer.stderr.count, bytes(peer.stderr.data)
@@ -386,13 +373,8 @@ class Conversation:
         self.provider.__exit__()
         self._folder.cleanup()
 
-    def watch(self, started: Callable[[StrictClient], None]) -> None:
-        """Have this called with the agent's peer, now and whenever the agent is started again."""
-        self._watcher = started
-        started(self.peer)
-
     def restart(self) -> None:
-        """Close the agent's stdin, see it go, and start it again in the same home.
+        """Close the agent's stdin, wait for its exit, and start it again in the same home.
 
         Raises:
             UnreachedError: It cannot be started again.
@@ -401,20 +383,19 @@ class Conversation:
         before.close_stdin()
         before.wait_for_exit(self.limits.exit_seconds)
         before.close()
-        peer = self._started()
+        peer = self._start()
         peer.go_on_from(before)
         self.peer = peer
-        self._watcher(peer)
 
     # --- waiting
 
     def answer_to(self, request_id: object, seconds: float | None = None) -> PeerEvent | None:
-        """Return the answer with this very id, `None` when none comes in time."""
+        """Return the answer with this id, `None` when none comes in time."""
         limit = self.limits.answer_seconds if seconds is None else seconds
         return self.peer.answer_to(request_id, limit)
 
     def wait(self, seconds: float, done: Callable[[], bool] = lambda: False) -> bool:
-        """Wait until something holds, the agent's output ends, or the time has passed."""
+        """Wait until `done` is true, the agent's output ends, or the time has passed."""
         return self.peer.wait(done, seconds)
 
     def was_called(self, seconds: float) -> bool:
@@ -422,27 +403,27 @@ class Conversation:
         return self.wait(seconds, lambda: bool(self.provider.calls))
 
     def why(self) -> str:
-        """Return the exit of an agent that has exited, as the end of a sentence."""
+        """Return the agent's exit status as the end of a sentence, empty while it runs."""
         self.peer.wait_for_exit(QUIET_SECONDS)
         code = self.peer.exit_code
         return "" if code is None else f"; it exited with status {code}"
 
-    # --- what a client says and hears
+    # --- requests and turns
 
     @property
     def dialect(self) -> acp.Dialect:
-        """The words of the protocol version that is checked."""
+        """The names of the protocol version that is checked."""
         return acp.dialect(self.hooks.protocol)
 
     def initialize(self, capabilities: Frame | None = None, version: int | None = None) -> Frame:
-        """Greet the agent; return its result.
+        """Initialize the agent; return its result.
 
         Args:
             capabilities: The client's.
-            version: The protocol version to ask for, where it is not the one that is checked.
+            version: The protocol version to request instead of the one that is checked.
 
         Raises:
-            UnreachedError: It does not answer well.
+            UnreachedError: It gives no result.
             NotApplicableError: It does not speak the version that is checked.
         """
         requested = self.hooks.protocol if version is None else version
@@ -451,46 +432,33 @@ class Conversation:
         )
         answer = self.answer_to(request_id)
         self.transcript.notes |= {"requested_version": requested, "initialized": answer}
-        result = (answer.frame or {}).get("result") if answer else None
-        if not isinstance(result, dict):
-            if answer is not None and self._speaks_another():
-                raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
+        result = _result_of(answer)
+        if result is None:
+            if answer is not None and self.dialect is acp.V1:
+                # An agent that only speaks version 2 may refuse version 1 with an error.
+                self.restart()
+                answer = self.answer_to(self.peer.initialize(version=acp.V2.version, info=INFO))
+                result = _result_of(answer) or {}
+                if result.get("protocolVersion") == acp.V2.version and _has_version_2(result):
+                    raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
             raise UnreachedError(f"initialize got no usable answer{self.why()}")
         self.transcript.notes["initialize"] = result
         self.transcript.sdk = built_on(self.peer.mark)
-        if version is None and result.get("protocolVersion") == _other(self.hooks.protocol):
+        if version is not None:
+            return result
+        other = acp.V2 if self.dialect is acp.V1 else acp.V1
+        if result.get("protocolVersion") == other.version:
             raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
-        if version is None and self.dialect is acp.V2 and not _has_version_2(result):
-            self._refuse_echo()
+        if self.dialect is acp.V2 and not _has_version_2(result):
+            # It may repeat any requested version without speaking it.
+            self.restart()
+            future = self.peer.initialize(version=FUTURE_VERSION, info=INFO, dialect=self.dialect)
+            echo = _result_of(self.answer_to(future)) or {}
+            if echo.get("protocolVersion") == FUTURE_VERSION:
+                raise NotApplicableError(ECHOED)
+            self.restart()
+            self.answer_to(self.peer.initialize(version=self.hooks.protocol, info=INFO))
         return result
-
-    def _refuse_echo(self) -> None:
-        """Refuse an agent that repeats any requested version.
-
-        Raises:
-            NotApplicableError: It is one.
-        """
-        self.restart()
-        request_id = self.peer.initialize(version=FUTURE_VERSION, info=INFO, dialect=self.dialect)
-        answer = self.answer_to(request_id)
-        result = (answer.frame or {}).get("result") if answer else None
-        if isinstance(result, dict) and result.get("protocolVersion") == FUTURE_VERSION:
-            raise NotApplicableError(ECHOED)
-        self.restart()
-        self.answer_to(self.peer.initialize(version=self.hooks.protocol, info=INFO))
-
-    def _speaks_another(self) -> bool:
-        """Return whether the agent refuses version 1 because it only speaks version 2."""
-        if self.dialect is not acp.V1:
-            return False  # who speaks 1 alone answers 2 with 1
-        self.restart()
-        answer = self.answer_to(self.peer.initialize(version=acp.V2.version, info=INFO))
-        result = (answer.frame or {}).get("result") if answer else None
-        return (
-            isinstance(result, dict)
-            and result.get("protocolVersion") == acp.V2.version
-            and _has_version_2(result)
-        )
 
     def new_session(self) -> str:
         """Open a session; return its id.
@@ -513,13 +481,13 @@ class Conversation:
         raise UnreachedError(f"the agent opened no session{self.why()}")
 
     def request_session(self) -> object:
-        """Ask for a session, and return the request's id."""
+        """Send `session/new`, and return the request's id."""
         return self.peer.new_session(str(self.cwd))
 
     def prompt(
         self, session: str, scenario: ProviderScenario, text: str | None = None
     ) -> ObservedTurn:
-        """Begin a turn, by the scenario's prompt unless another `text` is given."""
+        """Begin a turn with the scenario's prompt, or with `text`."""
         self.provider.scenario = scenario
         begin = len(self.peer.events)
         request_id = self.peer.prompt(session, text or self.hooks.prompt_for(scenario))
@@ -540,13 +508,13 @@ class Conversation:
         self.peer.cancel(turn.session)
 
     def finish(self, turn: ObservedTurn, seconds: float | None = None) -> PeerEvent | None:
-        """Wait for a turn's answer, and for what follows it at once."""
+        """Wait for a turn's answer, and for lines that follow it at once."""
         since = self.peer.now
         limit = self.limits.answer_seconds if seconds is None else seconds
         turn.answer = self.peer.find(self._ends(turn), limit, since=turn.begin)
         turn.seconds = (turn.answer.at if turn.answer else self.peer.now) - since
         if turn.answer is not None:
-            # What a faulty agent sends too late, or again, is on its answer's heels.
+            # A faulty agent may send updates too late, or a second answer.
             self.wait(QUIET_SECONDS)
         calls = self.provider.calls
         turn.called = not self.hooks.calls_provider or any(
@@ -558,7 +526,7 @@ class Conversation:
         """Run a healthy turn.
 
         Raises:
-            UnreachedError: It failed, and nothing was said of a model for the agent to call.
+            UnreachedError: It failed, and the agent was given no model to call.
         """
         turn = self.prompt(session, ProviderScenario.HEALTHY)
         self.finish(turn)
@@ -591,7 +559,7 @@ class Conversation:
         return any(map(self._ends(turn), self.peer.events[turn.begin :]))
 
     def _ends(self, turn: ObservedTurn) -> Callable[[PeerEvent], bool]:
-        """Return a predicate for a turn's end, to be called with its events in order."""
+        """Return a predicate for a turn's end, to be called with the turn's events in order."""
         if not self.dialect.turn_ends_by_state:
             return lambda event: event.answers(turn.request_id)
         state = {"accepted": False, "running": False}
@@ -605,13 +573,13 @@ class Conversation:
             if event.update.get("state") != acp.IDLE:
                 state["running"] = True
                 return False
-            # An idle state without its own turn may come at any time.
+            # An idle state that belongs to no turn may come at any time.
             return state["running"] or (state["accepted"] and "stopReason" in event.update)
 
         return ends
 
     def leave(self) -> None:
-        """Close the agent's stdin, and see it go."""
+        """Close the agent's stdin, and note how it exits."""
         since = self.peer.now
         self.transcript.notes["left"] = True
         self.peer.close_stdin()
@@ -621,10 +589,11 @@ class Conversation:
             self.transcript.leftovers = list(leftovers(self.peer.mark).values())
 
 
+def _result_of(answer: PeerEvent | None) -> Frame | None:
+    result = (answer.frame or {}).get("result") if answer else None
+    return result if isinstance(result, dict) else None
+
+
 def _has_version_2(welcome: Frame) -> bool:
-    """Return whether the answer to `initialize` has what version 2 requires and version 1 lacks."""
+    """Return whether the answer to `initialize` has the member that only version 2 requires."""
     return isinstance(welcome.get(acp.V2.agent_info), dict)
-
-
-def _other(version: int) -> int:
-    return acp.V1.version if version == acp.V2.version else acp.V2.version
