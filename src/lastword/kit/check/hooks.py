@@ -36,9 +36,6 @@ WORDS = {
 }
 """The scenarios' names in prompts, as in `lastword agent`."""
 
-PERMISSION_SCENARIO = "permission"
-"""The name of a scenario that asks for a permission."""
-
 TEMPLATES = {
     "OPENAI_BASE_URL": "{openai}",
     "OPENAI_API_BASE": "{openai}",
@@ -48,7 +45,7 @@ TEMPLATES = {
     "ANTHROPIC_API_KEY": "{key}",
     "ANTHROPIC_MODEL": "{model}",
 }
-"""The template of a variable that is given without one."""
+"""The default template of each variable."""
 
 
 class HookError(Exception):
@@ -61,11 +58,12 @@ class Hooks:
 
     Attributes:
         preset: The recipe that writes the agent's files, or empty.
-        provider_env: `NAME=TEMPLATE` of each variable, or a `NAME` out of `TEMPLATES`.
-        scenario_prompts: A prompt with `{name}` in it, by which the agent plays a scenario.
+        provider_env: `NAME=TEMPLATE` for each variable, or a `NAME` from `TEMPLATES`.
+        scenario_prompts: The prompt that makes the agent play the scenario `{name}`.
         prompt: The text of every other prompt.
-        keep_home: Whether the agent runs in the user's own home.
-        protocol: The protocol version to speak with it.
+        keep_home: Whether the agent runs in the user's own home directory.
+        protocol: The protocol version to speak.
+        variables: The templates of `provider_env`, by variable.
     """
 
     preset: str = ""
@@ -82,7 +80,22 @@ class Hooks:
         Raises:
             HookError: One of them, or the preset, is invalid.
         """
-        object.__setattr__(self, "variables", _read_variables(self.provider_env))
+        variables: dict[str, str] = {}
+        for word in self.provider_env:
+            name, equals, template = word.partition("=")
+            if not equals:
+                if name not in TEMPLATES:
+                    raise HookError(
+                        f"--provider-env needs a value for {name or 'the variable'}, such as "
+                        f"--provider-env {name or 'NAME'}={{openai}}; not needed for "
+                        + ", ".join(TEMPLATES)
+                    )
+                template = TEMPLATES[name]
+                if name.endswith("_BASE_URL"):
+                    # Clients do not call a provider without a key.
+                    variables.setdefault(f"{name.partition('_')[0]}_API_KEY", "{key}")
+            variables[name] = template
+        object.__setattr__(self, "variables", variables)
         if self.preset and self.preset not in PRESETS:
             raise HookError(f"there is no preset {self.preset!r}; there are {', '.join(PRESETS)}")
         if self.scenario_prompts and "{name}" not in self.scenario_prompts:
@@ -101,14 +114,14 @@ class Hooks:
 
     @property
     def calls_provider(self) -> bool:
-        """Whether the provider decides what a turn meets."""
+        """Whether the provider decides how a turn ends, rather than the prompt."""
         return self.has_provider and not self.scenario_prompts
 
     def can_play(self, scenario: ProviderScenario) -> bool:
-        """Return whether the agent can be made to play it."""
+        """Return whether the agent can be made to play a scenario."""
         if self.calls_provider:
             return True
-        # A turn whose prompt begins with a command may rightly show nothing (SIL-2).
+        # A turn whose prompt is a command may correctly show nothing (SIL-2).
         command = self.scenario_prompts.lstrip().startswith("/")
         return bool(self.scenario_prompts and scenario in WORDS) and not (
             command and scenario is ProviderScenario.EMPTY
@@ -118,7 +131,7 @@ class Hooks:
     def permission_prompt(self) -> str:
         """The text of a prompt at which the agent may ask for a permission."""
         return (
-            self.scenario_prompts.replace("{name}", PERMISSION_SCENARIO)
+            self.scenario_prompts.replace("{name}", "permission")
             if self.scenario_prompts
             else self.prompt
         )
@@ -130,16 +143,19 @@ class Hooks:
         return self.prompt
 
     def environment(self, target: Target, home: Path, mark: str) -> dict[str, str]:
-        """Return the agent's whole environment; files are written where a preset has some."""
+        """Return the agent's whole environment, and write the preset's files."""
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
         env = {**inherited, MARK: mark}
+        own = isolated(home)
         if self.keep_home:
-            offline = {k: v for k, v in isolated(home).items() if "proxy" in k.lower()}
+            offline = {k: v for k, v in own.items() if "proxy" in k.lower()}
             env |= offline if self.has_provider else {}
         else:
-            env = {k: v for k, v in env.items() if not _is_credential(k)}
-            env |= isolated(home) if self.has_provider else _home_only(home)
-        # Kept apart from the user's record, where these would look like their own failures.
+            # Without the user's credentials, checks cannot spend money.
+            env = {k: v for k, v in env.items() if not k.endswith(("_API_KEY", "_AUTH_TOKEN"))}
+            homes = {k: v for k, v in own.items() if k == "HOME" or k.startswith("XDG_")}
+            env |= own if self.has_provider else homes
+        # In the user's own record these would look like real failures.
         env["LASTWORD_STATE_DIR"] = str(home / "lastword")
         env.pop("LASTWORD_RECORD", None)
         env["OTEL_SDK_DISABLED"] = "true"
@@ -148,35 +164,6 @@ class Hooks:
         for name, template in self.variables.items():
             env[name] = target.filled(template)
         return env
-
-
-def _home_only(home: Path) -> dict[str, str]:
-    env = isolated(home)
-    return {k: v for k, v in env.items() if k == "HOME" or k.startswith("XDG_")}
-
-
-def _is_credential(name: str) -> bool:
-    """Return whether it is a credential. A run of checks must not spend anybody's money."""
-    return name.endswith(("_API_KEY", "_AUTH_TOKEN"))
-
-
-def _read_variables(given: Sequence[str]) -> dict[str, str]:
-    variables: dict[str, str] = {}
-    for word in given:
-        name, equals, template = word.partition("=")
-        if not equals:
-            if name not in TEMPLATES:
-                raise HookError(
-                    f"--provider-env needs a value for {name or 'the variable'}, such as "
-                    f"--provider-env {name or 'NAME'}={{openai}}; not needed for "
-                    + ", ".join(TEMPLATES)
-                )
-            template = TEMPLATES[name]
-            if name.endswith("_BASE_URL"):
-                # Nobody calls a provider without a key and a model.
-                variables.setdefault(f"{name.partition('_')[0]}_API_KEY", "{key}")
-        variables[name] = template
-    return variables
 
 
 def is_in_front(command: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """A run of checks, and its findings as files: JSON, JUnit XML, SARIF and a badge.
 
-Owns the acts that the checks need, in parallel; the findings in a fixed order; and what is known to
-fail.
+Owns playing the acts that the checks need, in parallel; the findings in a fixed order; and the
+baseline of known failures.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
     from lastword.kit.peer import StrictClient
 
     Row = tuple[Check, Finding]
-    """A check and what came of it."""
+    """A check and its finding."""
 
 
 WORKERS = 2
-"""Agents at once: more would slow each other down on a small machine, and fail for that."""
+"""Agents at once; with more, a small machine would be too slow for their timeouts."""
 
 WAITING = 2
-"""As many more in acts whose provider fails: most of their time is the agent's wait for a retry."""
+"""Additional agents whose provider fails: they mostly wait for their own retries."""
 
 PLACES = {True: WAITING, False: WORKERS}
-"""Places for acts, by whether they wait for the agent's retries."""
+"""How many acts are played at once, by whether they wait for the agent's retries."""
 
 
 PLAYS = 5
 """How often an act is played that fails only sometimes."""
 
 REPLAYED_SECONDS = 20.0
-"""Acts that take longer are played once: a race does not last that long."""
+"""Longer acts are played only once, since a race does not last that long."""
 
 FEW_ACTS = 2
-"""A check of more acts than this looks at each separately."""
+"""A check of more acts than this judges each separately."""
 
 
 class UnknownCheckError(Exception):
-    """A name of an unknown check; the text says which there are."""
+    """There is no check by this name; the text suggests one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class CheckSettings:
     """The settings of a run.
 
     Attributes:
-        command: The agent's.
-        hooks: How it is driven.
-        limits: How long is waited.
+        command: The agent's command.
+        hooks: How the agent is driven.
+        limits: The timeouts.
         keep: The folder that transcripts are written to, if any.
-        plays: How often what failed is played at most.
+        plays: How often a failing act is played at most.
     """
 
     command: tuple[str, ...]
@@ -83,30 +83,27 @@ class CheckSettings:
 
 
 def chosen(words: Iterable[str]) -> list[Check]:
-    """Return the checks by their names or requirements, in the table's order; all, for no words.
+    """Return the checks by their names or requirements, in the table's order; without words, all.
 
     Raises:
-        UnknownCheckError: One of them is neither.
+        UnknownCheckError: A word is neither.
     """
-    names = [word.strip() for word in words if word.strip()]
-    for word in names:
-        if not any(word in {row.name, row.requirement} for row in CHECKS.values()):
-            raise UnknownCheckError(_unknown(word))
     rows = CHECKS.values()
+    names = [word.strip() for word in words if word.strip()]
+    choices = {name.lower(): name for row in rows for name in (row.name, row.requirement)}
+    for word in names:
+        if word in choices.values():
+            continue
+        like = difflib.get_close_matches(word.lower(), choices, n=1)
+        hint = f". Did you mean {choices[like[0]]}?" if like else ";"
+        raise UnknownCheckError(
+            f"there is no check {word!r}{hint} `lastword check --list` lists them all"
+        )
     return [row for row in rows if not names or {row.name, row.requirement} & set(names)]
 
 
-def _unknown(word: str) -> str:
-    choices = {
-        name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)
-    }
-    like = difflib.get_close_matches(word.lower(), choices, n=1)
-    hint = f". Did you mean {choices[like[0]]}?" if like else ";"
-    return f"there is no check {word!r}{hint} `lastword check --list` lists them all"
-
-
 class CheckRun:
-    """The acts of some checks, being played; a context manager that leaves none behind."""
+    """The acts of some checks, played in threads; a context manager that leaves no agent behind."""
 
     def __init__(
         self,
@@ -133,7 +130,7 @@ class CheckRun:
         return self._settings.command
 
     def __enter__(self) -> Self:
-        """Begin the acts; an interrupt meanwhile ends the agents that already run."""
+        """Begin the acts; an interrupt during that kills the agents that already run."""
         try:
             for name in self._order:
                 self._acts[name] = self._pools[_waits(name)].submit(self._play, name)
@@ -148,12 +145,12 @@ class CheckRun:
         try:
             for pool in self._pools.values():
                 pool.shutdown(wait=True, cancel_futures=True)
-        except BaseException:  # the user does not wait for what is left
+        except BaseException:  # a second interrupt: do not wait for the remaining acts
             self._give_up()
             raise
 
     def _give_up(self) -> None:
-        """End the agents that run, so that their acts end at once."""
+        """Kill the running agents, which ends their acts at once."""
         self._given_up = True
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
@@ -167,8 +164,8 @@ class CheckRun:
 
     @property
     def seconds_left(self) -> float | None:
-        """About how long the acts that are left take; `None` before one of each sort is over."""
-        seconds = dict(self._seconds)  # other threads add to it
+        """An estimate for the remaining acts; `None` until one of each kind has finished."""
+        seconds = dict(self._seconds)  # other threads write to it
         longest = 0.0
         for waits, places in PLACES.items():
             names = [name for name in self._order if _waits(name) is waits]
@@ -180,54 +177,54 @@ class CheckRun:
         return longest
 
     def in_order(self, checks: Iterable[Check]) -> list[Check]:
-        """Return checks in the order in which their last acts begin, those that wait last."""
+        """Return checks in the order in which their last acts begin; acts that wait come last."""
         begins = sorted(self._order, key=_waits)
         return sorted(checks, key=lambda row: max(map(begins.index, row.acts), default=0))
 
     def finding(self, check: Check) -> Finding:
-        """Return what came of a check; waits for its acts, and plays again what failed."""
+        """Return a check's finding; waits for its acts, and replays those that failed."""
         acts = {name: self._acts[name].result() for name in check.acts}
         finding = check.find(acts)
-        if finding.verdict is not CheckVerdict.FAIL or self._settings.plays == 1:
+        plays = self._settings.plays
+        if finding.verdict is not CheckVerdict.FAIL or plays == 1:
             return finding
         names = failing_acts(check, acts)
         if not names or sum(self._seconds[name] for name in names) > REPLAYED_SECONDS:
             return finding
-        return self._played_again(replace(check, acts=names), finding)
-
-    def _played_again(self, check: Check, first: Finding) -> Finding:
-        """Return the finding as it is after more plays: twice the same, or how often it failed."""
         failed = 1
-        for number in range(1, self._settings.plays):
-            acts = {name: self._replay(name, number) for name in check.acts}
-            failed += check.find(acts).verdict is CheckVerdict.FAIL
+        for number in range(1, plays):
+            for name in names:
+                replays = self._replays.setdefault(name, [])  # shared by several checks
+                if len(replays) < number:
+                    replays.append(self._play_once(name))
+            acts = {name: self._replays[name][number - 1] for name in names}
+            failed += replace(check, acts=names).find(acts).verdict is CheckVerdict.FAIL
             if number == 1 and failed > 1:
-                return first
+                return finding
         # A single failure may be due to this machine.
         verdict = CheckVerdict.FAIL if failed > 1 else CheckVerdict.WARN
-        often = f"{failed} of {self._settings.plays} times"
-        return replace(first, verdict=verdict, evidence=f"{often}: {first.evidence}")
-
-    def _replay(self, name: str, number: int) -> Played:
-        """Return an act's play of this number, from 1; several checks may look at one."""
-        replays = self._replays.setdefault(name, [])
-        while len(replays) < number:
-            replays.append(self._play_once(name))
-        return replays[number - 1]
+        evidence = f"{failed} of {plays} times: {finding.evidence}"
+        return replace(finding, verdict=verdict, evidence=evidence)
 
     def _play(self, name: str) -> Played:
+        """Play an act, and write its transcript: each line as JSON, redacted."""
         played = self._play_once(name)
         if self._settings.keep is not None:
-            _keep(played, self._settings.keep)
+            lines = [
+                json.dumps({"at": round(event.at, 3), "line": shown(event)[0]}, ensure_ascii=False)
+                for event in played.transcript.events
+            ]
+            file = self._settings.keep / f"{name.replace(':', '-')}.jsonl"
+            file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
         return played
 
     def _play_once(self, name: str) -> Played:
-        chosen = self._settings
+        own = self._settings
         with self._slots[_waits(name)]:
             since = time.monotonic()
             self._playing.append(name)
             self._at(tuple(self._playing), self.seconds_left)
-            played = play(name, chosen.command, chosen.hooks, chosen.limits, started=self._started)
+            played = play(name, own.command, own.hooks, own.limits, started=self._started)
             self._playing.remove(name)
             self._seconds.setdefault(name, time.monotonic() - since)
         return played
@@ -239,10 +236,9 @@ def _waits(name: str) -> bool:
 
 
 def failing_acts(check: Check, acts: Mapping[str, Played]) -> tuple[str, ...]:
-    """Return the acts by which a check failed; of many, each of which it looks at, the first.
+    """Return the acts that made a check fail: all, or the first of many that are judged alone.
 
-    Those that were completed come first: what another sees of an agent that it ends at once may
-    be missing when it is played again.
+    Completed acts come first, since an act that was cut short may show something else next time.
     """
     if len(acts) <= FEW_ACTS:
         return check.acts
@@ -261,24 +257,14 @@ def findings(
     """Yield each check's finding, in the order in which their last acts begin.
 
     Args:
-        settings: What is checked, and how.
-        checks: Which.
-        at: Called whenever an act begins, with those that are being played, and with about how many
-            seconds are left.
+        settings: The agent, and how it is checked.
+        checks: The checks.
+        at: Called whenever an act begins, with the acts that are being played and an estimate of
+            the remaining seconds.
     """
     with CheckRun(settings, checks, at) as run:
         for row in run.in_order(checks):
             yield row, run.finding(row)
-
-
-def _keep(played: Played, folder: Path) -> None:
-    """Write an act's transcript: one line for each line that passed, redacted."""
-    lines = [
-        json.dumps({"at": round(event.at, 3), "line": shown(event)[0]}, ensure_ascii=False)
-        for event in played.transcript.events
-    ]
-    name = played.transcript.name.replace(":", "-")
-    (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 MAX_BYTES = 256 * 1024
@@ -292,10 +278,10 @@ class BaselineError(ValueError):
 
 
 def load_baseline(path: Path) -> dict[str, str]:
-    """Return the reasons by the names of checks.
+    """Return the reasons of known failures, by the names of checks.
 
     Raises:
-        BaselineError: It cannot be read, or names what is not a check.
+        BaselineError: The file cannot be read, or names an unknown check.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -320,22 +306,22 @@ def load_baseline(path: Path) -> dict[str, str]:
 
 
 def reason_for(check: Check, finding: Finding, reasons: Mapping[str, str]) -> str | None:
-    """Return why a finding does not count; `None` if it does, or if there is nothing to excuse."""
+    """Return why a failure or warning does not count; `None` if it does, and for other verdicts."""
     return reasons.get(check.name) if finding.verdict in COUNTING else None
 
 
 def outlived(reasons: Mapping[str, str], passed: Sequence[Check]) -> list[str]:
-    """Return the names that the file has of checks that passed."""
+    """Return the known failures whose checks have passed."""
     names = {check.name for check in passed}
     return [name for name in reasons if name in names]
 
 
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no place for, not even escaped."""
+"""Characters that XML 1.0 does not allow, not even escaped."""
 
 
 def described(check: Check, command: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a check without a finding; with what mends it for this agent.
+    """Return a check without a finding, with the advice for this agent.
 
     `mend` is an older name of `advice`.
     """
@@ -384,13 +370,13 @@ def report(
 
 
 def in_order(rows: Sequence[Row]) -> list[Row]:
-    """Return what came as it came in the order of the table."""
+    """Return findings in the table's order."""
     order = list(CHECKS)
     return sorted(rows, key=lambda row: order.index(row[0].name))
 
 
 def words(check: Check, finding: Finding, command: Sequence[str]) -> list[str]:
-    """Return all that is said of a check that was not passed, a line each."""
+    """Return the lines that describe a check that did not pass."""
     beside = [f"stderr: {line}" for line in finding.stderr]
     fault = [f"at fault: {finding.fault_of}"] if finding.fault_of else []
     advice = check.advice(is_in_front=is_in_front(command))
@@ -401,9 +387,9 @@ def words(check: Check, finding: Finding, command: Sequence[str]) -> list[str]:
 def junit(
     command: Sequence[str], rows: Sequence[Row], seconds: float, reasons: Mapping[str, str]
 ) -> bytes:
-    """Return a test suite with a case for each check; what only warns has passed.
+    """Return a JUnit test suite with a case for each check.
 
-    What is known to fail is skipped in it.
+    Warnings count as passed, known failures as skipped.
     """
     skips = [_skip(check, finding, reasons) for check, finding in rows]
     failures = sum(
@@ -466,7 +452,7 @@ def write_whole(path: Path, data: bytes) -> None:
     """Write a file atomically.
 
     Raises:
-        OSError: It cannot be written; what was there before is untouched.
+        OSError: It cannot be written; an existing file is unchanged.
     """
     fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -491,12 +477,17 @@ _CHAR_PIXELS = 6.6
 
 
 def sarif(command: Sequence[str], rows: Sequence[Row], reasons: Mapping[str, str]) -> bytes:
-    """Return what failed or warned as a log of SARIF; what is known is suppressed in it.
-
-    Code hosts want a file for each result: it is the first word of the command that is one.
-    """
+    """Return failures and warnings as a SARIF log, in which known ones are suppressed."""
     shown = [row for row in in_order(rows) if row[1].verdict in _LEVELS]
-    place = {"artifactLocation": {"uri": _file_of(command)}, "region": {"startLine": 1}}
+    # Code hosts need a file for each result: the first word of the command that is one.
+    uri = os.path.basename(command[0]) if command else "agent"
+    here = os.getcwd()
+    for word in command:
+        path = os.path.abspath(word)
+        if os.path.isfile(path) and path.startswith(here + os.sep):
+            uri = os.path.relpath(path, here).replace(os.sep, "/")
+            break
+    place = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
     rules = [
         {
             "id": check.requirement,
@@ -528,17 +519,8 @@ def sarif(command: Sequence[str], rows: Sequence[Row], reasons: Mapping[str, str
     return json.dumps(log, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def _file_of(command: Sequence[str]) -> str:
-    here = os.getcwd()
-    for word in command:
-        path = os.path.abspath(word)
-        if os.path.isfile(path) and path.startswith(here + os.sep):
-            return os.path.relpath(path, here).replace(os.sep, "/")
-    return os.path.basename(command[0]) if command else "agent"
-
-
 def badge(rows: Sequence[Row], reasons: Mapping[str, str]) -> bytes:
-    """Return an SVG that says how many checks passed, or failed."""
+    """Return an SVG with the number of checks that failed, or else passed."""
     verdicts = [
         finding.verdict for check, finding in rows if reason_for(check, finding, reasons) is None
     ]
@@ -550,10 +532,6 @@ def badge(rows: Sequence[Row], reasons: Mapping[str, str]) -> bytes:
         text, color = "not judged", _GREY
     else:
         text, color = f"{passed} passed", _YELLOW if warned else _GREEN
-    return _drawn(text, color)
-
-
-def _drawn(text: str, color: str) -> bytes:
     label, value = (round(len(part) * _CHAR_PIXELS) + 12 for part in (_LABEL, text))
     title = escape(f"{_LABEL}: {text}")
     return f"""\

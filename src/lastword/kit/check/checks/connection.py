@@ -1,7 +1,7 @@
 """Checks of a connection: `initialize`, odd input, every line and its schema, and the process.
 
-What an agent does with unknown or malformed input; what it writes, in any act; how it exits, what
-it leaves behind, and its stderr.
+They cover unknown and malformed input; the agent's output in every act; and its exit, the
+processes that it leaves behind, and its stderr.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lastword.kit.peer import read
 from lastword.kit.provider.server import API_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from lastword.kit.check.schema import OfficialSchema
     from lastword.kit.check.stage import Transcript
@@ -84,7 +84,7 @@ def ids(acts: Sequence[Transcript]) -> Finding:
             requests = [e for e in act.events if e.sent and (e.frame or {}).get("id") == TEXT_ID]
             if requests and not act.answers(TEXT_ID):
                 return failed(f"a request with the id {TEXT_ID!r} was not answered", *requests)
-        # Sent by hand and so not recorded: the ids of lines in pieces, and of those that are long.
+        # The act `framing` sends some lines that are not recorded, so their ids are unknown.
         sent = {repr(e.frame["id"]) for e in act.events if e.sent and e.frame and "id" in e.frame}
         for event in act.events if act.name != "framing" else ():
             given = (event.frame or {}).get("id")
@@ -147,29 +147,24 @@ def framing(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-def _judge_junk(what: str) -> Callable[[Sequence[Transcript]], Finding]:
-    def judge(acts: Sequence[Transcript]) -> Finding:
-        (act,) = acts
-        if not act.notes.get("alive"):
-            line = act.notes["deadly"].decode("utf-8", "backslashreplace")
-            end = "session/new was not answered"
-            if act.exit_code is not None:
-                end = f"it exited with status {act.exit_code}"
-            return failed(f"after {what}, {line!r}: {end}", *act.events[-2:])
-        return passed()
-
-    return judge
-
-
 _JUNK_WORDS = {
-    "text": "a line that is not JSON",
-    "scalars": "a JSON scalar or array",
-    "blank": "a blank line",
-    "utf8": "a line that is not UTF-8",
+    "junk:text": "a line that is not JSON",
+    "junk:scalars": "a JSON scalar or array",
+    "junk:blank": "a blank line",
+    "junk:utf8": "a line that is not UTF-8",
 }
 
-for _kind in JUNK:
-    judges(f"junk-{_kind}")(_judge_junk(_JUNK_WORDS[_kind]))
+
+@judges(*(f"junk-{kind}" for kind in JUNK))
+def junk(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    if act.notes.get("alive"):
+        return passed()
+    line = act.notes["deadly"].decode("utf-8", "backslashreplace")
+    end = "session/new was not answered"
+    if act.exit_code is not None:
+        end = f"it exited with status {act.exit_code}"
+    return failed(f"after {_JUNK_WORDS[act.name]}, {line!r}: {end}", *act.events[-2:])
 
 
 def _counted(count: int, what: str) -> Finding:
@@ -196,7 +191,7 @@ def stdout(acts: Sequence[Transcript]) -> Finding:
 
 
 def _answers_an_array(act: Transcript, event: PeerEvent) -> bool:
-    """Return whether it is a batch of errors, the answer to an array without a message."""
+    """Return whether a line is a batch of errors without ids, the answer to an array of values."""
     sent_array = any(e.sent and e.raw.startswith(b"[") and e.at <= event.at for e in act.events)
     if not sent_array or not event.raw.lstrip().startswith(b"["):
         return False
@@ -204,13 +199,11 @@ def _answers_an_array(act: Transcript, event: PeerEvent) -> bool:
         members = json.loads(event.raw)
     except ValueError:
         return False
-    return bool(members) and all(_refuses_nobody(member) for member in members)
-
-
-def _refuses_nobody(member: object) -> bool:
-    """Return whether it is the answer to a request without a readable id."""
-    error, problem = read(json.dumps(member).encode())
-    return not problem and error is not None and error.get("id", ...) is None and "error" in error
+    for member in members:
+        error, problem = read(json.dumps(member).encode())
+        if problem or error is None or error.get("id", ...) is not None or "error" not in error:
+            return False
+    return bool(members)
 
 
 @judges("error-shape")
@@ -220,23 +213,20 @@ def error_shape(acts: Sequence[Transcript]) -> Finding:
         if not event.is_answer or event.frame is None or "error" not in event.frame:
             continue
         count += 1
-        wrong = _wrong_with(event.frame["error"], to_nobody=event.frame.get("id") is None)
+        error = event.frame["error"]
+        wrong = ""
+        if not isinstance(error, dict):
+            wrong = "value is not an object"
+        elif type(error.get("code")) is not int:
+            wrong = f"code is {error.get('code')!r}"
+        elif not isinstance(error.get("message"), str) or not error["message"].strip():
+            wrong = f"message is {error.get('message')!r}"
+        elif error.get("data", ...) is None and event.frame.get("id") is not None:
+            # Without an id, no client waits for this error.
+            wrong = "data is null"
         if wrong:
             return failed(f"an error's {wrong} (act {act.name})", event)
     return _counted(count, "error")
-
-
-def _wrong_with(error: object, *, to_nobody: bool) -> str:
-    """Return what is wrong with an error; `data` may be null where no request waits for it."""
-    if not isinstance(error, dict):
-        return "value is not an object"
-    if type(error.get("code")) is not int:
-        return f"code is {error.get('code')!r}"
-    if not isinstance(error.get("message"), str) or not error["message"].strip():
-        return f"message is {error.get('message')!r}"
-    if "data" in error and error["data"] is None and not to_nobody:
-        return "data is null"
-    return ""
 
 
 @judges("one-answer")
@@ -260,7 +250,7 @@ def one_answer(acts: Sequence[Transcript]) -> Finding:
 
 
 _MUST_ANSWER = {"healthy", "sessions", "tool"}
-"""Acts in which nothing stands in the way of an answer; the others have their own checks."""
+"""Acts in which every prompt has to be answered; the others have their own checks."""
 
 
 @judges("secrets")
@@ -285,10 +275,10 @@ def keeps_schema(acts: Sequence[Transcript]) -> Finding:
     source = ""
     for act in acts:
         if act.name == "optional":
-            continue  # what was not advertised has its own check
+            continue  # methods that are not advertised have their own check
         version = act.welcome.get("protocolVersion", acp.V1.version)
         if version not in {acp.V1.version, acp.V2.version}:
-            continue  # no schema has it, and that it was said is another check's
+            continue  # it has no schema; the check `initialize` refuses it
         schema = official(version)
         for event, name, value in _validated(act, schema):
             count += 1
@@ -309,7 +299,7 @@ def keeps_schema(acts: Sequence[Transcript]) -> Finding:
 
 
 def _validated(act: Transcript, schema: OfficialSchema) -> Iterator[tuple[PeerEvent, str, object]]:
-    """Yield what the schema has a definition for: the line, the definition, the value."""
+    """Yield the values that the schema defines: the line, the definition's name, the value."""
     methods: dict[str, object] = {}
     for event in act.events:
         frame = event.frame or {}
@@ -323,20 +313,14 @@ def _validated(act: Transcript, schema: OfficialSchema) -> Iterator[tuple[PeerEv
                 yield event, schema.calls[method], frame.get("params")
         elif "result" in frame:
             name = schema.answers.get(str(methods.get(repr(frame.get("id")))))
-            if name is not None and not _is_excepted(event, name):
+            # The specification's own example answers session/load with null.
+            is_example = name == "LoadSessionResponse" and frame["result"] is None
+            if name is not None and not is_example and payload_in_answer(event) is None:
                 yield event, name, frame["result"]
 
 
-def _is_excepted(event: PeerEvent, name: str) -> bool:
-    """Return whether the extension, or the specification's text, allows it."""
-    result = (event.frame or {}).get("result")
-    if result is None and name == "LoadSessionResponse":
-        return True  # as the specification's own example has it
-    return payload_in_answer(event) is not None
-
-
 def worst(schema: OfficialSchema, method: str, result: object) -> Departure | None:
-    """Return the gravest departure of a method's result, if there is any."""
+    """Return the gravest departure of a method's result, `None` without one."""
     name = schema.answers.get(method)
     return _worst(schema.departures(name, result)) if name else None
 

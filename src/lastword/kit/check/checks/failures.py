@@ -1,12 +1,12 @@
 """Checks of an agent whose provider fails, of the error that it then sends, and of the extension.
 
-Those of the extension are its negotiation, rung, order, and every payload.
+The extension's checks cover its negotiation, the rung, the order of frames, and every payload.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -36,6 +36,7 @@ from lastword.kit.check.checks.model import (
     quoted,
     reports_failure,
     shows,
+    speaking,
     stop_reason,
     warned,
 )
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
 
     from lastword.kit.check.checks.model import Payload
     from lastword.kit.check.stage import ObservedTurn, Transcript
-    from lastword.kit.peer import PeerEvent
 
-    WrongWith = Callable[[Payload, bool], str]
+    WrongWith = Callable[[Payload], str]
+    """Returns what is wrong with a payload, or an empty text."""
 
 
 # --- the extension
@@ -61,8 +62,7 @@ def advertisement(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     if not act.welcome:
         raise UnreachedError("initialize was not answered")
-    if not act.speaks:
-        raise NotApplicableError("it does not say that it speaks agent_error")
+    speaking(acts)
     member = advertised(act.welcome)["agent_error"]
     answer = act.notes.get("initialized")
     try:
@@ -167,7 +167,7 @@ def consent_honoured(acts: Sequence[Transcript]) -> Finding:
 
 @judges("retries-asked-for")
 def retries_requested(acts: Sequence[Transcript]) -> Finding:
-    _speaking(acts)
+    speaking(acts)
     for act in acts:
         for event in act.events:
             retry = event.kind in acp.AGENT_RETRY_KINDS
@@ -178,19 +178,12 @@ def retries_requested(acts: Sequence[Transcript]) -> Finding:
 
 @judges("cancel-is-no-failure")
 def cancel_is_no_failure(acts: Sequence[Transcript]) -> Finding:
-    (act,) = _speaking(acts)
+    (act,) = speaking(acts)
     turn = act.cancelled_turn()
     for event in [*act.of(turn), *act.after(turn)]:
         if payload_in_update(event) is not None:
             return failed("a failure was reported", event)
     return passed()
-
-
-def _speaking(acts: Sequence[Transcript]) -> list[Transcript]:
-    speaking = [act for act in acts if act.speaks]
-    if not speaking:
-        raise NotApplicableError("it does not say that it speaks agent_error")
-    return speaking
 
 
 CLOSED: dict[str, type[StrEnum]] = {
@@ -201,43 +194,49 @@ CLOSED: dict[str, type[StrEnum]] = {
 }
 
 
-def _each(acts: Sequence[Transcript], wrong_with: WrongWith) -> Finding:
-    """Judge every payload by a function that says what is wrong, or nothing."""
-    count = 0
-    for payload, event, typed in payloads(acts):
-        count += 1
-        if wrong := wrong_with(payload, typed):
-            return failed(wrong, event)
-    if not count:
-        raise UnreachedError("it sent no payload")
-    return passed(f"{count} payloads")
+def judges_payloads(
+    name: str, *, of_typed_updates: bool = True
+) -> Callable[[WrongWith], WrongWith]:
+    """Register a function that returns what is wrong with a payload, or an empty text.
 
-
-def judges_payloads(name: str) -> Callable[[WrongWith], WrongWith]:
-    """Have a function judge every payload: it returns what is wrong with one, or nothing."""
+    Args:
+        name: The check's name.
+        of_typed_updates: Whether the payloads of `agent_error` updates are judged too.
+    """
 
     def enter(wrong_with: WrongWith) -> WrongWith:
-        judges(name)(lambda acts: _each(acts, wrong_with))
+        def judge(acts: Sequence[Transcript]) -> Finding:
+            count = 0
+            for payload, event in payloads(acts):
+                count += 1
+                is_judged = of_typed_updates or not is_typed_update(event)
+                if is_judged and (wrong := wrong_with(payload)):
+                    return failed(wrong, event)
+            if not count:
+                raise UnreachedError("it sent no payload")
+            return passed(f"{count} payloads")
+
+        judges(name)(judge)
         return wrong_with
 
     return enter
 
 
 @judges_payloads("payload-required")
-def required(payload: Payload, _typed: bool) -> str:  # noqa: FBT001  (the table's shape)
+def required(payload: Payload) -> str:
     kinds: dict[str, type] = {"type": str, "message": str, "retryable": bool}
     missing = [name for name, kind in kinds.items() if not isinstance(payload.get(name), kind)]
     return f"missing: {', '.join(missing)}" if missing else ""
 
 
 @judges_payloads("payload-no-null")
-def no_null(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+def no_null(payload: Payload) -> str:
     nulls = [name for name, value in payload.items() if value is None]
     return f"null: {', '.join(nulls)}" if nulls else ""
 
 
 @judges_payloads("payload-message")
-def message(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+def message(payload: Payload) -> str:
     text = payload.get("message")
     if not isinstance(text, str):
         return ""
@@ -249,7 +248,7 @@ def message(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
 
 
 @judges_payloads("payload-detail")
-def detail(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+def detail(payload: Payload) -> str:
     given = payload.get("detail")
     if given is None:
         return ""
@@ -260,32 +259,28 @@ def detail(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
 
 
 @judges_payloads("payload-waits")
-def waits(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+def waits(payload: Payload) -> str:
     for name in ("retry_after_seconds", "reset_at_epoch_ms"):
-        if _is_other(payload.get(name)):
-            return f"{name} is {payload[name]!r}"
+        value = payload.get(name)
+        if value is not None and (type(value) is not int or value < 0):
+            return f"{name} is {value!r}"
     return ""
 
 
-def _is_other(value: Any) -> bool:
-    return value is not None and (type(value) is not int or value < 0)
-
-
-@judges_payloads("payload-stop-reason")
-def stop_reason_beside(payload: Payload, typed: bool) -> str:  # noqa: FBT001
-    if typed or payload.get("stopReason") == "error":
-        return ""
-    return f"its stopReason is {payload.get('stopReason')!r}"
+@judges_payloads("payload-stop-reason", of_typed_updates=False)
+def stop_reason_beside(payload: Payload) -> str:
+    reason = payload.get("stopReason")
+    return "" if reason == "error" else f"its stopReason is {reason!r}"
 
 
 @judges_payloads("payload-type")
-def error_type(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+def error_type(payload: Payload) -> str:
     word = payload.get("type")
     return "" if word in [t.value for t in ErrorType] else f"the type is {word!r}"
 
 
 @judges_payloads("payload-closed-sets")
-def closed_sets(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+def closed_sets(payload: Payload) -> str:
     for name, words in CLOSED.items():
         if name in payload and payload[name] not in [word.value for word in words]:
             return f"{name} is {payload[name]!r}"
@@ -293,11 +288,11 @@ def closed_sets(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
 
 
 @judges_payloads("payload-read")
-def as_read(payload: Payload, _typed: bool) -> str:  # noqa: FBT001
+def as_read(payload: Payload) -> str:
     given = {name: value for name, value in payload.items() if value is not None}
     got = model.AgentErrorPayload.model_validate(payload).to_wire()
     if isinstance(given.get("message"), str):
-        got["message"] = given["message"]  # how it is worded is `PAY-3`'s
+        got["message"] = given["message"]  # `PAY-3` covers its wording
     changed = sorted(name for name in given | got if given.get(name) != got.get(name))
     return f"read as something else: {', '.join(changed)}" if changed else ""
 
@@ -310,7 +305,7 @@ MISLEADING_CODES = {
     acp.PARSE_ERROR,
     acp.REQUEST_CANCELLED,
 }
-"""Codes that mean something else to some client."""
+"""Codes that some client takes for another failure."""
 
 _T = ErrorType
 
@@ -319,14 +314,14 @@ EXPECTED = {
     ProviderScenario.RATE_LIMITED: {_T.RATE_LIMIT},
     ProviderScenario.BAD_GATEWAY: {_T.PROVIDER_UNAVAILABLE},
     ProviderScenario.CONTEXT_OVERFLOW: {_T.CONTEXT_OVERFLOW},
-    # An agent that is driven by words fails with a 429 after some text instead.
+    # An agent that is driven by prompts fails with a 429 after some text instead.
     ProviderScenario.CUT: {_T.NETWORK, _T.PROVIDER_UNAVAILABLE, _T.RATE_LIMIT},
     ProviderScenario.CUT_IN_TOOL: {_T.NETWORK, _T.PROVIDER_UNAVAILABLE},
 }
-"""What each failure may be called. An empty stream has no name that all agree on."""
+"""The types that each failure may have. There is no agreed one for an empty stream."""
 
 _WITH_TEXT = {ProviderScenario.CUT, ProviderScenario.CUT_IN_TOOL}
-"""Failures before which the model itself had said something."""
+"""Failures that occur after the model's first text."""
 
 
 def _ended(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedTurn]]:
@@ -435,7 +430,7 @@ AGENTS_OWN_CODES = {
     acp.METHOD_NOT_FOUND,
     acp.INVALID_PARAMS,
 }
-"""Codes of an agent that an intermediary must not change."""
+"""Agents' codes that an intermediary must not change."""
 
 MISLEADING_WORDS = (
     "session not found",
@@ -447,7 +442,7 @@ MISLEADING_WORDS = (
 
 
 def _errors(acts: Sequence[Transcript]) -> Iterator[tuple[Transcript, ObservedTurn, Payload]]:
-    """Yield the errors by which speakers ended turns."""
+    """Yield the errors with which agents that speak the extension ended turns."""
     count = 0
     for act, turn in failed_turns(acts):
         error = error_in(turn.answer)
@@ -484,7 +479,7 @@ def login_code(acts: Sequence[Transcript]) -> Finding:
         if error.get("code") != acp.AUTH_REQUIRED:
             continue
         word = (payload_in_answer(turn.answer) or {}).get("type")
-        # An intermediary has to leave an agent's own, so what was shown before cannot be judged.
+        # An intermediary must not change an agent's own, so its timing cannot be judged.
         if word != ErrorType.AUTH:
             return failed(f"-32000 for {word} (act {act.name})", turn.answer)
     return passed()
@@ -497,10 +492,11 @@ def resend_code(acts: Sequence[Transcript]) -> Finding:
         code = error.get("code")
         if type(code) is int and code in AGENTS_OWN_CODES:
             continue
+        kinds = acp.TEXT_KINDS | acp.TOOL_KINDS
         final = (
             payload.get("retryable") is False
             and payload.get("type") != ErrorType.AUTH
-            and not _has_output(act, turn)
+            and not any(event.kind in kinds for event in shows(act, turn))
         )
         expected = acp.DO_NOT_RESEND if final else acp.INTERNAL_ERROR
         if code != expected:
@@ -508,23 +504,10 @@ def resend_code(acts: Sequence[Transcript]) -> Finding:
     return passed()
 
 
-def _has_output(act: Transcript, turn: ObservedTurn) -> bool:
-    kinds = acp.TEXT_KINDS | acp.TOOL_KINDS
-    return any(event.kind in kinds for event in shows(act, turn))
-
-
-def _own(acts: Sequence[Transcript]) -> Iterator[PeerEvent]:
-    """Yield every frame that reports a failure."""
-    for act, turn in failed_turns(acts):
-        yield from (e for e in act.of(turn) if payload_in_update(e) is not None)
-        if turn.answer is not None and payload_in_answer(turn.answer) is not None:
-            yield turn.answer
-
-
 @judges("frame-size")
 def frame_size(acts: Sequence[Transcript]) -> Finding:
     sizes = []
-    for event in _own(acts):
+    for _, event in payloads(acts):
         sizes.append(len(event.raw))
         if sizes[-1] >= MAX_FRAME_BYTES:
             return failed(f"{sizes[-1]} bytes", event)
@@ -533,8 +516,7 @@ def frame_size(acts: Sequence[Transcript]) -> Finding:
 
 @judges("taken-words")
 def misleading_words(acts: Sequence[Transcript]) -> Finding:
-    for event in _own(acts):
-        payload = payload_in_update(event) or payload_in_answer(event) or {}
+    for payload, event in payloads(acts):
         message = str(payload.get("message")).lower()
         for words in MISLEADING_WORDS:
             if words in message:
@@ -544,17 +526,13 @@ def misleading_words(acts: Sequence[Transcript]) -> Finding:
 
 @judges("standard-updates")
 def standard_updates(acts: Sequence[Transcript]) -> Finding:
+    allowed = {acp.STATE_UPDATE, *acp.AGENT_RETRY_KINDS}
     for act, _ in failed_turns(acts):
         for event in act.events:
             strange = {"stopReason", "error", "agent_error"} & set(event.update)
-            if strange and not is_typed_update(event) and not _is_state(event):
+            if strange and not is_typed_update(event) and event.kind not in allowed:
                 return failed(f"{', '.join(sorted(strange))} (act {act.name})", event)
     return passed()
-
-
-def _is_state(event: PeerEvent) -> bool:
-    kinds = {acp.STATE_UPDATE, *acp.AGENT_RETRY_KINDS}
-    return event.kind in kinds
 
 
 @judges("agent-killed")

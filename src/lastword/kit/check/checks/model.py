@@ -1,8 +1,8 @@
 """Checks, and their findings.
 
-Owns how a check reaches its verdict, and what several checks read from a failing turn, without
-correcting anything. The checks are the rows of `checks.json`, in the order in which they are shown;
-the modules beside this one have what judges them.
+Owns how a check reaches its verdict, and what several checks read from a failing turn, as it is.
+The checks are the rows of `checks.json`, in the order in which they are shown; the modules beside
+this one have the functions that judge them.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ class CheckVerdict(StrEnum):
 
     PASS = "pass"  # noqa: S105  (no password)
     WARN = "warn"
-    """Something that SHOULD be is not."""
+    """The agent ignores a SHOULD."""
     FAIL = "fail"
     NOT_APPLICABLE = "not_applicable"
-    """The agent has not claimed it."""
+    """The agent does not claim to support it."""
     UNREACHED = "unreached"
     """The situation could not be produced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict and what it rests on.
+    """A verdict and its evidence.
 
     Attributes:
-        verdict: What came of it.
-        evidence: One line: what was seen, or why nothing was.
+        verdict: The verdict.
+        evidence: One line: what was observed, or why nothing was.
         frames: The lines that prove it, redacted.
-        stderr: What the agent wrote to stderr meanwhile, redacted.
-        fault_of: Whose fault it is, where that is known.
-        events: The lines, as they passed.
+        stderr: What the agent wrote to stderr at that time, redacted.
+        fault_of: Whose fault it is, if that is known.
+        events: The lines that prove it, unchanged.
     """
 
     verdict: CheckVerdict
@@ -76,13 +76,13 @@ class Check:
     Attributes:
         name: Its name; unique.
         requirement: The id in `protocol/requirements.json`.
-        title: What is required.
-        mend: What a client lives through where it is not, and how to mend it.
+        title: The requirement, as a sentence.
+        mend: What a client's user notices if it is not met, and how to fix it.
         in_front: What `lastword run` does about it, as part of a sentence; empty for nothing.
-        acts: The acts whose transcripts it needs; those that could not be played are left out.
-        judge: Gives the finding on the transcripts.
+        acts: The acts whose transcripts it needs, except those that could not be played.
+        judge: Returns the finding on the transcripts.
         partial: Whether it also looks at acts that were not completed.
-        tck: The ids of the same in the official `acp-tck`; from 201 on they are of version 2.
+        tck: The ids of the same tests in the official `acp-tck`; from 201 on, of version 2.
     """
 
     name: str
@@ -96,14 +96,35 @@ class Check:
     tck: tuple[str, ...] = ()
 
     def advice(self, *, is_in_front: bool) -> str:
-        """Return how to mend it; `lastword run` is not advised if it is there already."""
+        """Return how to fix it; `lastword run` is not advised if the command has it already."""
         more = f" {self.in_front[0].upper()}{self.in_front[1:]}." if self.in_front else ""
         return self.mend if is_in_front else self.mend + more
 
     def find(self, played: Mapping[str, Played]) -> Finding:
-        """Return the finding on acts that are over, with what stood beside it."""
+        """Return the finding on finished acts, with stderr, and whose fault it is."""
+        finding = self._judged(played)
+        if finding.verdict not in {CheckVerdict.FAIL, CheckVerdict.WARN}:
+            return finding
         acts = [played[name].transcript for name in self.acts if name in played]
-        return in_context(self, self._judged(played), acts)
+        events = finding.events
+        if not events and "answer" in finding.evidence:
+            # The evidence of a missing answer is the request.
+            named = [act for act in acts if f"(act {act.name})" in finding.evidence]
+            missing = filter(None, (act.unanswered() for act in named or acts))
+            events = tuple(islice(missing, 1))
+        stderr: tuple[str, ...] = ()
+        for act in acts:
+            if events and any(event is events[-1] for event in act.events):
+                first = next(event for event in act.events if any(event is each for each in events))
+                lines = act.stderr_beside(first, events[-1]).decode("utf-8", "replace").splitlines()
+                stderr = tuple(_redact(line)[:SHOWN_CHARACTERS] for line in lines if line.strip())
+        sdk = next((act.sdk for act in acts if act.sdk), None)
+        return replace(
+            finding,
+            frames=finding.frames or shown(*events),
+            stderr=stderr[-STDERR_LINES:],
+            fault_of=blame(self.name, sdk) if sdk else "",
+        )
 
     def _judged(self, played: Mapping[str, Played]) -> Finding:
         acts = [played[name] for name in self.acts if name in played]
@@ -125,17 +146,17 @@ class Check:
 
 
 JUDGES: dict[str, Judge] = {}
-"""What judges each check, by its name."""
+"""The function that judges each check, by the check's name."""
 
 _ACTS = {
     "every": tuple(ACTS),
     "failing": tuple(name for name in ACTS if name.startswith("fail:")),
 }
-"""What single words among the acts in `checks.json` stand for."""
+"""The acts that a word in `checks.json` stands for."""
 
 
 def judges(*names: str) -> Callable[[Judge], Judge]:
-    """Have a function judge the checks of these names."""
+    """Register the function that judges the checks of these names."""
 
     def enter(judge: Judge) -> Judge:
         JUDGES.update(dict.fromkeys(names, judge))
@@ -158,12 +179,12 @@ def passed(evidence: str = "") -> Finding:
 
 
 def failed(evidence: str, *events: PeerEvent | None) -> Finding:
-    """Return a finding that it is not met, with the lines that prove it."""
+    """Return the finding that a requirement is not met, with the lines that prove it."""
     return _on(CheckVerdict.FAIL, evidence, events)
 
 
 def warned(evidence: str, *events: PeerEvent | None) -> Finding:
-    """Return a finding that it is not fully met."""
+    """Return the finding that a requirement is not fully met."""
     return _on(CheckVerdict.WARN, evidence, events)
 
 
@@ -172,32 +193,8 @@ def _on(verdict: CheckVerdict, evidence: str, events: Sequence[PeerEvent | None]
     return Finding(verdict, evidence, shown(*given), events=given)
 
 
-def in_context(row: Check, finding: Finding, acts: Sequence[Transcript]) -> Finding:
-    """Return a finding with the request that got no answer, stderr, and whose fault it is."""
-    if finding.verdict not in {CheckVerdict.FAIL, CheckVerdict.WARN}:
-        return finding
-    events = finding.events
-    if not events and "answer" in finding.evidence:
-        named = [act for act in acts if f"(act {act.name})" in finding.evidence]
-        missing = filter(None, (act.unanswered() for act in named or acts))
-        events = tuple(islice(missing, 1))
-    stderr: tuple[str, ...] = ()
-    for act in acts:
-        if events and any(event is events[-1] for event in act.events):
-            first = next(event for event in act.events if any(event is each for each in events))
-            lines = act.stderr_beside(first, events[-1]).decode("utf-8", "replace").splitlines()
-            stderr = tuple(_redact(line)[:SHOWN_CHARACTERS] for line in lines if line.strip())
-    sdk = next((act.sdk for act in acts if act.sdk), None)
-    return replace(
-        finding,
-        frames=finding.frames or shown(*events),
-        stderr=stderr[-STDERR_LINES:],
-        fault_of=blame(row.name, sdk) if sdk else "",
-    )
-
-
 def shown(*events: PeerEvent | None) -> tuple[str, ...]:
-    """Return lines as they may be shown: redacted, with the way they went."""
+    """Return lines for people: redacted, with an arrow for the direction."""
     return tuple(
         ("→ " if event.sent else "← ") + quoted(event.raw, FULL_CHARACTERS)
         for event in events
@@ -217,7 +214,7 @@ Payload = dict[str, Any]
 
 
 def stop_reason(answer: PeerEvent | None) -> str | None:
-    """Return the stop reason in a prompt's answer, `None` where there is none."""
+    """Return the stop reason in a prompt's answer, `None` if there is none."""
     result = (answer.frame or {}).get("result") if answer else None
     if answer is not None and answer.kind == acp.STATE_UPDATE:
         result = answer.update
@@ -226,19 +223,19 @@ def stop_reason(answer: PeerEvent | None) -> str | None:
 
 
 def missing_answer(act: Transcript, turn: ObservedTurn, since: str = "") -> str:
-    """Return the sentence for a turn without an answer, with the time or the agent's exit."""
+    """Return the evidence of a turn without an answer: the exit status, or the time waited."""
     if act.exit_code is not None:
         return f"no answer: the agent exited with status {act.exit_code}"
     return f"no answer within {turn.seconds:.0f} s" + (f" of {since}" if since else "")
 
 
 def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
-    """Return the updates of a turn that a user sees."""
+    """Return the updates of a turn that clients display."""
     return [e for e in act.of(turn) if e.kind in acp.SHOWN_KINDS]
 
 
 def error_in(answer: PeerEvent | None) -> Payload:
-    """Return the error object of an answer, empty where there is none."""
+    """Return the error object of an answer, empty if there is none."""
     error = (answer.update or answer.frame or {}).get("error") if answer else None
     return error if isinstance(error, dict) else {}
 
@@ -256,7 +253,7 @@ def payload_in_answer(answer: PeerEvent | None) -> Payload | None:
 
 
 def payload_in_update(event: PeerEvent) -> Payload | None:
-    """Return the payload in an update, of whatever rung."""
+    """Return the payload in an update, on any rung."""
     update = event.update
     if event.kind in acp.AGENT_ERROR_KINDS:
         error = update.get("error")
@@ -273,40 +270,44 @@ def is_typed_update(event: PeerEvent) -> bool:
 
 def reports_failure(turn: ObservedTurn) -> bool:
     """Return whether a turn's answer says that it failed."""
-    return (
-        (turn.answer is not None and bool("error" in (turn.answer.frame or {})))
-        or stop_reason(turn.answer) == acp.STOP_ERROR
-        or payload_in_answer(turn.answer) is not None
-        or _has_session_failure(turn.answer)
-    )
+    frame = (turn.answer.frame or {}) if turn.answer else {}
+    if "error" in frame or stop_reason(turn.answer) == acp.STOP_ERROR:
+        return True
+    result = frame.get("result")
+    has_session_failure = isinstance(result, dict) and "sessionFailure" in str(result.get("_meta"))
+    return has_session_failure or payload_in_answer(turn.answer) is not None
 
 
-def _has_session_failure(answer: PeerEvent | None) -> bool:
-    result = (answer.frame or {}).get("result") if answer else None
-    text = str(result.get("_meta")) if isinstance(result, dict) else ""
-    return "sessionFailure" in text
+def speaking(acts: Sequence[Transcript]) -> list[Transcript]:
+    """Return the acts in which the agent advertises the extension.
+
+    Raises:
+        NotApplicableError: There is none.
+    """
+    advertising = [act for act in acts if act.speaks]
+    if not advertising:
+        raise NotApplicableError("it does not say that it speaks agent_error")
+    return advertising
 
 
 def failed_turns(acts: Sequence[Transcript]) -> list[tuple[Transcript, ObservedTurn]]:
-    """Return the failing turns of speakers that ended as such; others have their own checks.
+    """Return the turns that were reported as failed, in acts that advertise the extension.
 
     Raises:
         NotApplicableError: The agent does not speak the extension.
     """
-    speaking = [act for act in acts if act.speaks]
-    if not speaking:
-        raise NotApplicableError("it does not say that it speaks agent_error")
     # Only the first turn of each of these acts fails.
-    return [(act, act.turns[0]) for act in speaking if act.turns and reports_failure(act.turns[0])]
+    turns = [(act, act.turns[0]) for act in speaking(acts) if act.turns]
+    return [(act, turn) for act, turn in turns if reports_failure(turn)]
 
 
-def payloads(acts: Sequence[Transcript]) -> Iterator[tuple[Payload, PeerEvent, bool]]:
-    """Yield every payload that speakers sent, its frame, and whether that is a typed update."""
+def payloads(acts: Sequence[Transcript]) -> Iterator[tuple[Payload, PeerEvent]]:
+    """Yield every payload in the failed turns, with its frame."""
     for act, turn in failed_turns(acts):
         for event in act.of(turn):
             payload = payload_in_update(event)
             if payload is not None:
-                yield payload, event, is_typed_update(event)
+                yield payload, event
         payload = payload_in_answer(turn.answer)
         if payload is not None and turn.answer is not None:
-            yield payload, turn.answer, False
+            yield payload, turn.answer

@@ -165,10 +165,11 @@ def open_tools(acts: Sequence[Transcript]) -> Finding:
                     if event.update.get("status", "pending" if key not in tools else None):
                         tools[key] = event
             calls += len(tools)
-            left = [e for e in tools.values() if e.update.get("status") not in _DONE]
+            done = tuple(acp.TOOL_ENDS)  # a faulty agent's status may be unhashable
+            left = [e for e in tools.values() if e.update.get("status") not in done]
             what = f"a tool call was left open (act {act.name})"
             if left and turn.answer is not None and turn.cancelled:
-                # ACP asks the client to close those of a turn that it cancels; not every one does.
+                # ACP asks the client to close a cancelled turn's tool calls; not every client does.
                 stopped = stopped or warned(f"{what}, in a cancelled turn", left[0], turn.answer)
             elif left and turn.answer is not None:
                 return failed(what, left[0], turn.answer)
@@ -179,9 +180,6 @@ def open_tools(acts: Sequence[Transcript]) -> Finding:
     return passed(f"{calls} tool calls")
 
 
-_DONE = tuple(acp.TOOL_ENDS)
-
-
 NEEDS = {
     "fs/read_text_file": "fs.readTextFile",
     "fs/write_text_file": "fs.writeTextFile",
@@ -189,7 +187,7 @@ NEEDS = {
     **{f"terminal/{word}": "terminal" for word in
        ("create", "output", "release", "wait_for_exit", "kill")},
 }  # fmt: skip
-"""Methods of a client, and what it says where it has them; our client has none."""
+"""A client's methods, and the capability that offers them; our client has none."""
 
 
 @judges("agent-info")
@@ -298,7 +296,7 @@ def session_list(acts: Sequence[Transcript]) -> Finding:
 
 
 def _result_of(act: Transcript, method: str) -> Finding | None:
-    """Return what is wrong where a method was not answered with a result."""
+    """Return the finding on a method that was not answered with a result, `None` if it was."""
     answer = act.notes.get(method)
     if answer is None:
         return failed(f"no answer to {method}, which is advertised")
@@ -336,7 +334,7 @@ def _came_back(act: Transcript, method: str) -> Finding | None:
     if answer is None:
         return failed(f"after a restart {method}, which is advertised, was not answered")
     if "error" in (answer.frame or {}):
-        # ACP does not say that sessions outlive the process; every client relies on it.
+        # ACP does not require sessions to outlive the process, but every client relies on it.
         return warned(f"after a restart the session is lost to {method}", answer)
     return None
 
