@@ -1,8 +1,7 @@
 """ACP's own JSON Schema, for the messages that an agent sends.
 
 Owns reading the definitions in `schemas/`, which name their source and licence, and validating a
-value. It supports only the keywords that occur in them. The check decides how severe a deviation
-is.
+value. It supports only the keywords that they use. The checks decide what a departure means.
 """
 
 from __future__ import annotations
@@ -31,20 +30,20 @@ class Weight(IntEnum):
     """The severity of a departure."""
 
     UNKNOWN = 0
-    """A word out of a set that a later version of the schema may have."""
+    """A word that a later version of the schema may define."""
     LENIENT = 1
-    """Wrong, where the schema has readers take nothing for it."""
+    """Wrong, but the schema has readers ignore it."""
     WRONG = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A place at which a value is not as the schema has it.
+    """A difference between a value and the schema.
 
     Attributes:
-        path: The members that lead there.
-        what: What is wrong there.
-        weight: How much that says.
+        path: The path of the member.
+        what: What is wrong with it.
+        weight: The severity.
     """
 
     path: str
@@ -60,9 +59,9 @@ class OfficialSchema:
     """The definitions of one protocol version.
 
     Attributes:
-        source: The package, its version and the file that they are from.
-        answers: The definition of the result of each request that a client makes.
-        calls: The definition of the params of each request and notification of an agent's.
+        source: The package, its version, and the file.
+        answers: The definition of each result, by the client's method.
+        calls: The definition of each request's and notification's params, by the agent's method.
         unstable_updates: Kinds of update that only the schema's unstable form has.
         definitions: The definitions, by name.
     """
@@ -74,7 +73,7 @@ class OfficialSchema:
     definitions: dict[str, Schema]
 
     def departures(self, name: str, value: object) -> list[Departure]:
-        """Return all at which a value departs from a definition."""
+        """Return every difference between a value and a definition."""
         return self._walk({"ref": name}, value, "")
 
     def _walk(self, schema: Schema, value: Any, path: str) -> list[Departure]:
@@ -87,13 +86,21 @@ class OfficialSchema:
         if "ref" in schema:
             return self._walk(self.definitions[schema["ref"]], value, path)
         if "type" in schema and not _is_a(schema["type"], value):
-            return [Departure(path, f"is {_kind(value)}, not {_named(schema['type'])}")]
+            kind = next(name for name in _TYPES if _is_a(name, value))
+            kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+            return [Departure(path, f"is {kind}, not {' or '.join(kinds)}")]
         words = [schema["const"]] if "const" in schema else schema.get("enum")
         if words is not None and value not in words:
             return [Departure(path, f"is {_short(value)}, not {_short(words[0])}", Weight.UNKNOWN)]
         departures = _bounds(schema, value, path)
         if isinstance(value, dict):
-            departures += self._members(schema, value, path)
+            missing = [name for name in schema.get("required", ()) if name not in value]
+            departures += [Departure(f"{path}.{name}", "is missing") for name in missing]
+            properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+            for name, member in value.items():
+                definition = properties.get(name, others)
+                if isinstance(definition, dict):
+                    departures += self._walk(definition, member, f"{path}.{name}")
         if isinstance(value, list) and "items" in schema:
             for number, item in enumerate(value):
                 departures += self._walk(schema["items"], item, f"{path}[{number}]")
@@ -106,24 +113,12 @@ class OfficialSchema:
             departures.append(Departure(path, "has a value that is excluded"))
         return departures
 
-    def _members(self, schema: Schema, value: dict[str, Any], path: str) -> list[Departure]:
-        properties = schema.get("properties", {})
-        missing = [name for name in schema.get("required", ()) if name not in value]
-        departures = [Departure(f"{path}.{name}", "is missing") for name in missing]
-        others = schema.get("additionalProperties")
-        for name, member in value.items():
-            if name in properties:
-                departures += self._walk(properties[name], member, f"{path}.{name}")
-            elif isinstance(others, dict):
-                departures += self._walk(others, member, f"{path}.{name}")
-        return departures
-
     def _one_of(self, branches: list[Schema], value: Any, path: str) -> list[Departure]:
-        """Return what stands in the way of the branch that comes nearest."""
+        """Return the departures from the closest branch, none if one fits."""
         tried = [self._walk(branch, value, path) for branch in branches]
         if not all(tried):
             return []
-        # A branch is named by its constants: the one that was meant tells what is wrong.
+        # Constants identify a branch, so report the departures from the intended one.
         named = [_has_constants(branch, value) for branch in branches]
         if True in named:
             return tried[named.index(True)]
@@ -140,7 +135,7 @@ class OfficialSchema:
 
 
 def _has_constants(branch: Schema, value: Any) -> bool | None:
-    """Return whether a value has the constants that a branch is named by; None without any."""
+    """Return whether a value has the constants that identify a branch; `None` without any."""
     if "const" in branch:
         return bool(value == branch["const"])
     members = branch.get("properties", {}).items()
@@ -169,14 +164,6 @@ def _bounds(schema: Schema, value: Any, path: str) -> list[Departure]:
     if length is not None and length < max(schema.get("minLength", 0), schema.get("minItems", 0)):
         return [Departure(path, "is too short")]
     return []
-
-
-def _kind(value: object) -> str:
-    return next(name for name in _TYPES if _is_a(name, value))
-
-
-def _named(kind: str | list[str]) -> str:
-    return kind if isinstance(kind, str) else " or ".join(kind)
 
 
 def _short(value: object) -> str:
