@@ -1,11 +1,9 @@
 """A short conversation with an agent, and the diagnosis: what it shows, and each client's rung.
 
-Owns the requests (hello, a session, goodbye) and what was observed; then the findings, step by
-step: what each of the agent's sources beside its pipes tells about a failure, which the caller
-knows who starts the agent; what this agent and this client can do for a session that is left alone;
-and what typical clients say in `initialize`. `core.link.handshake` reads it and
-`core.failure.ladder.rung_for` chooses the rung, as in a real session. The peer owns the process and
-its pipes; nothing of them is left behind.
+Owns the requests (`initialize`, `session/new`), and the findings: on the answers, on the agent's
+sources besides its pipes, on sessions that run unattended, and on what typical clients advertise.
+As in a real session, `core.link.handshake` reads `initialize` and `core.failure.ladder.rung_for`
+chooses the rung. `kit.peer` owns the process and its pipes, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from lastword.core.failure.option_values import RUNGS
 from lastword.core.failure.phrases import counted
 from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.link.choices import Models
-from lastword.core.link.handshake import AgentProfile, read_agent, read_client
+from lastword.core.link.handshake import read_agent, read_client
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor import Observation, note, ok, problem
@@ -51,7 +49,7 @@ class ClientKind(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Its name for --client.
-        about: What characterises it.
+        about: What distinguishes it.
         params: The params of its `initialize`.
     """
 
@@ -61,7 +59,7 @@ class ClientKind(msgspec.Struct, frozen=True):
 
 
 class ClientRow(msgspec.Struct, frozen=True):
-    """What one kind of client gets: the rung of a failure, and how it shows waits.
+    """A failure's rung for one kind of client, and how waits reach it.
 
     Waits are shown as a `retry`, a `notice` or a `thought`.
     """
@@ -82,27 +80,31 @@ def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:
     return {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": capabilities}
 
 
-def _kinds() -> dict[str, ClientKind]:
-    ruled = [
-        ClientKind(name, "its current version, from lastword's table of clients", _v1(name, {}))
-        for name in clients.RULES
-    ]
-    v2 = {"protocolVersion": 2, "info": {"name": "v2", "version": "1"}, "capabilities": {}}
-    air = _v1("jetbrains", clients.JETBRAINS.capabilities)
-    own = [
-        ClientKind("jetbrains", "takes JetBrains' own failure records (sessionFailure)", air),
+CLIENTS = {
+    client.name: client
+    for client in (
+        *(
+            ClientKind(name, "its current version, from lastword's table of clients", _v1(name, {}))
+            for name in clients.RULES
+        ),
+        ClientKind(
+            "jetbrains",
+            "takes JetBrains' own failure records (sessionFailure)",
+            _v1("jetbrains", clients.JETBRAINS.capabilities),
+        ),
         ClientKind("typed", "negotiates agent_error", _v1("typed", TYPED)),
         ClientKind("older", "protocol version 1, negotiates nothing", _v1("older", {})),
-        ClientKind("v2", "protocol version 2", v2),
-    ]
-    return {client.name: client for client in (*ruled, *own)}
-
-
-CLIENTS = _kinds()
+        ClientKind(
+            "v2",
+            "protocol version 2",
+            {"protocolVersion": 2, "info": {"name": "v2", "version": "1"}, "capabilities": {}},
+        ),
+    )
+}
 
 
 def table(name: str | None, *, option: str, speaks_v2: bool) -> list[ClientRow]:
-    """Return the rows for one kind of client, or for all that are known.
+    """Return the rows for one kind of client, or for all known ones.
 
     Args:
         name: A known kind, or any client's `clientInfo.name`.
@@ -114,29 +116,28 @@ def table(name: str | None, *, option: str, speaks_v2: bool) -> list[ClientRow]:
     else:
         unknown = ClientKind(name, "unknown to lastword; negotiates nothing", _v1(name, {}))
         chosen = [CLIENTS.get(name.lower(), unknown)]
-    return [_row(client, option, speaks_v2=speaks_v2) for client in chosen]
-
-
-def _row(client: ClientKind, option: str, *, speaks_v2: bool) -> ClientRow:
-    message = {"jsonrpc": "2.0", "id": 0, "method": acp.INITIALIZE, "params": client.params}
-    profile = read_client(json.dumps(message).encode())
-    # What the agent answers counts: a client that asks for more gets what the agent speaks.
-    dialect = profile.dialect if speaks_v2 else acp.V1
-    rung = rung_for(option, profile, dialect)
-    about = client.about
-    if profile.dialect is not dialect:
-        about += "; this agent speaks only version 1"
-    forced = rung_for("auto", profile, dialect) is not rung
-    has_notices = profile.notices or not dialect.notice_needs_capability or rung is Rung.AIR
-    waits = "retry" if profile.retry else "notice" if has_notices else "thought"
-    return ClientRow(client.name, about, rung, forced, waits)
+    rows = []
+    for client in chosen:
+        message = {"jsonrpc": "2.0", "id": 0, "method": acp.INITIALIZE, "params": client.params}
+        profile = read_client(json.dumps(message).encode())
+        # A client that requests version 2 gets the version that the agent answers with.
+        dialect = profile.dialect if speaks_v2 else acp.V1
+        rung = rung_for(option, profile, dialect)
+        about = client.about
+        if profile.dialect is not dialect:
+            about += "; this agent speaks only version 1"
+        forced = rung_for("auto", profile, dialect) is not rung
+        has_notices = profile.notices or not dialect.notice_needs_capability or rung is Rung.AIR
+        waits = "retry" if profile.retry else "notice" if has_notices else "thought"
+        rows.append(ClientRow(client.name, about, rung, forced, waits))
+    return rows
 
 
 # --- the agent
 
 MAX_TAIL_CHARS = 600
 MAX_MODELS = 20
-"""Some agents offer hundreds; `--json` has them all."""
+"""Some agents offer hundreds; `--json` lists them all."""
 NO_AGENT = "Start it as an ACP agent: many programs need a subcommand acp, or an option --acp"
 SLOW_SECONDS = 10.0
 SESSION_ACTION = "Read its log, or start its own program in a terminal, where it may say more"
@@ -157,29 +158,39 @@ def not_started(program: str, error: OSError) -> Observation:
 
 def diagnose(result: ConversationResult, *, timeout_seconds: float) -> list[Observation]:
     """Return the findings of a conversation in protocol version 1."""
-    findings = [*_started(result, timeout_seconds)]
-    if result.hello is not None and "result" in result.hello:
-        findings += _greeted(result, read_agent(result.hello["result"]))
-        findings += _session(result, timeout_seconds)
-    findings += [*_noise(result), *_left(result)]
-    return findings
-
-
-def _started(result: ConversationResult, timeout_seconds: float) -> list[Observation]:
+    findings = []
+    hello = result.hello
     if result.echoes:
         sentence = "It writes back what it reads: this is not an ACP agent."
-        return [problem("initialize", sentence, NO_AGENT)]
-    if result.hello is None:
-        if result.exit is not None and result.exited_early:
-            return [_died(result)]
+        findings.append(problem("initialize", sentence, NO_AGENT))
+    elif hello is None and result.exit is not None and result.exited_early:
+        findings.append(_died(result))
+    elif hello is None:
         sentence = f"It started, but did not answer initialize within {timeout_seconds:g} s."
-        return [problem("initialize", sentence, NO_AGENT, **_tail(result))]
-    if "error" in result.hello:
-        verdict = classify_rpc_error(result.hello["error"], stderr_tail=_text(result.stderr))
+        findings.append(problem("initialize", sentence, NO_AGENT, **_tail(result)))
+    elif "error" in hello:
+        verdict = classify_rpc_error(hello["error"], stderr_tail=_text(result.stderr))
         sentence = f"It answers initialize with an error. {_sentence(verdict)}"
         do = "Run the command by hand and read its output"
-        return [problem("initialize", sentence, do, type=verdict.type.value)]
-    return []
+        findings.append(problem("initialize", sentence, do, type=verdict.type.value))
+    if hello is not None and "result" in hello:
+        findings += _greeted(hello, round(result.hello_seconds, 2))
+        findings += _session(result, timeout_seconds)
+    if result.noise_lines:
+        lines = counted(result.noise_lines, "line")
+        is_not = "is not a message" if result.noise_lines == 1 else "are not messages"
+        sentence = f'It wrote {lines} to stdout that {is_not}, such as "{result.noise[0]}".'
+        sentence += " lastword keeps them from the client."
+        findings.append(note("stdout", sentence, STDOUT_ACTION, lines=result.noise))
+    if not result.exited_early and result.leave_seconds is None:
+        sentence = f"It was still running {LEAVE_SECONDS:g} s after its input was closed."
+        sentence += " lastword ends such an agent."
+        findings.append(note("exit", sentence, "An agent should exit when its input is closed"))
+    elif not result.exited_early and result.leave_seconds is not None:
+        seconds = round(result.leave_seconds, 2)
+        sentence = f"It exited {seconds:g} s after its input was closed."
+        findings.append(ok("exit", sentence, seconds=seconds))
+    return findings
 
 
 def _died(result: ConversationResult) -> Observation:
@@ -195,19 +206,20 @@ def _died(result: ConversationResult) -> Observation:
 
 
 def not_found(program: str) -> str:
-    """Return what a client would show of a program that is not there."""
+    """Return what a client would show for a missing program."""
     return _sentence(classify_spawn_failure(errno.ENOENT, program))
 
 
 def _sentence(verdict: Verdict, *, restarts: bool = False) -> str:
-    """Return what happened, in the words that a client would show."""
     return wording.compose(
         verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.NEVER, restarts=restarts
     ).message
 
 
-def _greeted(result: ConversationResult, agent: AgentProfile) -> list[Observation]:
-    members = _object(result.hello or {}, "result")
+def _greeted(hello: dict[str, Any], seconds: float) -> list[Observation]:
+    """Return the findings on the result of `initialize`."""
+    agent = read_agent(hello["result"])
+    members = _object(hello, "result")
     version = members.get("protocolVersion")
     dialect = acp.dialect(version)
     if type(version) is not int:
@@ -215,22 +227,16 @@ def _greeted(result: ConversationResult, agent: AgentProfile) -> list[Observatio
         do = "Every client needs it: answer with the version that the agent speaks"
         return [problem("initialize", sentence, do)]
     info = _object(members, dialect.agent_info)
-    seconds = round(result.hello_seconds, 2)
     name = " ".join(str(info[key]).strip() for key in ("name", "version") if info.get(key))
     name = name or "An agent that gives no name"
     sentence = f"{name} answered after {seconds:g} s, in version {version} of the protocol."
-    facts = {"seconds": seconds, "protocol_version": version, "agent": info}
-    slow = seconds > SLOW_SECONDS
-    first = (
+    facts: dict[str, Any] = {"seconds": seconds, "protocol_version": version, "agent": info}
+    findings = [
         note("initialize", sentence, SLOW_ACTION, **facts)
-        if slow
+        if seconds > SLOW_SECONDS
         else ok("initialize", sentence, **facts)
-    )
-    capabilities = _object(members, dialect.agent_capabilities)
-    return [first, _capabilities(capabilities, agent), _login(members), _typed(agent)]
-
-
-def _capabilities(own: dict[str, Any], agent: AgentProfile) -> Observation:
+    ]
+    own = _object(members, dialect.agent_capabilities)
     prompt = [name for name, has in _object(own, "promptCapabilities").items() if has is True]
     mcp = [name for name, has in _object(own, "mcpCapabilities").items() if has is True]
     listed = [
@@ -242,93 +248,57 @@ def _capabilities(own: dict[str, Any], agent: AgentProfile) -> Observation:
     facts = {"load": agent.can_load, "resume": agent.can_resume, "prompt": prompt, "mcp": mcp}
     sentence = ", ".join(listed) + "."
     if agent.can_load or agent.can_resume:
-        return ok("capabilities", sentence, **facts)
-    sentence += " After a crash its sessions cannot be brought back."
-    return note("capabilities", sentence, **facts)
-
-
-def _login(members: dict[str, Any]) -> Observation:
+        findings.append(ok("capabilities", sentence, **facts))
+    else:
+        sentence += " After a crash its sessions cannot be brought back."
+        findings.append(note("capabilities", sentence, **facts))
     methods = members.get("authMethods")
     offered = [m for m in methods if isinstance(m, dict)] if isinstance(methods, list) else []
     names = [str(method.get("name") or method.get("id")) for method in offered]
     sentence = f"It offers these logins: {', '.join(names)}." if names else "It offers no login."
-    return ok("login", sentence, methods=names)
-
-
-def _typed(agent: AgentProfile) -> Observation:
+    findings.append(ok("login", sentence, methods=names))
     if agent.speaks_typed:
         sentence = (
             "It sends typed errors itself. lastword passes them on to clients that read them."
         )
     else:
         sentence = "It sends no typed errors itself. lastword adds them."
-    return ok("agent_error", sentence, speaks=agent.speaks_typed)
+    return [*findings, ok("agent_error", sentence, speaks=agent.speaks_typed)]
 
 
 def _session(result: ConversationResult, timeout_seconds: float) -> list[Observation]:
     answer = result.session
+    if answer is None and result.exited_early:
+        died = _died(result)
+        sentence = died.sentence.replace("before it answered initialize", "at session/new")
+        return [problem("session", sentence, died.action, **died.facts)]
     if answer is None:
-        if result.exited_early:
-            return [_died_in_session(result)]
         sentence = f"session/new was not answered within {timeout_seconds:g} s."
-        return [
-            problem("session", sentence, "Look at its log: does it need a login, or the network?")
-        ]
-    if "error" not in answer:
-        return [_opened(answer), *_models(answer)]
-    error = answer["error"]
-    if isinstance(error, dict) and error.get("code") == acp.AUTH_REQUIRED:
-        sentence = "session/new asks for a login."
-        return [note("session", sentence, "Log in, in the client or by hand")]
-    verdict = classify_rpc_error(error, stderr_tail=_text(result.stderr))
-    sentence, tail = f"session/new fails. {_sentence(verdict)}", _tail(result)
-    if tail:
-        sentence += f' Its stderr ends with "{wording.quotable(tail["stderr"].splitlines()[-1])}".'
-    return [problem("session", sentence, SESSION_ACTION, type=verdict.type.value, **tail)]
-
-
-def _opened(answer: dict[str, Any]) -> Observation:
+        do = "Look at its log: does it need a login, or the network?"
+        return [problem("session", sentence, do)]
+    if "error" in answer:
+        error = answer["error"]
+        if isinstance(error, dict) and error.get("code") == acp.AUTH_REQUIRED:
+            sentence = "session/new asks for a login."
+            return [note("session", sentence, "Log in, in the client or by hand")]
+        verdict = classify_rpc_error(error, stderr_tail=_text(result.stderr))
+        sentence, tail = f"session/new fails. {_sentence(verdict)}", _tail(result)
+        if tail:
+            last = wording.quotable(tail["stderr"].splitlines()[-1])
+            sentence += f' Its stderr ends with "{last}".'
+        return [problem("session", sentence, SESSION_ACTION, type=verdict.type.value, **tail)]
     if isinstance(_object(answer, "result").get("sessionId"), str):
-        return ok("session", "It opens a session.")
-    sentence = "The answer to session/new has no sessionId that is a string."
-    return problem("session", sentence, "No client can prompt without one: answer with an id")
-
-
-def _models(answer: dict[str, Any]) -> list[Observation]:
-    """Report the models that the session offers, by the ids that --fallback-model takes."""
-    offered = list(Models(answer.get("result")).offered)
-    if not offered:
-        return []
-    shown = ", ".join(offered[:MAX_MODELS]) + (" and more" if len(offered) > MAX_MODELS else "")
-    sentence = f"It offers models, which --fallback-model takes by these ids: {shown}."
-    return [ok("models", redact_text(sentence), models=offered)]
-
-
-def _died_in_session(result: ConversationResult) -> Observation:
-    died = _died(result)
-    sentence = died.sentence.replace("before it answered initialize", "at session/new")
-    return problem("session", sentence, died.action, **died.facts)
-
-
-def _noise(result: ConversationResult) -> list[Observation]:
-    if not result.noise_lines:
-        return []
-    lines = counted(result.noise_lines, "line")
-    is_not = "is not a message" if result.noise_lines == 1 else "are not messages"
-    sentence = f'It wrote {lines} to stdout that {is_not}, such as "{result.noise[0]}".'
-    sentence += " lastword keeps them from the client."
-    return [note("stdout", sentence, STDOUT_ACTION, lines=result.noise)]
-
-
-def _left(result: ConversationResult) -> list[Observation]:
-    if result.exited_early:
-        return []
-    if result.leave_seconds is None:
-        sentence = f"It was still running {LEAVE_SECONDS:g} s after its input was closed."
-        sentence += " lastword ends such an agent."
-        return [note("exit", sentence, "An agent should exit when its input is closed")]
-    seconds = round(result.leave_seconds, 2)
-    return [ok("exit", f"It exited {seconds:g} s after its input was closed.", seconds=seconds)]
+        findings = [ok("session", "It opens a session.")]
+    else:
+        sentence = "The answer to session/new has no sessionId that is a string."
+        do = "No client can prompt without one: answer with an id"
+        findings = [problem("session", sentence, do)]
+    models = list(Models(answer.get("result")).offered)
+    if models:
+        shown = ", ".join(models[:MAX_MODELS]) + (" and more" if len(models) > MAX_MODELS else "")
+        sentence = f"It offers models, which --fallback-model takes by these ids: {shown}."
+        findings.append(ok("models", redact_text(sentence), models=models))
+    return findings
 
 
 def _tail(result: ConversationResult) -> dict[str, Any]:
@@ -353,13 +323,14 @@ AT_THE_END = "the user learns what failed once the agent has given up"
 
 
 def agent_name(result: ConversationResult) -> str | None:
-    """Return what the agent called itself, if it answered."""
+    """Return the name in the agent's answer to `initialize`, if there is one."""
     return read_agent((result.hello or {}).get("result")).name
 
 
 def journal_source(place: str, *, in_time: bool) -> Observation:
     """Describe a file that the agent always writes."""
-    shown = _from_home(place)
+    home = os.path.expanduser("~")
+    shown = "~" + place[len(home) :] if place.startswith(home + os.sep) else place
     when = IN_TIME if in_time else AT_THE_END
     if os.access(place, os.R_OK):
         return ok(SOURCES, f"Its journal {shown} can be read: {when}.", path=shown)
@@ -384,7 +355,7 @@ def events_source(*, has_port: bool) -> Observation:
 
 
 def runtime_source(runtimes: Iterable[str]) -> Observation:
-    """Describe the agent's own runtime, which was asked to report its requests."""
+    """Describe the agent's runtime, which was set up to report its requests."""
     loaded = ", ".join(sorted(set(runtimes)))
     if loaded:
         sentence = f"Its runtime ({loaded}) reports its requests to the model provider: {IN_TIME}."
@@ -402,7 +373,7 @@ def no_source() -> Observation:
 
 
 def costs(limit: str) -> Observation:
-    """Report what a spending limit depends on, which no conversation without a prompt shows."""
+    """Report what a spending limit depends on; only a prompt would show whether it works."""
     return note(
         "spending",
         f"--spend-limit is {limit}. It acts on the costs that the agent states. If the first turn "
@@ -412,7 +383,7 @@ def costs(limit: str) -> Observation:
 
 
 def silences(*, why_not: str | None) -> Observation:
-    """Report whether the cause of a silence can be seen: the agent's own connections."""
+    """Report whether the agent's connections, the cause of a silence, can be observed."""
     if why_not is None:
         return ok(SOURCES, "lastword sees the agent's own connections, and so why it is silent.")
     return note(SOURCES, f"The agent's connections cannot be seen here ({why_not}).")
@@ -423,19 +394,13 @@ def no_sources_read() -> Observation:
     return note(SOURCES, sentence, "Unset it to learn of retries early")
 
 
-def _from_home(place: str) -> str:
-    home = os.path.expanduser("~")
-    inside = place.startswith(home + os.sep)
-    return "~" + place[len(home) :] if inside else place
-
-
 OVERNIGHT = "overnight"
 STATE_LIMITS = ("claude", "codex")
 """Agents that state when a limit of their plan ends (`core.link.limits`)."""
 
 
 def overnight(result: ConversationResult, command: Sequence[str]) -> Observation:
-    """Report which of the options of `lastword setup --overnight`, and of its own, can act."""
+    """Report which options of `lastword setup --overnight` have an effect with this agent."""
     members = (result.hello or {}).get("result")
     agent = read_agent(members)
     words = f"{agent.name or ''} {' '.join(command)}".lower()
@@ -472,7 +437,7 @@ def shown_by(row: ClientRow) -> Observation:
 MAX_NOISE = 5
 NOISE_CHARS = 120
 LEAVE_SECONDS = 5.0
-"""How long an agent may take to exit once its input has ended."""
+"""How long an agent may take to exit after its input was closed."""
 LAST_WORDS_SECONDS = 0.25
 CAPABILITIES = {"_meta": {"agent_error": {"version": 1}}}
 INFO = {"name": "lastword-doctor", "version": __version__}
@@ -482,15 +447,15 @@ class ConversationResult(msgspec.Struct, kw_only=True):
     """The result of a conversation.
 
     Attributes:
-        hello: The answer to `initialize`, as it came.
-        hello_seconds: How long that took, from the start of the process.
+        hello: The unchanged answer to `initialize`.
+        hello_seconds: The time from the start of the process to that answer.
         session: The answer to `session/new`.
-        echoes: It wrote our own request back.
+        echoes: Whether it wrote our own request back.
         noise: The first lines on stdout that are not JSON-RPC objects; `noise_lines` counts all.
         stderr: The end of stderr.
         exit: How the process ended, if it did so by itself.
-        exited_early: It ended before its input did.
-        leave_seconds: How long it took to exit once its input had ended; `None` if it did not.
+        exited_early: Whether it exited before its input was closed.
+        leave_seconds: The time from closing its input to its exit; `None` if it did not exit.
     """
 
     hello: dict[str, Any] | None = None
@@ -513,13 +478,13 @@ def converse(
     environment: Environment | None = None,
     at: Callable[[str], None] = lambda _: None,
 ) -> ConversationResult:
-    """Start the agent, talk to it, and end it.
+    """Start the agent, initialize it, open a session, and end it.
 
     Args:
         command: Its command; the working directory is ours.
-        timeout_seconds: How long each answer may take.
-        version: The protocol version to ask for; in any but the first no session
-            is opened, and the agent's leave is not waited for.
+        timeout_seconds: The timeout of each answer.
+        version: The protocol version to request. Except for version 1, no session is opened, and
+            the agent's exit is not waited for.
         environment: Its environment, if it is not ours.
         at: Called with each step as it begins.
 
@@ -527,23 +492,39 @@ def converse(
         OSError: It could not be started.
     """
     with _Visitor(command, environment) as visitor:
-        guardian = guardian_of(visitor.agent)
+        result, agent = visitor.result, visitor.agent
+        guardian = guardian_of(agent)
         try:
             at("Waiting for the agent's first answer")
-            visitor.hold(timeout_seconds, version, at)
+            request_id = visitor.initialize(CAPABILITIES, version=version, info=INFO)
+            result.hello = visitor.wait_for_answer(request_id, timeout_seconds)
+            result.hello_seconds = visitor.now
+            if version == 1 and "result" in (result.hello or {}):
+                at("Waiting for the agent to open a session")
+                request_id = visitor.new_session(os.getcwd())
+                result.session = visitor.wait_for_answer(request_id, timeout_seconds)
             if version == 1:
                 at("Ending the agent")
-                visitor.leave()
+                result.exited_early = agent.poll() is not None
+                if result.exited_early:
+                    visitor.listen(LAST_WORDS_SECONDS)
+                    result.exit = agent.poll()
+                else:
+                    closed = time.monotonic()
+                    visitor.close_stdin()
+                    if visitor.wait_for_exit(LEAVE_SECONDS):
+                        result.leave_seconds = time.monotonic() - closed
+                        result.exit = agent.poll()
         finally:
-            visitor.result.stderr = bytes(visitor.stderr.data)
+            result.stderr = bytes(visitor.stderr.data)
             visitor.close()
             if guardian is not None:
                 guardian.disarm()
-    return visitor.result
+    return result
 
 
 class _Visitor(StrictClient):
-    """The doctor's own client, which notes what is odd and allows nothing."""
+    """The doctor's client, which notes irregular output and allows nothing."""
 
     first_id = 1
 
@@ -551,31 +532,8 @@ class _Visitor(StrictClient):
         self.result = ConversationResult()
         super().__init__(command, environment, apart=False)
 
-    def hold(self, timeout_seconds: float, version: int, at: Callable[[str], None]) -> None:
-        """Initialize the agent, and open a session."""
-        hello = self.initialize(CAPABILITIES, version=version, info=INFO)
-        self.result.hello = self._answer(hello, timeout_seconds)
-        self.result.hello_seconds = self.now
-        if self.result.hello is not None and "result" in self.result.hello and version == 1:
-            at("Waiting for the agent to open a session")
-            self.result.session = self._answer(self.new_session(os.getcwd()), timeout_seconds)
-
-    def leave(self) -> None:
-        """Close the agent's input, and see how long it stays."""
-        result, agent = self.result, self.agent
-        result.exited_early = agent.poll() is not None
-        if result.exited_early:
-            self.listen(LAST_WORDS_SECONDS)
-            result.exit = agent.poll()
-            return
-        closed = time.monotonic()
-        self.close_stdin()
-        if self.wait_for_exit(LEAVE_SECONDS):
-            result.leave_seconds = time.monotonic() - closed
-            result.exit = agent.poll()
-
-    def _answer(self, request_id: object, timeout_seconds: float) -> Frame | None:
-        """Return the answer; `None` where none came, or the agent is gone."""
+    def wait_for_answer(self, request_id: object, timeout_seconds: float) -> Frame | None:
+        """Return the answer; `None` if none comes, the agent exits, or it echoes."""
         deadline = time.monotonic() + timeout_seconds
 
         def answered() -> Frame | None:
@@ -584,7 +542,7 @@ class _Visitor(StrictClient):
 
         self.wait(lambda: bool(answered() or self.result.echoes), timeout_seconds)
         if not answered() and not self.result.echoes:
-            # Its end may take longer than the end of its output, and its last words are on the way.
+            # The process may exit after its output ends, and stderr may still be on its way.
             self.wait_for_exit(deadline - time.monotonic())
             self.listen(LAST_WORDS_SECONDS)
         return answered()
@@ -592,7 +550,7 @@ class _Visitor(StrictClient):
     def _receive_line(self, line: bytes) -> None:
         if not line.strip():
             return
-        # As the relay reads it, which is not so strict as this client.
+        # Read as the relay does, which is more lenient than this client.
         for part in glued.decode_parts(line, may_quote=True):
             if isinstance(part, jsonrpc.Malformed):
                 self._noise(part.line)
