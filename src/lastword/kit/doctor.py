@@ -1,10 +1,10 @@
-"""`lastword doctor`: what it finds, and the examination of the agent's command and surroundings.
+"""`lastword doctor`: its findings, and the examination of the agent's command and surroundings.
 
 Owns the shape of a finding; the search on the PATH, as the system does it; and the reasons why a
 file cannot be run: it is a directory, is not executable, lacks its interpreter, or is for another
-kind of machine; and those of Windows, which goes by a file's suffix and reads no #! line. The
+kind of machine. Windows has its own, since it goes by a file's suffix and reads no #! line. The
 surroundings are environment variables, the platform and the PATH. `kit.diagnosis` has the
-conversation with the agent, what clients would get, and its diagnosis. Nothing here prints.
+conversation with the agent, and what clients would get. Nothing here prints.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Observation(msgspec.Struct, frozen=True):
         step: What was examined, in a word or two.
         verdict: The result.
         sentence: The finding, in one sentence.
-        action: What to do about it; empty where there is nothing to be done.
+        action: What to do about it; empty if there is nothing to do.
         facts: The details, for programs.
     """
 
@@ -53,7 +53,7 @@ class Observation(msgspec.Struct, frozen=True):
     facts: dict[str, Any] = {}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding for a machine; `says` and `do` are older names."""
+        """Return the finding for programs; `says` and `do` are older names."""
         return {
             "step": self.step,
             "verdict": self.verdict.value,
@@ -70,7 +70,7 @@ def ok(step: str, sentence: str, /, **facts: Any) -> Observation:
 
 
 def note(step: str, sentence: str, action: str = "", /, **facts: Any) -> Observation:
-    """Return a finding that is worth knowing, but not a problem behind lastword."""
+    """Return a finding that is worth knowing, but no problem for lastword."""
     return Observation(step, Health.NOTE, sentence, action, facts)
 
 
@@ -83,7 +83,7 @@ def problem(step: str, sentence: str, action: str, /, **facts: Any) -> Observati
 
 PREFIX = "LASTWORD_"
 NOTIFY = "LASTWORD_NOTIFY"
-"""Whoever knows a topic of ntfy can read it."""
+"""Its value is a secret: anyone who knows an ntfy topic can read it."""
 
 GATEWAY_TOKEN = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 PLATFORMS = {
@@ -91,7 +91,7 @@ PLATFORMS = {
     "darwin": "tested on Linux, without what macOS lacks",
     "win32": "tested in Wine",
 }
-"""How lastword is tested on each; docs/platforms.md has the whole table."""
+"""How lastword is tested on each platform; docs/platforms.md has the details."""
 
 UTF8_CODE_PAGE = 65001
 
@@ -104,18 +104,45 @@ def examine_surroundings(
     Args:
         environment: The environment.
         complaint: Returns what is wrong with the value of one of our variables, if anything.
-        names: The names of all of them.
+        names: The names of all our variables.
     """
-    return [
-        _platform(),
-        *_variables(environment, complaint, names),
-        _paths(environment),
-        *_console(code_page(), allows_long=allows_long_paths()),
-    ]
+    tested = PLATFORMS.get(sys.platform)
+    python = platform.python_version()
+    if tested is None:
+        sentence = f"lastword runs on Linux, macOS and Windows; this is {sys.platform}."
+        findings = [problem("lastword", sentence, "Use it there")]
+    else:
+        sentence = f"lastword {__version__} on Python {python}, {sys.platform} ({tested})."
+        facts = {"version": __version__, "python": python, "platform": sys.platform}
+        findings = [ok("lastword", sentence, **facts)]
+    variables = [name for name in sorted(environment) if name.startswith(PREFIX)]
+    for name in variables:
+        value = environment[name]
+        if not value:
+            continue
+        if name == GATEWAY_TOKEN:  # a secret
+            sentence = f"{name} is set: `lastword connect` uses it as its token."
+            findings.append(ok("environment", sentence, name=name))
+        elif name not in names:
+            words = [own.removeprefix(PREFIX) for own in names]
+            like = difflib.get_close_matches(name.removeprefix(PREFIX), words, n=1, cutoff=0.75)
+            hint = f" Did you mean {PREFIX}{like[0]}?" if like else ""
+            sentence = f"{name} is set, but is not an option of `lastword run`.{hint}"
+            findings.append(note("environment", sentence))
+        elif wrong := complaint(name, value):
+            do = f"Correct or unset {name}"
+            findings.append(problem("environment", f"{wrong}.", do, name=name))
+        else:
+            setting = name if name == NOTIFY else f"{name}={value}"
+            findings.append(ok("environment", f"{setting} is set.", name=name))
+    if len(findings) == 1:
+        findings.append(ok("environment", "No LASTWORD_ variable is set."))
+    console = _console(code_page(), allows_long=allows_long_paths())
+    return [*findings, _paths(environment), *console]
 
 
 def _console(page: int | None, *, allows_long: bool | None) -> list[Observation]:
-    """Say what of a console's settings an agent may stumble over; nothing but on Windows."""
+    """Return what may be wrong with a console's settings; both are `None` except on Windows."""
     findings = []
     if page is not None and page != UTF8_CODE_PAGE:
         sentence = (
@@ -132,46 +159,6 @@ def _console(page: int | None, *, allows_long: bool | None) -> list[Observation]
         )
         findings.append(note("long paths", sentence, do))
     return findings
-
-
-def _platform() -> Observation:
-    tested = PLATFORMS.get(sys.platform)
-    python = platform.python_version()
-    if tested is None:
-        sentence = f"lastword runs on Linux, macOS and Windows; this is {sys.platform}."
-        return problem("lastword", sentence, "Use it there")
-    sentence = f"lastword {__version__} on Python {python}, {sys.platform} ({tested})."
-    return ok("lastword", sentence, version=__version__, python=python, platform=sys.platform)
-
-
-def _variables(
-    environment: Mapping[str, str], complaint: Callable[[str, str], str | None], names: list[str]
-) -> list[Observation]:
-    observations = []
-    for name, value in sorted(environment.items()):
-        if not name.startswith(PREFIX) or not value:
-            continue
-        if name == GATEWAY_TOKEN:  # a secret
-            sentence = f"{name} is set: `lastword connect` uses it as its token."
-            observations.append(ok("environment", sentence, name=name))
-            continue
-        wrong = complaint(name, value) if name in names else None
-        if name not in names:
-            observations.append(note("environment", _unknown(name, names)))
-        elif wrong:
-            do = f"Correct or unset {name}"
-            observations.append(problem("environment", f"{wrong}.", do, name=name))
-        else:
-            setting = name if name == NOTIFY else f"{name}={value}"
-            observations.append(ok("environment", f"{setting} is set.", name=name))
-    return observations or [ok("environment", "No LASTWORD_ variable is set.")]
-
-
-def _unknown(name: str, names: list[str]) -> str:
-    words = [own.removeprefix(PREFIX) for own in names]
-    like = difflib.get_close_matches(name.removeprefix(PREFIX), words, n=1, cutoff=0.75)
-    sentence = f"{name} is set, but is not an option of `lastword run`"
-    return f"{sentence}. Did you mean {PREFIX}{like[0]}?" if like else f"{sentence}."
 
 
 def _paths(environment: Mapping[str, str]) -> Observation:
@@ -198,14 +185,14 @@ def _paths(environment: Mapping[str, str]) -> Observation:
 
 WINDOWS_HEAD_BYTES = 4096
 WINDOWS_MACHINES = {0x14C: "x86", 0x8664: "amd64", 0xAA64: "arm64"}
-"""Of a program's header (winnt.h, `IMAGE_FILE_MACHINE_*`)."""
+"""The machine in a program's header (winnt.h, `IMAGE_FILE_MACHINE_*`)."""
 
 _WINDOWS_RUNS_TOO = {"amd64": {"x86"}, "arm64": {"x86", "amd64"}}
 _STORE = os.path.join("microsoft", "windowsapps")
 
 
 def examine_on_windows(path: str, _environment: Mapping[str, str]) -> list[Observation]:
-    """Return what keeps Windows from running a file that is there, or may."""
+    """Return what may keep Windows from running an existing file."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix == ".ps1":
         sentence = f"{path} is a script of PowerShell, which no editor starts by itself."
@@ -226,14 +213,24 @@ def examine_on_windows(path: str, _environment: Mapping[str, str]) -> list[Obser
         with open(path, "rb") as file:
             head = file.read(WINDOWS_HEAD_BYTES)
     except OSError:
-        return []  # a program may be executable and not readable
+        return []  # an executable may be unreadable
     return windows_format_of(path, head)
 
 
 def windows_format_of(path: str, head: bytes) -> list[Observation]:
     """Return what is wrong with a program that begins with these bytes."""
     if head.startswith(WINDOWS):
-        return _windows_architecture(path, head)
+        at = int.from_bytes(head[0x3C:0x40], "little")
+        if head[at : at + 4] != b"PE\0\0":
+            return []
+        number = int.from_bytes(head[at + 4 : at + 6], "little")
+        own = platform.machine().lower()
+        built_for = WINDOWS_MACHINES.get(number, f"machine {number:#x}")
+        runs = {own, *_WINDOWS_RUNS_TOO.get(own, ())}
+        if own not in WINDOWS_MACHINES.values() or built_for in runs:
+            return []
+        sentence = f"{path} is built for {built_for}, and this machine is {own}."
+        return [problem(STEP, sentence, f"Install the one for {own}", built_for=built_for)]
     if head.startswith((ELF, *MACH_O)):
         system = "Linux" if head.startswith(ELF) else "macOS"
         sentence = f"{path} is a program for {system}."
@@ -248,26 +245,12 @@ def windows_format_of(path: str, head: bytes) -> list[Observation]:
     return [problem(STEP, sentence, "Give the .exe or .cmd of the agent")]
 
 
-def _windows_architecture(path: str, head: bytes) -> list[Observation]:
-    at = int.from_bytes(head[0x3C:0x40], "little")
-    if head[at : at + 4] != b"PE\0\0":
-        return []
-    number = int.from_bytes(head[at + 4 : at + 6], "little")
-    own = platform.machine().lower()
-    built_for = WINDOWS_MACHINES.get(number, f"machine {number:#x}")
-    runs = {own, *_WINDOWS_RUNS_TOO.get(own, ())}
-    if own not in WINDOWS_MACHINES.values() or built_for in runs:
-        return []
-    sentence = f"{path} is built for {built_for}, and this machine is {own}."
-    return [problem(STEP, sentence, f"Install the one for {own}", built_for=built_for)]
-
-
 # --- the command
 
 STEP = "command"
 HEAD_BYTES = 512
 MACHINES = {0x03: "x86", 0x28: "arm", 0x3E: "x86_64", 0xB7: "aarch64", 0xF3: "riscv64"}
-"""Of an ELF file's `e_machine`; as `uname -m` names them."""
+"""An ELF file's `e_machine`, by `uname -m`'s names."""
 
 ALIASES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86", "armv7l": "arm"}
 RUNS_TOO = {"x86_64": {"x86"}, "aarch64": {"arm"}}
@@ -278,7 +261,10 @@ INSTALL = "Install the agent, or give the full path of its program; an editor's 
 
 def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
     """Look at the program of a command; the last finding is the problem, if there is one."""
-    path = _path_of(program, environment)
+    if os.path.dirname(program) == "":
+        path = _on_path(program, environment)
+    else:  # on Windows a path may lack its suffix, as a name may
+        path = shutil.which(program) or program
     if path is None:
         return [_missing(program, environment)]
     if not os.path.exists(path):
@@ -296,13 +282,6 @@ def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
         ok(STEP, sentence, path=os.path.abspath(path)),
         *examined(path, environment),
     ]
-
-
-def _path_of(program: str, environment: Mapping[str, str]) -> str | None:
-    if os.path.dirname(program) == "":
-        return _on_path(program, environment)
-    # On Windows a path may lack its suffix, as a name may.
-    return shutil.which(program) or program
 
 
 def _on_path(program: str, environment: Mapping[str, str]) -> str | None:
@@ -331,11 +310,17 @@ def _format(path: str, environment: Mapping[str, str]) -> list[Observation]:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
     except OSError:
-        return []  # a program may be executable and not readable
+        return []  # an executable may be unreadable
     if head.startswith(b"#!"):
         return _interpreter(path, head, environment)
     if head.startswith(ELF):
-        return _architecture(path, head)
+        number = int.from_bytes(head[18:20], "little" if head[5:6] == b"\x01" else "big")
+        own = ALIASES.get(platform.machine().lower(), platform.machine().lower())
+        built_for = MACHINES.get(number, f"machine {number}")
+        if built_for == own or built_for in RUNS_TOO.get(own, ()) or own not in MACHINES.values():
+            return []
+        sentence = f"{path} is built for {built_for}, and this machine is {own}."
+        return [problem(STEP, sentence, f"Install the one for {own}", built_for=built_for)]
     if head.startswith(WINDOWS) or (head.startswith(MACH_O) and sys.platform != "darwin"):
         system = "Windows" if head.startswith(WINDOWS) else "macOS"
         return [
@@ -367,14 +352,3 @@ def _interpreter(path: str, head: bytes, environment: Mapping[str, str]) -> list
         return []
     sentence = f"The #! line of {path} needs {needed}, which is not here."
     return [problem(STEP, sentence, f"Install {os.path.basename(needed)}, or correct the line")]
-
-
-def _architecture(path: str, head: bytes) -> list[Observation]:
-    order = "little" if head[5:6] == b"\x01" else "big"
-    number = int.from_bytes(head[18:20], "little" if order == "little" else "big")
-    own = ALIASES.get(platform.machine().lower(), platform.machine().lower())
-    built_for = MACHINES.get(number, f"machine {number}")
-    if built_for == own or built_for in RUNS_TOO.get(own, ()) or own not in MACHINES.values():
-        return []
-    sentence = f"{path} is built for {built_for}, and this machine is {own}."
-    return [problem(STEP, sentence, f"Install the one for {own}", built_for=built_for)]
