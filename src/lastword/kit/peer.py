@@ -1,7 +1,7 @@
 """An agent's process as a strict client sees it: bytes, then frames, then ACP messages.
 
-Owns the process, its three pipes, and the record of what passed. It has one thread: nothing is
-read unasked, every wait is bounded, and nothing of the agent is left when it is closed. The
+Owns the process, its three pipes, and the record of both directions. It has no thread: it reads
+only during a wait, every wait has a timeout, and closing it leaves nothing of the agent behind. The
 doctor, the checks, the demo and the tests decide what to send, and judge the answers.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Frame = dict[str, Any]
 Environment = Mapping[str, str] | Callable[[int, int], Mapping[str, str]]
-"""A process's environment, or what makes it for the descriptors of its stdin and its stdout."""
+"""A process's environment, or a function of the descriptors of its stdin and stdout."""
 
 MARK = "LASTWORD_KIT_RUN"
 """The environment variable by which the processes of a run are found."""
@@ -35,14 +35,14 @@ STDERR_TAIL_BYTES = 65536
 STDERR_TIMES = 1000
 EVIDENCE_BYTES = 65536
 TERM_SECONDS = 1.0
-"""How long a process may take to end after SIGTERM, as in the sidecar's guardian."""
+"""How long a process may take to exit after SIGTERM, as in the sidecar's guardian."""
 
 KILL_SECONDS = 5.0
 LEFTOVER_GRACE_SECONDS = 2.0
 
 _READ_BYTES = 1 << 20
 _LOOK_SECONDS = 0.02
-"""A process's end wakes nobody who waits for its pipes, which a child of it may hold."""
+"""The polling interval: a process's exit is invisible on pipes that its child still holds open."""
 
 
 @dataclass(slots=True)
@@ -50,11 +50,11 @@ class Stream:
     """One of the process's outputs.
 
     Attributes:
-        fd: Our end of it.
+        fd: Our end of the pipe.
         open: Whether it is still open.
         reading: Whether we read it.
-        data: The part of it that is kept.
-        count: How many bytes came.
+        data: The part that is retained.
+        count: How many bytes were read.
     """
 
     fd: int
@@ -69,12 +69,12 @@ class Piped:
 
     Attributes:
         agent: The process.
-        mark: By what the processes that it starts are found.
-        stdout: Its output. What is kept of it is up to whoever makes something of it.
-        stderr: Its other output, of which the end is kept.
-        stderr_times: When the latest of it came: the second, and how many bytes there were then.
+        mark: The value by which the processes that it starts are identified.
+        stdout: Its output; a subclass decides what is retained.
+        stderr: Its stderr, of which the end is retained.
+        stderr_times: When stderr was last written to, in seconds, with the number of bytes by then.
         stdin_open: Whether it can be written to.
-        unsent: What has been written and not yet been taken.
+        unsent: Bytes that are queued and not yet written.
     """
 
     variable: ClassVar[str] = MARK
@@ -91,9 +91,10 @@ class Piped:
 
         Args:
             command: The command.
-            environment: Its whole environment, where it is not ours. With a mark in it (`variable`)
-                what the process starts is found, and ended with it, wherever it has gone.
-            apart: It has no terminal, and nothing that is open here; else as under `lastword run`.
+            environment: Its whole environment, if it is not ours. With a mark in it (`variable`),
+                the processes that it starts are found and killed too, whatever their group.
+            apart: Whether it has no terminal and inherits no open files; else as under
+                `lastword run`.
 
         Raises:
             OSError: It cannot be started.
@@ -116,7 +117,7 @@ class Piped:
 
     @property
     def pid(self) -> int:
-        """Its process id, which stays its own until it is closed."""
+        """Its process id, which is not reused until it is closed."""
         return self.agent.pid
 
     @property
@@ -135,18 +136,18 @@ class Piped:
     # --- writing
 
     def queue(self, data: bytes) -> None:
-        """Queue bytes: some are written now, the rest during later waits."""
+        """Write bytes as far as possible now, and the rest during later waits."""
         self.unsent += data
         self._flush()
 
     def write(self, data: bytes, seconds: float) -> int:
-        """Write bytes, reading meanwhile; what cannot be written in time is dropped.
+        """Write bytes, and read meanwhile; the rest is dropped after this time.
 
         Returns:
             How many were written.
 
         Raises:
-            BrokenPipeError: Nobody reads there any more.
+            BrokenPipeError: The process has closed its stdin.
         """
         self.queue(data)
         deadline = time.monotonic() + seconds
@@ -181,7 +182,7 @@ class Piped:
     # --- reading and waiting
 
     def wait(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something holds, the output has ended, or the time has passed."""
+        """Wait until `done` is true, the output has ended, or the time has passed."""
         deadline = time.monotonic() + seconds
         while not done():
             left = deadline - time.monotonic()
@@ -191,7 +192,7 @@ class Piped:
         return True
 
     def wait_for_exit(self, seconds: float) -> bool:
-        """Return whether the process ends within a time."""
+        """Return whether the process exits within this time."""
         deadline = time.monotonic() + seconds
         while self.agent.poll() is None:
             left = deadline - time.monotonic()
@@ -201,13 +202,13 @@ class Piped:
         return True
 
     def listen(self, seconds: float) -> None:
-        """Read whatever comes during this time."""
+        """Read all output during this time."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and (self.stdout.open or self.stderr.open):
             self.pump(left)
 
     def pump(self, seconds: float) -> None:
-        """Wait for something to be read or written, and do that."""
+        """Wait until a pipe is ready, then read or write it."""
         poll = pipes.Poller()
         streams = {s.fd: s for s in (self.stdout, self.stderr) if s.open and s.reading}
         for fd in streams:
@@ -216,41 +217,40 @@ class Piped:
         if writing:
             poll.register(self.agent.stdin, pipes.POLLOUT)
         for fd, _events in poll.poll(max(0.0, seconds) * 1000 + 1):
-            if fd in streams:
-                self._read(streams[fd])
-            elif writing:
-                self._flush()
-
-    def _read(self, stream: Stream) -> None:
-        try:
-            data = pipes.read(stream.fd, _READ_BYTES)
-        except BlockingIOError:
-            return
-        stream.open = bool(data)
-        stream.count += len(data)
-        if stream is self.stdout:
-            self._receive(data)
-        else:
-            stream.data += data
-            del stream.data[: -self.stderr_tail_bytes]
-            self.stderr_times.append((self.now, stream.count))
-            del self.stderr_times[:-STDERR_TIMES]
+            if fd not in streams:
+                if writing:
+                    self._flush()
+                continue
+            stream = streams[fd]
+            try:
+                data = pipes.read(stream.fd, _READ_BYTES)
+            except BlockingIOError:
+                continue
+            stream.open = bool(data)
+            stream.count += len(data)
+            if stream is self.stdout:
+                self._receive(data)
+            else:
+                stream.data += data
+                del stream.data[: -self.stderr_tail_bytes]
+                self.stderr_times.append((self.now, stream.count))
+                del self.stderr_times[:-STDERR_TIMES]
 
     def _receive(self, data: bytes) -> None:
-        """Process bytes of stdout; empty at its end."""
+        """Process bytes of stdout, empty at its end."""
         self.stdout.data += data
 
     # --- ending
 
     def kill(self) -> None:
-        """End it and what it has started at once, from any thread; our pipes stay."""
+        """Kill it and the processes that it started, from any thread; our pipes stay open."""
         self.agent.signal_group(SIGKILL)
         for pid in dict(processes(self.mark, variable=self.variable)):
             with suppress(OSError):
                 os.kill(pid, SIGKILL)
 
     def close(self) -> None:
-        """End whatever is left of it, and let its pipes go."""
+        """End the process and everything that it started, and close the pipes."""
         self.close_stdin()
         if self.agent.poll() is None:
             self.agent.signal_group(SIGTERM)
@@ -260,14 +260,14 @@ class Piped:
         self.release()
 
     def release(self) -> None:
-        """Let its pipes go, once it has ended; what it left behind lives on."""
+        """Close the pipes of a process that has exited, without killing its children."""
         self.close_stdin()
         self.agent.reap()
         for stream in (self.stdout, self.stderr):
             self.let_go(stream)
 
     def let_go(self, stream: Stream) -> None:
-        """Read no more of a stream, ever."""
+        """Close our end of a stream."""
         if stream.fd >= 0:
             pipes.close(stream.fd)
         stream.fd, stream.open = -1, False
@@ -275,13 +275,13 @@ class Piped:
 
 @dataclass(frozen=True, slots=True)
 class PeerEvent:
-    """One line, as it passed.
+    """One line in either direction.
 
     Attributes:
         at: When, in seconds since the process was started.
         sent: Whether we sent it.
-        raw: The line without its end; cut if nobody could read it anyway.
-        frame: The message, where it is one.
+        raw: The line without its end; cut if it is not a message.
+        frame: The message, if it is one.
         problem: Why it is not a message.
     """
 
@@ -311,20 +311,20 @@ class PeerEvent:
 
     @property
     def update(self) -> Frame:
-        """The update in it, empty where there is none."""
+        """The agent's update, empty if it has none."""
         params = (self.frame or {}).get("params")
         update = params.get("update") if isinstance(params, dict) else None
         return update if isinstance(update, dict) and not self.sent else {}
 
     @property
     def kind(self) -> str:
-        """The kind of the update in it, empty where there is none."""
+        """The kind of the update, empty if it has none."""
         kind = self.update.get("sessionUpdate")
         return kind if isinstance(kind, str) else ""
 
     @property
     def session(self) -> object:
-        """The session that it is about."""
+        """The id of its session, `None` if it has none."""
         return _session_of(self.frame or {})
 
 
@@ -334,7 +334,7 @@ def _session_of(message: Frame) -> object:
 
 
 def read(line: bytes) -> tuple[Frame | None, str]:
-    """Return the JSON-RPC message in a line, and what is wrong with it."""
+    """Return the JSON-RPC message in a line if it has one, and what is wrong with the line."""
     try:
         message = json.loads(line.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError:
@@ -355,7 +355,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 class Peer(Piped):
-    """A process that is spoken to in JSON-RPC, a message a line. Nothing is done unasked.
+    """A process that speaks JSON-RPC, a message a line. It sends nothing by itself.
 
     Attributes:
         events: Every line on stdin and stdout, in order.
@@ -363,13 +363,13 @@ class Peer(Piped):
 
     first_id: ClassVar[int] = 0
     max_events: ClassVar[int] = 20_000
-    """How many lines of an endless agent are recorded; after that only its answers are."""
+    """The limit of recorded lines; beyond it, only answers are recorded."""
 
     max_event_bytes: ClassVar[int] = 256 * 1024 * 1024
-    """The same for what they hold in all."""
+    """The same for their total size."""
 
     max_line_bytes: ClassVar[int] = 64 * 1024 * 1024
-    """A longer line is not a message to any client; its beginning is kept as evidence."""
+    """No client accepts a longer line; its beginning is recorded as evidence."""
 
     def __init__(
         self,
@@ -387,7 +387,7 @@ class Peer(Piped):
         super().__init__(command, environment, apart=apart)
 
     def go_on_from(self, earlier: Peer) -> None:
-        """Take over what passed with the process before: one record of both, and our own ids."""
+        """Continue the record, the ids and the clock of the process before."""
         self.started_at: float = earlier.started_at
         self.events[:0] = earlier.events
         self._next_id = max(self._next_id, earlier._next_id)
@@ -398,7 +398,7 @@ class Peer(Piped):
     # --- writing
 
     def send_bytes(self, data: bytes) -> None:
-        """Have bytes written as they are; each line of them that is a message is noted as such."""
+        """Queue bytes unchanged, and record their lines."""
         for line in data.split(b"\n"):
             if line.strip():
                 self._note(line, *read(line), sent=True)
@@ -418,7 +418,7 @@ class Peer(Piped):
     def find(
         self, fits: Callable[[PeerEvent], bool], seconds: float, *, since: int = 0
     ) -> PeerEvent | None:
-        """Return the first event from number `since` on that fits, `None` if none comes in time."""
+        """Return the first matching event from index `since` on, `None` if none comes in time."""
         matches: list[PeerEvent] = []
         index = since
 
@@ -434,7 +434,7 @@ class Peer(Piped):
         return matches[0] if matches else None
 
     def answer_to(self, request_id: object, seconds: float) -> PeerEvent | None:
-        """Return the answer with this very id, `None` when none comes in time."""
+        """Return the answer with this id, `None` if none comes in time."""
         return self.find(lambda event: event.answers(request_id), seconds)
 
     def _receive(self, data: bytes) -> None:
@@ -450,9 +450,9 @@ class Peer(Piped):
 
     def _receive_line(self, line: bytes) -> None:
         if not line.strip():
-            return  # every client skips these
+            return  # clients ignore blank lines
         frame, problem = read(line)
-        # A line that is none is kept for its evidence only.
+        # A line that is not a message is only evidence.
         raw = line if frame is not None else line[:EVIDENCE_BYTES]
         self._note(raw, frame, problem, sent=False)
         if frame is not None:
@@ -470,10 +470,10 @@ class Peer(Piped):
 
 
 class StrictClient(Peer):
-    """A client in ACP's own words.
+    """An ACP client without any capability.
 
-    It answers what an agent asks (a dialog is allowed, nothing else is to be had) unless
-    `replies` is off, and knows nothing else. While it `ponders` it leaves dialogs open.
+    It allows every permission request and refuses all others, unless `replies` is off. While it
+    `ponders`, it leaves permission requests open.
     """
 
     replies: bool = True
@@ -489,7 +489,7 @@ class StrictClient(Peer):
         info: Frame | None = None,
         dialect: acp.Dialect | None = None,
     ) -> object:
-        """Greet the agent, in the words of version 1 unless it is 2; return the request's id."""
+        """Send `initialize`, with version 1's names unless `version` is 2; return its id."""
         dialect = dialect or (acp.V2 if version == acp.V2.version else acp.V1)
         params: Frame = {
             "protocolVersion": version,
@@ -500,7 +500,7 @@ class StrictClient(Peer):
         return self.request(acp.INITIALIZE, params)
 
     def new_session(self, cwd: str) -> object:
-        """Ask for a session; return the request's id."""
+        """Send `session/new`; return the request's id."""
         return self.request("session/new", {"cwd": cwd, "mcpServers": []})
 
     def prompt(self, session: str, text: str) -> object:
@@ -512,14 +512,14 @@ class StrictClient(Peer):
         self.send(method=acp.CANCEL, params={"sessionId": session})
 
     def leave_dialogs(self) -> None:
-        """Answer every dialog that is open, as a client does whose user cancels."""
+        """Answer every open permission request as cancelled, as if the user had cancelled."""
         self.ponders = False
         for request in self._dialogs:
             self.send(id=request["id"], result={"outcome": {"outcome": "cancelled"}})
         self._dialogs = ()
 
     def allow_dialogs(self, session: str) -> None:
-        """Allow what is asked in a session: the latest dialog first, and later ones at once."""
+        """Allow a session's open permission requests, the latest first, and all later ones."""
         self._allowed = (*self._allowed, session)
         own = [request for request in self._dialogs if _session_of(request) == session]
         self._dialogs = tuple(request for request in self._dialogs if request not in own)
@@ -535,42 +535,39 @@ class StrictClient(Peer):
             self.send(**self._reply(message))
 
     def _reply(self, request: Frame) -> Frame:
-        """Allow what the agent may ask for, and have nothing else."""
+        """Allow a permission, once if that is offered; refuse everything else."""
         params = request.get("params")
-        if request["method"] == acp.PERMISSION and isinstance(params, dict):
-            outcome = _allowing(params.get("options"))
-            return {"id": request["id"], "result": {"outcome": outcome}}
-        return refused(request, "This client does not do that.")
+        if request["method"] != acp.PERMISSION or not isinstance(params, dict):
+            return refused(request, "This client does not do that.")
+        options = params.get("options")
+        listed = options if isinstance(options, list) else []
+        usable = [each for each in listed if isinstance(each, dict) and "optionId" in each]
+        once = [each for each in usable if each.get("kind") == "allow_once"]
+        allowing = [each for each in usable if str(each.get("kind")).startswith("allow")]
+        outcome: Frame = {"outcome": "cancelled"}
+        if usable:
+            option = (*once, *allowing, *usable)[0]
+            outcome = {"outcome": "selected", "optionId": option["optionId"]}
+        return {"id": request["id"], "result": {"outcome": outcome}}
 
 
 def refused(request: Frame, message: str) -> Frame:
-    """Return the answer to what is not to be had."""
+    """Return the answer to a request for an unsupported method."""
     return {"id": request["id"], "error": {"code": acp.METHOD_NOT_FOUND, "message": message}}
 
 
-def _allowing(options: object) -> Frame:
-    """Return the outcome of an option that allows it, once if that can be, else of the first."""
-    listed = options if isinstance(options, list) else []
-    usable = [each for each in listed if isinstance(each, dict) and "optionId" in each]
-    once = [each for each in usable if each.get("kind") == "allow_once"]
-    allowing = [each for each in usable if str(each.get("kind")).startswith("allow")]
-    for option in (*once, *allowing, *usable):
-        return {"outcome": "selected", "optionId": option["optionId"]}
-    return {"outcome": "cancelled"}
-
-
-# --- what a process leaves behind
+# --- remaining processes
 
 
 def processes(mark: str, *, variable: str = MARK) -> Iterator[tuple[int, str]]:
-    """Yield pid and command line of every live process with the mark in this variable (Linux)."""
+    """Yield pid and command line of every live process with this mark (Linux)."""
     folder = Path("/proc")
     marker = f"{variable}={mark}".encode()
     for entry in folder.iterdir() if mark and sys.platform == "linux" else ():
         if not entry.name.isdigit():
             continue
         try:
-            # Zombies have no environment; a process may end meanwhile.
+            # Zombies have no environment; a process may exit meanwhile.
             environ = (entry / "environ").read_bytes().split(b"\0")
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
         except OSError:
@@ -582,7 +579,7 @@ def processes(mark: str, *, variable: str = MARK) -> Iterator[tuple[int, str]]:
 def leftovers(
     mark: str, seconds: float = LEFTOVER_GRACE_SECONDS, *, variable: str = MARK
 ) -> dict[int, str]:
-    """Return what outlives its agent, after a moment's grace: command lines by pid."""
+    """Return the command lines of processes that outlive their agent by this time, by pid."""
     deadline = time.monotonic() + seconds
     while (alive := dict(processes(mark, variable=variable))) and time.monotonic() < deadline:
         time.sleep(_LOOK_SECONDS)
