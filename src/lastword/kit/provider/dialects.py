@@ -1,8 +1,8 @@
 """A healthy model provider's responses, in four dialects.
 
 Owns streams and whole answers of OpenAI's chat completions and responses, of Anthropic's messages
-and of Gemini's contents, and the few properties of a request that decide which one it gets. It
-does not own HTTP or failures.
+and of Gemini's contents, and the few properties of a request on which the answer depends. It does
+not own HTTP or failures.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class _OpenAI:
     """Chat completion chunks; the classes of the other dialects have the same methods."""
 
     def text(self, model: str) -> Iterator[bytes]:
-        """Yield the text, in pieces, without an end."""
+        """Yield the text in pieces, without the end of the stream."""
         yield self._chunk(model, {"role": "assistant", "content": ""})
         for piece in TEXT:
             yield self._chunk(model, {"content": piece})
 
     def end(self, model: str, reason: str = "stop") -> Iterator[bytes]:
-        """Yield what closes a stream."""
+        """Yield the end of a stream."""
         yield self._chunk(model, {}, reason)
         yield b"data: [DONE]\n\n"
 
@@ -50,7 +50,7 @@ class _OpenAI:
         yield from self.end(model, "tool_calls")
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
-        """Yield the beginning of such an answer: the command is not whole."""
+        """Yield the beginning of such an answer, up to half of the command."""
         yield self._call(model, tool, json.dumps(_tool_input(tool, TOOL_COMMAND))[:8])
 
     def whole(self, model: str) -> Json:
@@ -141,7 +141,7 @@ class _Anthropic:
 
 
 class _Responses:
-    """Events of OpenAI's responses, of which one output item is open at a time."""
+    """Events of OpenAI's responses, with one open output item at a time."""
 
     def text(self, model: str) -> Iterator[bytes]:
         yield self._event("response.created", {"response": self._response(model, [])})
@@ -212,7 +212,7 @@ class _Gemini:
         yield self._event(self._response(model, [call], "STOP"))
 
     def half_tool_call(self, model: str, _tool: str) -> Iterator[bytes]:
-        # A call is one event, never half of one: this is what comes before it.
+        # A call is a single event and cannot be cut, so this is the event before it.
         yield self._event(self._response(model, [{"text": ""}]))
 
     def whole(self, model: str) -> Json:
@@ -266,12 +266,12 @@ def offered_tools(body: Json) -> list[str]:
 
 
 def shell_tool(body: Json) -> str | None:
-    """Return the caller's own name for its shell, or None when it offers no shell."""
+    """Return the name of the caller's shell tool, `None` if it offers none."""
     return next((name for name in offered_tools(body) if name.lower() in _SHELLS), None)
 
 
 def has_tool_result(body: Json) -> bool:
-    """Return whether a request brings a tool's result back."""
+    """Return whether a request contains a tool's result."""
     if any(
         isinstance(item, dict) and item.get("type") == "function_call_output"
         for item in body.get("input") or []
@@ -290,7 +290,7 @@ def has_tool_result(body: Json) -> bool:
 
 
 def model_card() -> Json:
-    """Return the one model, in a shape that serves both dialects."""
+    """Return the only model, in a shape for all dialects."""
     return {
         "id": MODEL,
         "object": "model",
@@ -300,7 +300,3 @@ def model_card() -> Json:
         "display_name": MODEL,
         "owned_by": "fake",
     }
-
-
-def model_list() -> Json:
-    return {"object": "list", "data": [model_card()], "has_more": False}

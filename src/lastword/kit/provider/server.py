@@ -1,10 +1,9 @@
 """A model provider on loopback that fails on purpose, and an agent that is made to call it.
 
 Owns one HTTP server that speaks OpenAI's chat completions and responses, Anthropic's messages and
-Gemini's contents well enough for unmodified agents, a closed list of ways in which it can fail,
-their error responses, and the times at which it failed; the key that is sent, and the home and
-environment in which nothing else can be called. What each agent needs for that is in
-`quirks.setup`. It does not own the healthy responses in each dialect (`dialects`).
+Gemini's contents well enough for unmodified agents; its failures, and when they occurred; and the
+key, the home and the environment that let an agent call nothing else. `quirks.setup` has what each
+agent needs for that, `dialects` the healthy responses.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from lastword.kit.provider.dialects import (
     ProviderDialect,
     has_tool_result,
     model_card,
-    model_list,
     offered_tools,
     shell_tool,
 )
@@ -41,20 +39,20 @@ if TYPE_CHECKING:
 
 
 API_KEY = "sk-lastword-interop-4f9c1e7ab2d84c60-DoNotLeak"
-"""The secret that every agent is given, and that no frame may contain."""
+"""The key that every agent gets; no frame may contain it."""
 
 DEAD_END = "http://127.0.0.1:9"
-"""Where an agent's way to the outside ends: nothing listens there."""
+"""The proxy that blocks an agent's other requests: nothing listens there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the model calls shall go.
+    """The destination of model calls.
 
     Attributes:
-        root_url: The provider's root, which the Anthropic dialect lives under.
-        openai_url: What an OpenAI-compatible client takes as its base URL.
-        key: The key that it shall send.
+        root_url: The provider's root, the base URL of the Anthropic dialect.
+        openai_url: The base URL of an OpenAI-compatible client.
+        key: The API key to send.
     """
 
     root_url: str
@@ -62,7 +60,7 @@ class Target:
     key: str = API_KEY
 
     def filled(self, template: str) -> str:
-        """Return a text with this target in the places that are named in it."""
+        """Return a template with its `{placeholders}` replaced."""
         places = {
             "openai": self.openai_url,
             "anthropic": self.root_url,
@@ -76,7 +74,7 @@ class Target:
 
 
 def point(recipe: Recipe, target: Target, home: Path) -> dict[str, str]:
-    """Write an agent's files into its home; gives the variables that it needs beside them."""
+    """Write an agent's files into its home; return the variables that it needs as well."""
     for path, text in recipe.files.items():
         file = home / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -88,22 +86,16 @@ def point(recipe: Recipe, target: Target, home: Path) -> dict[str, str]:
 
 
 def isolated(home: Path) -> dict[str, str]:
-    """Return the variables that keep an agent within a home and away from the network."""
+    """Return the variables that confine an agent to a home, and keep it off the network."""
     env = {"HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
     env |= {"CI": "1", "NO_COLOR": "1"}
-    env |= {f"XDG_{name}_HOME": str(home / folder) for name, folder in _XDG.items()}
+    folders = {"CONFIG": ".config", "DATA": ".local/share", "CACHE": ".cache"}
+    folders["STATE"] = ".local/state"
+    env |= {f"XDG_{name}_HOME": str(home / folder) for name, folder in folders.items()}
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         env[name] = env[name.upper()] = DEAD_END
     env["no_proxy"] = env["NO_PROXY"] = "127.0.0.1,localhost"
     return env
-
-
-_XDG = {
-    "CONFIG": ".config",
-    "DATA": ".local/share",
-    "CACHE": ".cache",
-    "STATE": ".local/state",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +111,7 @@ class ProviderFailure:
 FAILURES: dict[str, dict[str, Json]] = json.loads(
     Path(__file__).with_name("failures.json").read_bytes()
 )
-"""Whole HTTP error responses, by scenario and dialect; that of a gateway in front is in one."""
+"""Whole HTTP error responses, by scenario and dialect (one dialect for a proxy's response)."""
 
 _MASKED_CHARACTERS = 16
 
@@ -131,10 +123,10 @@ def refusal(
 
     Args:
         scenario: One of `FAILURES`.
-        dialect: The call's.
+        dialect: The call's dialect.
         key: The key that the caller sent.
-        echo_key: Whether a 401 repeats it whole, as some providers do.
-        retry_after_seconds: The wait that a 429 and a 502 ask for.
+        echo_key: Whether a 401 repeats the whole key, as some providers do.
+        retry_after_seconds: The `Retry-After` of a 429 and a 502.
     """
     rows = FAILURES[scenario]
     row = rows.get(dialect) or rows[ProviderDialect.OPENAI]
@@ -170,29 +162,29 @@ class ProviderScenario(StrEnum):
     UNAUTHORIZED = "unauthorized"
     RATE_LIMITED = "rate_limited"
     RATE_LIMITED_UNTIMED = "rate_limited_untimed"
-    """As above, without a word on when to try again."""
+    """A rate limit without a time to retry."""
     QUOTA = "quota"
-    """What is paid for is used up, under the status of a rate limit."""
+    """The paid quota is used up, with the status of a rate limit."""
     OVERLOADED = "overloaded"
     BAD_GATEWAY = "bad_gateway"
     CONTEXT_OVERFLOW = "context_overflow"
     CUT = "cut"
     """Some text (or half a whole answer), then the TCP connection is reset."""
     CUT_BEFORE_TEXT = "cut_before_text"
-    """A stream is promised and reset before its first event; a whole answer, in its middle."""
+    """A stream is reset before its first event, a whole answer in its middle."""
     CUT_IN_TOOL = "cut_in_tool"
-    """As above, in the middle of a shell command; in a text where the caller offers no shell."""
+    """A reset in the middle of a shell command, or of a text if the caller offers no shell."""
     EMPTY = "empty"
-    """A stream that ends before it says anything, or a whole answer that is no more than blank."""
+    """A stream that ends without an event, or an empty body."""
     HANG = "hang"
-    """The request is read, and nothing ever comes back."""
+    """The request is read and never answered."""
     HANG_AFTER_TEXT = "hang_after_text"
     FAILS_AFTER_TOOL = "fails_after_tool"
-    """Asks for one shell command, and is rate-limited from the tool's result on."""
+    """Asks for one shell command, and rate-limits every call with the tool's result."""
     RECOVERS = "recovers"
-    """Rate-limited for the first two of the calls that offer tools, and healthy then."""
+    """Rate-limits the first two calls that offer tools, and is healthy afterwards."""
     SLOW = "slow"
-    """Answers well, with a long pause between the text and the end of its stream."""
+    """A healthy answer with a long pause before the end of its stream."""
 
 
 _CUT = frozenset(
@@ -204,7 +196,7 @@ RECOVERS_AFTER = 2
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One model call as it arrived: enough to count and to tell apart, never its content."""
+    """One model call: enough to count and distinguish calls, but not their content."""
 
     dialect: ProviderDialect
     path: str
@@ -212,24 +204,24 @@ class Call:
     stream: bool
     has_tool_result: bool
     messages: int
-    """How long a conversation came along: a call without history has fewer."""
+    """The length of the conversation; a call without history has fewer."""
     offers_tools: bool
     """A call for a title or a summary does not."""
     scenario: ProviderScenario
 
 
 class Provider:
-    """The server and its switches; a context manager that is gone promptly on exit.
+    """The server and its settings; a context manager that stops promptly on exit.
 
     Attributes:
-        scenario: What every further model call gets; may be set at any time, from any thread.
+        scenario: How later model calls are answered; may be set at any time, from any thread.
         retry_after_seconds: The `Retry-After` of a 429 and of a 502.
         echo_key: Whether a 401 repeats the caller's whole key, as some providers do.
-        failure: What every model call gets, in place of the scenario's.
-        marked: What a call gets instead, by a text that stands somewhere in its request: of two
-            sessions one may fail.
+        failure: The response to every model call, instead of the scenario's.
+        marked: The scenario of calls whose request contains a text, so that one of two sessions
+            can fail.
         command: The shell command that the model asks for; may be set at any time.
-        slow_seconds: The pause of an answer that is slow; may be set at any time.
+        slow_seconds: The pause of a slow answer; may be set at any time.
     """
 
     def __init__(
@@ -260,7 +252,7 @@ class Provider:
 
     @property
     def url(self) -> str:
-        """The root; the OpenAI dialect lives under `/v1`, the Anthropic one at the root."""
+        """The root, which is the base URL of the Anthropic dialect."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
@@ -270,32 +262,32 @@ class Provider:
 
     @property
     def calls(self) -> list[Call]:
-        """A copy of every model call so far."""
+        """A copy of the list of model calls."""
         with self._changed:
             return list(self._calls)
 
     @property
     def failed_at(self) -> float | None:
-        """When a turn's call failed first, by `time.monotonic`; else when any call did.
+        """When a turn's call, or else any call, first failed, by `time.monotonic`.
 
-        A hang fails with the request, everything else with the response.
+        A hang fails at its request, everything else at the response.
         """
         with self._changed:
             of_turns = [at for at, call in self._failures if call.offers_tools]
             return min(of_turns or [at for at, _call in self._failures], default=None)
 
     def scenario_of(self, body: Json) -> ProviderScenario:
-        """Return what a call with this request gets."""
+        """Return the scenario for a request."""
         text = json.dumps(body) if self.marked else ""
         return next((each for mark, each in self.marked.items() if mark in text), self.scenario)
 
     def note_failure(self, call: Call) -> None:
-        """Keep the moment at which a call fails."""
+        """Record that a call fails now."""
         with self._changed:
             self._failures.append((time.monotonic(), call))
 
     def has_recovered(self, call: Call) -> bool:
-        """Return whether as many calls like this one have failed as are to fail."""
+        """Return whether a call of `RECOVERS` is answered, since enough have failed."""
         with self._changed:
             return not call.offers_tools or len(self._failures) >= RECOVERS_AFTER
 
@@ -321,14 +313,14 @@ class Provider:
 
 
 class QuietServer(ThreadingHTTPServer):
-    """A server of many short connections, of which any may be left in mid-answer."""
+    """A server of many short connections, any of which clients may abandon."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = 64
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away in mid-answer is nothing to report."""
+        """Print errors, except that a client has disconnected."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -354,7 +346,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
         if path.endswith("/models"):
-            self._send_json(200, model_list())
+            models = {"object": "list", "data": [model_card()], "has_more": False}
+            self._send_json(200, models)
         elif "/models/" in path:
             self._send_json(200, model_card())
         else:
@@ -380,48 +373,49 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _model_call(self, dialect: ProviderDialect, path: str, body: Json) -> None:
         provider = self._provider
+        history = body.get("messages") or body.get("input") or body.get("contents")
         call = Call(
             dialect=dialect,
             path=path,
             model=str(body.get("model")),
             stream=bool(body.get("stream")) or path.endswith(":streamGenerateContent"),
             has_tool_result=has_tool_result(body),
-            messages=_length(body.get("messages") or body.get("input") or body.get("contents")),
+            messages=len(history) if isinstance(history, list) else 0,
             offers_tools=bool(offered_tools(body)),
             scenario=provider.scenario_of(body),
         )
         provider.record(call)
-        refusal = self._refusal(call)
-        if refusal is not None:
-            self._fail(call, refusal)
+        name: str = call.scenario
+        if call.scenario is ProviderScenario.FAILS_AFTER_TOOL and call.has_tool_result:
+            name = ProviderScenario.RATE_LIMITED_UNTIMED
+        if call.scenario is ProviderScenario.RECOVERS and not provider.has_recovered(call):
+            name = ProviderScenario.RATE_LIMITED
+        failure = provider.failure
+        if failure is None and name in FAILURES:
+            bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            failure = refusal(
+                name,
+                call.dialect,
+                key=self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer,
+                echo_key=provider.echo_key,
+                retry_after_seconds=provider.retry_after_seconds,
+            )
+        if failure is not None:
+            provider.note_failure(call)
+            self._send(failure.status, failure.body, failure.content_type, failure.headers)
         elif call.scenario is ProviderScenario.HANG:
             self._hang(call)
         elif call.scenario is ProviderScenario.EMPTY:
-            self._answer_nothing(call)
+            provider.note_failure(call)
+            if call.stream:
+                self._start_stream()
+                self._end_stream()
+            else:
+                self._send(200, b"")
         elif not call.stream:
             self._answer_whole(call)
         else:
             self._stream(call, body)
-
-    def _refusal(self, call: Call) -> ProviderFailure | None:
-        """Return the error response that a call gets, if it is to get one."""
-        if self._provider.failure is not None:
-            return self._provider.failure
-        name: str = call.scenario
-        if call.scenario is ProviderScenario.FAILS_AFTER_TOOL and call.has_tool_result:
-            name = ProviderScenario.RATE_LIMITED_UNTIMED
-        if call.scenario is ProviderScenario.RECOVERS and not self._provider.has_recovered(call):
-            name = ProviderScenario.RATE_LIMITED
-        if name not in FAILURES:
-            return None
-        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        return refusal(
-            name,
-            call.dialect,
-            key=self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer,
-            echo_key=self._provider.echo_key,
-            retry_after_seconds=self._provider.retry_after_seconds,
-        )
 
     def _stream(self, call: Call, body: Json) -> None:
         encoder = ENCODERS[call.dialect]
@@ -450,7 +444,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._end_stream()
 
     def _answer_whole(self, call: Call) -> None:
-        """Answer without a stream; some agents fall back to this when a stream was cut."""
+        """Answer without a stream; some agents fall back to that when a stream is cut."""
         if call.scenario is ProviderScenario.HANG_AFTER_TEXT:
             self._hang(call)
             return
@@ -465,27 +459,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[: len(body) // 2])
         self._reset(call)
 
-    def _answer_nothing(self, call: Call) -> None:
-        self._provider.note_failure(call)
-        if call.stream:
-            self._start_stream()
-            self._end_stream()
-        else:
-            self._send(200, b"")
-
-    def _fail(self, call: Call, failure: ProviderFailure) -> None:
-        self._provider.note_failure(call)
-        self._send(failure.status, failure.body, failure.content_type, failure.headers)
-
     def _hang(self, call: Call) -> None:
         self._provider.note_failure(call)
         self._provider.closing.wait(HANG_FUSE_SECONDS)
         self.close_connection = True
 
     def _reset(self, call: Call) -> None:
-        """End with RST instead of FIN, as a dying load balancer does."""
+        """Close with RST instead of FIN, as a crashing load balancer does."""
         self.wfile.flush()
-        # Let the bytes leave first: a reset discards what the peer has not read yet.
+        # A reset discards bytes that the peer has not read yet.
         self._provider.closing.wait(0.3)
         self._provider.note_failure(call)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -511,7 +493,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _read_json(self) -> Json:
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
-            raw = self._read_chunked()
+            raw = b""
+            while size := int(self.rfile.readline().partition(b";")[0].strip() or b"0", 16):
+                raw += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
         else:
             raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
@@ -519,14 +505,6 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             return {}
         return body if isinstance(body, dict) else {}
-
-    def _read_chunked(self) -> bytes:
-        pieces = []
-        while size := int(self.rfile.readline().partition(b";")[0].strip() or b"0", 16):
-            pieces.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(pieces)
 
     def _send_json(self, status: int, value: Json) -> None:
         self._send(status, json.dumps(value).encode())
@@ -547,12 +525,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _length(messages: object) -> int:
-    return len(messages) if isinstance(messages, list) else 0
-
-
 def main() -> None:
-    """Serve until stdin closes; a line on stdin is the next scenario."""
+    """Serve until the end of stdin; each line on it is the next scenario."""
     with Provider(sys.argv[1] if len(sys.argv) > 1 else ProviderScenario.HEALTHY) as provider:
         sys.stdout.write(f"{provider.url}\n")
         sys.stdout.flush()
