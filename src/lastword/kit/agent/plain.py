@@ -1,10 +1,9 @@
-"""A correct agent on stdin and stdout, of which others replace one answer by a fault.
+"""A correct agent on stdin and stdout; others inherit from it and replace an answer by a fault.
 
-Owns framing, which method answers which message, a healthy answer to each, and the end of the
-process. The scripted agent plays a script at a prompt instead, the demo's agent fails as real
-ones do, and the tests' agents put a fault in place of any answer. It uses the standard library
-without `typing`, and nothing of lastword: the tests start some thousand of these, and msgspec
-alone takes longer to load than all of this.
+Owns framing, the handler of each message with a healthy answer, and the end of the process. The
+scripted agent plays a script at a prompt, the demo's agent fails as real ones do, and the tests'
+agents replace any answer by a fault. It uses only the standard library, without `typing`: the tests
+start thousands of these, and msgspec alone takes longer to load than all of this.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Output:
             write_all(self._fd, data)
 
     def freeze(self) -> None:
-        """Block every further write forever."""
+        """Block all later writes forever."""
         self._lock.acquire()
 
     def when_free(self) -> None:
@@ -71,11 +70,11 @@ class PlainAgent:
 
     Attributes:
         wire: stdout.
-        requests: The handler of each method's requests, called with id and params. An entry may be
-            replaced by a faulty one; a method without a handler is refused.
+        requests: The handler of each method's requests, called with id and params. Entries may be
+            replaced by faulty ones; a method without a handler is refused.
         notifications: The same for notifications, called with params; others are ignored.
         session_id: The session of the latest prompt.
-        unanswered: The prompts without an answer yet, each with its session.
+        unanswered: The ids of prompts that have no answer yet, and their sessions.
     """
 
     reply = "Here is the answer."
@@ -100,7 +99,7 @@ class PlainAgent:
         while (message := self.receive()) is not None:
             self.handle(message)
 
-    # --- what comes
+    # --- receiving
 
     def receive(self) -> Json | None:
         """Return the client's next message, `None` at the end of input."""
@@ -141,7 +140,7 @@ class PlainAgent:
         error = {"code": METHOD_NOT_FOUND, "message": f'There is no method "{method[:200]}".'}
         self.wire.frame(id=request_id, error=error)
 
-    # --- what it does
+    # --- answering
 
     def initialize(self, request_id: object, _params: Json) -> None:
         own = {"agentInfo": self.info, "agentCapabilities": self.capabilities}
@@ -161,7 +160,7 @@ class PlainAgent:
         self.serve(request_id)
 
     def cancel(self, params: Json) -> None:
-        """Confirm that a session's turns are cancelled."""
+        """End a session's turns as cancelled."""
         for request_id, session_id in list(self.unanswered):
             if session_id == params.get("sessionId"):
                 self.end_turn(request_id, "cancelled")
@@ -185,7 +184,7 @@ class PlainAgent:
         self.answer(request_id, result={"stopReason": stop_reason})
 
     def answer(self, request_id: object, **result_or_error: Any) -> None:
-        """Answer a request, and mark it as answered."""
+        """Answer a request; a prompt is no longer unanswered."""
         self.unanswered = [each for each in self.unanswered if each[0] != request_id]
         self.wire.frame(id=request_id, **result_or_error)
 
@@ -206,33 +205,27 @@ def text_of(params: Json) -> str:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all of it, however little the reader accepts at a time."""
+    """Write all bytes, even if the reader accepts few at a time."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def hang() -> NoReturn:
-    """Do nothing any more; signals work as in any process."""
+    """Do nothing forever; signals have their usual effect."""
     while True:
         time.sleep(FOR_EVER_SECONDS)
 
 
 def die(number: int) -> NoReturn:
-    """Send this process a signal, and hang if that does not end it.
+    """Send this process a signal, and hang if it survives that.
 
-    Windows has none: there it ends with the status by which shells report one.
+    On Windows it exits with the status by which shells report the signal.
     """
     if os.name == "nt":
         os._exit(128 + number)
     os.kill(os.getpid(), number)
     hang()
-
-
-def _sleeping(seconds: float) -> list[str]:
-    if os.name == "nt":
-        return [sys.executable, "-c", f"import time; time.sleep({seconds})"]
-    return ["sleep", f"{seconds:g}"]
 
 
 def start_child(
@@ -243,10 +236,10 @@ def start_child(
     stdout: int | None = None,
     stderr: int | None = None,
 ) -> int:
-    """Start a process that runs for this long, with our stdout and stderr unless others are given.
+    """Start a process that sleeps, by default with our stdout and stderr.
 
     Args:
-        seconds: How long.
+        seconds: How long it sleeps.
         apart: Whether it is in its own session, so that it outlives us and our group.
         stdin: Its stdin, `None` for ours.
         stdout: Its stdout.
@@ -255,12 +248,15 @@ def start_child(
     Returns:
         Its process id.
     """
+    command = ["sleep", f"{seconds:g}"]
+    if os.name == "nt":
+        command = [sys.executable, "-c", f"import time; time.sleep({seconds})"]
     child = subprocess.Popen(  # noqa: S603  (our own command)
-        _sleeping(seconds),
+        command,
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
         start_new_session=apart,
     )
-    child.returncode = 0  # nobody waits for it: no warning about that
+    child.returncode = 0  # avoids Popen's warning that nobody waits for it
     return child.pid

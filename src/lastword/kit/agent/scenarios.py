@@ -2,10 +2,9 @@
 
 Owns the shape of a script, which is also the format of a scenario file (JSON, or YAML if its
 package is installed), and the messages about a file: where, what is wrong, and what to do.
-`kit.agent.scripted` carries out the steps. Our own scenarios are the rows of `scenarios.json`, in
-the groups in which they are shown. The answers in them resemble those of model providers; every id
-and key is made up. The advice is derived from what `lastword.client.describe` shows for the
-failure.
+`kit.agent.scripted` carries out the steps. Our own scenarios are in `scenarios.json`, in the groups
+in which they are shown. Their answers resemble those of model providers; every id and key is made
+up. The advice is derived from `lastword.client.describe`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import json
 import re
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -32,23 +31,20 @@ from lastword.core.failure.taxonomy import (
 )
 from lastword.core.protocol import acp
 
-if TYPE_CHECKING:
-    from lastword.client.display import ErrorView
-
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A part of a script: a value that refuses unknown members."""
+    """A part of a script, which refuses unknown members."""
 
 
 class Tool(_Part, frozen=True, kw_only=True):
     """A tool call, or the end of one.
 
     Attributes:
-        title: What the user reads; without it, the call is one that was shown before.
+        title: The text that the user reads; without it, this updates an earlier call.
         kind: `read`, `edit`, `execute` and so on. All but `read`, `search`, `think` and `fetch`
             count as having side effects.
         status: `pending`, `in_progress`, `completed` or `failed`.
-        id: Which call it is.
+        id: The call's id.
     """
 
     title: str = ""
@@ -62,7 +58,7 @@ class ClientRequest(_Part, frozen=True, kw_only=True):
 
     Attributes:
         method: Such as `session/request_permission` or `terminal/create`.
-        params: Without the session, which is put in.
+        params: Its params; the session's id is added.
         wait: Whether the turn waits for the client's answer.
     """
 
@@ -75,13 +71,13 @@ class Fail(_Part, frozen=True, kw_only=True):
     """The failure of a turn: exactly one of the first four members.
 
     Attributes:
-        http: The status that the model provider answered, in the way agents pass it on.
-        exception: The text of an exception, in the same way.
-        error: The JSON-RPC error object itself, whatever it holds.
+        http: The model provider's status, reported as agents do.
+        exception: The text of an exception, reported as agents do.
+        error: The JSON-RPC error object itself.
         agent_error: A payload of the `agent_error` extension, from an agent that speaks it.
-        message: With `http`: what the provider said.
-        code: With `http`: the provider's own word for it.
-        headers: With `http`: the answer's headers, such as `retry-after`.
+        message: With `http`: the provider's message.
+        code: With `http`: the provider's code.
+        headers: With `http`: the response's headers, such as `retry-after`.
         refused: In protocol version 2, the prompt is rejected. Must be the turn's first step.
     """
 
@@ -96,12 +92,12 @@ class Fail(_Part, frozen=True, kw_only=True):
 
 
 class RetryStep(_Part, frozen=True, kw_only=True):
-    """The agent says that it tries its model call again.
+    """The agent reports that it retries its model call.
 
     Attributes:
-        attempt: The number of the try that comes next; the first was 1.
-        http: The status that the last one failed with.
-        message: What the provider said.
+        attempt: The number of the next attempt; the first was 1.
+        http: The status of the last attempt.
+        message: The provider's message.
         wait: Seconds that the agent then waits.
     """
 
@@ -125,19 +121,19 @@ class Step(_Part, frozen=True, kw_only=True):
         say: A piece of the agent's text.
         think: A piece of its reasoning.
         tool: A tool call.
-        update: Any `session/update`, as it goes over the wire.
+        update: Any `session/update`, sent unchanged.
         ask: A request to the client.
         ask_permission: A permission dialog with this title; the turn waits for its answer.
-        ask_permissions: Several such dialogs that are open at once. The turn waits for all answers,
-            and says in the order of the titles how each was answered.
+        ask_permissions: Several such dialogs at once. The turn waits for all answers, and writes
+            them as text in the order of the titles.
         wait: Seconds of silence. A cancel ends it.
         silence: Silence until the user cancels.
-        retry: The agent says that it tries its model call again.
+        retry: The agent reports that it retries its model call.
         repeat: Repeated steps.
         fail: The turn ends with a failure.
         result: The turn ends: a stop reason, or a whole result.
-        raw: A line on stdout: a text as it is, anything else as JSON. `$id` and `$session` in it
-            are the prompt's id and its session.
+        raw: A line on stdout: a text unchanged, anything else as JSON. `$id` and `$session` in it
+            become the prompt's id and its session's.
         bytes: Bytes on stdout, in hexadecimal, without a line end.
         fill: This many bytes of text in one frame.
         stderr: A text on stderr, with a line end.
@@ -173,7 +169,7 @@ class Step(_Part, frozen=True, kw_only=True):
 
     @property
     def action(self) -> tuple[str, Any]:
-        """Its one member that is set, as name and value."""
+        """The name and the value of the step's only member."""
         return next((name, value) for name in STEPS if (value := getattr(self, name)) is not UNSET)
 
 
@@ -187,15 +183,15 @@ class Script(_Part, frozen=True, kw_only=True):
     """A whole scenario.
 
     Attributes:
-        turns: The first prompt plays the first, and so on; the last one repeats.
-        starts: What each start of the process does before it reads anything; the last one repeats.
-        on_cancel: `confirm` ends a cancelled turn as the protocol has it, `ignore` continues with
-            it, and steps are played in its place.
+        turns: The steps of the first prompt, the second and so on; the last one repeats.
+        starts: The steps of each start of the process, before it reads; the last one repeats.
+        on_cancel: `confirm` ends a cancelled turn as the protocol requires, `ignore` continues it,
+            and steps replace the rest of it.
         sessions: What happens to a session when the process is restarted: `resume` and `load`
             bring it back by that method, `lost` does not.
         login: Whether the agent offers a login.
-        models: The models that a session offers as a config option, the first one in force, each
-            with what comes of choosing it: the agent switches, refuses, never answers, or crashes.
+        models: The models that a session offers as a config option, beginning with the current
+            one, and how the agent reacts to the choice: it switches, refuses, hangs or crashes.
         run: Options of `lastword run` in front, such as `{"idle-timeout": 5}`.
         sees: What the client sees, in a sentence.
     """
@@ -210,7 +206,7 @@ class Script(_Part, frozen=True, kw_only=True):
     sees: str = ""
 
     def turn(self, number: int) -> Steps:
-        """Return the steps of a turn, from 0."""
+        """Return the steps of a turn; the first is 0."""
         return self.turns[min(number, len(self.turns) - 1)]
 
     def accepts_prompt(self, number: int) -> bool:
@@ -219,7 +215,7 @@ class Script(_Part, frozen=True, kw_only=True):
         return not (isinstance(fail, Fail) and fail.refused)
 
     def start(self, life: int) -> Steps:
-        """Return the steps of a start of the process, from 1."""
+        """Return the steps of a start of the process; the first is 1."""
         return self.starts[min(life, len(self.starts)) - 1] if self.starts else ()
 
 
@@ -271,10 +267,10 @@ def _json(text: str) -> object:
 
 def _yaml(text: str) -> object:
     try:
-        # An optional package, and its own types would be one more.
+        # An optional package, whose type stubs would be another one.
         yaml: Any = importlib.import_module("yaml")
     except ImportError as error:
-        # As above.
+        # Only for this message.
         from lastword._installation import command_for  # noqa: PLC0415
 
         raise ScriptError(
@@ -299,15 +295,13 @@ def script_of(value: object) -> Script:
         raise ScriptError(_explained(str(error))) from error
     if not script.turns:
         raise ScriptError("turns is empty: a scenario needs at least one turn")
-    for place, steps in _lists(script):
-        _check(steps, place)
+    for number, steps in enumerate(script.turns, 1):
+        _check(steps, f"turn {number}")
+    for number, steps in enumerate(script.starts, 1):
+        _check(steps, f"start {number}")
+    if not isinstance(script.on_cancel, str):
+        _check(script.on_cancel, "on_cancel")
     return script
-
-
-def _lists(script: Script) -> list[tuple[str, Steps]]:
-    lists = [(f"turn {n}", steps) for n, steps in enumerate(script.turns, 1)]
-    lists += [(f"start {n}", steps) for n, steps in enumerate(script.starts, 1)]
-    return lists if isinstance(script.on_cancel, str) else [*lists, ("on_cancel", script.on_cancel)]
 
 
 def _check(steps: Steps, place: str) -> None:
@@ -319,8 +313,7 @@ def _check(steps: Steps, place: str) -> None:
             what = f"these are {len(named)}: {', '.join(named)}" if named else "this one is empty"
             raise ScriptError(f"{where}: a step is one of {', '.join(STEPS)}; {what}")
         name, value = step.action
-        problem = _PROBLEMS[name](value) if name in _PROBLEMS else ""
-        if problem:
+        if problem := _problem_with(name, value):
             raise ScriptError(f"{where}, {name}: {problem}")
         if place.startswith("start ") and name in ENDS_TURN:
             raise ScriptError(f"{where}, {name}: a start has no turn to end")
@@ -328,7 +321,41 @@ def _check(steps: Steps, place: str) -> None:
             _check(value.steps, f"{where}, repeat")
 
 
-def _of_fail(fail: Fail) -> str:
+_SIGNALS = {*signal.Signals.__members__, *SIGNALS.values()}  # Windows has few of its own
+
+
+def _problem_with(name: str, value: Any) -> str:
+    """Return what is wrong with a step's value, empty if it can be used."""
+    match name:
+        case "fail":
+            return _problem_with_failure(value)
+        case "bytes":
+            try:
+                bytes.fromhex(value)
+            except ValueError:
+                return 'write bytes in hexadecimal, such as "ff fe 0a"'
+        case "repeat" if not value.steps:
+            return "there are no steps to repeat"
+        case "repeat" if value.times < 0:
+            return "times is at least 1, or 0 for no limit"
+        case "wait" | "child" | "retry":
+            seconds = value.wait if name == "retry" else value
+            if not 0 <= seconds <= MAX_SECONDS:
+                return f"seconds are from 0 to {MAX_SECONDS}, a day"
+        case "silence" | "hang" if not value:
+            return "it can only be true"
+        case "fill" if not 0 <= value <= MAX_FILL_BYTES:
+            return f"it takes at most {MAX_FILL_BYTES} bytes"
+        case "exit" if not 0 <= value <= 255:  # noqa: PLR2004
+            return "a status is from 0 to 255"
+        case "kill" if value not in _SIGNALS:
+            return "such as SIGKILL or SIGTERM"
+        case "update" if not value.get("sessionUpdate"):
+            return "sessionUpdate is missing"
+    return ""
+
+
+def _problem_with_failure(fail: Fail) -> str:
     ways = [
         *(name for name in ("http", "exception", "agent_error") if getattr(fail, name) is not None),
         *(["error"] if fail.error is not UNSET else []),
@@ -344,55 +371,13 @@ def _of_fail(fail: Fail) -> str:
     return "" if fail.agent_error["type"] in words else f"type is one of {', '.join(words)}"
 
 
-def _of_bytes(text: str) -> str:
-    try:
-        bytes.fromhex(text)
-    except ValueError:
-        return 'write bytes in hexadecimal, such as "ff fe 0a"'
-    return ""
-
-
-def _of_repeat(repeat: Repeat) -> str:
-    if not repeat.steps:
-        return "there are no steps to repeat"
-    return "times is at least 1, or 0 for no limit" if repeat.times < 0 else ""
-
-
-def _of_seconds(seconds: float) -> str:
-    return "" if 0 <= seconds <= MAX_SECONDS else f"seconds are from 0 to {MAX_SECONDS}, a day"
-
-
-def _of_flag(value: bool) -> str:  # noqa: FBT001  (a step's value)
-    return "" if value else "it can only be true"
-
-
-def _of_fill(count: int) -> str:
-    return "" if 0 <= count <= MAX_FILL_BYTES else f"it takes at most {MAX_FILL_BYTES} bytes"
-
-
-_SIGNALS = {*signal.Signals.__members__, *SIGNALS.values()}  # Windows has few of its own
-_PROBLEMS: dict[str, Any] = {
-    "fail": _of_fail,
-    "bytes": _of_bytes,
-    "repeat": _of_repeat,
-    "wait": _of_seconds,
-    "child": _of_seconds,
-    "retry": lambda retry: _of_seconds(retry.wait),
-    "silence": _of_flag,
-    "hang": _of_flag,
-    "fill": _of_fill,
-    "exit": lambda code: "" if 0 <= code <= 255 else "a status is from 0 to 255",  # noqa: PLR2004
-    "kill": lambda name: "" if name in _SIGNALS else "such as SIGKILL or SIGTERM",
-    "update": lambda update: "" if update.get("sessionUpdate") else "sessionUpdate is missing",
-}
-
 _PLACE = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 _INDEXED = re.compile(r"^\.(?P<list>turns|starts|on_cancel)(?P<indices>(?:\[\d+\])*)(?P<rest>.*)$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>[^`]*)`")
 
 
 def _explained(message: str) -> str:
-    """Return what msgspec found, in words that name the turn and the step."""
+    """Return msgspec's message in words that name the turn and the step."""
     match = _PLACE.search(message)
     path = match["path"] if match else ""
     what = message[: match.start()] if match else message
@@ -420,8 +405,8 @@ def _explained(message: str) -> str:
 
 ENDS_WELL = "show the turn as any other"
 
-# The agent is restarted automatically. As in `wording.choose_action`, which takes 70 ms to import;
-# the process tests compare it with what is sent.
+# For an agent that is restarted automatically. A copy of `wording.choose_action`, which takes 70 ms
+# to import; the process tests compare it with the payload that is sent.
 _AFTER_A_RESTART = {
     RetrySafety.AUTO: Action.RETRY,
     RetrySafety.OFFER_CONTINUE: Action.CONTINUE,
@@ -430,17 +415,17 @@ _AFTER_A_RESTART = {
 
 
 class ExpectedFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """The failure that a client gets with lastword in front of, or within, the agent.
+    """The failure that a client gets from lastword, in front of the agent or within it.
 
     Attributes:
-        type: What failed.
-        retryable: Whether a retry would help; `None` is the type's default.
-        retry_safety: Whether it could do harm; `None` is `auto` where a retry would help, else
+        type: The error type.
+        retryable: Whether a retry would help; `None` for the type's default.
+        retry_safety: Whether a retry could do harm; `None` for `auto` if it would help, else
             `never`.
-        phase: How far the turn had come.
-        wait_seconds: The wait that the provider asked for.
+        phase: The turn's phase at the failure.
+        wait_seconds: The wait that the provider requested.
         resets: Whether a limit ends at a known time.
-        reason: The short word for the cause.
+        reason: The code of the cause.
         action: What helps, if neither the type nor `retry_safety` implies it.
     """
 
@@ -476,13 +461,13 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: Its name.
-        sees: What a client sees, in one line: of a wire fault, without lastword in front.
+        sees: What a client sees, in one line; for a wire fault, without lastword in front.
         script: What the agent does.
         failure: The failure that the client gets, `None` if the turn succeeds.
-        then: What a good client does, beside what follows from the failure.
+        then: What a good client does in addition to the advice for the failure.
         bare: Whether it is about an agent without lastword.
-        failure_v2: The same in protocol version 2, if it differs: there the answer to a prompt does
-            not end a turn.
+        failure_v2: The failure in protocol version 2, if it differs: there the answer to a prompt
+            does not end a turn.
     """
 
     name: str
@@ -510,17 +495,32 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def advice(self) -> str:
+        """What a client's author should do about the failure."""
         # The reader's models take over 100 ms to load, which an agent's start does not need.
         from lastword.client.display import describe  # noqa: PLC0415
 
         if self.failure is None or self.failure.type is ErrorType.CANCELLED:
             return self.then or ENDS_WELL
-        error = self.failure.error
-        shown = advice_for(describe(error, now=0), resets=self.failure.resets)
-        return f"{shown}; {self.then}" if self.then else shown
+        view = describe(self.failure.error, now=0)
+        words = "show the sentence"
+        if view.wait_seconds:
+            words += f" and a countdown ({view.countdown})"
+        elif self.failure.resets:
+            words += " and when the limit ends"
+        button = f'"{view.button}"'
+        if view.automatic:
+            after = ", then" if view.wait_seconds else ";"
+            words += f"{after} resend unasked, a few times at most, or offer {button}"
+        elif not view.can_retry:
+            words += f"; no resend; offer {button}"
+        elif view.needs_confirmation:
+            words += f"; offer {button}, and resend only if the user agrees"
+        else:
+            words += f"; offer {button}; no automatic resend"
+        return f"{words}; {self.then}" if self.then else words
 
     def listed(self) -> dict[str, Any]:
-        """Return the scenario for a machine; `client` is an older name of `advice`."""
+        """Return the scenario for programs; `client` is an older name of `advice`."""
         failure, second = self.failure, self.failure_in(acp.V2.version)
         return {
             "name": self.name,
@@ -537,7 +537,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _without_points(value: Any) -> Any:
-    """Return plain values whose whole seconds are written without a decimal point."""
+    """Return plain values in which whole numbers have no decimal point."""
     if isinstance(value, dict):
         return {name: _without_points(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
@@ -549,29 +549,11 @@ def _plain(failure: ExpectedFailure) -> dict[str, Any]:
     return {key: value for key, value in failure.error.payload().items() if key != "message"}
 
 
-def advice_for(shown: ErrorView, *, resets: bool = False) -> str:
-    """Return what to do about a failure, in words for whoever writes the client."""
-    words = "show the sentence"
-    if shown.wait_seconds:
-        words += f" and a countdown ({shown.countdown})"
-    elif resets:
-        words += " and when the limit ends"
-    button = f'"{shown.button}"'
-    if shown.automatic:
-        after = ", then" if shown.wait_seconds else ";"
-        return f"{words}{after} resend unasked, a few times at most, or offer {button}"
-    if not shown.can_retry:
-        return f"{words}; no resend; offer {button}"
-    if shown.needs_confirmation:
-        return f"{words}; offer {button}, and resend only if the user agrees"
-    return f"{words}; offer {button}; no automatic resend"
-
-
 _FLOODS = {
     b"(1000 debug lines)": (b"DEBUG provider.stream: chunk without data, trying again", 1000),
     b"(10000 warnings)": (b"a warning that nobody reads, from a debug log", 10_000),
 }
-"""Texts that would not fit into the file."""
+"""Texts that are too long for the file."""
 
 
 def _read_groups() -> dict[str, tuple[Scenario, ...]]:

@@ -1,11 +1,10 @@
 """The scripted agent: a complete ACP agent on stdin and stdout that plays a script.
 
-Owns its frames, in the protocol version that the client speaks; the effect of each step on the wire
-and the process; how a cancel ends a turn; the assignment of turns, and the process's restarts.
-`kit.agent.plain` does what every agent does. It has no model, no key and no network, and nothing of
-lastword guards it: what a script says is sent unchanged, and its faults reach its reader. It uses
-threads, not an event loop, since a turn may block forever while the rest continues, or the other
-way round.
+Owns its frames, in the client's protocol version; the effect of each step on the wire and the
+process; how a cancel ends a turn; the assignment of turns, and the process's restarts.
+`kit.agent.plain` has what every agent does. It has no model, no key and no network, and lastword
+does not guard it: a script's faults are sent unchanged. It uses threads rather than an event loop,
+since a turn may block forever while the rest continues, or the other way round.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ PERMISSION_OPTIONS = (
     {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
 )
 FAILED = "Internal error"
-"""As most agents say it: what failed stands in `data`, where no client shows it."""
+"""The message of most agents, which have the cause only in `data`, where no client shows it."""
 
 
 class Wire(Output):
-    """stdout, and which dialect is spoken there."""
+    """stdout, in the client's dialect."""
 
     def __init__(self, fd: int) -> None:
         super().__init__(fd)
@@ -66,7 +65,7 @@ class Wire(Output):
     def chunk(self, session_id: str, kind: str, text: str, message_id: str) -> None:
         """Write a piece of text or of reasoning."""
         update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
-        # Version 2 needs to know which message it is a piece of.
+        # Version 2 requires the id of the message.
         own = {"messageId": message_id} if self.dialect.turn_ends_by_state else {}
         self.update(session_id, update | own)
 
@@ -83,7 +82,7 @@ class Wire(Output):
         self.update(session_id, update | data)
 
     def permission(self, session_id: str, title: str, call_id: str = "asked_1") -> int:
-        """Ask the user; gives the request's id."""
+        """Request a permission; return the request's id."""
         call = {"toolCallId": call_id, "title": title, "kind": "execute", "status": "pending"}
         options = list(PERMISSION_OPTIONS)
         if self.dialect.turn_ends_by_state:
@@ -107,7 +106,7 @@ class Wire(Output):
             self.update(session_id, {"sessionUpdate": acp.STATE_UPDATE, "state": "running"})
 
     def end(self, prompt: object, session_id: str, result: dict[str, Any]) -> None:
-        """End a turn that went well."""
+        """End a turn with a result."""
         if self.dialect.turn_ends_by_state:
             idle = {"sessionUpdate": acp.STATE_UPDATE, "state": acp.IDLE}
             self.update(session_id, idle | result)
@@ -124,25 +123,6 @@ class Wire(Output):
             self.end(prompt, session_id, {"stopReason": acp.STOP_ERROR, "error": error})
         else:
             self.frame(id=prompt, error=error)
-
-    def greeting(self, script: Script, *, typed: bool) -> dict[str, Any]:
-        """Return the result of `initialize`."""
-        meta = {"_meta": {"agent_error": {"version": 1, "types": []}}} if typed else {}
-        login = {"authMethods": [LOGIN]} if script.login else {}
-        if self.dialect.turn_ends_by_state:
-            own: dict[str, Any] = {"session": {}, **meta}
-        else:
-            resumes: dict[str, Any] = {}
-            if script.sessions == "resume":
-                resumes = {"sessionCapabilities": {"resume": {}}}
-            own = {"loadSession": script.sessions == "load", **resumes, **meta}
-        dialect = self.dialect
-        return {
-            "protocolVersion": dialect.version,
-            dialect.agent_capabilities: own,
-            dialect.agent_info: INFO,
-            **login,
-        }
 
 
 def error_of(fail: Fail) -> Any:
@@ -181,7 +161,7 @@ class Answers:
             self._changed.notify_all()
 
     def wait(self, number: int, is_over: Callable[[], bool]) -> None:
-        """Wait for one, or until the turn is over."""
+        """Wait for an answer, or until the turn is over."""
         with self._changed:
             self._changed.wait_for(lambda: number in self._came or is_over())
 
@@ -194,7 +174,7 @@ class Answers:
         return str(members.get("optionId") or members.get("outcome") or "unknown")
 
     def wake(self) -> None:
-        """Let those who wait look again whether their turn is over."""
+        """Have waiting turns check again whether they are over."""
         with self._changed:
             self._changed.notify_all()
 
@@ -241,7 +221,7 @@ class PlayedTurn:
             raise Cancelled
 
     def play(self, steps: Steps, on_cancel: Steps | None = None) -> None:
-        """Carry the steps out; a cancel continues with other steps, or is confirmed."""
+        """Carry out the steps; after a cancel, those of `on_cancel`, or confirm it."""
         try:
             _all(self, steps)
         except Cancelled:
@@ -298,12 +278,6 @@ def _do(turn: PlayedTurn, step: str, value: Any) -> None:  # noqa: C901, PLR0912
             wire.write(bytes.fromhex(value))
         case "fill":
             wire.chunk(session, "agent_message_chunk", "x" * value, turn.message_id)
-        case _:
-            _do_to_process(turn, step, value)
-
-
-def _do_to_process(turn: PlayedTurn, step: str, value: Any) -> None:
-    match step:
         case "stderr":
             write_all(STDERR, value.encode("utf-8", "surrogatepass") + b"\n")
         case "exit":
@@ -312,10 +286,10 @@ def _do_to_process(turn: PlayedTurn, step: str, value: Any) -> None:
             own = signal.Signals.__members__.get(value)  # Windows has few of them
             die(own if own is not None else signal_number(value) or 0)
         case "hang":
-            turn.wire.freeze()
+            wire.freeze()
             hang()
         case "child":
-            start_child(value, apart=True)  # as a real agent's: it outlives the agent and its group
+            start_child(value, apart=True)  # like a real agent's, it outlives the agent's group
         case "close":
             os.close(STDIN if value == "stdin" else STDOUT)
 
@@ -334,7 +308,7 @@ def _request_permissions(turn: PlayedTurn, titles: tuple[str, ...]) -> None:
 
 def _write_raw(turn: PlayedTurn, line: object) -> None:
     own = json.dumps(turn.prompt)
-    # In JSON a placeholder is a text, quotes and all; in a text it stands for itself.
+    # In JSON, the placeholder's quotes are replaced too.
     text = (
         line.replace("$id", own)
         if isinstance(line, str)
@@ -352,10 +326,9 @@ LIFE, TURN = b"L", b"T"
 
 
 class Lives:
-    """The numbers of starts and turns, which outlive the process.
+    """The numbers of starts and turns, across restarts of the process.
 
-    A byte for each is in a file that the next start gets again; without one, each start is the
-    first.
+    The file has a byte for each of them; without a file, each start is the first.
     """
 
     def __init__(self, path: str | None) -> None:
@@ -366,7 +339,7 @@ class Lives:
         self._note(LIFE)
 
     def next_turn(self) -> int:
-        """Return the number of the turn that begins, from 0."""
+        """Count a turn, and return its number; the first is 0."""
         self._note(TURN)
         self._turns += 1
         return self._turns - 1
@@ -377,7 +350,7 @@ class Lives:
 
 
 class ScriptedAgent(PlainAgent):
-    """An agent that plays a script, and for a prompt that asks for it another."""
+    """An agent that plays a script, or the scenario that a prompt names."""
 
     wire: Wire
 
@@ -395,7 +368,7 @@ class ScriptedAgent(PlainAgent):
             self.requests[acp.SET_OPTION] = self._choose
 
     def run(self) -> None:
-        """Play the start, and read the client's lines until there are no more."""
+        """Play the start, and serve until the end of input."""
         PlayedTurn(self.wire, self._answers).play(self._script.start(self._lives.number))
         super().run()
 
@@ -405,37 +378,53 @@ class ScriptedAgent(PlainAgent):
             self._answers.put(number, message.get("result"))
 
     def handle_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
-        """Answer a request, or say what is wrong with it."""
-        if problem := self._problem_with(method, params):
+        """Answer a request, or refuse it if its params cannot be used."""
+        problem = ""
+        if method == "session/new" and not isinstance(params.get("cwd"), str):
+            problem = "A session needs a cwd, which is a text."
+        elif method == acp.PROMPT and not isinstance(params.get("prompt"), list):
+            problem = "A prompt is a list of blocks."
+        elif method == acp.PROMPT and session_of(params) not in self._opened:
+            problem = "There is no session by that id: open one by session/new."
+        if problem:
             error = {"code": acp.INVALID_PARAMS, "message": problem}
             self.wire.frame(id=request_id, error=error)
             return
         super().handle_request(request_id, method, params)
 
     def initialize(self, request_id: object, params: dict[str, Any]) -> None:
-        """Greet the client in its own dialect."""
-        self.wire.dialect = acp.dialect(params.get("protocolVersion"))
-        greeting = self.wire.greeting(self._script, typed=_speaks_typed(self._script))
-        ways = {"load": {acp.LOAD}, "resume": {acp.RESUME}, "lost": acp.BRINGS_BACK}
-        if self.wire.dialect is acp.V2:  # there these come with sessions
-            self.requests.update(
-                {
-                    LIST: self._list,
-                    acp.CLOSE: self._close,
-                    acp.RESUME: self._bring_back,
-                }
-            )
+        """Answer in the client's dialect, and offer the methods that the script has."""
+        script = self._script
+        dialect = self.wire.dialect = acp.dialect(params.get("protocolVersion"))
+        # It speaks the extension if a step fails with one of its payloads.
+        speaks = "'agent_error'" in repr(msgspec.to_builtins([script.turns, script.on_cancel]))
+        meta = {"_meta": {"agent_error": {"version": 1, "types": []}}} if speaks else {}
+        if dialect is acp.V2:
+            # In version 2 these methods come with sessions.
+            own: dict[str, Any] = {"session": {}, **meta}
+            back = {LIST: self._list, acp.CLOSE: self._close, acp.RESUME: self._bring_back}
+            self.requests.update(back)
         else:
-            back = ways.get(self._script.sessions, set())
-            self.requests.update(dict.fromkeys(back, self._bring_back))
-        self.wire.frame(id=request_id, result=greeting)
+            resumes: dict[str, Any] = {}
+            if script.sessions == "resume":
+                resumes = {"sessionCapabilities": {"resume": {}}}
+            own = {"loadSession": script.sessions == "load", **resumes, **meta}
+            ways = {"load": {acp.LOAD}, "resume": {acp.RESUME}, "lost": acp.BRINGS_BACK}
+            self.requests.update(dict.fromkeys(ways[script.sessions], self._bring_back))
+        result = {
+            "protocolVersion": dialect.version,
+            dialect.agent_capabilities: own,
+            dialect.agent_info: INFO,
+            **({"authMethods": [LOGIN]} if script.login else {}),
+        }
+        self.wire.frame(id=request_id, result=result)
 
     def name_session(self, number: int) -> str:
-        """Return a name that no other life gives."""
+        """Return a name that is unique across restarts."""
         return f"scripted-{self._lives.number}-{number}"
 
     def new_session(self, request_id: object, params: dict[str, Any]) -> None:
-        """Open a session, and remember where."""
+        """Open a session."""
         self._sessions += 1
         name = self.name_session(self._sessions)
         self._opened[name] = str(params.get("cwd"))
@@ -463,20 +452,10 @@ class ScriptedAgent(PlainAgent):
         threading.Thread(target=self._play, args=(turn, script, number), daemon=True).start()
 
     def cancel(self, params: dict[str, Any]) -> None:
-        """Cancel a session's turns, which their scripts may heed or not."""
+        """Cancel a session's turns, except those whose scripts ignore it."""
         for turn in list(self._open):
             if turn.session_id == params.get("sessionId"):
                 turn.cancel()
-
-    def _problem_with(self, method: str, params: dict[str, Any]) -> str:
-        """Return what is wrong with the params of a request; empty where they can be used."""
-        if method == "session/new" and not isinstance(params.get("cwd"), str):
-            return "A session needs a cwd, which is a text."
-        if method == acp.PROMPT and not isinstance(params.get("prompt"), list):
-            return "A prompt is a list of blocks."
-        if method == acp.PROMPT and session_of(params) not in self._opened:
-            return "There is no session by that id: open one by session/new."
-        return ""
 
     def _bring_back(self, request_id: object, params: dict[str, Any]) -> None:
         if self._script.sessions == "lost":
@@ -539,7 +518,7 @@ class ScriptedAgent(PlainAgent):
 
 
 def _named(name: str) -> Script:
-    """Return the script that a prompt asks for, else one whose turn says what is wrong with it."""
+    """Return the scenario that a prompt names, or a script that fails with what is wrong."""
     scenario = SCENARIOS.get(name)
     if scenario is None:
         problem = f"In the scripted agent {unknown(name)}. `lastword agent --list` names them all."
@@ -547,14 +526,8 @@ def _named(name: str) -> Script:
         problem = f"{name} concerns the whole process: start `lastword agent {name}`."
     else:
         return scenario.script
-    # Typed: the name of a scenario in the message could be read as the type of failure.
+    # Typed, since the message names a scenario, which could be read as the type of failure.
     payload = {"type": "invalid_request", "message": problem, "retryable": False}
     data = {"details": problem, "agent_error": payload}
     error = {"code": acp.INTERNAL_ERROR, "message": problem, "data": data}
     return Script(turns=((Step(fail=Fail(error=error)),),))
-
-
-def _speaks_typed(script: Script) -> bool:
-    """Return whether a step fails with a payload of the `agent_error` extension."""
-    steps = msgspec.to_builtins([script.turns, script.on_cancel])
-    return "'agent_error'" in repr(steps)
