@@ -1,12 +1,12 @@
 """The sender over HTTP: to a webhook, or to an ntfy server.
 
-Owns the target, the body (a webhook's JSON or its own template, or a message of ntfy), and the
-outbox of what waits for it; sending, waiting and the bounds are those of reports
-(`lastword.outbox`). Redirects are never followed.
+Owns the target, the body (a webhook's JSON or template, or a message of ntfy), and the outbox;
+sending, waiting and the bounds are those of reports (`lastword.outbox`). Redirects are never
+followed.
 
 A template is a text with fields such as `{title}`, which a notification fills in. In a JSON
-template, a field within a string is escaped, and one outside of strings becomes a JSON value. A
-template that cannot be used is refused before anything is sent, with the field and its place.
+template, a field within a string is escaped, and any other becomes a JSON value. A template that
+cannot be used is refused at the start, with the field and its place.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ MAX_TEMPLATE_BYTES = 64 * 1024
 FIELDS = Notification.__struct_fields__
 _FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _JSON = re.compile(r"""\s*(?:\{\s*"|\[\s*[\[{"])""")
-"""How an object or a list begins, and no sentence does."""
+"""The beginning of an object or a list, unlike that of any sentence."""
 
 _SAMPLE = Notification(
     notification_id="0",
@@ -64,13 +64,13 @@ _SAMPLE = Notification(
 
 
 class Template:
-    """A template that can be used."""
+    """A valid template."""
 
     def __init__(self, text: str) -> None:
-        """Read it.
+        """Parse it.
 
         Raises:
-            NotifyError: It has an unknown field, or is JSON that cannot be read.
+            NotifyError: It has an unknown field, or is invalid JSON.
         """
         for match in _FIELD.finditer(text):
             if match[1] not in FIELDS:
@@ -80,10 +80,8 @@ class Template:
                 )
         self._is_json = _JSON.match(text) is not None
         self._parts = [*_parts(text)]
-        if self._is_json:
-            self._check()
-
-    def _check(self) -> None:
+        if not self._is_json:
+            return
         rendered = self.render(_SAMPLE).decode()
         try:
             json.loads(rendered)
@@ -101,27 +99,28 @@ class Template:
         return "application/json" if self._is_json else "text/plain; charset=utf-8"
 
     def render(self, notification: Notification) -> bytes:
+        """Return the body for a notification."""
         values = notification.fields()
-        made = [
-            part if name is None else self._value(values[name], in_string=in_string)
-            for part, name, in_string in self._parts
-        ]
-        return "".join(made).encode(errors="replace")
-
-    def _value(self, value: Any, *, in_string: bool) -> str:
-        if self._is_json and not in_string:
-            return json.dumps(value)
-        text = value if isinstance(value, str) else json.dumps(value)
-        return json.dumps(text)[1:-1] if self._is_json else text
+        body = ""
+        for part, name, in_string in self._parts:
+            if name is None:
+                body += part
+            elif self._is_json and not in_string:
+                body += json.dumps(values[name])
+            else:
+                value = values[name]
+                text = value if isinstance(value, str) else json.dumps(value)
+                body += json.dumps(text)[1:-1] if self._is_json else text
+        return body.encode(errors="replace")
 
 
 def _parts(text: str) -> Iterator[tuple[str, str | None, bool]]:
-    """Return texts and fields in order, and whether each field is within a JSON string."""
+    """Yield texts and names of fields in order, and whether a field is within a JSON string."""
     at, in_string = 0, False
     for match in _FIELD.finditer(text):
         before = text[at : match.start()]
         yield before, None, False
-        # A quote behind a backslash does not end a string.
+        # A quote after a backslash does not end a string.
         quotes = re.sub(r"\\.", "", before, flags=re.DOTALL).count('"')
         in_string ^= bool(quotes % 2)
         yield "", match[1], in_string
@@ -156,7 +155,7 @@ def webhook_body(notification: Notification) -> bytes:
 
 
 def ntfy_body(notification: Notification, topic: str) -> bytes:
-    """Return the JSON by which ntfy publishes it to a topic."""
+    """Return the JSON that publishes a notification to a topic of ntfy."""
     others = notification.others
     left_out = f" ({counted(others, 'notification')} left out before)" if others else ""
     message: dict[str, Any] = {
@@ -169,15 +168,14 @@ def ntfy_body(notification: Notification, topic: str) -> bytes:
     if notification.link:
         message["click"] = notification.link
     if notification.actions:
-        message["actions"] = [_ntfy_action(each) for each in notification.actions]
+        message["actions"] = []
+    for action in notification.actions:
+        # Servers log addresses, so the code is in the body.
+        url, _, code = action.url.partition("#")
+        button = {"action": "http", "label": action.label, "url": url, "method": "POST"}
+        more = {"clear": True, "headers": {"Content-Type": "text/plain"}, "body": code}
+        message["actions"].append(button | more)
     return msgspec.json.encode(message)
-
-
-def _ntfy_action(action: NotificationAction) -> dict[str, Any]:
-    """Return a button that answers: the code is in the body, since servers log addresses."""
-    url, _, code = action.url.partition("#")
-    button = {"action": "http", "label": action.label, "url": url, "method": "POST", "clear": True}
-    return button | {"headers": {"Content-Type": "text/plain"}, "body": code}
 
 
 # --- the sender
@@ -197,10 +195,10 @@ class NotificationOutbox(ItemOutbox[Notification]):
 
 
 class HttpTarget(msgspec.Struct, frozen=True):
-    """Where notifications go, and in which form.
+    """The destination of notifications, and their form.
 
     Attributes:
-        target: the address, its credentials, and its place in the outbox.
+        target: the address, its credentials, and its key in the outbox.
         topic: ntfy's topic; empty for a webhook.
         template: a webhook's template; `None` for lastword's own JSON.
     """
@@ -228,10 +226,10 @@ class HttpTarget(msgspec.Struct, frozen=True):
 
 
 def target_of(settings: NotifySettings) -> HttpTarget:
-    """Return the target that the settings name.
+    """Return the target for the settings.
 
     Raises:
-        NotifyError: The address cannot be used, or a file cannot be read or used.
+        NotifyError: The address or a file cannot be used.
     """
     try:
         address = address_of(settings.url, OPTION)
@@ -257,7 +255,7 @@ def target_of(settings: NotifySettings) -> HttpTarget:
             raise NotifyError("the file of --notify-secret-file does not have a token in it")
         bearer = {"authorization": f"Bearer {secret}"}
         target = msgspec.structs.replace(target, headers=target.headers | bearer)
-    # ntfy takes JSON at its root alone, where the topic is a member.
+    # ntfy accepts JSON only at its root, where the topic is a member.
     target = msgspec.structs.replace(target, url=f"{address.place}/")
     return HttpTarget(target, topic=topic[1])
 
@@ -266,7 +264,7 @@ def _content(path: str, option: str, limit_bytes: int | None = None) -> str:
     if not path:
         return ""
     what, path = f"the file of {option}", os.path.expanduser(path)
-    # It is read again by the process that sends; a pipe would be empty then, or never end.
+    # The process that sends reads it again, so it must not be a pipe.
     if os.path.exists(path) and not os.path.isfile(path):
         raise NotifyError(f"{what} is not a regular file")
     if limit_bytes and os.path.exists(path) and os.path.getsize(path) > limit_bytes:
@@ -278,7 +276,7 @@ class HttpSender:
     """Puts notifications into the outbox, and sends them."""
 
     def __init__(self, target: HttpTarget, folder: str) -> None:
-        """Start its thread, which begins with what earlier runs left."""
+        """Start its thread, which begins with the notifications of earlier runs."""
         self._outbox = NotificationOutbox(folder)
         self._sender = ItemSender(self._outbox, target.target, target.send)
 
@@ -286,11 +284,11 @@ class HttpSender:
         self._sender.put(notification)
 
     def withdraw(self, notification_id: str) -> None:
-        """Do not send a notification that waits."""
+        """Drop a waiting notification."""
         self._sender.withdraw(notification_id)
 
     def close(self) -> None:
-        """Send what can be sent in a moment."""
+        """Send for a short time, and stop."""
         self._sender.finish(FINISH_SECONDS)
 
 
@@ -300,5 +298,5 @@ def start(settings: NotifySettings, folder: str) -> HttpSender | None:
         return None
     try:
         return HttpSender(target_of(settings), folder)
-    except (NotifyError, RuntimeError):  # a file has gone since, or no thread is to be had
+    except (NotifyError, RuntimeError):  # a file was removed, or no thread can be started
         return None

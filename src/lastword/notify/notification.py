@@ -1,15 +1,10 @@
-"""Notifications: the options, the value that every sender gets, and what they are made from.
+"""Notifications: the options, the value that every sender gets, and the rows that cause them.
 
-A notification as a value, which every sender gets alike. Owns its members and the words of the
-events. `notify.writer` makes notifications, `notify.notifier` decides when they are sent, and
-`notify.notifier` lists what sends them.
-
-What the options ask for, as one value that also travels to a gateway's sessions. Owns the reading
-of the options; a bad one is refused with a sentence before an agent is started.
-
-Notifications from the rows of a run, and the ends of the questions that they are about. Owns which
-rows lead to a notification, and its sentences. What a link leads to, and with which buttons a
-question can be answered, is known at a gateway alone, which says it by `Surroundings`.
+Owns a notification's members and sentences; the settings, which also travel to a gateway's
+sessions, and the refusal of bad options before an agent is started; and which rows of a run cause a
+notification, or withdraw a question's. Only a gateway knows a link's target and the buttons that
+answer a question, which it passes as `Surroundings`. `notify.notifier` decides when notifications
+are sent, and lists the senders.
 """
 
 from __future__ import annotations
@@ -35,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class NotifiedEvent(StrEnum):
-    """What a notification is about."""
+    """The subject of a notification."""
 
     ASK = "ask"
     """The agent waits for the user's answer."""
@@ -50,12 +45,11 @@ class NotifiedEvent(StrEnum):
 
 
 USUAL = (NotifiedEvent.ASK, NotifiedEvent.FAILED, NotifiedEvent.LIMIT, NotifiedEvent.CONTINUED)
-"""The events that are sent by default. A turn that ends well is none of them: where somebody works
-with the agent, that is every minute."""
+"""The events that are sent by default: a turn's good end, which may come every minute, is not."""
 
 
 class Urgency(StrEnum):
-    """How soon somebody should look, as the `Urgency` of Web Push (RFC 8030, 5.3)."""
+    """The urgency, as in Web Push (RFC 8030, 5.3)."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -63,11 +57,11 @@ class Urgency(StrEnum):
 
 
 class NotificationAction(msgspec.Struct, frozen=True):
-    """Something that can be done from the notification itself.
+    """A button of a notification.
 
     Attributes:
-        label: what a button says.
-        url: the address to open. The part behind `#` is a code that answers once; a program can
+        label: the button's text.
+        url: the address to open. The part after `#` is a code that answers once; a program can
             send it as the body of a `POST` to the address before it.
     """
 
@@ -79,18 +73,18 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """One notification.
 
     Attributes:
-        notification_id: the same however often it is sent.
+        notification_id: the same for every copy.
         at_epoch_ms: when it happened, in milliseconds since 1970 UTC.
-        event: what it is about.
+        event: the event.
         session: the session's id.
         agent: the agent's own name, or its program's.
         title: a short line.
-        sentence: what happened, and what to do; lastword's own words unless content is sent.
+        sentence: what happened, and what to do; in lastword's words unless content is sent.
         incident: the id of a failure; empty for none.
-        link: leads to the session; empty for none.
-        actions: what can be done from the notification, at most three.
-        urgency: how soon somebody should look.
-        others: how many notifications of the session were left out since the last one.
+        link: a link to the session; empty for none.
+        actions: its buttons, at most three.
+        urgency: its urgency.
+        others: how many notifications of the session were omitted since the last one.
     """
 
     notification_id: str
@@ -111,7 +105,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return self.notification_id
 
     def fields(self) -> dict[str, Any]:
-        """Return its members, those with a default included."""
+        """Return all members, including defaults."""
         members: dict[str, Any] = msgspec.to_builtins(
             {name: getattr(self, name) for name in self.__struct_fields__}
         )
@@ -123,19 +117,19 @@ PER_MINUTE = 6
 
 
 class NotifyError(Exception):
-    """Notifications cannot be sent as the options say; the text names the option, and no secret."""
+    """The options cannot be used; the text names the option, and no secret."""
 
 
 class NotifySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What is notified, and where.
+    """Which events are notified, and where.
 
     Attributes:
-        url: where notifications go; empty for nowhere.
+        url: the destination; empty for none.
         form: `webhook` or `ntfy`.
         secret_file: a file with ntfy's token or the webhook's secret; empty for none.
         template_file: a file with the body of a webhook's request; empty for lastword's own.
         events: the events that are notified.
-        content: say what a session is about, too.
+        content: whether to include text of the session.
         question_seconds: how long a question waits for its answer before it is notified.
         push_folder: the state folder of a gateway, whose page's users subscribe to notifications;
             empty without one.
@@ -152,10 +146,10 @@ class NotifySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings_of(values: Mapping[str, object]) -> NotifySettings:
-    """Return what the options' values say.
+    """Return the settings for the options' values.
 
     Raises:
-        NotifyError: One of the events is none.
+        NotifyError: An event is unknown.
     """
     url, form = str(values.get("notify") or ""), str(values.get("notify_format") or "")
     if url.startswith("ntfy://"):
@@ -172,10 +166,10 @@ def settings_of(values: Mapping[str, object]) -> NotifySettings:
 
 
 def events_of(text: str) -> tuple[NotifiedEvent, ...]:
-    """Return the events in a list with commas; the usual ones for an empty text.
+    """Return the events in a comma-separated list; the usual ones if it is empty.
 
     Raises:
-        NotifyError: One of the words is none.
+        NotifyError: A word is not an event.
     """
     by_value = {each.value: each for each in NotifiedEvent}
     words = [word.strip() for word in text.split(",") if word.strip()]
@@ -203,16 +197,16 @@ _QUESTIONS = {
 _OPEN_ENDS = frozenset(
     {Kind.ERROR, Kind.ANSWER, Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN}
 )
-"""What ends the questions of a turn, answered or not."""
+"""The rows that end a turn's questions, answered or not."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What is known where a session is served, and is not in its rows.
+    """Facts that only the gateway that serves a session has.
 
     Attributes:
-        name_of: returns a session's name there for the agent's id of it.
+        name_of: returns a session's name for the agent's id.
         link_to: returns a link to the session with this name; empty for none.
-        actions_of: returns what can be done about the question of a row.
+        actions_of: returns the buttons for the question of a row.
         local_time: returns the local time, with its zone.
     """
 
@@ -223,23 +217,23 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class Withdrawal(msgspec.Struct, frozen=True):
-    """A notification that is no longer true, such as a question that was answered."""
+    """The end of a notification's truth, such as a question's answer."""
 
     notification_id: str
 
 
 class NotificationWriter:
-    """Makes the notifications of one run."""
+    """Writes the notifications of one run."""
 
     def __init__(
         self, run: Run, *, content: bool = False, surroundings: Surroundings | None = None
     ) -> None:
-        """Begin.
+        """Create one.
 
         Args:
             run: The run whose rows it receives.
-            content: Say what the session is about: a question's title, and the text of an error.
-            surroundings: What is known of the place where the sessions are served.
+            content: Whether to include a question's title, and the text of an error.
+            surroundings: Facts about the gateway that serves the sessions.
         """
         self._run = run
         self._content = content
@@ -250,13 +244,24 @@ class NotificationWriter:
         """The sessions that wait for the end of a limit."""
 
     def receive(self, row: Row) -> list[Notification | Withdrawal]:
+        """Receive a row; return the notifications that it causes, and those that it withdraws."""
         kind = row.kind
         if kind == Kind.AGENT_READY:
             self._agent = one_line(str(row.facts.get("name") or ""))[:64] or self._agent
         elif kind in {Kind.USER_ANSWERED, Kind.QUESTION_EXPIRED, Kind.QUESTION_DECIDED}:
             return self._closed({(row.session_id, row.request_id)})
         elif kind == Kind.ASKED:
-            return [self._question(row)]
+            sentence = _QUESTIONS.get(str(row.facts.get("what")), _QUESTIONS["form"])
+            title = self._text(row, "title")
+            question = self._made(
+                row,
+                NotifiedEvent.ASK,
+                f"{sentence} {title}" if title else sentence,
+                actions=self._around.actions_of(row)[:MAX_ACTIONS],
+                urgency=Urgency.HIGH,
+            )
+            self._questions[row.session_id, row.request_id] = question.notification_id
+            return [question]
         elif kind == Kind.LIMIT_WAIT:
             self._limited.add(row.session_id)
             return [self._of_limit(row)]
@@ -280,19 +285,6 @@ class NotificationWriter:
         gone = [self._questions.pop(key, "") for key in sorted(keys, key=str)]
         return [Withdrawal(each) for each in gone if each]
 
-    def _question(self, row: Row) -> Notification:
-        sentence = _QUESTIONS.get(str(row.facts.get("what")), _QUESTIONS["form"])
-        title = self._text(row, "title")
-        made = self._made(
-            row,
-            NotifiedEvent.ASK,
-            f"{sentence} {title}" if title else sentence,
-            actions=self._around.actions_of(row)[:MAX_ACTIONS],
-            urgency=Urgency.HIGH,
-        )
-        self._questions[row.session_id, row.request_id] = made.notification_id
-        return made
-
     def _of_limit(self, row: Row) -> Notification:
         if row.kind == Kind.CONTINUED:
             what = "The limit has ended, and the turn continues."
@@ -307,7 +299,13 @@ class NotificationWriter:
 
     def _ended(self, row: Row) -> list[Notification]:
         if row.kind == Kind.ERROR and row.turn is not None:
-            return [self._failed(row)]
+            sentence = self._text(row, "message") or sentence_of(row.facts)
+            detail = self._text(row, "detail")
+            if detail and detail not in sentence:
+                sentence = f"{sentence} {detail}"
+            incident = str(row.facts.get("incident_id") or "")
+            event = NotifiedEvent.FAILED
+            return [self._made(row, event, sentence, incident=incident, urgency=Urgency.HIGH)]
         if row.kind == Kind.ANSWER and not ended_by_cancel(row.facts):
             reason = str(row.facts.get("stop_reason"))
             how = PHRASES["stop reasons"].get(reason, "ok")
@@ -315,23 +313,14 @@ class NotificationWriter:
             return [self._made(row, NotifiedEvent.ENDED, sentence, urgency=Urgency.LOW)]
         return []
 
-    def _failed(self, row: Row) -> Notification:
-        sentence = self._text(row, "message") or sentence_of(row.facts)
-        detail = self._text(row, "detail")
-        sentence = f"{sentence} {detail}" if detail and detail not in sentence else sentence
-        incident = str(row.facts.get("incident_id") or "")
-        return self._made(
-            row, NotifiedEvent.FAILED, sentence, incident=incident, urgency=Urgency.HIGH
-        )
-
     def _text(self, row: Row, name: str) -> str:
-        """Return a text of the session's, if such texts are sent."""
+        """Return a text from the session's content, empty unless content is sent."""
         text = row.content.get(name) if self._content else None
         return one_line(text)[:MAX_SENTENCE_CHARS] if isinstance(text, str) else ""
 
     def _made(self, row: Row, event: NotifiedEvent, sentence: str, **more: Any) -> Notification:
         session = one_line(self._around.name_of(row.session_id or ""))
-        # The same row is the same notification, also where it is handed over a second time.
+        # A row that is received twice is the same notification.
         identity = msgspec.json.encode(
             (self._run.run_id, row.kind, row.at_seconds, row.session_id, row.request_id, row.turn)
         )

@@ -1,16 +1,16 @@
-"""The notifier: rows of a run in, notifications out to every sender, at their time.
+"""The notifier: receives a run's rows, and sends notifications to every sender.
 
-Owns the one thread in which senders are called, so that whoever gives it rows never waits; it
-starts with the first row that matters. To add a sender, write a class with the three methods of
-`NotificationSender`, and a function that returns one for the settings of a run, or `None` where it
-is not wanted; and put that function into `SENDERS`. Every sender gets every notification that the
-options' events and the pace let through. It may keep the thread waiting for a disk but not for a
-network: what has to be sent over one is put into `NotificationOutbox`, whose own thread sends it.
+Owns the one thread in which senders are called, so that its caller never waits; it starts with the
+first relevant row. To add a sender, write a class with the three methods of `NotificationSender`
+and a function that returns one for the settings of a run, or `None` if it is not configured, and
+add the function to `SENDERS`. Every sender gets every notification that the options' events and the
+pace allow. It may block the thread on a disk but not on a network: for that, it uses
+`NotificationOutbox`, which has a thread of its own.
 
-The pace is three rules as a value without a clock: a question waits a moment, since it is often
-answered at once; what is no longer true before it is sent is not sent; and a session, like all of a
-process together, sends a limited number a minute, and counts the others in the next one. A turn's
-first wait for a limit is notified, and a second one only after it has gone on.
+The pace is a value without a clock. A question waits a moment, since it is often answered at once.
+A notification that becomes untrue before it is sent is dropped. A session, and the whole process,
+send a limited number a minute, and count the others in the next one. A turn's wait for a limit is
+notified once, and again only after the turn has continued.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ SESSIONS_AT_ONCE = 5
 
 MAX_SESSIONS = 1024
 MAX_WAITING = 256
-"""Questions that wait their moment; one more sends the oldest at once."""
+"""The limit of waiting questions; one more sends the oldest at once."""
 
 
 class NotificationPace:
-    """What is sent of the notifications of a process."""
+    """Decides which notifications of a process are sent, and when."""
 
     def __init__(
         self, events: Collection[NotifiedEvent], *, question_seconds: float, per_minute: int
@@ -66,12 +66,12 @@ class NotificationPace:
         self._sent: dict[str, deque[float]] = {}
         self._sent_by_all: deque[float] = deque(maxlen=per_minute * SESSIONS_AT_ONCE)
         self._left_out: dict[str, Notification] = {}
-        """Of each session, the last notification that was too many, with the number of those
-        before it; under an empty name, that of them all."""
+        """Each session's last notification over the limit, with the number of those before it. An
+        empty name stands for the whole process."""
         self._limited: set[str] = set()
 
     def add(self, notification: Notification, now: float) -> list[Notification]:
-        """Take a notification; return what is to be sent now."""
+        """Receive a notification; return those to send now."""
         event, session = notification.event, notification.session
         if event is NotifiedEvent.LIMIT:
             if session in self._limited:
@@ -92,7 +92,7 @@ class NotificationPace:
         return self._paced(notification, now)
 
     def withdraw(self, notification_id: str) -> bool:
-        """Forget a notification; return whether it had not been sent on."""
+        """Drop a notification; return whether it was still waiting here."""
         if self._waiting.pop(notification_id, None) is not None:
             return True
         for session, left in self._left_out.items():
@@ -102,7 +102,7 @@ class NotificationPace:
         return False
 
     def due(self, now: float) -> list[Notification]:
-        """Return what is to be sent by now."""
+        """Return the notifications to send by now."""
         ready = [key for key, (at, _) in self._waiting.items() if at <= now]
         due = [each for key in ready for each in self._paced(self._waiting.pop(key)[1], now)]
         for key in list(self._left_out):
@@ -112,14 +112,14 @@ class NotificationPace:
         return due
 
     def rest(self) -> list[Notification]:
-        """Return what was left out and is still true where nobody can answer any more."""
+        """Return those over the limit at the end, except questions, which nobody can answer now."""
         left = [each for each in self._left_out.values() if each.event is not NotifiedEvent.ASK]
         self._waiting.clear()
         self._left_out.clear()
         return left
 
     def next_due(self, now: float) -> float | None:
-        """Return when `due` is to be asked again; `None` if nothing waits."""
+        """Return when to call `due` again; `None` if nothing waits."""
         times = [at for at, _ in self._waiting.values()]
         times += [self._opens_at(session, now) for session in self._left_out]
         return min(times, default=None)
@@ -155,29 +155,23 @@ class NotificationSender(Protocol):
     """Sends notifications somewhere."""
 
     def send(self, notification: Notification) -> None:
-        """Send a notification; the same one may be given twice, and is sent once."""
+        """Send a notification, once even if it is passed twice."""
         ...
 
     def withdraw(self, notification_id: str) -> None:
-        """Do not send a notification that has not been sent yet: it is no longer true."""
+        """Drop a notification that is still unsent, since it is no longer true."""
         ...
 
     def close(self) -> None:
-        """Send what can be sent in a moment."""
+        """Send for a short time, and stop."""
         ...
 
 
 StartSender: TypeAlias = "Callable[[NotifySettings, str], NotificationSender | None]"
-"""Takes the settings, and the folder in which a sender may keep what waits."""
+"""Receives the settings, and the folder for a sender's waiting notifications."""
 
 SENDERS: tuple[StartSender, ...] = (http.start, web_push.start)
-"""Every sender that there is."""
-
-
-def started(settings: NotifySettings, folder: str) -> list[NotificationSender]:
-    """Return the senders that are wanted, started."""
-    senders = [start(settings, folder) for start in SENDERS]
-    return [each for each in senders if each is not None]
+"""All senders."""
 
 
 # --- the notifier
@@ -190,7 +184,7 @@ NOTED = frozenset(
         *(Kind.HOLDER_DIED, Kind.SUPERVISOR_EXITED),
     }
 )
-"""The kinds of rows that matter here."""
+"""The relevant kinds of rows."""
 
 CLOSE_SECONDS = 4.0
 
@@ -207,14 +201,14 @@ class Notifier:
         surroundings: Surroundings | None = None,
         scrub: Callable[[Row], Row] | None = None,
     ) -> None:
-        """Start nothing yet.
+        """Create one; its thread starts later.
 
         Args:
-            settings: What is notified, and where.
-            folder: Where senders keep what waits.
+            settings: Which events are notified, and where.
+            folder: Where senders store what waits.
             run: The run.
-            surroundings: What is known of the place where its sessions are served.
-            scrub: Removes secrets from a row; without it, the rows have none.
+            surroundings: Facts about the gateway that serves its sessions.
+            scrub: Removes secrets from a row; needed unless the rows have none.
         """
         self._settings = settings
         self._folder = folder
@@ -230,7 +224,7 @@ class Notifier:
         self._thread: threading.Thread | None = None
 
     def send(self, rows: Iterable[Row]) -> None:
-        """Take rows; never wait."""
+        """Receive rows, without waiting."""
         noted = [row for row in rows if row.kind in NOTED]
         if not noted:
             return
@@ -242,23 +236,24 @@ class Notifier:
 
     @property
     def is_stored(self) -> bool:
-        """Return whether no row waits in memory."""
+        """Whether no row waits in memory."""
         return not self._rows
 
     def wake(self) -> None:
-        """Do nothing: its thread is awake."""
+        """Do nothing: `send` wakes the thread."""
 
     def close(self) -> None:
-        """Send what can be sent in a moment."""
+        """Send for a short time, and stop."""
         self._ending = True
         self._news.set()
         if self._thread is not None:
             self._thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
-        senders = started(self._settings, self._folder)
+        starting = [start(self._settings, self._folder) for start in SENDERS]
+        senders = [sender for sender in starting if sender is not None]
         while True:
-            # In this order: what is set after the look wakes it again.
+            # Cleared first, so that rows that come meanwhile wake it again.
             self._news.clear()
             ending = self._ending
             while self._rows:
@@ -290,12 +285,12 @@ class Notifier:
                 self._send(senders, notification)
 
     def _send(self, senders: list[NotificationSender], notification: Notification) -> None:
-        # Made only now: a link is a file, and most notifications are not sent.
+        # A link is a file, and most notifications are not sent.
         if self._link_to is not None and notification.session:
-            with contextlib.suppress(Exception):  # without a link, then
+            with contextlib.suppress(Exception):  # send it without a link
                 link = self._link_to(notification.session)
                 notification = msgspec.structs.replace(notification, link=link)
         for sender in senders:
-            # A bug in one of them neither ends the thread nor keeps the others from it.
+            # A bug in one sender must not affect the others.
             with contextlib.suppress(Exception):
                 sender.send(notification)

@@ -1,13 +1,10 @@
 """Notifications in browsers (Web Push): subscriptions, and the sender.
 
-The sender to browsers: Web Push (RFC 8030), encrypted (RFC 8291) and signed (RFC 8292). Owns the
-message that the page's worker shows, and its encryption, for which `http-ece` and `py-vapid` are
-used. Sending, waiting and the bounds are those of the other notifications: each subscription is a
-target of the outbox.
-
-Subscriptions of browsers to notifications (Web Push), in a file that sessions share. Owns the file,
-its bounds, and the key by which push services know the gateway (VAPID, RFC 8292). The gateway's API
-writes both; sessions read the file before they send.
+Owns the message that the page's worker shows; its encryption (RFC 8291) and signature (RFC 8292),
+with `http-ece` and `py-vapid`; and the subscriptions, in a file that sessions share, with its
+bounds, and the key by which push services know the gateway (VAPID, RFC 8292). Each subscription is
+a target of the outbox, so sending, waiting and the bounds are those of other notifications. The
+gateway's API writes the file and the key; sessions read the file before they send.
 """
 
 from __future__ import annotations
@@ -41,20 +38,20 @@ if TYPE_CHECKING:
 
 FORM = "push"
 MAX_PLAIN_BYTES = 3000
-"""The message before encryption. Push services take 4,096 bytes (RFC 8030, 7.2), of which the
+"""The size before encryption. Push services accept 4,096 bytes (RFC 8030, 7.2), of which the
 encryption needs 103."""
 
 CLAIM_SECONDS = 3600
-"""How long a signature is valid; push services take up to 24 hours."""
+"""How long a signature is valid; push services accept up to 24 hours."""
 
 MAX_TOPIC_CHARS = 32
 """RFC 8030, 5.4."""
 
 GONE = frozenset({404, 410})
-"""By these a push service says that a subscription has ended (RFC 8030, 7.3)."""
+"""The statuses of a subscription that has ended (RFC 8030, 7.3)."""
 
 _CONTACT = "mailto:nobody@invalid"
-"""Who sends, where the page's own address says it to nobody outside this machine."""
+"""The sender's contact, if the page's own address means nothing outside this machine."""
 
 
 class PushOutbox(NotificationOutbox):
@@ -67,11 +64,11 @@ class WebPushSender:
     """Sends notifications to every browser that has subscribed."""
 
     def __init__(self, subscriptions: Subscriptions, folder: str) -> None:
-        """Begin with what earlier runs left for the subscriptions that there are.
+        """Start to send the waiting notifications of earlier runs.
 
         Args:
-            subscriptions: Who wants notifications.
-            folder: Where to keep what waits.
+            subscriptions: The browsers' subscriptions.
+            folder: The folder of the outbox.
         """
         self._subscriptions = subscriptions
         self._outbox = PushOutbox(folder)
@@ -80,19 +77,23 @@ class WebPushSender:
             self._sender_of(each)
 
     def send(self, notification: Notification) -> None:
-        """Send a notification to those whom it concerns."""
+        """Send a notification to the subscriptions that cover its session."""
         now = time.time()
         for each in self._subscriptions.all():
             if each.covers(notification.session, now):
-                self._sender_of(each).put(_addressed(notification, each.subscription_id))
+                # The outbox has each id once. The link is a login, and a browser that subscribed
+                # has one, which may end earlier.
+                name = _id_for(notification.notification_id, each.subscription_id)
+                own = msgspec.structs.replace(notification, notification_id=name, link="")
+                self._sender_of(each).put(own)
 
     def withdraw(self, notification_id: str) -> None:
-        """Do not send a notification that waits."""
+        """Drop a waiting notification."""
         for subscription_id, sender in self._senders.items():
             sender.withdraw(_id_for(notification_id, subscription_id))
 
     def close(self) -> None:
-        """Send what can be sent in a moment."""
+        """Send for a short time, and stop."""
         ends_at = time.monotonic() + FINISH_SECONDS
         for sender in self._senders.values():
             sender.finish(max(ends_at - time.monotonic(), 0.0))
@@ -110,7 +111,7 @@ class WebPushSender:
     def _post(
         self, subscription_id: str, target: ReportTarget, notification: Notification
     ) -> CollectorAnswer:
-        """Send a notification to one browser once, unless its subscription has ended.
+        """Send a notification to one browser, unless its subscription has ended.
 
         Raises:
             PostError: There was no answer.
@@ -134,18 +135,8 @@ def _id_for(notification_id: str, subscription_id: str) -> str:
     return f"{notification_id}-{subscription_id}"
 
 
-def _addressed(notification: Notification, subscription_id: str) -> Notification:
-    """Return a notification with its own id for a browser: the outbox has each id once.
-
-    Without the link, which is itself a login: a browser that subscribed has one, which may end
-    earlier.
-    """
-    name = _id_for(notification.notification_id, subscription_id)
-    return msgspec.structs.replace(notification, notification_id=name, link="")
-
-
 def message_of(notification: Notification) -> bytes:
-    """Return the JSON that the page's worker shows, cut to what push services take."""
+    """Return the JSON that the page's worker shows, cut to the size that push services accept."""
     members: dict[str, Any] = {
         "title": notification.title,
         "body": notification.sentence,
@@ -188,7 +179,7 @@ def headers_of(
 ) -> dict[str, str]:
     """Return the headers of a message to a push service.
 
-    A later notification of the same kind about a session takes the place of one that waits there.
+    A later notification of the same kind about a session replaces one that still waits there.
     """
     place = "{0.scheme}://{0.netloc}".format(urlsplit(subscription.endpoint))
     contact = subscription.origin if subscription.origin.startswith("https://") else _CONTACT
@@ -208,7 +199,7 @@ def headers_of(
 
 
 def decoded(text: str) -> bytes:
-    """Return bytes from base64url, with or without its padding.
+    """Return the bytes of a base64url text, with or without padding.
 
     Raises:
         ValueError: It is not base64url.
@@ -222,7 +213,7 @@ def start(settings: NotifySettings, folder: str) -> WebPushSender | None:
         return None
     try:
         return WebPushSender(Subscriptions(settings.push_folder), folder)
-    except RuntimeError:  # no thread is to be had
+    except RuntimeError:  # no thread can be started
         return None
 
 
@@ -231,23 +222,23 @@ MAX_SUBSCRIPTIONS = 32
 """The largest number of the owner's subscriptions, and of all guests' together."""
 
 MAX_REMOVED = 1024
-"""The largest number of removed subscriptions of a fleet that are remembered, the latest."""
+"""How many removed subscriptions a fleet remembers, the latest."""
 
 MAX_BYTES = 1024 * 1024
 
 
 class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A browser that wants notifications.
+    """A browser's subscription to notifications.
 
     Attributes:
-        subscription_id: a hash of the endpoint, by which it may be shown.
+        subscription_id: a hash of the endpoint, which is no secret.
         endpoint: the push service's address for this browser, which is a secret.
         p256dh: the browser's public key (RFC 8291), in base64url.
         auth: the browser's secret for it, in base64url.
-        session: the only session that it is about; empty for all.
-        origin: the page's origin, which tells the push service who sends.
+        session: the only session that it covers; empty for all.
+        origin: the page's origin, the sender's contact for the push service.
         expires: when it ends, in seconds since 1970 UTC; 0 for never.
-        by_guest: it was made with a token for one session.
+        by_guest: whether it was made with a token for one session.
         changed_epoch_ms: in a fleet, when this was written, by the writer's clock; an older state
             never replaces it. 0 elsewhere.
     """
@@ -264,34 +255,34 @@ class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
     @classmethod
     def removed(cls, subscription_id: str) -> PushSubscription:
-        """Return what stands for a subscription that was removed, so that it does not come back."""
-        # For nodes that know no removed ones, it has ended.
+        """Return a marker of a removed subscription, which keeps an older state from returning."""
+        # Older nodes take it for one that has ended.
         return cls(subscription_id=subscription_id, endpoint="", p256dh="", auth="", expires=1)
 
     @property
     def is_removed(self) -> bool:
-        """Return whether this stands for a subscription that was removed."""
+        """Whether this is the marker of a removed subscription."""
         return not self.endpoint
 
     @property
     def login(self) -> tuple[bool, str, int]:
-        """Return what the tokens by which it may have been made have in common."""
+        """The properties that subscriptions of the same login share."""
         return self.by_guest, self.session, self.expires
 
     def covers(self, session: str, now_seconds: float) -> bool:
-        """Return whether it is about a session, and has not ended."""
+        """Return whether it covers a session, and has not ended."""
         return self.session in {"", session} and not (self.expires and self.expires <= now_seconds)
 
 
 def is_available() -> bool:
-    """Return whether the packages of the extra `gateway` that push needs are installed."""
+    """Return whether the packages that push needs, of the extra `gateway`, are installed."""
     return all(importlib.util.find_spec(name) for name in ("http_ece", "py_vapid"))
 
 
 def id_of(endpoint: str, session: str, *, by_guest: bool = False) -> str:
-    """Return the id of a subscription: a browser may have one for each session, and one for all.
+    """Return the id of a browser's subscription for a session, or for all.
 
-    A guest's differs from the owner's, which it could otherwise replace.
+    A guest's id differs from the owner's, which it could otherwise replace.
     """
     name = f"{endpoint}\n{session}" + ("\nguest" if by_guest else "")
     return hashlib.sha256(name.encode()).hexdigest()[:16]
@@ -301,13 +292,13 @@ class Subscriptions:
     """The subscriptions of one gateway's state folder."""
 
     def __init__(self, folder: str) -> None:
-        """Use this folder, which exists and is its user's alone."""
+        """Use this folder, which exists and is accessible to its user only."""
         self._folder = folder
         self.path: str = os.path.join(folder, NAME)
         self._key_path = os.path.join(folder, KEY_NAME)
 
     def all(self) -> list[PushSubscription]:
-        """Return the subscriptions, the oldest first; none of a file that cannot be read."""
+        """Return the subscriptions, the oldest first; none if the file cannot be read."""
         try:
             with open(self.path, "rb") as file:
                 return msgspec.json.decode(file.read(MAX_BYTES), type=list[PushSubscription])
@@ -315,7 +306,7 @@ class Subscriptions:
             return []
 
     def put(self, subscription: PushSubscription, now_seconds: float) -> None:
-        """Add a subscription, or renew the one of its id; an older state of it changes nothing.
+        """Add a subscription, or replace the one with its id unless that is newer.
 
         Raises:
             StoreError: The file cannot be written.
@@ -334,7 +325,7 @@ class Subscriptions:
         self._rewrite(changed)
 
     def remove(self, subscription_id: str) -> None:
-        """Remove a subscription, if it is there. One that is known to be removed stays known.
+        """Remove a subscription, if it exists; a removed one's marker stays.
 
         Raises:
             StoreError: The file cannot be written.
@@ -357,7 +348,7 @@ class Subscriptions:
             self._rewrite(lambda _: [])
 
     def key(self) -> Vapid02:
-        """Return the gateway's key, which is made when it is first needed.
+        """Return the gateway's key, which is generated when it is first needed.
 
         Raises:
             StoreError: It cannot be read or made.
@@ -380,7 +371,7 @@ class Subscriptions:
             raise StoreError(message) from error
 
     def use_key(self, private_pem: bytes) -> None:
-        """Use a key that other gateways have, too.
+        """Use the key of other gateways.
 
         Raises:
             StoreError: It cannot be written.
@@ -392,7 +383,7 @@ class Subscriptions:
             raise _unusable(self._key_path, error) from error
 
     def public_key(self) -> str:
-        """Return the public key as browsers take it, in base64url.
+        """Return the public key for browsers, in base64url.
 
         Raises:
             StoreError: It cannot be read or made.
@@ -427,10 +418,10 @@ class Subscriptions:
 
 
 def _bounded(subscriptions: list[PushSubscription]) -> list[PushSubscription]:
-    """Return the subscriptions without one that is too many.
+    """Return the subscriptions within the limit: the last may displace an earlier one.
 
-    The oldest of the same login gives way, or else the oldest. A guest's displaces only a guest's,
-    and the owner's only the owner's.
+    It displaces the oldest of the same login, or else the oldest. A guest's displaces only a
+    guest's, and the owner's only the owner's.
     """
     *earlier, new = subscriptions
     kind = new.by_guest, new.is_removed
@@ -443,7 +434,7 @@ def _bounded(subscriptions: list[PushSubscription]) -> list[PushSubscription]:
 
 
 def _replace(path: str, content: bytes) -> None:
-    """Write a file as a whole, or not at all; the caller has the lock."""
+    """Write a file atomically; the caller holds the lock."""
     draft = f"{path}.new"
     number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(number, "wb") as file:
