@@ -1,13 +1,12 @@
 """Every name that OpenTelemetry gets, and what a gateway measures, as plain values.
 
-The names are those of attributes, events, metrics and units. Only a gateway's metrics are named
-elsewhere, together with their Prometheus names
-(`gateway.quality.metrics`).
+The names are those of attributes, events, metrics and units, except that a gateway's metrics are
+in `gateway.quality.metrics`, together with their Prometheus names.
 
-Standard names are those of the semantic conventions 1.44.0, and those with `gen_ai` of the GenAI
+Standard names are from the semantic conventions 1.44.0, and those with `gen_ai` from the GenAI
 conventions 0.1.0, which have had their own releases since 1.41; none of their breaking changes
-concerns a name used here. `gen_ai`, `rpc` and `jsonrpc` are still in development, so that a change
-of theirs affects this file alone.
+concerns a name used here. `gen_ai`, `rpc` and `jsonrpc` are still in development; their changes
+affect only this file.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ class InstrumentKind(StrEnum):
     """A source of an instrument's values."""
 
     COUNTER = "counter"
-    """It is read; what it gives never goes down."""
+    """A value that is read, and never decreases."""
     GAUGE = "gauge"
-    """It is read."""
+    """A value that is read."""
     HISTOGRAM = "histogram"
-    """It receives each value as it comes."""
+    """Values that are recorded as they come."""
 
 
 class Instrument(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +83,7 @@ TOOL_CALL = "gen_ai.tool.call.id"
 INVOKE_AGENT = "invoke_agent"
 EXECUTE_TOOL = "execute_tool"
 HOLD_SESSION = "hold_session"
-"""No convention has a word for it."""
+"""No convention has a name for it."""
 
 DOOR = "lastword.door"
 RUN = "lastword.run_id"
@@ -93,7 +92,7 @@ OUTCOME = "lastword.outcome"
 
 
 def own(fact: str) -> str:
-    """Return the name of a fact for which no convention has one."""
+    """Return lastword's name of a fact that no convention names."""
     return f"lastword.{fact}"
 
 

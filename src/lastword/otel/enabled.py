@@ -1,7 +1,7 @@
 """Environment variables that enable telemetry; the check costs next to nothing.
 
 Owns the standard `OTEL_*` variables that decide it. OpenTelemetry is imported only on request, and
-a session continues if it cannot be.
+a session continues if that fails.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ def is_set_up() -> bool:
 
 
 def within_program(run: Run) -> Sink | None:
-    """Return a sink for a program with an SDK, and settings, of its own."""
+    """Return a sink for a program that has set up an SDK itself, `None` if it has not."""
     try:
         if not is_set_up():
             return None
         from lastword.otel.telemetry import Telemetry  # noqa: PLC0415 - an extra, see above
 
         return Telemetry(run)
-    except Exception:  # noqa: BLE001 - not fully installed, or a provider is out of order
+    except Exception:  # noqa: BLE001 - not fully installed, or a provider fails
         return None
 
 
 def of_own(run: Run) -> Sink | None:
-    """Return a sink for a process of ours: an SDK set up by the standard variables, if any."""
+    """Return a sink with an SDK of ours, `None` unless the standard variables request it."""
     if not is_requested(os.environ):
         return None
     try:
@@ -66,7 +66,7 @@ def of_own(run: Run) -> Sink | None:
 
 
 def of_gateway(given: Instruments) -> GatewayMeters | None:
-    """Return the meters of a gateway, set up by the standard variables, if any."""
+    """Return the meters of a gateway, `None` unless the standard variables request them."""
     if not is_requested(os.environ):
         return None
     try:

@@ -44,7 +44,7 @@ COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     Kind.LOG_RESET: (names.LOG_RESETS, ("reason",), {}),
     Kind.SESSION_ENDED: (names.SESSIONS_ENDED, ("cause",), {}),
 }
-"""The counter of each kind, the facts that it is counted by, and constant attributes."""
+"""The counter of each kind, the facts that become its attributes, and constant attributes."""
 
 _CRASHED = "agent_crash"
 """The type that viewers receive for a turn that ended with its process."""
@@ -59,7 +59,7 @@ class GatewayEvent(msgspec.Struct, frozen=True):
 
 
 class GatewaySpan(msgspec.Struct, frozen=True, kw_only=True):
-    """A session, for as long as one process held it; times are the run's monotonic seconds."""
+    """The time in which one process held a session, in the run's monotonic seconds."""
 
     started_seconds: float
     ended_seconds: float
@@ -89,7 +89,7 @@ class GatewaySessions:
         return self._open.pop(row.session_id).span()
 
     def rest(self) -> list[GatewaySpan]:
-        """Return the sessions whose end is not known."""
+        """Return the sessions without an end, at the end of the run."""
         spans = [session.span() for session in self._open.values()]
         self._open.clear()
         return spans
@@ -130,7 +130,7 @@ class _OpenSession:
 
 
 def attributes_of(facts: Mapping[str, Any], names_of_facts: tuple[str, ...]) -> Attributes:
-    """Return facts as attributes, as far as they are known and plain."""
+    """Return the facts that are plain values as attributes."""
     attributes: Attributes = {}
     for fact in names_of_facts:
         value = facts.get(fact)

@@ -1,6 +1,6 @@
-"""OpenTelemetry's SDK in a process of ours, set up by the standard variables alone.
+"""OpenTelemetry's SDK in a process of ours, set up only by the standard variables.
 
-Owns which exporters they name. The SDK and its exporters read endpoints, headers, sampling,
+Owns the choice of exporters. The SDK and its exporters read endpoints, headers, sampling,
 resources, limits and delays from the environment themselves.
 """
 
@@ -29,7 +29,7 @@ _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 
 
 def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
-    """Return the telemetry of a run, sent to where the environment says."""
+    """Return the telemetry of a run, with the environment's exporters."""
     resource = Resource.create(_service(run.program, environment))
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
     for exporter in _exporters("traces", environment):
@@ -39,7 +39,7 @@ def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
     )
 
     def shut_down() -> None:
-        # The spans first: if there is little time, they are worth more.
+        # Spans first, since they are worth more if time runs out.
         tracers.shutdown()
         meters.shutdown()
 
@@ -47,7 +47,7 @@ def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
 
 
 def gateway_meters(given: Instruments, environment: Mapping[str, str]) -> GatewayMeters:
-    """Return the meters of a gateway, sent to where the environment says."""
+    """Return the meters of a gateway, with the environment's exporters."""
     views = [
         View(
             instrument_name=each.name,
@@ -70,7 +70,7 @@ def _readers(environment: Mapping[str, str]) -> list[PeriodicExportingMetricRead
 
 
 def _service(program: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's program or the gateway as the service, if no name is configured."""
+    """Return the service's name for the resource, empty if the environment has one."""
     named = environment.get("OTEL_SERVICE_NAME")
     if named or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", ""):
         return {}
@@ -78,19 +78,15 @@ def _service(program: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _exporters(signal: str, environment: Mapping[str, str]) -> list[Any]:
-    """Return the exporters that `OTEL_TRACES_EXPORTER` and others name, if they are installed."""
+    """Return the exporters that `OTEL_TRACES_EXPORTER` and the like name, if installed."""
     named = environment.get(f"OTEL_{signal.upper()}_EXPORTER") or "otlp"
     exporters: list[Any] = []
     for name in named.split(","):
         entry = name.strip()
         if entry == "otlp":
-            entry = _otlp(signal, environment)
+            own = environment.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL")
+            protocol = own or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL") or "http/protobuf"
+            entry = _PROTOCOLS.get(protocol.strip(), protocol)
         points = entry_points(group=f"opentelemetry_{signal}_exporter", name=entry)
         exporters += [point.load()() for point in points]
     return exporters
-
-
-def _otlp(signal: str, environment: Mapping[str, str]) -> str:
-    own = environment.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL")
-    protocol = own or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL") or "http/protobuf"
-    return _PROTOCOLS.get(protocol.strip(), protocol)

@@ -1,6 +1,6 @@
 """Spans and measurements from rows of the record, as plain values.
 
-Owns how OpenTelemetry sees a turn, a tool call and a failure. Knows none of its libraries:
+Owns the spans of a turn, a tool call and a failure. It imports no library of OpenTelemetry:
 `otel.telemetry` makes the calls. The values contain no text from any party.
 """
 
@@ -27,7 +27,7 @@ MAX_EVENTS = 64
 """The most events of one turn's span; the record itself keeps more."""
 
 MAX_TURNS = 256
-"""Turns that are open at once. Beyond them, the oldest is reported as it stands."""
+"""The limit of open turns; beyond it, the oldest is reported unfinished."""
 
 UNKNOWN_TOOL = "other"
 
@@ -65,10 +65,10 @@ COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = gateway_sp
     Kind.SILENCE: (names.SILENCES, (), {}),
     Kind.FRAME_DROPPED: (names.DROPPED, ("side", "reason"), {}),
 }
-"""The counter of each kind, the facts that it is counted by, and further words."""
+"""The counter of each kind, the facts that become its attributes, and constant attributes."""
 
 _OMISSIBLE = (Kind.FRAME_DROPPED, Kind.RETRY, Kind.SILENCE)
-"""Kinds that are counted even where the record keeps only their number."""
+"""Kinds that are counted even if the record has only their number."""
 
 _END_FACTS = ("reason", "phase", "origin", "retryable", "retry_safety", "incident_id", "by", "rule")
 
@@ -120,9 +120,9 @@ class SpanBuilder:
     """The spans and measurements of one run, built from its rows."""
 
     def __init__(self, run: Run, offset_seconds: float) -> None:
-        """Create one; `offset_seconds` is what the run's monotonic clock is behind the time of day.
+        """Create one; `offset_seconds` converts the run's monotonic clock into seconds since 1970.
 
-        The offset is fixed for the whole run: spans must not jump when somebody sets the clock.
+        The offset is fixed for the whole run, so that spans do not jump when the clock is set.
         """
         self._run = run
         self._agent: Attributes = {}
@@ -131,7 +131,7 @@ class SpanBuilder:
         self._gateway = gateway_spans.GatewaySessions()
 
     def receive(self, row: Row) -> list[TelemetryItem]:
-        """Receive a row; return what is to be reported now."""
+        """Receive a row; return what to report now."""
         if row.kind == Kind.AGENT_READY:
             members = {names.AGENT_NAME: "name", names.AGENT_VERSION: "version"}
             self._agent = {
@@ -150,12 +150,15 @@ class SpanBuilder:
             del self._open[turn.prompt.turn or 0]
             items += self._ended(turn, row)
         elif turn is not None:
-            items += self._measured(turn, row)
+            if row.kind in (Kind.FIRST_OUTPUT, Kind.ASKED) and not turn.has_output:
+                turn.has_output = True
+                took = row.at_seconds - turn.prompt.at_seconds
+                items.append(self._count(names.FIRST_OUTPUT_SECONDS, took, {}))
             turn.note(row)
         return items
 
     def rest(self) -> list[TelemetryItem]:
-        """Return what is to be reported of turns whose end is not known."""
+        """Return what to report at the end of the run: turns and sessions without an end."""
         reported = [part for turn in self._open.values() for part in self._ended(turn, None)]
         self._open.clear()
         return reported + [self._holding(gateway_span) for gateway_span in self._gateway.rest()]
@@ -189,21 +192,18 @@ class SpanBuilder:
         constant: Attributes = {names.own(word): value for word, value in words.items()}
         return [self._count(metric, 1, gateway_spans.attributes_of(row.facts, facts) | constant)]
 
-    def _measured(self, turn: _Turn, row: Row) -> list[TelemetryItem]:
-        if turn.has_output or row.kind not in (Kind.FIRST_OUTPUT, Kind.ASKED):
-            return []
-        turn.has_output = True
-        took = row.at_seconds - turn.prompt.at_seconds
-        return [self._count(names.FIRST_OUTPUT_SECONDS, took, {})]
-
     def _ended(self, turn: _Turn, end: Row | None) -> list[TelemetryItem]:
-        outcome = _outcome(end)
-        failed = outcome == turns.FAILED
+        if end is None:
+            outcome = turns.OPEN
+        elif end.kind == Kind.ERROR:
+            outcome = turns.FAILED
+        else:
+            outcome = turns.CANCELLED if ended_by_cancel(end.facts) else turns.OK
         last = end or turn.last
         span = turn.span(last, self._agent | self._common(), outcome)
         took = last.at_seconds - turn.prompt.at_seconds
         attributes: dict[str, str | None] = {names.OUTCOME: outcome}
-        if failed and end is not None:
+        if outcome == turns.FAILED and end is not None:
             attributes[names.ERROR_TYPE] = str(end.facts.get("type"))
         return [
             span,
@@ -243,7 +243,11 @@ class _Turn:
         if kind is Kind.TOOL_STARTED:
             self._open_tools.append(row)
         elif kind is Kind.TOOL_ENDED:
-            self._end_tool(row)
+            call = row.facts.get("call")
+            for started in reversed(self._open_tools):
+                if started.facts.get("call") == call:
+                    self._close_tool(started, row, str(row.facts.get("status", "completed")))
+                    break
         elif kind in EVENTS and len(self._events) < MAX_EVENTS:
             attributes = _attributes_of(row, EVENTS[kind])
             self._events.append(SpanEvent(names.own(kind.value), self._at(row), attributes))
@@ -251,21 +255,8 @@ class _Turn:
     def span(self, last: Row, common: Attributes, outcome: str) -> Span:
         for started in list(self._open_tools):
             self._close_tool(started, last, "open")
-        agent = common.get(names.AGENT_NAME)
-        return Span(
-            name=f"{names.INVOKE_AGENT} {agent}" if agent else names.INVOKE_AGENT,
-            started_seconds=self._at(self.prompt),
-            ended_seconds=self._at(last),
-            attributes=common | self._attributes(last, outcome),
-            failed=outcome == turns.FAILED,
-            events=tuple(self._events),
-            children=tuple(self._tools),
-            traceparent=self.prompt.facts.get("traceparent"),
-        )
-
-    def _attributes(self, last: Row, outcome: str) -> Attributes:
         prompt = self.prompt
-        attributes: Attributes = {
+        attributes: Attributes = common | {
             names.OPERATION: names.INVOKE_AGENT,
             names.RPC_SYSTEM: "jsonrpc",
             names.RPC_METHOD: acp.PROMPT,
@@ -278,19 +269,21 @@ class _Turn:
         if prompt.request_id not in (None, "null"):
             attributes[names.JSONRPC_REQUEST_ID] = prompt.request_id.strip('"')
         if outcome == turns.FAILED:
-            return (
-                attributes
-                | _attributes_of(last, _END_FACTS)
-                | {names.ERROR_TYPE: str(last.facts["type"])}
-            )
-        return attributes | _attributes_of(last, ("stop_reason", "by"))
-
-    def _end_tool(self, ended: Row) -> None:
-        call = ended.facts.get("call")
-        for started in reversed(self._open_tools):
-            if started.facts.get("call") == call:
-                self._close_tool(started, ended, str(ended.facts.get("status", "completed")))
-                return
+            attributes |= _attributes_of(last, _END_FACTS)
+            attributes[names.ERROR_TYPE] = str(last.facts["type"])
+        else:
+            attributes |= _attributes_of(last, ("stop_reason", "by"))
+        agent = common.get(names.AGENT_NAME)
+        return Span(
+            name=f"{names.INVOKE_AGENT} {agent}" if agent else names.INVOKE_AGENT,
+            started_seconds=self._at(prompt),
+            ended_seconds=self._at(last),
+            attributes=attributes,
+            failed=outcome == turns.FAILED,
+            events=tuple(self._events),
+            children=tuple(self._tools),
+            traceparent=prompt.facts.get("traceparent"),
+        )
 
     def _close_tool(self, started: Row, ended: Row, status: str) -> None:
         self._open_tools.remove(started)
@@ -316,11 +309,3 @@ class _Turn:
 
 def _attributes_of(row: Row, facts: tuple[str, ...]) -> Attributes:
     return gateway_spans.attributes_of(row.facts, facts)
-
-
-def _outcome(end: Row | None) -> str:
-    if end is None:
-        return turns.OPEN
-    if end.kind == Kind.ERROR:
-        return turns.FAILED
-    return turns.CANCELLED if ended_by_cancel(end.facts) else turns.OK

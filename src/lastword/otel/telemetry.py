@@ -1,7 +1,7 @@
 """Spans, measurements and a gateway's instruments, reported through OpenTelemetry's API.
 
-Owns the calls. The gateway has its instruments' values (`Instruments`). Whoever passes the
-providers decides which SDK receives them, if any.
+Owns the calls. The gateway has its instruments' values (`Instruments`). The caller's providers
+decide which SDK receives them, if any.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Telemetry:
                 self._report(item)
 
     def close(self) -> None:
-        """Report what has not ended, and shut down."""
+        """Report unfinished turns and sessions, and shut down."""
         for item in self._builder.rest():
             self._report(item)
         if self._shut_down is not None:
@@ -81,7 +81,7 @@ class Telemetry:
     def _report(self, item: Span | Measured) -> None:
         if isinstance(item, Span):
             carrier = {"traceparent": item.traceparent} if item.traceparent else {}
-            # its own context: what is current in this thread is unrelated to the turn.
+            # A new context, since this thread's current one is unrelated to the turn.
             context = _PROPAGATOR.extract(carrier, Context())
             self._span(item, context, trace.SpanKind.SERVER)
         elif item.metric in self._counters:
@@ -108,7 +108,7 @@ class Telemetry:
 
 
 CLOSE_SECONDS = 0.5
-"""The time to send the last values: a gateway that is reloaded keeps viewers waiting."""
+"""The time to send the last values, since viewers wait while a gateway is reloaded."""
 
 
 class GatewayMeters:
@@ -148,7 +148,7 @@ class GatewayMeters:
 
     def close(self) -> None:
         """Send the last values, and shut down."""
-        # In a thread that may be abandoned, so that an unresponsive collector delays nobody.
+        # In a thread that can be abandoned, so that an unresponsive collector causes no delay.
         leaving = threading.Thread(target=self._shut_down, name="last metrics", daemon=True)
         leaving.start()
         leaving.join(CLOSE_SECONDS)
