@@ -1,9 +1,9 @@
 """The pipe through which an agent's runtime reports its requests, and the agent's environment.
 
-Each report is one line of JSON, written at once and dropped if nobody has read those before it.
-What is put into the environment is taken out again by the runtime that loads the observer, before
-the agent's own code runs, so that no tool inherits it. It is loaded before the agent is spawned,
-and so imports next to nothing.
+Each report is one line of JSON, written at once and dropped if the pipe is full. The runtime that
+loads the observer removes our environment variables before the agent's own code runs, so that no
+tool inherits them. This module is loaded before the agent is spawned, and so imports next to
+nothing.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 VARIABLE = "LASTWORD_OBSERVER"
-"""The pipe's name, and the streams by which a process knows itself to be the agent."""
+"""The variable with the pipe's name, and the streams by which the agent's process is recognised."""
 
 MODEL_PATH = (
     "(/chat/completions|/completions|/responses|/v1/messages|:(stream)?generateContent"
     "|:(stream)?rawPredict|/converse(-stream)?|/invoke(-with-response-stream)?"
     "|/api/(chat|generate)|/v[12]/chat)$"
 )
-"""The paths of model APIs, as OpenAI, Anthropic, Google, Bedrock, Vertex, Ollama, Cohere and what
-speaks like them have them. A POST elsewhere proves nothing: an MCP server answers with an event
-stream, too. No backslash in it: it is written into JSON as it is."""
+"""The API paths of OpenAI, Anthropic, Google, Bedrock, Vertex, Ollama, Cohere and compatible
+providers. A POST to another path proves nothing, since an MCP server answers with an event stream,
+too. It has no backslash, since it is written into JSON unescaped."""
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 NODE_FILE = os.path.join(FOLDER, "node.cjs")
 BUN_OPTION = f'"--preload={NODE_FILE}"' if " " in NODE_FILE else f"--preload={NODE_FILE}"
-"""Bun (1.4) has quotes around a whole option, or none."""
+"""Bun (1.4) accepts quotes only around a whole option."""
 
 PYTHON_FOLDER = os.path.join(FOLDER, "python")
 
 READ_BYTES = 16 * 1024
-"""How much is read at once: a refusal takes up to 2 ms, and the agent's frames wait meanwhile."""
+"""The limit of one read: a refusal takes up to 2 ms, during which the agent's frames wait."""
 
 MAX_LINE_BYTES = 4096
-"""What a pipe takes in one piece on Linux; the observer's lines are shorter."""
+"""The atomic size of a pipe on Linux; the observer's lines are shorter."""
 
 OUTSIDE = frozenset(
     {
@@ -48,34 +48,35 @@ OUTSIDE = frozenset(
         *("proot", "runuser", "setpriv", "singularity", "srt", "su-exec", "systemd-run", "toolbox"),
     }
 )
-"""Programs that run another where this machine's files may be missing: Node does not start if it
-cannot read what it is to load. The observer's variable names them, for a launcher's children."""
+"""Programs that run another where this machine's files may be missing; Node does not start if it
+cannot read a file to load. The observer's variable names them, for a launcher's children."""
 
 
 def may_observe(command: Sequence[str]) -> bool:
-    """Return whether what this command starts can read the observer's files."""
+    """Return whether the process that a command starts can read the observer's files."""
     if os.name != "posix" or any(char in FOLDER for char in '"\\:\n'):
         return False
-    if not os.access(NODE_FILE, os.R_OK):  # an update replaces it, or nothing has unpacked it
+    if not os.access(NODE_FILE, os.R_OK):  # during an update, or not unpacked
         return False
-    # With Node's permissions it may not read a file that they do not name.
+    # Node's permissions would forbid reading the file.
     words = (*command, os.environ.get("NODE_OPTIONS", ""))
     if any("--permission" in word or "--experimental-permission" in word for word in words):
         return False
-    # Behind `env` or `nice`, or in a shell's own line.
+    # The program may follow `env` or `nice`, or be in a shell's command.
     programs = (os.path.basename(part) for word in command for part in word.split())
     return OUTSIDE.isdisjoint(programs)
 
 
 class ObserverPipe:
-    """A named pipe that is read here, and that the agent's processes open by its name."""
+    """A named pipe to which the agent's processes write, and which is read here."""
 
     __slots__ = ("_part", "fd", "path")
 
     def __init__(self, fd: int = -1) -> None:
-        """Make it, or continue with the one that this process had before it replaced itself.
+        """Create it, or continue with the one from before this process replaced itself.
 
-        Raises OSError.
+        Raises:
+            OSError: It cannot be created.
         """
         self._part = b""
         self.fd: int = fd
@@ -90,7 +91,7 @@ class ObserverPipe:
         self.path = os.path.join(folder, f"lastword-{os.urandom(12).hex()}")
         os.mkfifo(self.path, 0o600)
         try:
-            # For writing as well: it does not end when a process of the agent's does.
+            # Also for writing, so that it does not end with one of the agent's processes.
             flags = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
             self.fd = os.open(self.path, flags)
         except OSError:
@@ -101,7 +102,7 @@ class ObserverPipe:
         """Return this process's environment with the observer in it.
 
         Args:
-            stdin: The agent's stdin; a process that has neither this nor `stdout` is a tool's.
+            stdin: The agent's stdin. A process without this and `stdout` belongs to a tool.
             stdout: The agent's stdout.
         """
         environment = dict(os.environ)
@@ -131,7 +132,7 @@ class ObserverPipe:
         return lines
 
     def hide(self) -> None:
-        """Remove its name, once the agent's processes have opened it."""
+        """Remove its name, after the agent's processes have opened it."""
         path, self.path = self.path, ""
         if path:
             try:
@@ -140,7 +141,7 @@ class ObserverPipe:
                 return
 
     def close(self) -> None:
-        """Close it: what is reported from now on is dropped."""
+        """Close it; later reports are dropped."""
         self.hide()
         if self.fd >= 0:
             os.close(self.fd)

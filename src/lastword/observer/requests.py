@@ -1,8 +1,9 @@
-"""The requests that an agent has sent to a model provider, and what is known by them.
+"""An agent's requests to its model provider, and the conclusions from them.
 
-Owns the meaning of the observer's reports: which failed, why, whether one is a retry, and what a
-silent agent waits for. Takes reports and a time, and gives back hints and causes; no I/O. A request
-that the agent ends itself has not failed, unless the provider had not answered for a long time.
+Owns the interpretation of the observer's reports: which requests failed, why, which are retries,
+and what a silent agent waits for. It receives reports and a time, and returns hints and causes; no
+I/O. A request that the agent ends itself has not failed, unless the provider had not answered for a
+long time.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ if TYPE_CHECKING:
     from lastword.core.link.evidence import SilentTurn
 
 MAX_OPEN = 256
-"""Requests remembered as open; the oldest goes for a new one."""
+"""The limit of open requests; beyond it, the oldest is forgotten."""
 
 REFUSED_STATUS = 400
 BODY_SECONDS = 0.3
-"""How long a refusal waits for its body, which says more than its status."""
+"""How long a refusal waits for its body, which is more precise than its status."""
 
 IDLE_SECONDS = 20.0
-"""An agent that has asked nothing for this long is not between two requests."""
+"""An agent without a request for this long is not just between two of them."""
 
 STREAM_SECONDS = 30.0
-"""An answer of which nothing has come for this long may have had an end that was not reported."""
+"""After this silence, an answer may have ended without a report."""
 
 GIVEN_UP_SECONDS = 10.0
-"""An agent that ends an unanswered request after this long has waited in vain."""
+"""An agent that ends an unanswered request after this time has given up on the provider."""
 
 SAME_SHARE = 0.9
-"""A retry may name another model, and so be a little shorter than what it repeats."""
+"""A retry may name another model, and so be a little shorter than the first request."""
 
 MAX_ATTEMPT = 10_000
 MAX_HOST_CHARS = 128
@@ -56,19 +57,19 @@ class ProviderRequest(msgspec.Struct):
     """A request to a model.
 
     Attributes:
-        turn: the only turn that was open when it was sent, if there was one.
-        host: where it was sent, with a port that is not the usual one.
-        path: its path, without a query.
+        turn: the turn that was open when it was sent, if there was exactly one.
+        host: its host, with the port if that is not the default one.
+        path: its path, without the query.
         began_at: when it was sent.
-        attempt: its number; the first was 1.
-        size: of its body in bytes, if that is known.
-        status: the answer's, once it has come.
-        status_at: when that was.
-        headers: what the answer says of waits and limits.
-        last_at: when something last came, or it was sent.
-        body: how a refusal begins, `None` if it has not come.
-        is_reported: whether a refusal was reported before its body.
-        is_page: whether the answer is HTML, as a proxy's page is.
+        attempt: its number; the first is 1.
+        size: the size of its body in bytes, if known.
+        status: the answer's status, once it has come.
+        status_at: when the status came.
+        headers: the answer's headers about waits and limits.
+        last_at: when it was sent, or something of the answer last came.
+        body: the beginning of a refusal's body, `None` until it comes.
+        is_reported: whether a refusal was reported before its body came.
+        is_page: whether the answer is HTML, like a proxy's page.
     """
 
     turn: TurnId | None
@@ -86,9 +87,9 @@ class ProviderRequest(msgspec.Struct):
     is_page: bool = False
 
     def repeats(self, other: ProviderRequest, *, otherwise: bool) -> bool:
-        """Return whether it has all of another request, as a retry has, or the next of a turn.
+        """Return whether it includes another request, like a retry or the next one of a turn.
 
-        One for a title is shorter. Where a size is not known, the answer is `otherwise`.
+        A request for a title is shorter. If a size is unknown, the result is `otherwise`.
         """
         if self.size is None or other.size is None:
             return otherwise
@@ -96,17 +97,17 @@ class ProviderRequest(msgspec.Struct):
 
     @property
     def is_refused(self) -> bool:
-        """Return whether its answer is a failure."""
+        """Whether its answer is a failure."""
         return self.status is not None and self.status >= REFUSED_STATUS
 
     @property
     def first_byte_seconds(self) -> float | None:
-        """Return how long it took until the answer began, `None` if it did not."""
+        """The time until the answer began, `None` if it did not."""
         return None if self.status is None else round(self.status_at - self.began_at, 3)
 
 
 class ModelRequests:
-    """An agent's requests to its model provider, as its runtime reports them."""
+    """An agent's requests to its model provider, from its runtime's reports."""
 
     __slots__ = (
         "_answered",
@@ -124,30 +125,30 @@ class ModelRequests:
         """The runtime of each process that has loaded the observer."""
         self._open: dict[tuple[int, int], ProviderRequest] = {}
         self._refused: dict[tuple[int, int], ProviderRequest] = {}
-        """Those whose refusal may still get a body."""
+        """Requests that were refused, and whose body may still come."""
         self._answered: ProviderRequest | None = None
-        """The last that was answered well."""
+        """The last successful request."""
         self._began_at = 0.0
-        """When the last one was sent."""
+        """When the last request was sent."""
         self._failed: ProviderRequest | None = None
-        """The last that failed, until another one succeeds."""
+        """The last failed request, until another one succeeds."""
         self._over: list[tuple[ProviderRequest, float, Verdict | None]] = []
-        """Those that have ended and are not yet recorded, when they did, and why they failed."""
+        """Ended requests that are not yet recorded, when they ended, and why they failed."""
         self._ended: tuple[TurnId | None, float] | None = None
-        """The turn of the last one that ended, and when; `None` if there was none."""
+        """The turn of the last request that ended, and when; `None` if there was none."""
 
     @property
     def due(self) -> float | None:
-        """When a refusal is reported without its body."""
+        """When the next refusal is reported without its body."""
         return min((each.status_at + BODY_SECONDS for each in self._refused.values()), default=None)
 
     def receive(self, line: bytes, now: float, turn: TurnId | None = None) -> list[Hint]:
-        """Receive a report; return what it says of failed requests of this turn.
+        """Receive a report; return hints about failed requests of this turn.
 
         Args:
             line: The report.
             now: When it came.
-            turn: The only open turn: its requests are counted from 1.
+            turn: The only open turn; attempts are counted within it.
         """
         try:
             report = msgspec.json.decode(line)
@@ -156,7 +157,7 @@ class ModelRequests:
         return self.note(report, now, turn) if isinstance(report, dict) else []
 
     def note(self, report: dict[str, Any], now: float, turn: TurnId | None = None) -> list[Hint]:
-        """Receive a report that is decoded, as `receive` does one that is not."""
+        """Receive a decoded report, like `receive`."""
         event, pid, number = (report.get(name) for name in ("event", "pid", "id"))
         if not isinstance(pid, int):
             return []
@@ -167,40 +168,36 @@ class ModelRequests:
             return []
         if not isinstance(number, int):
             return []
-        if event == "request":
-            return self._begin((pid, number), report, now, turn)
         key = (pid, number)
+        if event == "request":
+            if report.get("model") is not True:
+                return []
+            hints = self._give_up_bodies(list(self._refused), turn)
+            failed = self._failed
+            if failed is not None and failed.turn != turn:
+                failed = self._failed = None
+            path = _text(report.get("path")) or ""
+            attempt = failed.attempt + 1 if failed is not None and failed.path == path else 1
+            size = report.get("bytes")
+            if len(self._open) >= MAX_OPEN:
+                del self._open[next(iter(self._open))]
+            self._began_at = now
+            self._open[key] = ProviderRequest(
+                turn=turn,
+                host=_text(report.get("host")) or "",
+                path=path,
+                began_at=now,
+                attempt=min(attempt, MAX_ATTEMPT),
+                size=size if isinstance(size, int) and not isinstance(size, bool) else None,
+                last_at=now,
+            )
+            return hints
         if key in self._refused and event in {"body", "end", "error"}:
             request = self._refused.pop(key)
             request.body = _text(report.get("text")) or request.body
             return self._fail(request, _verdict_of(request), request.status_at, turn)
         opened = self._open.get(key)
         return [] if opened is None else self._note(key, opened, report, now, turn)
-
-    def _begin(
-        self, key: tuple[int, int], report: dict[str, Any], now: float, turn: TurnId | None
-    ) -> list[Hint]:
-        if report.get("model") is not True:
-            return []
-        hints = self._give_up_bodies(list(self._refused), turn)
-        failed = self._failed
-        if failed is not None and failed.turn != turn:
-            failed = self._failed = None
-        path = _text(report.get("path")) or ""
-        attempt = failed.attempt + 1 if failed is not None and failed.path == path else 1
-        if len(self._open) >= MAX_OPEN:
-            del self._open[next(iter(self._open))]
-        self._began_at = now
-        self._open[key] = ProviderRequest(
-            turn=turn,
-            host=_text(report.get("host")) or "",
-            path=path,
-            began_at=now,
-            attempt=min(attempt, MAX_ATTEMPT),
-            size=_size(report.get("bytes")),
-            last_at=now,
-        )
-        return hints
 
     def _note(
         self,
@@ -220,7 +217,7 @@ class ModelRequests:
             if request.is_refused:
                 self._refused[key] = self._open.pop(key)
             elif report.get("ends") is False:
-                # How it continues is not reported.
+                # Its end will not be reported.
                 del self._open[key]
                 if request.is_page:
                     return self._fail(request, _unusable(request), now, turn)
@@ -243,7 +240,7 @@ class ModelRequests:
         """Return an entry for each request that has ended since the last call.
 
         Args:
-            turns: The open turns: one that the request was not sent in is not named.
+            turns: The open turns. An entry names its turn only if that is the only open one.
         """
         over, self._over = self._over, []
         turn, only = turns[0] if len(turns) == 1 else None, TurnId.of(turns)
@@ -270,15 +267,16 @@ class ModelRequests:
         return entries
 
     def look(self, now: float, turn: TurnId | None = None) -> list[Hint]:
-        """Return this turn's refusals whose bodies have not come in time."""
+        """Return hints about this turn's refusals whose bodies have not come in time."""
         refused = self._refused.items()
         late = [key for key, each in refused if each.status_at + BODY_SECONDS <= now]
         return self._give_up_bodies(late, turn)
 
     def look_early(self, turn: TurnId | None = None) -> list[Hint]:
-        """Return this turn's refusals that still wait for their bodies: the agent says something.
+        """Return hints about this turn's refusals without waiting for their bodies.
 
-        What it says may be the turn's end. Otherwise the body follows, and names the cause better.
+        Called when the agent writes something, which may be the turn's end. Otherwise the body
+        follows, and is more precise.
         """
         hints: list[Hint] = []
         for request in self._refused.values():
@@ -296,8 +294,8 @@ class ModelRequests:
         return hints
 
     def silence(self, turn: TurnId | None) -> SilenceCause | None:
-        """Return why an agent is silent that has a request open; `None` if it has none."""
-        # Of an answer that has not gone on since, whoever asks again has had enough.
+        """Return the cause of a silence during a request; `None` if none is open."""
+        # An agent that sends another request has read all it needs of an older answer.
         waits = [
             each
             for each in self._open.values()
@@ -310,7 +308,7 @@ class ModelRequests:
         return SilenceCause(cause=cause, since=last.last_at, is_certain=True)
 
     def idleness(self, turn: TurnId | None, now: float) -> SilenceCause | None:
-        """Return that a silent agent has had no request open for long in a turn that had one."""
+        """Return the cause of a silence long after a turn's last request; `None` if one is open."""
         if self._open or self._refused or self._ended is None:
             return None
         last, ended_at = self._ended
@@ -321,7 +319,7 @@ class ModelRequests:
     def _succeed(
         self, request: ProviderRequest, now: float, turn: TurnId | None, *, is_over: bool = True
     ) -> list[Hint]:
-        """Receive a good answer, and report that a failure before it has been got over."""
+        """Note a successful request; return a hint that the failure before it is over."""
         failed, self._failed = self._failed, None
         self._ended = (request.turn, now) if is_over else None
         self._answered = request
@@ -344,10 +342,10 @@ class ModelRequests:
         return [self._hint(request, verdict, at, turn)]
 
     def _is_evidence(self, request: ProviderRequest, at: float, turn: TurnId | None) -> bool:
-        """Return whether a request that failed was this turn's.
+        """Return whether a failed request belongs to this turn.
 
-        It was not if it was sent for an earlier turn; or if this turn's own answer is on its way,
-        or a longer request: then it was for a title or a summary.
+        It does not if it was sent in an earlier turn. If the turn's own answer or a longer request
+        is in progress, it was for a title or a summary.
         """
         return request.turn == turn and not any(
             each.turn == turn
@@ -362,17 +360,17 @@ class ModelRequests:
         answered = self._answered if self._answered and self._answered.turn == turn else None
         answered_at = None if answered is None else answered.last_at
         if answered is not None and request.repeats(answered, otherwise=False):
-            # The turn went on with it, unless it had shown all before the other was sent.
+            # The turn continued with it, unless it had shown everything before this request.
             answered_at = answered.began_at + TOOL_TAIL_SECONDS
         unsure = request.is_page and not request.is_refused
         return Hint(
             source=HintSource.OBSERVER,
             verdict=verdict,
-            # Some gateways call each of their answers HTML: what follows has to confirm it.
+            # Some gateways label every answer HTML, so later events have to confirm it.
             attribution=Attribution.STRONG if unsure else Attribution.PROVEN,
             at_seconds=at,
             attempt=request.attempt + 1,
-            # Nothing is known of what the agent does next, but by what it has done.
+            # The agent's earlier attempts are the only sign of what it does next.
             goes_on=None if verdict.retryable or request.attempt > 1 else False,
             may_go_on=verdict.retryable,
             answered_at=answered_at,
@@ -381,7 +379,7 @@ class ModelRequests:
 
 def _verdict_of(request: ProviderRequest) -> Verdict:
     body: Any = request.body
-    with contextlib.suppress(ValueError, RecursionError):  # it is a page, or cut short
+    with contextlib.suppress(ValueError, RecursionError):  # a page, or cut short
         body = json.loads(body) if body else None
     return classify(
         {"http_status": request.status, "headers": request.headers, "body": body, "message": None}
@@ -391,9 +389,9 @@ def _verdict_of(request: ProviderRequest) -> Verdict:
 def _verdict_of_end(
     request: ProviderRequest, report: dict[str, Any], now: float, *, is_awaited: bool
 ) -> Verdict | None:
-    """Return why a request ended without a whole answer, `None` if the agent wanted it to.
+    """Return why a request ended without a whole answer, `None` if the agent ended it on purpose.
 
-    It wants the end of one that is no longer awaited: its turn is over, or the user has cancelled.
+    It does so when a request is no longer awaited: its turn is over, or the user has cancelled.
     """
     name, code = _text(report.get("name")), _text(report.get("code"))
     if name in _ENDED_BY_AGENT:
@@ -407,15 +405,11 @@ def _verdict_of_end(
 
 
 def _unusable(request: ProviderRequest) -> Verdict:
-    """Return why an answer that no status calls a failure is one: it is a page, or empty."""
+    """Return why an answer with a good status is a failure: it is a page, or empty."""
     if not request.is_page:
         return own_failure(ErrorType.NETWORK, "truncated_stream")
     verdict = own_failure(ErrorType.PROTOCOL_ERROR, UNREADABLE)
     return msgspec.structs.replace(verdict, origin=Origin.PROVIDER)
-
-
-def _size(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _text(value: object) -> str | None:
