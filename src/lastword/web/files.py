@@ -1,8 +1,8 @@
 """Files of the web pages, and the headers that protect them.
 
-Owns the folders, what is sent of each file, and joining the scripts into one: each module becomes a
-function that returns its exports, so that their names do not collide, in the order in which they
-need each other. One file takes one request, and compresses by a sixth better than fifteen.
+Owns the folders, the content that is sent of each file, and joining the scripts into one: each
+module becomes a function that returns its exports, so that their names do not collide, in the order
+of their imports. One file takes one request, and compresses by a sixth better than fifteen.
 
 The standard library serves the record's page, so nothing here needs the gateway's extra.
 """
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 WEB = Path(__file__).parent
 GATEWAY, RECORD, ANSWER = WEB / "gateway", WEB / "record", WEB / "answer"
-"""Each page's own files. No page reads another's."""
+"""Each page's own files."""
 
 SHARED = WEB / "shared"
-"""What both pages have: style, elements, failure cards, the timeline and its words."""
+"""Files of several pages: style, elements, failure cards, the timeline and its words."""
 
 LIBRARY = WEB / "library"
-"""A library, unchanged, with its licences; the gateway's page loads it when it needs it."""
+"""An unchanged library with its licences, which the gateway's page loads on demand."""
 
 LATER = ("health.js", "push.js", "push_worker.js")
-"""Scripts of the gateway's page that it loads when it needs them; the last is a worker's."""
+"""Scripts that the gateway's page loads on demand; the last is a worker's."""
 
 TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -46,7 +46,7 @@ GUARDED = {
     "x-content-type-options": "nosniff",
     "cross-origin-resource-policy": "same-origin",
 }
-"""On every answer: no page of another site may load it, as a script, a picture or a style."""
+"""On every answer: no other site may load it, as a script, a picture or a style."""
 
 SAFE = GUARDED | {
     "content-security-policy": "default-src 'self'; img-src 'self' blob:; base-uri 'none'; "
@@ -54,14 +54,14 @@ SAFE = GUARDED | {
     "frame-ancestors 'none'; object-src 'none'",
     "referrer-policy": "no-referrer",
 }
-"""No script but the page's own files, no style but theirs, no picture from elsewhere (one that an
-agent sends is a blob of the page's), no other site's frame around it."""
+"""Only the page's own scripts, styles and pictures (an agent's picture is a blob of the page), and
+no frame of another site around it."""
 
 _TYPE = re.compile(rb"/\*\* @type [^*]*+\*/ ")
-"""A type that is said of an expression."""
+"""A type annotation of an expression."""
 
 _SPACES = re.compile(rb" ?+([{};,])[ \n]*+")
-"""What a style needs no space around."""
+"""Characters of a style, with the needless space around them."""
 
 
 class PageFile(msgspec.Struct, frozen=True):
@@ -87,11 +87,18 @@ _EXPORT = re.compile(
 
 @cache
 def gateway_files() -> dict[str, PageFile]:
-    """Return the files of the gateway's page, by name, with the scripts that it may ask for."""
+    """Return the files of the gateway's page, by name, including the scripts loaded on demand."""
     library = {path.name: _file(path.read_bytes()) for path in LIBRARY.glob("*.js")}
     files = _files_of(GATEWAY)
-    later = {name: _file(_alone(files, name).encode()) for name in LATER}
-    return _served(GATEWAY, "main.js", shares=True) | later | library
+
+    def imported(match: re.Match[str]) -> str:
+        return f'import {{ {_module(match[2])} }} from "./main.js";{_destructured(match)}'
+
+    # Scripts that are loaded on demand import modules from the one that was loaded first.
+    later = {name: _file(_IMPORT.sub(imported, _text(files, name)).encode()) for name in LATER}
+    names = ", ".join(_module(each) for each in _order(files, "main.js")[:-1])
+    exports = f"export {{ {names} }};\n"
+    return _served(GATEWAY, "main.js", exports) | later | library
 
 
 @cache
@@ -109,62 +116,46 @@ def record_files() -> dict[str, PageFile]:
 
 @cache
 def record_script(name: str) -> str:
-    """Return a module of the record's page and everything it needs as one script."""
+    """Return a module of the record's page, and everything that it imports, as one script."""
     return _joined(_files_of(RECORD), name)
 
 
-def _served(page: Path, script: str, *, shares: bool = False) -> dict[str, PageFile]:
-    """Return a page's files with one script in place of all: this module with all it needs.
-
-    If it `shares`, scripts that are loaded later get its modules from it.
-    """
+def _served(page: Path, script: str, exports: str = "") -> dict[str, PageFile]:
+    """Return a page's files, with one script in place of all: a module and what it imports."""
     files = _files_of(page)
     others = {name: file for name, file in files.items() if not name.endswith(".js")}
-    text = _joined(files, script)
-    if shares:
-        names = ", ".join(_module(each) for each in _order(files, script)[:-1])
-        text += f"export {{ {names} }};\n"
-    return others | {script: _file(text.encode())}
-
-
-def _alone(files: Mapping[str, PageFile], name: str) -> str:
-    """Return a script that is loaded later, with imports from the one that was loaded first."""
-
-    def imported(match: re.Match[str]) -> str:
-        module = _module(match[2])
-        return f'import {{ {module} }} from "./main.js";{_destructured(match)}'
-
-    return _IMPORT.sub(imported, _text(files, name))
+    return others | {script: _file((_joined(files, script) + exports).encode())}
 
 
 def _joined(files: Mapping[str, PageFile], name: str) -> str:
-    order = _order(files, name)
-    return "".join(_wrapped(files, each, is_last=each == name) for each in order)
+    """Return a script with all modules that it imports, each as a function before its importers."""
+    joined = ""
+    for each in _order(files, name):
+        text = _text(files, each)
+        body = _EXPORT.sub(r"\1", _IMPORT.sub(_destructured, text))
+        # No template literal spans several lines.
+        lines = _NEEDLESS_BREAK.sub("", "\n".join(line for line in body.splitlines() if line))
+        if each == name:
+            joined += f"{lines}\n"
+        else:
+            exports = ", ".join(name for _, name in _EXPORT.findall(text))
+            function = f"(() => {{\n{lines}\nreturn {{ {exports} }};\n}})()"
+            joined += f"const {_module(each)} = {function};\n"
+    return joined
 
 
 def _order(files: Mapping[str, PageFile], name: str) -> list[str]:
-    """Return the modules that a script needs, and itself at last, each behind what it needs."""
+    """Return a script after the modules that it imports, each after its own imports."""
     order: list[str] = []
-    _add(files, name, order)
+
+    def add(module: str) -> None:
+        for _, imported in _IMPORT.findall(_text(files, module)):
+            if imported not in order:
+                add(imported)
+        order.append(module)
+
+    add(name)
     return order
-
-
-def _add(files: Mapping[str, PageFile], name: str, order: list[str]) -> None:
-    for _, needed in _IMPORT.findall(_text(files, name)):
-        if needed not in order:
-            _add(files, needed, order)
-    order.append(name)
-
-
-def _wrapped(files: Mapping[str, PageFile], name: str, *, is_last: bool) -> str:
-    text = _text(files, name)
-    exports = ", ".join(name for _, name in _EXPORT.findall(text))
-    body = _EXPORT.sub(r"\1", _IMPORT.sub(_destructured, text))
-    # No template literal goes over a line's end.
-    lines = _NEEDLESS_BREAK.sub("", "\n".join(line for line in body.splitlines() if line))
-    if is_last:
-        return f"{lines}\n"
-    return f"const {_module(name)} = (() => {{\n{lines}\nreturn {{ {exports} }};\n}})();\n"
 
 
 def _destructured(match: re.Match[str]) -> str:
@@ -181,7 +172,7 @@ def _text(files: Mapping[str, PageFile], name: str) -> str:
 
 @cache
 def _files_of(page: Path) -> dict[str, PageFile]:
-    """Return a page's own and the shared files, by name, without what browsers do not read."""
+    """Return a page's own and the shared files, by name, without comments and needless space."""
     files = {}
     for path in sorted((*SHARED.iterdir(), *page.iterdir())):
         if path.suffix in {*TYPES, ".html"}:
