@@ -1,11 +1,11 @@
 """Quirks: facts about single agents, clients and providers, one row each.
 
-Owns the members that every row has, and the reading of `protocol/failures`, whose rows say what
-failures of agents and providers mean. The others are in `quirks.json`, by table; `journals` and
-the recipes of `setup`, which are patterns and files, stand in Python. A module has the tables that
-are read together, and what its rows mean: `agents`, `wire`, `clients`, `journals`, `setup`. The
-code that uses a table reads frames, files or the environment by it. Nothing here imports another
-part of lastword, so every part may import this.
+Owns the members that every row has, and the reading of `protocol/failures`, whose rows classify
+failures of agents and providers. The others are in `quirks.json`, by table; `journals` and the
+recipes of `setup`, which are patterns and files, are in Python. Each module has the tables that are
+used together, and the meaning of their rows: `agents`, `wire`, `clients`, `journals`, `setup`. The
+code that uses a table reads frames, files or the environment. Nothing here imports another part of
+lastword, so every part may import this.
 
 Private: names may change in any version.
 """
@@ -18,13 +18,13 @@ import msgspec
 
 
 class Quirk(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that one agent, client or provider does its own way.
+    """A peculiarity of one agent, client or provider.
 
     Attributes:
         name: the key of the row, unique within its table.
         evidence: where it was read or observed.
-        version: the version in which it was read or observed. A row does not claim anything about
-            other versions: they must work no worse than without the row.
+        version: the version in which it was read or observed. A row claims nothing about other
+            versions, which must work no worse than without the row.
     """
 
     name: str
@@ -38,7 +38,7 @@ Row = TypeVar("Row", bound=Quirk)
 class FailureGroup(msgspec.Struct, frozen=True):
     """Rows of `protocol/failures` that mean the same; its README.md describes the members.
 
-    A row is what is matched, or an object with it as `match` and what differs from the group.
+    A row is the text to match, or an object with it as `match` and its differences from the group.
     """
 
     tier: str
@@ -53,19 +53,19 @@ class FailureGroup(msgspec.Struct, frozen=True):
 
     @property
     def matches(self) -> tuple[Any, ...]:
-        """Return what each row matches."""
+        """The text, or members, that each row matches."""
         return tuple(row["match"] if isinstance(row, dict) else row for row in self.rows)
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """Return each row as an object, with what it does not say itself from the group."""
+        """Each row as an object, with the group's values as defaults."""
         of_group = {"type": self.type, "reason": self.reason, "retryable": self.retryable}
         rows = (row if isinstance(row, dict) else {"match": row} for row in self.rows)
         return [of_group | row for row in rows]
 
     @property
     def alternatives(self) -> str:
-        """Return a pattern for any of the rows: theirs in order, or the longest of words first."""
+        """A pattern for any of the rows: their patterns in order, or their words, longest first."""
         patterns = [row["pattern"] for row in self.entries if "pattern" in row]
         words = patterns or sorted(self.matches, key=len, reverse=True)
         return f"(?:{'|'.join(words)})"
@@ -100,14 +100,14 @@ AGENT_GROUPS = [*failure_groups("endings"), *failure_groups("meta")]
 def rows(table: str, shape: type[Row]) -> tuple[Row, ...]:
     """Return a table of `quirks.json` or of the agents in `protocol/failures`, in this shape.
 
-    The types are checked by the tests: to have msgspec do it takes 2 ms of each start.
+    The tests check the types; msgspec would take 2 ms of each start for that.
     """
     members = msgspec.json.decode(_TABLES[table]) if table in _TABLES else _of_agents(table)
     return tuple(shape(**_frozen(row)) for row in members)
 
 
 def _of_agents(tier: str) -> list[dict[str, Any]]:
-    """Return the rows of a tier, each with what it matches as its members."""
+    """Return the rows of a tier as objects, whose members include those that a row matches."""
     return [
         {"name": group.name or group.agent, "evidence": group.source, "version": group.version}
         | ({"agent": group.agent} if group.name and group.agent else {})
@@ -119,7 +119,7 @@ def _of_agents(tier: str) -> list[dict[str, Any]]:
 
 
 def _frozen(value: Any) -> Any:
-    """Return plain values with tuples in the place of lists."""
+    """Return plain values with tuples instead of lists."""
     if isinstance(value, dict):
         return {name: _frozen(member) for name, member in value.items()}
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,7 +1,7 @@
-"""Agents: what each calls itself, and its programs.
+"""Agents: their own names, and their programs.
 
-An agent names itself in `agentInfo.name`, spelled as it likes; before that, its command shows which
-it is. Tables about single agents use the keys defined here.
+An agent names itself in `agentInfo.name`, in its own spelling; before that, its command identifies
+it. Tables about single agents use the keys defined here.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ class AgentRow(Quirk, frozen=True, kw_only=True):
     """An agent's own name and its programs; `name` is its key.
 
     Attributes:
-        part: a part of its own name, in lower-case letters and digits without anything between.
-        programs: its programs, scripts and packages, as they are written in commands.
-        observed: the runtime in which its requests were seen by the observer, with its version;
-            empty where that was not tried, or shows nothing.
+        part: a part of its own name, in lower-case letters and digits without separators.
+        programs: its programs, scripts and packages, as in commands.
+        observed: the runtime in which the observer saw its requests, with its version; empty if
+            that was not tried, or showed nothing.
     """
 
     part: str
@@ -27,11 +27,11 @@ class AgentRow(Quirk, frozen=True, kw_only=True):
 
 
 ROWS = rows("agents", AgentRow)
-"""In this order: the first whose part is in the name."""
+"""In order of precedence: the first whose part is in the name."""
 
 
 def agent_key(name: str | None) -> str | None:
-    """Return the key of a known agent, given the name that it calls itself."""
+    """Return the key of a known agent by its own name."""
     if not name:
         return None
     lower = name[:MAX_NAME_CHARS].lower()
@@ -40,7 +40,7 @@ def agent_key(name: str | None) -> str | None:
 
 
 def is_observed(key: str) -> bool:
-    """Return whether the observer was tried with this agent, and saw its requests."""
+    """Return whether the observer is known to see this agent's requests."""
     return any(row.observed for row in ROWS if row.name == key)
 
 
@@ -51,17 +51,17 @@ MAX_WORDS = 64
 
 
 def agent_of(command: tuple[str, ...] | list[str], name: str | None = None) -> str | None:
-    """Return the key of a known agent, given its command and, once it has said it, its own name.
+    """Return the key of a known agent by its own name, or else by its command.
 
-    It is the same agent by its program, by `npx PACKAGE`, by `python -m MODULE` and by an
-    interpreter with a script of its package.
+    A command may start its program, `npx PACKAGE`, `python -m MODULE`, or an interpreter with a
+    script of its package.
     """
     place = place_in(command)
     return agent_key(name) or (None if place is None else place[0])
 
 
 def place_in(command: tuple[str, ...] | list[str]) -> tuple[str, int] | None:
-    """Return the known agent in a command, and the number of the word that shows it."""
+    """Return the known agent in a command, and the index of the word that identifies it."""
     for number, word in enumerate(command[:MAX_WORDS]):
         for program in _programs_in(word):
             if program in _PROGRAMS:
@@ -70,7 +70,7 @@ def place_in(command: tuple[str, ...] | list[str]) -> tuple[str, int] | None:
 
 
 def _programs_in(word: str) -> list[str]:
-    """Return what a word of a command may name: a program, a script, a package or a module."""
+    """Return the programs, scripts, packages and modules that a word of a command may name."""
     if word.startswith("-"):
         return []
     parts = word.replace("\\", "/").rstrip("/").lower().split("/")

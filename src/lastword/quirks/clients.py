@@ -1,7 +1,6 @@
-"""Clients: what they do with a failure, as measured or as read in their source.
+"""Clients: how they treat a failure, as measured or as read in their source.
 
-Rungs (`core.failure.ladder`) and treatments of `data.details` (`core.failure.ladder`) are
-given as words.
+Rungs and treatments of `data.details` are words of `core.failure.ladder`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class ClientOffer(Quirk, frozen=True, kw_only=True):
     """Members of a client's `initialize` that decide how failures reach it.
 
     Attributes:
-        capabilities: its `clientCapabilities`, as far as they matter here.
+        capabilities: the relevant members of its `clientCapabilities`.
     """
 
     capabilities: dict[str, Any]

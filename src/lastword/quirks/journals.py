@@ -21,12 +21,12 @@ class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         must: the values that a line about a failure has, by their paths.
         at: the moment, as ISO 8601.
-        failure: what the classifier gets, under the names that it knows.
+        failure: the classifier's evidence, by its names.
         session: the agent's id of the session; empty if the file's own name has it.
         attempt: the number of the next retry.
-        max_attempts: the most retries that there will be.
-        wait_ms: how long the agent waits until then.
-        side: a member that is true where the call was not for the turn itself.
+        max_attempts: the largest number of retries.
+        wait_ms: how long the agent waits until the next retry.
+        side: a member that is true if the call was not for the turn itself.
     """
 
     must: dict[Path, str]

@@ -95,14 +95,14 @@ class OptInEvent(Quirk, frozen=True, kw_only=True):
         agent: the key of the agent that sends it (`quirks.agents`).
         method: its method.
         path: where the request is in the `_meta` of a request that opens a session.
-        wish: its value.
+        request: its value.
         event: the members of its `message` that identify an announcement of a retry.
         status: the member with the HTTP status, null if there was no response.
         code: the member with a machine-readable word.
         attempt: the member that counts the retries.
-        max_retries: the member with the most retries that there will be.
+        max_retries: the member with the largest number of retries.
         wait_ms: the member with the wait until the next one.
-        no_response: the member that is there only if the provider had not answered at all.
+        no_response: the member that exists only if the provider had not answered at all.
         silence: the type and the reason of such a failure.
         limit_event: the members of its `message` that identify a statement of the account's limit.
     """
@@ -189,16 +189,16 @@ AIR_MARK = b'"sessionFailure"'
 EVENTS = {row.method: row for row in OPT_IN_EVENTS}
 
 RETRY_MARKS = (AIR_MARK, *(row.mark.encode() for row in META_ERRORS))
-"""One of them stands in every update that announces a retry, but for texts."""
+"""Every update that announces a retry, other than a text, contains one of them."""
 
 FAILURE_MARKS = (AIR_MARK, *(row.mark.encode() for row in META_STATES))
 """Every frame that reports a failure beside an ordinary stop reason contains one of them."""
 
 RETRY_TEXT_OPENINGS = tuple(opening for row in RETRY_TEXTS for opening in row.openings)
-"""One of them begins every text that announces a retry."""
+"""Every text that announces a retry begins with one of them."""
 
 REMARK_OPENINGS = tuple(opening for row in REMARKS for opening in row.openings)
-"""One of them begins every remark."""
+"""Every remark begins with one of them."""
 
 METHODS = {row.name: row for row in RETRY_METHODS}
 
