@@ -1,7 +1,7 @@
 """The demo's agent: `python -m lastword.kit.demo retries|empty|crash [PROVIDER_URL]`.
 
-It is the kit's plain agent, which knows nothing of lastword, failing as real ones do: it retries
-its model call and says so only in its own log, it takes the provider's refusal for an empty
+It is the kit's plain agent, which knows nothing of lastword, and fails as real ones do: it retries
+its model call and mentions that only in its own log, it treats the provider's refusal as an empty
 answer, or its process is killed in the middle of a turn.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SIGKILL = 9
-"""On every system; Windows' `signal` lacks the name."""
+"""Its number on every system; Windows' `signal` lacks the name."""
 
 FIRST_WAIT_SECONDS = 0.1
 LAST_WAIT_SECONDS = 0.8
@@ -44,34 +44,29 @@ class DemoAgent(PlainAgent):
         super().__init__(lines, Output())
         self.capabilities: dict[str, Any] | None = {}
         self._url = url
-        self._fail = {"retries": self.retry, "empty": self.shrug, "crash": self.crash}[failure]
+        self._failure = failure
 
     def name_session(self, number: int) -> str:  # noqa: ARG002  (there is one)
         return "demo"
 
     def serve(self, request_id: object) -> None:
         """Run a turn, and fail."""
-        self._fail(request_id)
-
-    def retry(self, _request_id: object) -> None:
+        if self._failure == "crash":
+            self.say("Let me look at the parser first.")
+            log("fatal: allocation of 3221225472 bytes failed")
+            die(SIGKILL)
+        if self._failure == "empty":
+            # It treats the provider's refusal as an empty answer.
+            status, message = call_provider(self._url)
+            log(f"model call failed: {status} {message}")
+            self.end_turn(request_id)
+            return
         wait = FIRST_WAIT_SECONDS
         while True:
             status, message = call_provider(self._url)
             log(f"model call failed, trying again: {status} {message}")
             time.sleep(wait)
             wait = min(2 * wait, LAST_WAIT_SECONDS)
-
-    def shrug(self, request_id: object) -> None:
-        """Treat the provider's refusal as an empty answer."""
-        status, message = call_provider(self._url)
-        log(f"model call failed: {status} {message}")
-        self.end_turn(request_id)
-
-    def crash(self, _request_id: object) -> None:
-        """Die of SIGKILL after some text."""
-        self.say("Let me look at the parser first.")
-        log("fatal: allocation of 3221225472 bytes failed")
-        die(SIGKILL)
 
 
 def log(line: str) -> None:
