@@ -1,10 +1,10 @@
 """A session with an agent in the process of a test, and its turns.
 
-Owns what a test decides: what the client can do, what it answers, when it cancels, how long it
-waits at most, and whether waits pass at once (`inprocess.waits` does the skipping). Owns the two
-entry points of an agent, too, and the client of the test in the same process: no socket. Both entry
-points use the code behind `lastword.run_agent` and `lastword.serve`, from their transport on.
-Frames are decoded JSON; `testing.timeline` interprets them.
+Owns a test's choices: the client's capabilities and answers, when it cancels, the timeout, and
+whether waits are skipped (`inprocess.waits` does that). Also owns the two entry points of an agent,
+which use the code behind `lastword.run_agent` and `lastword.serve` from their transport on, and the
+test's client in the same process, without a socket. Frames are decoded JSON; `testing.timeline`
+interprets them.
 """
 
 from __future__ import annotations
@@ -44,26 +44,24 @@ Json: TypeAlias = dict[str, Any]
 
 
 class AgentDoor:
-    """An agent, as a client in its process reaches it."""
+    """An entry point for a client in the agent's process."""
 
     def __init__(self) -> None:
         self._waiting: deque[Json | None] = deque()
         self._came = anyio.Event()
 
     async def run(self, deliver: Callable[[Json], None], options: Options) -> None:
-        """Run the agent until the client has left; `deliver` gets each of its messages."""
+        """Run the agent until the client leaves; `deliver` receives the agent's messages."""
         raise NotImplementedError
 
     def send(self, message: Json) -> None:
         """Send the agent a message."""
-        self._put(message)
+        self._waiting.append(message)
+        self._came.set()
 
     def leave(self) -> None:
-        """Leave: the agent gets no more messages."""
-        self._put(None)
-
-    def _put(self, message: Json | None) -> None:
-        self._waiting.append(message)
+        """Leave: the agent receives no more messages."""
+        self._waiting.append(None)
         self._came.set()
 
     async def _next(self) -> Json | None:
@@ -111,7 +109,7 @@ class _SdkDoor(AgentDoor):
 
 
 class _SdkTransport:
-    """The agent's end, in the SDK's three methods."""
+    """The agent's end, with the SDK's three methods."""
 
     def __init__(
         self, receive: Callable[[], Awaitable[Json | None]], deliver: Callable[[Json], None]
@@ -120,8 +118,8 @@ class _SdkTransport:
         self._deliver = deliver
 
     async def send(self, message: Json) -> None:
-        # Neither side may see what the other changes later.
-        self._deliver(_copied(message))
+        # A copy, so that neither side sees the other's later changes.
+        self._deliver(jsonrpc.loads(jsonrpc.dumps(message)))
 
     async def receive(self) -> Json | None:
         return await self._receive()
@@ -145,7 +143,7 @@ class _MethodsDoor(AgentDoor):
 
 
 class _MethodsTransport:
-    """The agent's end, as `serve` has it."""
+    """The agent's end, with the methods that `serve` needs."""
 
     broken = False
 
@@ -186,23 +184,18 @@ class _MethodsTransport:
         """Do nothing: all of them are written."""
 
 
-def _copied(message: Json) -> Json:
-    copied: Json = jsonrpc.loads(jsonrpc.dumps(message))
-    return copied
-
-
 # --- the client
 
 PERMISSIONS = {"allow": ("allow_once", "allow_always"), "reject": ("reject_once", "reject_always")}
-"""The kinds of options that answer a question so, the preferred one first."""
+"""The kinds of options with this meaning, the preferred one first."""
 
 
 class ClientOfTest:
     """One client, for one connection.
 
     Attributes:
-        frames: What the agent sent, in order.
-        failure: What a test author's own answer raised.
+        frames: The agent's messages, in order.
+        failure: The exception of a test author's answer.
         on_update: Called with each update as it arrives; may be replaced.
     """
 
@@ -214,7 +207,7 @@ class ClientOfTest:
         self._count = 0
         self.frames: list[Json] = []
         self.failure: Exception | None = None
-        self.on_update: Callable[[Json], None] = _ignore
+        self.on_update: Callable[[Json], None] = lambda _: None
 
     async def request(self, method: str, params: Json) -> Json:
         """Send the agent a request; return its whole response, which may be an error."""
@@ -279,26 +272,19 @@ def permission_answer(choice: str | Callable[[Json], str | None]) -> Callable[[J
         )
 
     def answer(params: Json) -> Json:
-        option = choice(params) if callable(choice) else _option_of(params, choice)
-        if option is None:
+        chosen: str | None = None
+        if callable(choice):
+            chosen = choice(params)
+        else:
+            options = params.get("options") or []
+            kinds = PERMISSIONS.get(choice, ())
+            matches = (each for kind in kinds for each in options if each.get("kind") == kind)
+            chosen = next((str(each["optionId"]) for each in matches), None)
+        if chosen is None:
             return {"outcome": {"outcome": "cancelled"}}
-        return {"outcome": {"outcome": "selected", "optionId": option}}
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
     return answer
-
-
-def _option_of(params: Json, choice: str) -> str | None:
-    """Return the id of the option that a word means, or `None` if there is no such option."""
-    options = params.get("options") or []
-    for kind in PERMISSIONS.get(choice, ()):
-        for option in options:
-            if option.get("kind") == kind:
-                return str(option["optionId"])
-    return None
-
-
-def _ignore(_: Json) -> None:
-    """Ignore an update that nobody waits for."""
 
 
 @contextlib.contextmanager
@@ -318,7 +304,7 @@ def without_waits() -> Iterator[None]:
     - A limit on silence that the test sets, such as `Options(idle_timeout_seconds=60)`, ends once
       the agent has done nothing for a quarter of a second, and so does the grace period of a
       cancelled handler. Limits that nobody set never end.
-    - What the agent itself sleeps, and the retries of a provider's package, take real time.
+    - The agent's own sleeps, and the retries of a provider's package, take real time.
 
     It applies to this task, and to tasks started from it, until the context is left.
     """
@@ -332,20 +318,20 @@ Permission: TypeAlias = Literal["allow", "reject", "cancel"] | Callable[[Json], 
 CancelAfter: TypeAlias = float | Callable[[Json], bool] | None
 
 TYPED: Json = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
-"""What a client that takes typed errors says of itself."""
+"""The capabilities of a client that accepts typed errors."""
 
 FUSE_SECONDS = 30.0
-"""How long a step of a test may take; far more than any that works."""
+"""How long a step of a test may take, far longer than any that works."""
 
 LEAVE_SECONDS = 5.0
-"""How long the agent may take to end once its client has left; then its handlers are cancelled."""
+"""How long the agent may take to end after its client has left; then its handlers are cancelled."""
 
 
 class AgentSession:
     """A session opened by `open_session`.
 
     Attributes:
-        session_id: Its id, as the agent gave it.
+        session_id: The agent's id of it.
         initialized: The agent's answer to `initialize`, as decoded JSON.
     """
 
@@ -376,13 +362,14 @@ class AgentSession:
                 decoded JSON, for which the function returns true. With `None`, nobody cancels.
 
         Returns:
-            The turn, even if it failed: a failure of the agent raises nothing here.
+            The turn, even if it failed: the agent's failure raises nothing here.
 
         Raises:
             TimeoutError: It did not end within the session's `fuse_seconds`, in real time.
-            Exception: What one of the test's functions raised, passed here or to `open_session`.
+            Exception: One of the test's functions, passed here or to `open_session`, raised it.
         """
-        first, number = len(self._client.frames), self._turns() + 1
+        first = len(self._client.frames)
+        number = sum(entry.kind is Kind.PROMPT for entry in self._entries) + 1
         began = _now()
         blocks = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else list(prompt)
         async with self._cancelling(cancel_after, began):
@@ -400,9 +387,6 @@ class AgentSession:
     def cancel(self) -> None:
         """Cancel the running turn as the user does; a prompt in another task ends."""
         self._client.notify(acp.CANCEL, {"sessionId": self.session_id})
-
-    def _turns(self) -> int:
-        return sum(entry.kind is Kind.PROMPT for entry in self._entries)
 
     @contextlib.asynccontextmanager
     async def _cancelling(self, after: CancelAfter, began: float) -> AsyncIterator[None]:
@@ -501,7 +485,20 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
             stack.enter_context(waits.skipped())
         async with _running(lambda: door.run(client.receive, chosen), door.leave):
             with _fuse(fuse_seconds, "The agent did not open a session"):
-                opened = await _open(client, client_capabilities)
+                capabilities = TYPED if client_capabilities is None else client_capabilities
+                initialized = await client.request(
+                    acp.INITIALIZE,
+                    {
+                        "protocolVersion": 1,
+                        "clientCapabilities": dict(capabilities),
+                        "clientInfo": {"name": "lastword.testing", "version": __version__},
+                    },
+                )
+                raise_for_error(initialized)
+                params = {"cwd": os.getcwd(), "mcpServers": []}
+                answer = await client.request("session/new", params)
+                raise_for_error(answer)
+                opened = {"initialized": initialized["result"], **answer["result"]}
             yield AgentSession(client, collector.entries, fuse_seconds, opened)
 
 
@@ -560,22 +557,6 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
         return await session.prompt(prompt, cancel_after=cancel_after)
 
 
-async def _open(client: ClientOfTest, capabilities: Mapping[str, Any] | None) -> Json:
-    """Introduce the client and open a session; return both answers as one."""
-    initialized = await client.request(
-        acp.INITIALIZE,
-        {
-            "protocolVersion": 1,
-            "clientCapabilities": dict(TYPED if capabilities is None else capabilities),
-            "clientInfo": {"name": "lastword.testing", "version": __version__},
-        },
-    )
-    raise_for_error(initialized)
-    opened = await client.request("session/new", {"cwd": os.getcwd(), "mcpServers": []})
-    raise_for_error(opened)
-    return {"initialized": initialized["result"], **opened["result"]}
-
-
 class _Collector:
     """The entries of one link."""
 
@@ -589,7 +570,7 @@ class _Collector:
 
 
 def _now() -> float:
-    """Return simulated time, which includes what was skipped."""
+    """Return simulated time, which includes skipped waits."""
     skipped = waits.SKIPPED.get()
     return time.monotonic() if skipped is None else skipped.now()
 

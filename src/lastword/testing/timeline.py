@@ -1,8 +1,8 @@
 """Timeline of an agent's turns, for tests of the agent, and the result of one turn.
 
-Owns the collected timeline, and the values that a client of a test reads from a turn's frames:
-text, tools, retries, the failure. It works if the agent's links are in the process of the test,
-through `lastword.run_agent`, `lastword.guard` or `lastword.serve`.
+Owns the collected timeline, and the values that a test's client reads from a turn's frames: text,
+tools, retries, the failure. The agent must run in the test's process, through `lastword.run_agent`,
+`lastword.guard` or `lastword.serve`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timeline:
-    """Everything since `capture_timeline` was entered; it grows as more happens."""
+    """Everything since `capture_timeline` was entered; it grows while events occur."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[str, Entry]] = []
@@ -112,12 +112,12 @@ def capture_timeline() -> Iterator[Timeline]:
 
     ```python
     with capture_timeline() as timeline:
-        ...  # a client of the test's has the agent take a turn
+        ...  # the test's client sends the agent a prompt
     assert timeline.turns[0].error_type == "rate_limit"
     ```
 
     Yields:
-        The timeline, which can be read at any time, also afterwards.
+        The timeline, which can be read at any time, even afterwards.
     """
     timeline = Timeline()
     with journal.collected_by(timeline):
@@ -128,7 +128,7 @@ Json = dict[str, Any]
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool call, as far as the client saw it.
+    """One tool call, as the client saw it.
 
     Attributes:
         tool_call_id: its id.
@@ -168,7 +168,7 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
     def error(self) -> AgentError | None:
         """The failure as this client could read it, or `None` if the turn did not fail.
 
-        A client that does not accept typed errors may have got it in prose alone: then this is
+        A client that does not accept typed errors may receive it only in prose: then this is
         `None` too, although `outcome` is `failed` and `error_type` says why.
         """
         if self.outcome is not Outcome.FAILED:
@@ -185,7 +185,7 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the agent said: the text of its message chunks, joined, without its thoughts."""
+        """The agent's text: its message chunks, joined, without its thoughts."""
         contents = (u["content"] for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
         return "".join(content["text"] for content in contents if content.get("type") == "text")
 
@@ -196,8 +196,9 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
         for update in self.updates:
             if update.get("sessionUpdate") in acp.TOOL_KINDS:
                 tool_id = str(update.get("toolCallId"))
+                members = ("title", "kind", "status")
                 changes = {
-                    name: update[name] for name in _MEMBERS if isinstance(update.get(name), str)
+                    name: update[name] for name in members if isinstance(update.get(name), str)
                 }
                 tool = tools.get(tool_id) or ToolCall(tool_call_id=tool_id)
                 tools[tool_id] = msgspec.structs.replace(tool, **changes)
@@ -212,6 +213,3 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
         """
         notices = map(read_retry, self.updates)
         return tuple(notice for notice in notices if notice is not None)
-
-
-_MEMBERS = ("title", "kind", "status")
