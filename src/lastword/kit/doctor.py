@@ -266,7 +266,20 @@ def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
     else:  # on Windows a path may lack its suffix, as a name may
         path = shutil.which(program) or program
     if path is None:
-        return [_missing(program, environment)]
+        entries = [each for each in environment.get("PATH", os.defpath).split(os.pathsep) if each]
+        idle = [file for each in entries if os.path.isfile(file := os.path.join(each, program))]
+        if idle:
+            return [problem(STEP, f"{idle[0]} is not executable.", f"chmod +x {idle[0]}")]
+        elsewhere = located_off_path(program, environment)
+        if elsewhere is not None:
+            sentence = f"{program} is not on the PATH, but there is {elsewhere}."
+            do = "Give this full path; `lastword setup` writes it into an editor's settings"
+            return [problem(STEP, sentence, do, path=elsewhere)]
+        if os.path.isfile(program):
+            sentence = f"{program} is in this directory, but not on the PATH."
+            return [problem(STEP, sentence, f"Write {os.path.join('.', program)}")]
+        sentence = f"{program} is in none of the {len(entries)} directories on the PATH."
+        return [problem(STEP, sentence, INSTALL, searched=entries)]
     if not os.path.exists(path):
         hint = "It is a broken link." if os.path.islink(path) else "There is no such file."
         return [problem(STEP, f"{path} was not found. {hint}", "Correct the path, or install it")]
@@ -288,23 +301,6 @@ def _on_path(program: str, environment: Mapping[str, str]) -> str | None:
     return shutil.which(program, path=environment.get("PATH", os.defpath))
 
 
-def _missing(program: str, environment: Mapping[str, str]) -> Observation:
-    entries = [entry for entry in environment.get("PATH", os.defpath).split(os.pathsep) if entry]
-    idle = [file for e in entries if os.path.isfile(file := os.path.join(e, program))]
-    if idle:
-        return problem(STEP, f"{idle[0]} is not executable.", f"chmod +x {idle[0]}")
-    elsewhere = located_off_path(program, environment)
-    if elsewhere is not None:
-        sentence = f"{program} is not on the PATH, but there is {elsewhere}."
-        do = "Give this full path; `lastword setup` writes it into an editor's settings"
-        return problem(STEP, sentence, do, path=elsewhere)
-    if os.path.isfile(program):
-        sentence = f"{program} is in this directory, but not on the PATH."
-        return problem(STEP, sentence, f"Write {os.path.join('.', program)}")
-    sentence = f"{program} is in none of the {len(entries)} directories on the PATH."
-    return problem(STEP, sentence, INSTALL, searched=entries)
-
-
 def _format(path: str, environment: Mapping[str, str]) -> list[Observation]:
     try:
         with open(path, "rb") as file:
@@ -312,7 +308,24 @@ def _format(path: str, environment: Mapping[str, str]) -> list[Observation]:
     except OSError:
         return []  # an executable may be unreadable
     if head.startswith(b"#!"):
-        return _interpreter(path, head, environment)
+        line = head[2:].split(b"\n", 1)[0]
+        if line.endswith(b"\r"):
+            sentence = f"The #! line of {path} ends in a carriage return."
+            return [problem(STEP, sentence, f"Give it Unix line endings: sed -i 's/\\r$//' {path}")]
+        words = line.decode("utf-8", "replace").split()
+        if not words:
+            return [problem(STEP, f"The #! line of {path} names no program.", "Write #!/bin/sh")]
+        needed = words[0]
+        is_there = os.access(needed, os.X_OK) and not os.path.isdir(needed)
+        if is_there and os.path.basename(needed) == "env":
+            programs = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+            needed = programs[0] if programs else needed
+            is_there = not programs or _on_path(needed, environment) is not None
+        if is_there:
+            return []
+        sentence = f"The #! line of {path} needs {needed}, which is not here."
+        do = f"Install {os.path.basename(needed)}, or correct the line"
+        return [problem(STEP, sentence, do)]
     if head.startswith(ELF):
         number = int.from_bytes(head[18:20], "little" if head[5:6] == b"\x01" else "big")
         own = ALIASES.get(platform.machine().lower(), platform.machine().lower())
@@ -332,23 +345,3 @@ def _format(path: str, environment: Mapping[str, str]) -> list[Observation]:
         sentence = f"{path} has no #! line, so a shell runs it, whatever its language."
         return [note(STEP, sentence, "Begin it with #!/bin/sh, or with its interpreter")]
     return []
-
-
-def _interpreter(path: str, head: bytes, environment: Mapping[str, str]) -> list[Observation]:
-    line = head[2:].split(b"\n", 1)[0]
-    if line.endswith(b"\r"):
-        sentence = f"The #! line of {path} ends in a carriage return."
-        return [problem(STEP, sentence, f"Give it Unix line endings: sed -i 's/\\r$//' {path}")]
-    words = line.decode("utf-8", "replace").split()
-    if not words:
-        return [problem(STEP, f"The #! line of {path} names no program.", "Write #!/bin/sh")]
-    is_there = os.access(words[0], os.X_OK) and not os.path.isdir(words[0])
-    needed = words[0]
-    if is_there and os.path.basename(needed) == "env":
-        programs = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
-        needed = programs[0] if programs else needed
-        is_there = not programs or _on_path(needed, environment) is not None
-    if is_there:
-        return []
-    sentence = f"The #! line of {path} needs {needed}, which is not here."
-    return [problem(STEP, sentence, f"Install {os.path.basename(needed)}, or correct the line")]

@@ -137,7 +137,18 @@ class SpanBuilder:
             self._agent = {
                 name: row.facts[key] for name, key in members.items() if row.facts.get(key)
             }
-        items = self._counted(row)
+        items: list[TelemetryItem] = []
+        if row.kind == Kind.OMITTED:
+            omitted = row.facts.get("kinds") or {}
+            items += [
+                self._count(COUNTED[kind][0], omitted[kind.value], {})
+                for kind in _OMISSIBLE
+                if kind.value in omitted
+            ]
+        elif row.kind in COUNTED:
+            metric, facts, words = COUNTED[Kind(row.kind)]
+            constant: Attributes = {names.own(word): value for word, value in words.items()}
+            items.append(self._count(metric, 1, _attributes_of(row, facts) | constant))
         gateway_span = self._gateway.receive(row)
         if gateway_span is not None:
             items.append(self._holding(gateway_span))
@@ -176,21 +187,6 @@ class SpanBuilder:
                 for event in gateway_span.events
             ),
         )
-
-    def _counted(self, row: Row) -> list[TelemetryItem]:
-        """Return the measurements of a row, whether or not it belongs to a turn."""
-        if row.kind == Kind.OMITTED:
-            omitted = row.facts.get("kinds") or {}
-            return [
-                self._count(COUNTED[kind][0], omitted[kind.value], {})
-                for kind in _OMISSIBLE
-                if kind.value in omitted
-            ]
-        if row.kind not in COUNTED:
-            return []
-        metric, facts, words = COUNTED[Kind(row.kind)]
-        constant: Attributes = {names.own(word): value for word, value in words.items()}
-        return [self._count(metric, 1, gateway_spans.attributes_of(row.facts, facts) | constant)]
 
     def _ended(self, turn: _Turn, end: Row | None) -> list[TelemetryItem]:
         if end is None:

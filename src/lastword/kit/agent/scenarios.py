@@ -236,36 +236,36 @@ def load(path: str) -> Script:
     Raises:
         ScriptError: It cannot be read, or is not a scenario.
     """
-    file = Path(path)
     try:
-        data = file.read_bytes()[: MAX_FILE_BYTES + 1]
-    except OSError as error:
-        raise ScriptError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from error
-    if len(data) > MAX_FILE_BYTES:
-        raise ScriptError(f"{path}: a scenario file is at most {MAX_FILE_BYTES // 1024} KiB long")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise ScriptError(f"{path}: the file is not UTF-8 (byte {error.start})") from error
-    read = _yaml if file.suffix.lower() in YAML_SUFFIXES else _json
-    try:
-        return script_of(read(text))
+        return script_of(_read(Path(path)))
     except ScriptError as error:
         raise ScriptError(f"{path}: {error}") from error
 
 
-def _json(text: str) -> object:
+def _read(file: Path) -> object:
+    """Return the values in a JSON or YAML file.
+
+    Raises:
+        ScriptError: The file cannot be read.
+    """
     try:
-        return json.loads(text)
-    except ValueError as error:
-        raise ScriptError(
-            f"invalid JSON: {error}. The name of a YAML file ends in .yaml"
-        ) from error
-    except RecursionError as error:
-        raise ScriptError("nested too deeply") from error
-
-
-def _yaml(text: str) -> object:
+        data = file.read_bytes()[: MAX_FILE_BYTES + 1]
+    except OSError as error:
+        raise ScriptError((error.strerror or "cannot be read").lower()) from error
+    if len(data) > MAX_FILE_BYTES:
+        raise ScriptError(f"a scenario file is at most {MAX_FILE_BYTES // 1024} KiB long")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise ScriptError(f"the file is not UTF-8 (byte {error.start})") from error
+    if file.suffix.lower() not in YAML_SUFFIXES:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            hint = "The name of a YAML file ends in .yaml"
+            raise ScriptError(f"invalid JSON: {error}. {hint}") from error
+        except RecursionError as error:
+            raise ScriptError("nested too deeply") from error
     try:
         # An optional package, whose type stubs would be another one.
         yaml: Any = importlib.import_module("yaml")

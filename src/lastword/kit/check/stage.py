@@ -91,9 +91,9 @@ def _shown_by(program: str, words: tuple[str, ...], folder: str) -> Sdk | None:
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
         for name, pattern in ((setup.GO, _GO), (setup.RUST, _RUST)):
-            match = pattern.search(data)
-            if match:
-                return Sdk(name, match[1].decode())
+            dependency = pattern.search(data)
+            if dependency:
+                return Sdk(name, dependency[1].decode())
     return None
 
 

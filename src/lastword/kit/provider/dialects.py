@@ -87,10 +87,12 @@ class _Anthropic:
     """Message stream events."""
 
     def text(self, model: str) -> Iterator[bytes]:
-        yield self._start(model)
-        yield self._block({"type": "text", "text": ""})
+        yield self._event("message_start", {"message": self._message(model)})
+        block = {"type": "text", "text": ""}
+        yield self._event("content_block_start", {"index": 0, "content_block": block})
         for piece in TEXT:
-            yield self._delta({"type": "text_delta", "text": piece})
+            delta = {"type": "text_delta", "text": piece}
+            yield self._event("content_block_delta", {"index": 0, "delta": delta})
 
     def end(self, _model: str, reason: str = "end_turn") -> Iterator[bytes]:
         yield self._event("content_block_stop", {"index": 0})
@@ -106,9 +108,11 @@ class _Anthropic:
         yield from self._call(model, tool, json.dumps(_tool_input(tool, TOOL_COMMAND))[:8])
 
     def _call(self, model: str, tool: str, arguments: str) -> Iterator[bytes]:
-        yield self._start(model)
-        yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
-        yield self._delta({"type": "input_json_delta", "partial_json": arguments})
+        yield self._event("message_start", {"message": self._message(model)})
+        block = {"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}}
+        yield self._event("content_block_start", {"index": 0, "content_block": block})
+        delta = {"type": "input_json_delta", "partial_json": arguments}
+        yield self._event("content_block_delta", {"index": 0, "delta": delta})
 
     def whole(self, model: str) -> Json:
         block = {"type": "text", "text": "".join(TEXT)}
@@ -126,15 +130,6 @@ class _Anthropic:
             "usage": {"input_tokens": 42, "output_tokens": 1},
         }
 
-    def _start(self, model: str) -> bytes:
-        return self._event("message_start", {"message": self._message(model)})
-
-    def _block(self, block: Json) -> bytes:
-        return self._event("content_block_start", {"index": 0, "content_block": block})
-
-    def _delta(self, delta: Json) -> bytes:
-        return self._event("content_block_delta", {"index": 0, "delta": delta})
-
     def _event(self, kind: str, value: Json) -> bytes:
         body = json.dumps({"type": kind, **value})
         return f"event: {kind}\ndata: {body}\n\n".encode()
@@ -147,10 +142,11 @@ class _Responses:
         yield self._event("response.created", {"response": self._response(model, [])})
         added = {**self._message(""), "content": [], "status": "in_progress"}
         yield self._event("response.output_item.added", {"output_index": 0, "item": added})
+        place = {"item_id": "msg_fake_1", "output_index": 0, "content_index": 0}
         part = {"type": "output_text", "text": "", "annotations": []}
-        yield self._event("response.content_part.added", {**self._place(), "part": part})
+        yield self._event("response.content_part.added", {**place, "part": part})
         for piece in TEXT:
-            yield self._event("response.output_text.delta", {**self._place(), "delta": piece})
+            yield self._event("response.output_text.delta", {**place, "delta": piece})
 
     def end(self, model: str, _reason: str = "stop") -> Iterator[bytes]:
         message = self._message("".join(TEXT))
@@ -174,9 +170,6 @@ class _Responses:
     def _done(self, model: str, item: Json) -> Iterator[bytes]:
         yield self._event("response.output_item.done", {"output_index": 0, "item": item})
         yield self._event("response.completed", {"response": self._response(model, [item])})
-
-    def _place(self) -> Json:
-        return {"item_id": "msg_fake_1", "output_index": 0, "content_index": 0}
 
     def _message(self, text: str) -> Json:
         content = [{"type": "output_text", "text": text, "annotations": []}]

@@ -102,46 +102,43 @@ class Check:
 
     def find(self, played: Mapping[str, Played]) -> Finding:
         """Return the finding on finished acts, with stderr, and whose fault it is."""
-        finding = self._judged(played)
+        acts = [played[name] for name in self.acts if name in played]
+        missed = [act for act in acts if act.unreached or act.not_applicable]
+        judged = [act.transcript for act in acts if self.partial or act not in missed]
+        inapplicable = [act.not_applicable for act in acts if act.not_applicable]
+        if judged and len(inapplicable) < len(acts):
+            try:
+                finding = self.judge(judged)
+            except NotApplicableError as error:
+                finding = Finding(CheckVerdict.NOT_APPLICABLE, str(error))
+            except UnreachedError as error:
+                finding = Finding(CheckVerdict.UNREACHED, str(error))
+        elif inapplicable:
+            finding = Finding(CheckVerdict.NOT_APPLICABLE, inapplicable[0])
+        else:
+            reason = missed[0].unreached if missed else "the act was not played"
+            finding = Finding(CheckVerdict.UNREACHED, reason)
         if finding.verdict not in {CheckVerdict.FAIL, CheckVerdict.WARN}:
             return finding
-        acts = [played[name].transcript for name in self.acts if name in played]
+        transcripts = [act.transcript for act in acts]
         events = finding.events
         if not events and "answer" in finding.evidence:
             # The evidence of a missing answer is the request.
-            named = [act for act in acts if f"(act {act.name})" in finding.evidence]
-            missing = filter(None, (act.unanswered() for act in named or acts))
+            named = [act for act in transcripts if f"(act {act.name})" in finding.evidence]
+            missing = filter(None, (act.unanswered() for act in named or transcripts))
             events = tuple(islice(missing, 1))
         stderr: tuple[str, ...] = ()
-        for act in acts:
+        for act in transcripts:
             if events and any(event is events[-1] for event in act.events):
                 first = next(event for event in act.events if any(event is each for each in events))
                 lines = act.stderr_beside(first, events[-1]).decode("utf-8", "replace").splitlines()
                 stderr = tuple(_redact(line)[:SHOWN_CHARACTERS] for line in lines if line.strip())
-        sdk = next((act.sdk for act in acts if act.sdk), None)
+        sdk = next((act.sdk for act in transcripts if act.sdk), None)
         return replace(
             finding,
             frames=finding.frames or shown(*events),
             stderr=stderr[-STDERR_LINES:],
             fault_of=blame(self.name, sdk) if sdk else "",
-        )
-
-    def _judged(self, played: Mapping[str, Played]) -> Finding:
-        acts = [played[name] for name in self.acts if name in played]
-        missed = [act for act in acts if act.unreached or act.not_applicable]
-        transcripts = [a.transcript for a in acts if self.partial or a not in missed]
-        if transcripts and not all(act.not_applicable for act in acts):
-            try:
-                return self.judge(transcripts)
-            except NotApplicableError as error:
-                return Finding(CheckVerdict.NOT_APPLICABLE, str(error))
-            except UnreachedError as error:
-                return Finding(CheckVerdict.UNREACHED, str(error))
-        for act in missed:
-            if act.not_applicable:
-                return Finding(CheckVerdict.NOT_APPLICABLE, act.not_applicable)
-        return Finding(
-            CheckVerdict.UNREACHED, missed[0].unreached if missed else "the act was not played"
         )
 
 
