@@ -231,7 +231,7 @@ class PushSubscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     """A browser's subscription to notifications.
 
     Attributes:
-        subscription_id: a hash of the endpoint, which is no secret.
+        subscription_id: a hash of the endpoint, which may be shown.
         endpoint: the push service's address for this browser, which is a secret.
         p256dh: the browser's public key (RFC 8291), in base64url.
         auth: the browser's secret for it, in base64url.
