@@ -44,15 +44,41 @@ Json: TypeAlias = dict[str, Any]
 
 
 class AgentDoor:
-    """An entry point for a client in the agent's process."""
+    """The entry point of an agent for a client in the same process."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: object) -> None:
+        """Prepare an agent of the official SDK, or a mapping of methods.
+
+        Raises:
+            MisuseError: It is not an agent, or one of the official SDK on trio.
+        """
+        self._agent = agent
         self._waiting: deque[Json | None] = deque()
         self._came = anyio.Event()
+        if isinstance(agent, Mapping):
+            return
+        if not callable(agent) and not callable(getattr(agent, "prompt", None)):
+            raise MisuseError(
+                "an agent is an object with the official SDK's methods (it has no `prompt`), a "
+                "function that makes one, or the methods that lastword.serve takes; not "
+                f"{type(agent).__name__}"
+            )
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise MisuseError(
+                "an agent of the official SDK runs on asyncio alone: run this test there, or give "
+                "the methods that lastword.serve takes"
+            ) from None
 
     async def run(self, deliver: Callable[[Json], None], options: Options) -> None:
         """Run the agent until the client leaves; `deliver` receives the agent's messages."""
-        raise NotImplementedError
+        if isinstance(self._agent, Mapping):
+            transport = functools.partial(_MethodsTransport, self._next, deliver)
+            await serve_over(self._agent, transport, options=options)
+        else:
+            sdk_transport = _SdkTransport(self._next, deliver)
+            await lastword.run_agent(self._agent, sdk_transport, options=options)
 
     def send(self, message: Json) -> None:
         """Send the agent a message."""
@@ -70,42 +96,6 @@ class AgentDoor:
             self._came = anyio.Event()
             await self._came.wait()
         return self._waiting.popleft()
-
-
-def door_of(agent: object) -> AgentDoor:
-    """Return the entry point for an agent: the official SDK's, or a mapping of methods.
-
-    Raises:
-        MisuseError: It is not an agent, or one of the official SDK on trio.
-    """
-    if isinstance(agent, Mapping):
-        return _MethodsDoor(agent)
-    if not callable(agent) and not callable(getattr(agent, "prompt", None)):
-        raise MisuseError(
-            "an agent is an object with the official SDK's methods (it has no `prompt`), a "
-            "function that makes one, or the methods that lastword.serve takes; not "
-            f"{type(agent).__name__}"
-        )
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise MisuseError(
-            "an agent of the official SDK runs on asyncio alone: run this test there, or give the "
-            "methods that lastword.serve takes"
-        ) from None
-    return _SdkDoor(agent)
-
-
-class _SdkDoor(AgentDoor):
-    """An agent of the official SDK."""
-
-    def __init__(self, agent: object) -> None:
-        super().__init__()
-        self._agent = agent
-
-    async def run(self, deliver: Callable[[Json], None], options: Options) -> None:
-        transport = _SdkTransport(self._next, deliver)
-        await lastword.run_agent(self._agent, transport, options=options)
 
 
 class _SdkTransport:
@@ -126,20 +116,6 @@ class _SdkTransport:
 
     async def close(self) -> None:
         """Do nothing: nothing is open."""
-
-
-class _MethodsDoor(AgentDoor):
-    """Methods named after ACP's, as `lastword.serve` takes them."""
-
-    def __init__(self, methods: Mapping[str, Any]) -> None:
-        super().__init__()
-        self._methods = methods
-
-    async def run(self, deliver: Callable[[Json], None], options: Options) -> None:
-        def transport(waker: Waker) -> _MethodsTransport:
-            return _MethodsTransport(self._next, deliver, waker)
-
-        await serve_over(self._methods, transport, options=options)
 
 
 class _MethodsTransport:
@@ -472,7 +448,7 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
         MissingExtraError: The official SDK is not installed.
         TypeError: The methods cannot be served.
     """
-    door = door_of(agent)
+    door = AgentDoor(agent)
     own = {acp.PERMISSION: permission_answer(answer_permission), **(answers or {})}
     client, collector = ClientOfTest(door, own), _Collector()
     chosen = msgspec.structs.replace(
