@@ -1,7 +1,7 @@
-"""Notifications: news of a session for somebody who is away from it, by whatever sends them.
+"""Notifications: news of a session for users who are away from it.
 
-Owns which events are worth a notification, its sentences, its pace, and the list of what sends it.
-Nothing of it is loaded unless notifications are enabled.
+Owns the events that are worth a notification, the sentences, the pace, and the senders. Nothing
+here is loaded unless notifications are enabled.
 
 Private: its names may change in any version.
 """

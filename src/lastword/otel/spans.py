@@ -85,12 +85,12 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     """An operation with a duration; times are seconds since 1970 UTC.
 
     Attributes:
-        name: what it was.
+        name: its name.
         started_seconds: when it began.
         ended_seconds: when it ended.
-        attributes: what is known of it.
+        attributes: its attributes.
         failed: whether it failed.
-        events: what happened during it.
+        events: the events during it.
         children: the operations within it.
         traceparent: the client's span to which it belongs, in W3C's form.
     """

@@ -1,9 +1,9 @@
 """Setups: how editors are configured with agents, and agents with a provider; the SDKs' mistakes.
 
-Owns where an editor keeps its settings and the form of an agent's entry there, which `cli.setup`
-reads and writes; the command with which each agent speaks ACP, which stands in the entry after
-`lastword run --`; the files and variables that point an agent to a given provider, which
-`kit.provider.server` writes into a home; and what every agent built on an SDK does wrong, so that
+Owns the place of an editor's settings and the form of an agent's entry there, which `cli.setup`
+reads and writes; the command with which each agent speaks ACP, which follows `lastword run --` in
+the entry; the files and variables that point an agent to a given provider, which
+`kit.provider.server` writes into a home; and the mistakes of every agent built on an SDK, so that
 its author is not blamed.
 """
 
@@ -19,9 +19,9 @@ class AgentCommand(Quirk, frozen=True, kw_only=True):
     """The command of one agent; `name` is its name in `lastword setup`.
 
     Attributes:
-        title: what people call it.
+        title: its usual name.
         command: its command line.
-        install: what to type if its program is missing.
+        install: the command that installs its program.
         keys: the environment variables that usually hold its API keys.
         codecompanion: CodeCompanion.nvim's preset for it, if there is one.
         agent_shell: the variable of Emacs agent-shell that holds its command, if one is known.
@@ -43,12 +43,12 @@ class Editor(Quirk, frozen=True, kw_only=True):
     user's profile.
 
     Attributes:
-        title: what people call it.
-        aliases: other names that mean it in `lastword setup`.
+        title: its usual name.
+        aliases: its other names in `lastword setup`.
         form: the form of an agent's entry: `custom`, `plain` and `argv` are JSON; any other is a
             program that the user has, and names its template.
         section: the key of the object that holds agents, in a JSON settings file.
-        places: where that file is, the likeliest first; for a program, where it goes, in words.
+        places: the paths of that file, the likeliest first; for a program, the place in words.
         places_on_macos: the same on macOS, if they differ.
         places_on_windows: the same on Windows, if they differ.
         whole_paths: it accepts programs only by their full paths.

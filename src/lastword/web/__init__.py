@@ -1,4 +1,4 @@
-"""Web pages: that of the gateway and that of the record, and what they share.
+"""Web pages: the gateway's, the record's, and their shared files.
 
 Private: its names may change in any version.
 """

@@ -1,8 +1,8 @@
-"""The places in HTTP libraries that report a request to a model, each request once.
+"""The places in HTTP libraries that report requests to a model, each request once.
 
-That is the lowest layer which has all of it: `http.client` (for urllib3 with the pool above it,
+They are the lowest layers that see a whole request: `http.client` (for urllib3, also the pool,
 which connects first), `httpcore` below httpx, and `aiohttp`. `_lastword_observer` loads this file,
-and puts what is imported for types alone here.
+and defines the names in it that are imported here only for types.
 """
 
 from weakref import WeakValueDictionary
@@ -23,7 +23,7 @@ _aio_streams: "WeakValueDictionary[int, ObservedRequest]" = WeakValueDictionary(
 
 
 class _AnswerStream:
-    """A stream of an answer, or its iterator, that reports what is read."""
+    """An answer's stream, or its iterator, that reports what the agent reads."""
 
     def __init__(self, inner: "Any", request: "ObservedRequest") -> None:
         self._inner, self._request = inner, request
@@ -69,7 +69,7 @@ def _reading(name: str) -> "Any":
 
 
 class _AnswerReader(_AnswerStream):
-    """What http.client reads an answer from."""
+    """The file from which http.client reads an answer."""
 
     is_framed = has_end = False
     read, read1, peek, readline, readinto = map(
@@ -92,7 +92,7 @@ class _AnswerReader(_AnswerStream):
 def _http_begins(connection: "Any", *_: "Any", **__: "Any") -> "ObservedRequest | None":
     pooled = connection.__dict__.get("_lastword")
     if pooled and pooled.is_open and pooled.is_pooled:
-        return None  # urllib3 has reported it
+        return None  # reported by urllib3's pool
     method, target = connection._buffer[0].split(b" ")[:2]
     sizes = [line[15:] for line in connection._buffer if line[:15].lower() == b"content-length:"]
     host, port = connection.host, connection.port
@@ -106,7 +106,7 @@ def _http_begins(connection: "Any", *_: "Any", **__: "Any") -> "ObservedRequest 
 
 
 def _http_waits(connection: "Any") -> "Any":
-    # Not with options: an old urllib3 tries with one first, which is an error.
+    # Not with options: an old urllib3 tries one first, which raises an error.
     request = connection.__dict__.pop("_lastword", None)
     return request if request and request.is_open else None
 

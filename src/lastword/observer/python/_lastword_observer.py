@@ -21,19 +21,19 @@ LIBRARIES = {
 
 
 def quiet(function: "Callable[..., Any]") -> "Callable[..., Any]":
-    """Return the function without its errors: in place of one it returns None."""
+    """Return the function with its errors suppressed: it returns None instead."""
 
     def call(*args: "Any", **kwargs: "Any") -> "Any":
         try:
             return function(*args, **kwargs)
-        except Exception:  # noqa: BLE001 - it may never harm the agent
+        except Exception:  # noqa: BLE001 - it must never harm the agent
             return None
 
     return call
 
 
 class _LastwordFinder:
-    """Leaves finding to the other finders, and hooks what they have loaded."""
+    """Has the other finders find modules, and hooks those that they load."""
 
     def __init__(self) -> None:
         self.observers: list[tuple[Any, str]] = []
@@ -66,11 +66,11 @@ class _LastwordFinder:
 
 
 def _load(name: str, names: "dict[str, Any]") -> "Any":
-    """Load a file beside this one, whose folder is not on the path, with these names in it."""
+    """Load a file from this folder, which is not on the path, with these names defined in it."""
     module = type(sys)(name)
     module.__file__ = os.path.join(os.path.dirname(__file__), name + ".py")
     module.__dict__.update({key: names[key] for key in names if key[:2] != "__"})
-    # Not by importlib.util, which takes a start five milliseconds.
+    # Not by importlib.util, which adds five milliseconds to a start.
     loader: Any = type(__spec__.loader)
     loader(name, module.__file__).exec_module(module)
     sys.modules[name] = module
@@ -85,7 +85,7 @@ def observe(report: "Callable[[dict[str, Any]], object]", model_path: str) -> "C
         report: Is called with each event, in the context in which the request was made.
         model_path: A regular expression that finds a model API in a request's path.
     """
-    # By its name: another copy of this file may be at work.
+    # By its name, since another copy of this file may be active.
     finders: Any = [each for each in sys.meta_path if type(each).__name__ == "_LastwordFinder"]
     if not finders:
         finders = [_LastwordFinder()]
@@ -99,14 +99,14 @@ def observe(report: "Callable[[dict[str, Any]], object]", model_path: str) -> "C
 
 @quiet
 def start(settings: str) -> None:
-    """Report this process, which is the agent's, and its requests into lastword's pipe."""
-    import json  # tools, which are not observed, do not pay for it
+    """Report this process, which is the agent's, and its requests through lastword's pipe."""
+    import json  # only the agent pays for it, not its tools
 
     if sys.platform == "win32":
         return
     options = json.loads(settings)
     has_reader = os.open(options["pipe"], os.O_WRONLY | os.O_NONBLOCK)
-    # Reading, too: without any reader a write raises SIGPIPE, which may end the agent.
+    # Also for reading: without a reader, a write raises SIGPIPE, which may end the agent.
     fd = os.open(options["pipe"], os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     os.close(has_reader)
     pipe = os.fstat(fd)[:3]

@@ -1,6 +1,6 @@
-"""A request to a model, and what is reported of it.
+"""A request to a model, and the reports about it.
 
-`_lastword_observer` loads this file, and puts `quiet` and `observers` here.
+`_lastword_observer` loads this file, and defines `quiet` and `observers` in it.
 """
 
 import errno
@@ -37,10 +37,10 @@ def _text(value: "Any") -> str:
 def begin(
     method: "Any", scheme: "Any", host: "Any", port: "Any", target: "Any", size: "Any" = None
 ) -> "ObservedRequest | None":
-    """Report a request that is about to be made; return None if it does not go to a model."""
+    """Report a request before it is sent; return None if it does not go to a model."""
     if _text(method).upper() != "POST":
         return None
-    path = re.sub("^[a-z]+://[^/]*|[?#].*", "", _text(target))  # a proxy is given the whole URL
+    path = re.sub("^[a-z]+://[^/]*|[?#].*", "", _text(target))  # a proxy gets the whole URL
     reports = [report for report, pattern in observers if re.search(pattern, path, re.IGNORECASE)]
     scheme, host = _text(scheme), _text(host)
     if not reports or scheme not in _PORTS:
@@ -54,7 +54,7 @@ def begin(
 
 
 class ObservedRequest:
-    """A request to a model, and what has come of its answer."""
+    """A request to a model, and the progress of its answer."""
 
     status, encoding = 0, ""
     is_open, is_pooled, is_empty = True, False, True
@@ -72,7 +72,7 @@ class ObservedRequest:
 
     @quiet
     def answer(self, status: int, headers: "Any") -> None:
-        """Report that an answer begins."""
+        """Report the beginning of the answer."""
         self.status, self._last_at = int(status), time.monotonic()
         self._body = bytearray() if status >= REFUSED_STATUS else None
         members: dict[str, Any] = {}
@@ -91,7 +91,7 @@ class ObservedRequest:
 
     @quiet
     def read(self, data: "Any") -> None:
-        """Report that the agent has read a piece of the answer."""
+        """Report a piece of the answer that the agent has read."""
         self.is_empty = self.is_empty and not data
         if (body := self._body) is not None:
             body += data[: MAX_BODY_BYTES - len(body)]
@@ -152,7 +152,7 @@ def fail(request: "ObservedRequest", error: BaseException) -> None:
 
 @quiet
 def _cause_of(error: "Any", request: "ObservedRequest") -> "tuple[str | None, str]":
-    """Return the system's name of the error that is behind this one, and the name of its class."""
+    """Return the system's name of the error that caused this one, and the name of its class."""
     code, name, ssl = None, type(error).__name__, sys.modules.get("ssl")
     for _ in range(20):
         if error is None or id(error) == request.handled:
@@ -172,7 +172,7 @@ def _cause_of(error: "Any", request: "ObservedRequest") -> "tuple[str | None, st
 
 @quiet
 def close(request: "ObservedRequest") -> None:
-    """Report that the agent reads no further: it has enough, or something has stopped it."""
+    """Report that the agent stops reading: it has enough, or an exception stopped it."""
     error = sys.exc_info()[1]
     name = type(error).__name__ if error and id(error) != request.handled else ""
     if error and ("Cancelled" in name or "imeout" in name or name == "KeyboardInterrupt"):

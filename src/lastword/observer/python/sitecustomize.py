@@ -1,4 +1,4 @@
-"""Python's start in an agent that lastword observes: takes lastword out of the environment again.
+"""Python's start in an agent that lastword observes: removes lastword from the environment again.
 
 Python imports it from PYTHONPATH before the agent's own code. It removes what lastword has added,
 loads `_lastword_observer` if this process is the agent itself, and imports the `sitecustomize` that
@@ -35,11 +35,11 @@ try:
 
             _lastword_observer.start(_settings)
             break
-except Exception:  # noqa: BLE001, S110 - it may never harm the agent
+except Exception:  # noqa: BLE001, S110 - it must never harm the agent
     pass
 
-# Neither this file nor its folder hides anything from now on. Without another `sitecustomize` the
-# import fails, as it does where lastword is not there: `site` expects that.
+# From now on, neither this file nor its folder hides anything. Without another `sitecustomize` the
+# import fails, as it does without lastword: `site` expects that.
 sys.path[:] = [_path for _path in sys.path if _path != _folder]
 sys.path_importer_cache.pop(_folder, None)
 _self = sys.modules.pop("sitecustomize", None)
