@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from opentelemetry import metrics, trace
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.metrics import MeterProvider
 
-    from lastword.otel.conventions import Instrument, Instruments
+    from lastword.otel.conventions import Instruments
     from lastword.otel.spans import Measured
     from lastword.record.run import Row, Run
 
@@ -126,19 +127,16 @@ class GatewayMeters:
             if each.kind is InstrumentKind.HISTOGRAM:
                 made = meter.create_histogram(each.name, each.unit, each.description)
                 self._histograms[each.name] = made
-            elif each.kind is InstrumentKind.COUNTER:
-                reader = [self._reader(each)]
-                meter.create_observable_counter(each.name, reader, each.unit, each.description)
+                continue
+            read = [partial(self._read, each.name)]
+            if each.kind is InstrumentKind.COUNTER:
+                meter.create_observable_counter(each.name, read, each.unit, each.description)
             else:
-                reader = [self._reader(each)]
-                meter.create_observable_gauge(each.name, reader, each.unit, each.description)
+                meter.create_observable_gauge(each.name, read, each.unit, each.description)
 
-    def _reader(self, instrument: Instrument) -> Callable[[CallbackOptions], Iterator[Observation]]:
-        def read(_: CallbackOptions) -> Iterator[Observation]:
-            for reading in self._given.read(instrument.name):
-                yield Observation(reading.value, reading.attributes)
-
-        return read
+    def _read(self, name: str, _: CallbackOptions) -> Iterator[Observation]:
+        for reading in self._given.read(name):
+            yield Observation(reading.value, reading.attributes)
 
     def record(self, name: str, value: float, attributes: dict[str, str]) -> None:
         """Record a histogram's next value; a name that is not a histogram's is ignored."""

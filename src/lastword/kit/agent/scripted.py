@@ -99,12 +99,6 @@ class Wire(Output):
         meta = {"opencode/retry": data}
         self.update(session_id, {"sessionUpdate": "session_info_update", "_meta": meta})
 
-    def accept(self, prompt: object, session_id: str, message_id: str) -> None:
-        """Accept a prompt: version 2 answers it at once, and announces that work has begun."""
-        if self.dialect.turn_ends_by_state:
-            self.frame(id=prompt, result={"messageId": message_id})
-            self.update(session_id, {"sessionUpdate": acp.STATE_UPDATE, "state": "running"})
-
     def end(self, prompt: object, session_id: str, result: dict[str, Any]) -> None:
         """End a turn with a result."""
         if self.dialect.turn_ends_by_state:
@@ -114,34 +108,31 @@ class Wire(Output):
             self.frame(id=prompt, result=result)
 
     def fail(self, prompt: object, session_id: str, fail: Fail) -> None:
-        error = error_of(fail)
+        """End a turn with the error that an agent without lastword would send."""
+        error: Any = fail.error
+        data: dict[str, Any]
         if fail.agent_error is not None:
-            kind, data = self.dialect.error_kind, fail.agent_error
-            typed = {"sessionUpdate": kind, "stopReason": acp.STOP_ERROR, "error": data}
+            payload = fail.agent_error
+            message = payload["message"]
+            own = payload | {"stopReason": acp.STOP_ERROR}
+            data = {"details": message, "errorKind": payload["type"], "agent_error": own}
+            error = {"code": acp.INTERNAL_ERROR, "message": message, "data": data}
+            kind = self.dialect.error_kind
+            typed = {"sessionUpdate": kind, "stopReason": acp.STOP_ERROR, "error": payload}
             self.update(session_id, typed)
+        elif fail.exception is not None:
+            data = {"details": fail.exception}
+            error = {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": data}
+        elif fail.http is not None:
+            body = {"message": fail.message, **({"code": fail.code} if fail.code else {})}
+            data = {"statusCode": fail.http, "error": body}
+            if fail.headers:
+                data["responseHeaders"] = dict(fail.headers)
+            error = {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": data}
         if self.dialect.turn_ends_by_state and not fail.refused:
             self.end(prompt, session_id, {"stopReason": acp.STOP_ERROR, "error": error})
         else:
             self.frame(id=prompt, error=error)
-
-
-def error_of(fail: Fail) -> Any:
-    """Return the JSON-RPC error object of a failure, as an agent without lastword sends it."""
-    if fail.agent_error is not None:
-        payload = fail.agent_error | {"stopReason": acp.STOP_ERROR}
-        message = fail.agent_error["message"]
-        data = {"details": message, "errorKind": fail.agent_error["type"], "agent_error": payload}
-        return {"code": acp.INTERNAL_ERROR, "message": message, "data": data}
-    if fail.exception is not None:
-        data = {"details": fail.exception}
-        return {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": data}
-    if fail.http is None:
-        return fail.error
-    body = {"message": fail.message, **({"code": fail.code} if fail.code else {})}
-    data = {"statusCode": fail.http, "error": body}
-    if fail.headers:
-        data["responseHeaders"] = dict(fail.headers)
-    return {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": data}
 
 
 class Cancelled(Exception):  # noqa: N818  (the user's choice, not an error)
@@ -447,8 +438,11 @@ class ScriptedAgent(PlainAgent):
             script, number = _named(match[1]), 0
         if script.on_cancel != "ignore":
             self._open.append(turn)
-        if script.accepts_prompt(number):
-            self.wire.accept(request_id, turn.session_id, f"user-{self._prompts}")
+        if self.wire.dialect.turn_ends_by_state and script.accepts_prompt(number):
+            # Version 2 answers a prompt at once, and announces that work has begun.
+            self.wire.frame(id=request_id, result={"messageId": f"user-{self._prompts}"})
+            running = {"sessionUpdate": acp.STATE_UPDATE, "state": "running"}
+            self.wire.update(turn.session_id, running)
         threading.Thread(target=self._play, args=(turn, script, number), daemon=True).start()
 
     def cancel(self, params: dict[str, Any]) -> None:
