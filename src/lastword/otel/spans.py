@@ -14,6 +14,7 @@ from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Kind, ended_by_cancel
 from lastword.otel import conventions as names
 from lastword.otel import gateway_spans
+from lastword.otel.gateway_spans import attributes_of
 from lastword.record import turns
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class SpanBuilder:
         elif row.kind in COUNTED:
             metric, facts, words = COUNTED[Kind(row.kind)]
             constant: Attributes = {names.own(word): value for word, value in words.items()}
-            items.append(self._count(metric, 1, _attributes_of(row, facts) | constant))
+            items.append(self._count(metric, 1, attributes_of(row.facts, facts) | constant))
         gateway_span = self._gateway.receive(row)
         if gateway_span is not None:
             items.append(self._holding(gateway_span))
@@ -245,7 +246,7 @@ class _Turn:
                     self._close_tool(started, row, str(row.facts.get("status", "completed")))
                     break
         elif kind in EVENTS and len(self._events) < MAX_EVENTS:
-            attributes = _attributes_of(row, EVENTS[kind])
+            attributes = attributes_of(row.facts, EVENTS[kind])
             self._events.append(SpanEvent(names.own(kind.value), self._at(row), attributes))
 
     def span(self, last: Row, common: Attributes, outcome: str) -> Span:
@@ -265,10 +266,10 @@ class _Turn:
         if prompt.request_id not in (None, "null"):
             attributes[names.JSONRPC_REQUEST_ID] = prompt.request_id.strip('"')
         if outcome == turns.FAILED:
-            attributes |= _attributes_of(last, _END_FACTS)
+            attributes |= attributes_of(last.facts, _END_FACTS)
             attributes[names.ERROR_TYPE] = str(last.facts["type"])
         else:
-            attributes |= _attributes_of(last, ("stop_reason", "by"))
+            attributes |= attributes_of(last.facts, ("stop_reason", "by"))
         agent = common.get(names.AGENT_NAME)
         return Span(
             name=f"{names.INVOKE_AGENT} {agent}" if agent else names.INVOKE_AGENT,
@@ -301,7 +302,3 @@ class _Turn:
 
     def _at(self, row: Row) -> float:
         return row.at_seconds + self._offset
-
-
-def _attributes_of(row: Row, facts: tuple[str, ...]) -> Attributes:
-    return gateway_spans.attributes_of(row.facts, facts)

@@ -102,20 +102,19 @@ def rows(table: str, shape: type[Row]) -> tuple[Row, ...]:
 
     The tests check the types; msgspec would take 2 ms of each start for that.
     """
-    members = msgspec.json.decode(_TABLES[table]) if table in _TABLES else _of_agents(table)
+    if table in _TABLES:
+        members = msgspec.json.decode(_TABLES[table])
+    else:
+        # A failure's row has what it matches as its members.
+        members = [
+            {"name": each.name or each.agent, "evidence": each.source, "version": each.version}
+            | ({"agent": each.agent} if each.name and each.agent else {})
+            | (match if isinstance(match, dict) else {"openings": each.matches})
+            for each in AGENT_GROUPS
+            if each.tier == table
+            for match in (each.matches if isinstance(each.matches[0], dict) else each.matches[:1])
+        ]
     return tuple(shape(**_frozen(row)) for row in members)
-
-
-def _of_agents(tier: str) -> list[dict[str, Any]]:
-    """Return the rows of a tier as objects, whose members include those that a row matches."""
-    return [
-        {"name": group.name or group.agent, "evidence": group.source, "version": group.version}
-        | ({"agent": group.agent} if group.name and group.agent else {})
-        | (match if isinstance(match, dict) else {"openings": group.matches})
-        for group in AGENT_GROUPS
-        if group.tier == tier
-        for match in (group.matches if isinstance(group.matches[0], dict) else group.matches[:1])
-    ]
 
 
 def _frozen(value: Any) -> Any:

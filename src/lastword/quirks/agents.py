@@ -63,22 +63,18 @@ def agent_of(command: tuple[str, ...] | list[str], name: str | None = None) -> s
 def place_in(command: tuple[str, ...] | list[str]) -> tuple[str, int] | None:
     """Return the known agent in a command, and the index of the word that identifies it."""
     for number, word in enumerate(command[:MAX_WORDS]):
-        for program in _programs_in(word):
+        if word.startswith("-"):
+            continue
+        # A word may name a program, a script, or a package in a folder of packages.
+        parts = word.replace("\\", "/").rstrip("/").lower().split("/")
+        programs = [_bare(parts[-1])]
+        for parent, part, below in zip(parts, parts[1:], [*parts[2:], ""], strict=False):
+            if parent in _PACKAGES:
+                programs.append(_bare(below if part.startswith("@") else part))
+        for program in programs:
             if program in _PROGRAMS:
                 return _PROGRAMS[program], number
     return None
-
-
-def _programs_in(word: str) -> list[str]:
-    """Return the programs, scripts, packages and modules that a word of a command may name."""
-    if word.startswith("-"):
-        return []
-    parts = word.replace("\\", "/").rstrip("/").lower().split("/")
-    programs = [_bare(parts[-1])]
-    for parent, part, below in zip(parts, parts[1:], [*parts[2:], ""], strict=False):
-        if parent in _PACKAGES:
-            programs.append(_bare(below if part.startswith("@") else part))
-    return programs
 
 
 def _bare(part: str) -> str:
