@@ -94,6 +94,7 @@ PLATFORMS = {
 """How lastword is tested on each platform; docs/platforms.md has the details."""
 
 UTF8_CODE_PAGE = 65001
+_BEYOND_THE_DOCK = " An editor from the Dock has another PATH; `lastword setup` writes this path."
 
 
 def examine_surroundings(
@@ -137,8 +138,24 @@ def examine_surroundings(
             findings.append(ok("environment", f"{setting} is set.", name=name))
     if len(findings) == 1:
         findings.append(ok("environment", "No LASTWORD_ variable is set."))
-    console = _console(code_page(), allows_long=allows_long_paths())
-    return [*findings, _paths(environment), *console]
+    path = shutil.which("lastword", path=environment.get("PATH", os.defpath))
+    folder = os.path.dirname(sys.executable)
+    beside = os.pathsep.join((folder, os.path.join(folder, "Scripts")))
+    own = shutil.which("lastword", path=beside) or os.path.join(folder, "lastword")
+    if path is None:
+        whole = own if os.path.exists(own) else "the full path of lastword"
+        do = f"In the editor's settings, write its full path: {whole}"
+        findings.append(note("PATH", "The command lastword is not on the PATH here.", do))
+    elif sys.prefix != sys.base_prefix and os.path.dirname(path) == os.path.dirname(own):
+        sentence = f"lastword is on the PATH only in this virtual environment ({path})."
+        do = "An editor started elsewhere does not find it: write this full path in its settings"
+        findings.append(note("PATH", sentence, do, path=path))
+    else:
+        sentence = f"lastword is on the PATH here: {path}."
+        if is_beyond_the_dock(path):
+            sentence += _BEYOND_THE_DOCK
+        findings.append(ok("PATH", sentence, path=path))
+    return [*findings, *_console(code_page(), allows_long=allows_long_paths())]
 
 
 def _console(page: int | None, *, allows_long: bool | None) -> list[Observation]:
@@ -159,26 +176,6 @@ def _console(page: int | None, *, allows_long: bool | None) -> list[Observation]
         )
         findings.append(note("long paths", sentence, do))
     return findings
-
-
-def _paths(environment: Mapping[str, str]) -> Observation:
-    path = shutil.which("lastword", path=environment.get("PATH", os.defpath))
-    folder = os.path.dirname(sys.executable)
-    beside = os.pathsep.join((folder, os.path.join(folder, "Scripts")))
-    own = shutil.which("lastword", path=beside) or os.path.join(folder, "lastword")
-    if path is None:
-        whole = own if os.path.exists(own) else "the full path of lastword"
-        do = f"In the editor's settings, write its full path: {whole}"
-        return note("PATH", "The command lastword is not on the PATH here.", do)
-    in_venv = sys.prefix != sys.base_prefix and os.path.dirname(path) == os.path.dirname(own)
-    if in_venv:
-        sentence = f"lastword is on the PATH only in this virtual environment ({path})."
-        do = "An editor started elsewhere does not find it: write this full path in its settings"
-        return note("PATH", sentence, do, path=path)
-    sentence = f"lastword is on the PATH here: {path}."
-    if is_beyond_the_dock(path):
-        sentence += " An editor from the Dock has another PATH; `lastword setup` writes this path."
-    return ok("PATH", sentence, path=path)
 
 
 # --- the command on Windows
@@ -289,7 +286,7 @@ def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
         return [problem(STEP, f"{path} is not executable.", f"chmod +x {path}")]
     sentence = f"Found as {os.path.abspath(path)}."
     if is_beyond_the_dock(path):
-        sentence += " An editor from the Dock has another PATH; `lastword setup` writes this path."
+        sentence += _BEYOND_THE_DOCK
     examined = examine_on_windows if sys.platform == "win32" else _format
     return [
         ok(STEP, sentence, path=os.path.abspath(path)),

@@ -39,8 +39,6 @@ from lastword.outbox.sender import ItemSender, send_body
 from lastword.outbox.store import ItemOutbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lastword.notify.notification import NotifySettings
     from lastword.outbox.post import CollectorAnswer
     from lastword.outbox.store import OutboxItem
@@ -72,14 +70,23 @@ class Template:
         Raises:
             NotifyError: It has an unknown field, or is invalid JSON.
         """
+        self._is_json = _JSON.match(text) is not None
+        self._parts: list[tuple[str, str | None, bool]] = []
+        """Texts and names of fields in order, and whether a field is within a JSON string."""
+        at, in_string = 0, False
         for match in _FIELD.finditer(text):
             if match[1] not in FIELDS:
                 raise NotifyError(
                     f"the template of --notify-template has no field {match[0]} "
                     f"({_place(text, match.start())}): the fields are {', '.join(FIELDS)}"
                 )
-        self._is_json = _JSON.match(text) is not None
-        self._parts = [*_parts(text)]
+            before = text[at : match.start()]
+            # A quote after a backslash does not end a string.
+            quotes = re.sub(r"\\.", "", before, flags=re.DOTALL).count('"')
+            in_string ^= bool(quotes % 2)
+            self._parts += [(before, None, False), ("", match[1], in_string)]
+            at = match.end()
+        self._parts.append((text[at:], None, False))
         if not self._is_json:
             return
         rendered = self.render(_SAMPLE).decode()
@@ -112,20 +119,6 @@ class Template:
                 text = value if isinstance(value, str) else json.dumps(value)
                 body += json.dumps(text)[1:-1] if self._is_json else text
         return body.encode(errors="replace")
-
-
-def _parts(text: str) -> Iterator[tuple[str, str | None, bool]]:
-    """Yield texts and names of fields in order, and whether a field is within a JSON string."""
-    at, in_string = 0, False
-    for match in _FIELD.finditer(text):
-        before = text[at : match.start()]
-        yield before, None, False
-        # A quote after a backslash does not end a string.
-        quotes = re.sub(r"\\.", "", before, flags=re.DOTALL).count('"')
-        in_string ^= bool(quotes % 2)
-        yield "", match[1], in_string
-        at = match.end()
-    yield text[at:], None, False
 
 
 def _place(text: str, at: int) -> str:
