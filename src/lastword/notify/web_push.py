@@ -122,8 +122,37 @@ class WebPushSender:
         subscription = next(named, None)
         if subscription is None or not subscription.covers(notification.session, now):
             return CollectorAnswer(min(GONE))
-        headers = headers_of(subscription, notification, self._subscriptions, now)
-        body = encrypted(message_of(notification), subscription)
+        origin = subscription.origin
+        claims = {
+            "aud": "{0.scheme}://{0.netloc}".format(urlsplit(subscription.endpoint)),
+            "exp": now + CLAIM_SECONDS,
+            "sub": origin if origin.startswith("https://") else _CONTACT,
+        }
+        key = self._subscriptions.key()
+        key.conf["no-strict"] = True
+        # A later notification of the same kind about a session replaces one that still waits there.
+        subject = f"{notification.event.value} {notification.session}"
+        topic = base64.urlsafe_b64encode(hashlib.sha256(subject.encode()).digest()).decode()
+        headers = {
+            **key.sign(claims),
+            "content-encoding": "aes128gcm",
+            "content-type": "application/octet-stream",
+            "ttl": str(int(PushOutbox.MAX_AGE_SECONDS)),
+            "urgency": notification.urgency.value,
+            "topic": topic[:MAX_TOPIC_CHARS],
+            "connection": "close",
+        }
+        import http_ece  # noqa: PLC0415 - of the extra `gateway`
+        from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - of the extra
+
+        # Only this browser can read it (RFC 8291).
+        body = http_ece.encrypt(
+            message_of(notification),
+            private_key=ec.generate_private_key(ec.SECP256R1()),
+            dh=decoded(subscription.p256dh),
+            auth_secret=decoded(subscription.auth),
+            version="aes128gcm",
+        )
         answer = post(target.url, body, headers, POST_SECONDS, only_outside=subscription.by_guest)
         if answer.status in GONE:
             with contextlib.suppress(StoreError):
@@ -155,47 +184,6 @@ def message_of(notification: Notification) -> bytes:
     if len(message) > MAX_PLAIN_BYTES:
         message = msgspec.json.encode(members | {"body": "", "actions": [], "link": ""})
     return message
-
-
-def encrypted(message: bytes, subscription: PushSubscription) -> bytes:
-    """Return a message that only this browser can read (RFC 8291)."""
-    import http_ece  # noqa: PLC0415 - of the extra `gateway`
-    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - of the extra
-
-    return http_ece.encrypt(  # type: ignore[no-any-return]
-        message,
-        private_key=ec.generate_private_key(ec.SECP256R1()),
-        dh=decoded(subscription.p256dh),
-        auth_secret=decoded(subscription.auth),
-        version="aes128gcm",
-    )
-
-
-def headers_of(
-    subscription: PushSubscription,
-    notification: Notification,
-    subscriptions: Subscriptions,
-    now_seconds: int,
-) -> dict[str, str]:
-    """Return the headers of a message to a push service.
-
-    A later notification of the same kind about a session replaces one that still waits there.
-    """
-    place = "{0.scheme}://{0.netloc}".format(urlsplit(subscription.endpoint))
-    contact = subscription.origin if subscription.origin.startswith("https://") else _CONTACT
-    claims = {"aud": place, "exp": now_seconds + CLAIM_SECONDS, "sub": contact}
-    key = subscriptions.key()
-    key.conf["no-strict"] = True
-    topic = hashlib.sha256(f"{notification.event.value} {notification.session}".encode()).digest()
-    return {
-        **key.sign(claims),
-        "content-encoding": "aes128gcm",
-        "content-type": "application/octet-stream",
-        "ttl": str(int(PushOutbox.MAX_AGE_SECONDS)),
-        "urgency": notification.urgency.value,
-        "topic": base64.urlsafe_b64encode(topic).decode()[:MAX_TOPIC_CHARS],
-        "connection": "close",
-    }
 
 
 def decoded(text: str) -> bytes:
