@@ -274,7 +274,21 @@ class NotificationWriter:
             is_all = row.session_id is None and row.turn is None
             self._limited -= self._limited if is_all else {row.session_id}
             ended = {key for key in self._questions if is_all or key[0] == row.session_id}
-            return [*self._closed(ended), *self._ended(row)]
+            made = self._closed(ended)
+            if kind == Kind.ERROR and row.turn is not None:
+                sentence = self._text(row, "message") or sentence_of(row.facts)
+                detail = self._text(row, "detail")
+                if detail and detail not in sentence:
+                    sentence = f"{sentence} {detail}"
+                incident = str(row.facts.get("incident_id") or "")
+                event, urgency = NotifiedEvent.FAILED, Urgency.HIGH
+                made.append(self._made(row, event, sentence, incident=incident, urgency=urgency))
+            elif kind == Kind.ANSWER and not ended_by_cancel(row.facts):
+                reason = str(row.facts.get("stop_reason"))
+                how = PHRASES["stop reasons"].get(reason, "ok")
+                sentence = "The turn has ended." if how == "ok" else f"The turn has ended: {how}."
+                made.append(self._made(row, NotifiedEvent.ENDED, sentence, urgency=Urgency.LOW))
+            return made
         return []
 
     @property
@@ -296,22 +310,6 @@ class NotificationWriter:
         when = until or f"in {plain_duration(wait)}"
         what = f"{WHAT[type_of(row.facts)]} The turn continues {when}."
         return self._made(row, NotifiedEvent.LIMIT, what)
-
-    def _ended(self, row: Row) -> list[Notification]:
-        if row.kind == Kind.ERROR and row.turn is not None:
-            sentence = self._text(row, "message") or sentence_of(row.facts)
-            detail = self._text(row, "detail")
-            if detail and detail not in sentence:
-                sentence = f"{sentence} {detail}"
-            incident = str(row.facts.get("incident_id") or "")
-            event = NotifiedEvent.FAILED
-            return [self._made(row, event, sentence, incident=incident, urgency=Urgency.HIGH)]
-        if row.kind == Kind.ANSWER and not ended_by_cancel(row.facts):
-            reason = str(row.facts.get("stop_reason"))
-            how = PHRASES["stop reasons"].get(reason, "ok")
-            sentence = "The turn has ended." if how == "ok" else f"The turn has ended: {how}."
-            return [self._made(row, NotifiedEvent.ENDED, sentence, urgency=Urgency.LOW)]
-        return []
 
     def _text(self, row: Row, name: str) -> str:
         """Return a text from the session's content, empty unless content is sent."""
