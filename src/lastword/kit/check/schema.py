@@ -92,7 +92,14 @@ class OfficialSchema:
         words = [schema["const"]] if "const" in schema else schema.get("enum")
         if words is not None and value not in words:
             return [Departure(path, f"is {_short(value)}, not {_short(words[0])}", Weight.UNKNOWN)]
-        departures = _bounds(schema, value, path)
+        departures: list[Departure] = []
+        least = max(schema.get("minLength", 0), schema.get("minItems", 0))
+        if isinstance(value, (int, float)) and value < schema.get("minimum", value):
+            departures.append(Departure(path, f"is less than {schema['minimum']}"))
+        elif isinstance(value, (int, float)) and value > schema.get("maximum", value):
+            departures.append(Departure(path, f"is more than {schema['maximum']}"))
+        elif isinstance(value, (str, list)) and len(value) < least:
+            departures.append(Departure(path, "is too short"))
         if isinstance(value, dict):
             missing = [name for name in schema.get("required", ()) if name not in value]
             departures += [Departure(f"{path}.{name}", "is missing") for name in missing]
@@ -152,18 +159,6 @@ def _is_a(kind: str | list[str], value: object) -> bool:
     if isinstance(value, float) and "integer" in kinds and value.is_integer():
         return True
     return any(isinstance(value, _TYPES[each]) for each in kinds)
-
-
-def _bounds(schema: Schema, value: Any, path: str) -> list[Departure]:
-    size = value if isinstance(value, (int, float)) else None
-    length = len(value) if isinstance(value, (str, list)) else None
-    if size is not None and size < schema.get("minimum", size):
-        return [Departure(path, f"is less than {schema['minimum']}")]
-    if size is not None and size > schema.get("maximum", size):
-        return [Departure(path, f"is more than {schema['maximum']}")]
-    if length is not None and length < max(schema.get("minLength", 0), schema.get("minItems", 0)):
-        return [Departure(path, "is too short")]
-    return []
 
 
 def _short(value: object) -> str:
