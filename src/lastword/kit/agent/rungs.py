@@ -1,7 +1,7 @@
 """One failure on every rung: the frames, made by the core itself.
 
-Owns an example line of each rung, for authors of clients. `core.failure.ladder` owns the rungs
-and their frames, so a rung that is added there is shown here automatically.
+Owns an example of each rung, for authors of clients. `core.failure.ladder` owns the rungs and
+their frames, so a new rung there is shown here automatically.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def frames(rung: Rung) -> list[dict[str, Any]]:
     """Return the frames of the example on a rung, in order; the prompt's id is 2."""
     is_v2 = rung is Rung.V2
     client = ClientProfile(dialect=acp.V2 if is_v2 else acp.V1, typed=rung in {Rung.TYPED, Rung.V2})
-    # In version 2 the prompt was answered when the agent took it in.
+    # In version 2 the prompt was answered when the agent accepted it.
     ending = Ending(error=EXAMPLE, session_id="s1", prompts=() if is_v2 else (b"2",))
     out = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
     return [json.loads(outgoing.frame) for outgoing in out]

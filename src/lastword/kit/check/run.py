@@ -126,7 +126,7 @@ class CheckRun:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The agent's."""
+        """The agent's command."""
         return self._settings.command
 
     def __enter__(self) -> Self:

@@ -203,7 +203,7 @@ class Transcript:
 
     @property
     def welcome(self) -> Frame:
-        """The result of `initialize`, empty where there was none."""
+        """The result of `initialize`, empty if there was none."""
         result = self.notes.get("initialize")
         return result if isinstance(result, dict) else {}
 

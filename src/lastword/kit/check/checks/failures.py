@@ -479,7 +479,7 @@ def login_code(acts: Sequence[Transcript]) -> Finding:
         if error.get("code") != acp.AUTH_REQUIRED:
             continue
         word = (payload_in_answer(turn.answer) or {}).get("type")
-        # An intermediary must not change an agent's own, so its timing cannot be judged.
+        # An intermediary must not change an agent's own, so earlier output is not judged.
         if word != ErrorType.AUTH:
             return failed(f"-32000 for {word} (act {act.name})", turn.answer)
     return passed()
