@@ -29,22 +29,16 @@ EXAMPLE = AgentError(
 )
 
 
-def frames(rung: Rung) -> list[dict[str, Any]]:
-    """Return the frames of the example on a rung, in order; the prompt's id is 2."""
-    is_v2 = rung is Rung.V2
-    client = ClientProfile(dialect=acp.V2 if is_v2 else acp.V1, typed=rung in {Rung.TYPED, Rung.V2})
-    # In version 2 the prompt was answered when the agent accepted it.
-    ending = Ending(error=EXAMPLE, session_id="s1", prompts=() if is_v2 else (b"2",))
-    out = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
-    return [json.loads(outgoing.frame) for outgoing in out]
-
-
 def listed() -> list[dict[str, Any]]:
-    return [
-        {
-            "rung": rung.value,
-            "when": RUNGS[rung],
-            "frames": frames(rung),
-        }
-        for rung in Rung
-    ]
+    """Return each rung with the frames of the example, in order; the prompt's id is 2."""
+    rows = []
+    for rung in Rung:
+        is_v2 = rung is Rung.V2
+        dialect = acp.V2 if is_v2 else acp.V1
+        client = ClientProfile(dialect=dialect, typed=rung in {Rung.TYPED, Rung.V2})
+        # In version 2 the prompt was answered when the agent accepted it.
+        ending = Ending(error=EXAMPLE, session_id="s1", prompts=() if is_v2 else (b"2",))
+        sent = ladder.frames_for(ending, rung=rung, client=client, dialect=dialect)
+        frames = [json.loads(outgoing.frame) for outgoing in sent]
+        rows.append({"rung": rung.value, "when": RUNGS[rung], "frames": frames})
+    return rows
