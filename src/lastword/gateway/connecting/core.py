@@ -125,53 +125,38 @@ class Connector:
         if not isinstance(frame, jsonrpc.Frame):
             return [ToEditor(failures.unreadable(line))]
         message = frame.message
-        if message.method is None:
+        method, request_id, session_id = message.method, message.request_id, message.session_id
+        if method is None:
             return self._flush() if self._questions.answered(frame) else []
-        if message.request_id is None:
-            return self._notified(frame)
-        if message.method == acp.INITIALIZE:
-            return self._introduced(frame, message.request_id)
+        if request_id is None:
+            line, about = frame.line, 0
+            if method == acp.CANCEL_REQUEST:
+                cancelled = self._items.request(positions.cancel_of(frame) or b"")
+                if cancelled is None:
+                    return []
+                about = cancelled.number
+                line = jsonrpc.notification(method, {"requestId": about})
+            number = self._items.next_number()
+            self._items.add(Item(number, line, method=method, session_id=session_id, about=about))
+            return self._flush()
+        if method == acp.INITIALIZE:
+            if self._greeting is not None:
+                return [ToEditor(positions.with_id(self._greeting, request_id))]
+            if self._items.get(self._greets) is not None:  # the first one has no answer yet
+                return [ToEditor(jsonrpc.error(request_id, failures.INITIALIZE_FIRST))]
+            self.client = read_client(frame.line)
+            self._hello = frame
+            self._greets = self._items.next_number()
+            self._items.add(Item(self._greets, b"", method=method, request=request_id))
+            return [Dial()]
         if self._hello is None:
-            return [ToEditor(jsonrpc.error(message.request_id, failures.INITIALIZE_FIRST))]
-        self._items.add(self._request(frame, message.request_id))
-        return [Dial(), *self._flush()]
-
-    def _introduced(self, frame: Frame, request_id: bytes) -> list[ConnectEffect]:
-        if self._greeting is not None:
-            return [ToEditor(positions.with_id(self._greeting, request_id))]
-        waiting = self._items.get(self._greets)
-        if waiting is not None:  # a second one, before the first was answered
             return [ToEditor(jsonrpc.error(request_id, failures.INITIALIZE_FIRST))]
-        self.client = read_client(frame.line)
-        self._hello = frame
-        self._greets = self._items.next_number()
-        item = Item(self._greets, b"", method=acp.INITIALIZE, request=request_id)
-        self._items.add(item)
-        return [Dial()]
-
-    def _request(self, frame: Frame, request_id: bytes) -> Item:
-        message = frame.message
         number = self._items.next_number()
-        return Item(
-            number,
-            jsonrpc.with_id(frame, b"%d" % number),
-            method=message.method or "",
-            session_id=message.session_id,
-            request=request_id,
+        line = jsonrpc.with_id(frame, b"%d" % number)
+        self._items.add(
+            Item(number, line, method=method, session_id=session_id, request=request_id)
         )
-
-    def _notified(self, frame: Frame) -> list[ConnectEffect]:
-        method, line, about = frame.message.method or "", frame.line, 0
-        if method == acp.CANCEL_REQUEST:
-            cancelled = self._items.request(positions.cancel_of(frame) or b"")
-            if cancelled is None:
-                return []
-            about = cancelled.number
-            line = jsonrpc.notification(method, {"requestId": about})
-        session_id = frame.message.session_id
-        number = self._items.next_number()
-        self._items.add(Item(number, line, method=method, session_id=session_id, about=about))
-        return self._flush()
+        return [Dial(), *self._flush()]
 
     # What is said to the gateway.
 
@@ -192,21 +177,23 @@ class Connector:
                     effects += self._attach(position)
                 continue
             if item.method == "session/new" and self._chosen_session:
-                effects += self._give_session(item)
+                # The editor gets the existing session, once the gateway has told its state.
+                chosen = self._chosen_session
+                position = self._positions.setdefault(chosen, Position(chosen))
+                effects.append(ToGateway(position.look(item)))
+                self._items.sent(item)
                 continue
             effects.append(ToGateway(item.line))
             self._items.sent(item)
-            if not self._is_kept(item):
+            may_be_resent = (
+                item.request is not None
+                or item.answers is not None
+                or (item.method == acp.CANCEL_REQUEST and self._items.get(item.about) is not None)
+                or (item.method == acp.CANCEL and self._prompts(item.session_id))
+            )
+            if not may_be_resent:
                 self._items.done(item)
         return effects
-
-    def _is_kept(self, item: Item) -> bool:
-        """Return whether it may have to be sent again over another link."""
-        if item.request is not None or item.answers is not None:
-            return True
-        if item.method == acp.CANCEL_REQUEST:
-            return self._items.get(item.about) is not None
-        return item.method == acp.CANCEL and self._prompts(item.session_id)
 
     def _prompts(self, session_id: str | None) -> bool:
         return any(
@@ -223,14 +210,6 @@ class Connector:
         if position.attaching and position.attaching != item.number:
             return []  # one after the other
         line = position.bring_back(item)
-        self._items.sent(item)
-        return [ToGateway(line)]
-
-    def _give_session(self, item: Item) -> list[ConnectEffect]:
-        """Answer the editor's new session with an existing one, after asking for its state."""
-        session_id = self._chosen_session
-        position = self._positions.setdefault(session_id, Position(session_id))
-        line = position.look(item)
         self._items.sent(item)
         return [ToGateway(line)]
 
@@ -314,7 +293,10 @@ class Connector:
                 if item.method == acp.INITIALIZE:
                     self._hello = None
                 self._items.done(item)
-        self._forget_lesser()
+        for item in self._items:  # a user's cancels and answers still matter later
+            matters = item.method == acp.CANCEL or item.answers is not None
+            if not matters or self.is_full:
+                self._items.done(item)
         self._outage.end()
         return effects
 
@@ -341,13 +323,6 @@ class Connector:
         ids = tuple(item.request for item in prompts if item.request is not None)
         return [ToEditor(line) for line in failures.ended_turn(error, session_id, ids, self.client)]
 
-    def _forget_lesser(self) -> None:
-        """Drop what is waiting, except a user's cancels and answers, which still matter."""
-        for item in self._items:
-            counts = item.method == acp.CANCEL or item.answers is not None
-            if not counts or self.is_full:
-                self._items.done(item)
-
     # The gateway.
 
     def from_gateway(self, line: bytes, now: float) -> list[ConnectEffect]:
@@ -356,14 +331,13 @@ class Connector:
         if not isinstance(frame, jsonrpc.Frame):
             return []
         message = frame.message
-        if message.method is None:
-            number = positions.number_in(message.request_id)
-            return [] if self._probes.is_answer(number, now) else self._resulted(frame, number)
-        if message.method.startswith("_lastword/"):
-            return self._from_session(frame, message.method)
-        return self._passed(frame)
-
-    def _resulted(self, frame: Frame, number: int) -> list[ConnectEffect]:
+        if message.method is not None:
+            if message.method.startswith("_lastword/"):
+                return self._from_session(frame, message.method)
+            return self._passed(frame)
+        number = positions.number_in(message.request_id)
+        if self._probes.is_answer(number, now):
+            return []
         if number == self._greets and self._link is LinkState.GREETING:
             return self._greeted(frame)
         position = next(
@@ -378,17 +352,31 @@ class Connector:
         return [] if outcome is None else [ToEditor(outcome)]
 
     def _greeted(self, frame: Frame) -> list[ConnectEffect]:
+        """Receive the answer to `initialize`, then attach the editor's sessions."""
         item = self._items.get(self._greets)
-        is_error = not isinstance(frame.message.error, msgspec.UnsetType)
         line, ours = positions.stripped(frame.line, "result")
-        if is_error:
+        effects: list[ConnectEffect] = []
+        if not isinstance(frame.message.error, msgspec.UnsetType):
             if item is None:
                 return [NotGreeted(_SERVICE_UNAVAILABLE)]
-            return self._refused_greeting(item, line, frame)
-        effects: list[ConnectEffect] = []
+            # The agent cannot be used: every request fails with the same error.
+            self._hello = None
+            self._link = LinkState.DOWN
+            effects.append(HangUp())
+            for each in self._items:
+                if each is item:
+                    answer = positions.with_id(line, each.request or jsonrpc.NULL_ID)
+                    effects.append(ToEditor(answer))
+                elif each.request is not None:
+                    error = object_of(jsonrpc.loads(frame.message.error))
+                    effects.append(ToEditor(jsonrpc.error(each.request, error)))
+                self._items.done(each)
+            return effects
         viewer, secret = ours.get("viewer"), ours.get("secret")
         if self._viewer and viewer != self._viewer:
-            effects += self._lose_track()
+            # The gateway takes this for a new viewer: nothing that was sent may be sent again.
+            for session_id in self._turns():
+                effects += self._end_forgotten(session_id)
         self._viewer = viewer if isinstance(viewer, str) else ""
         self._secret = secret if isinstance(secret, str) else ""
         self._greeting = self._greeting or line
@@ -399,27 +387,6 @@ class Connector:
         for position in list(self._positions.values()):
             effects += self._attach(position)
         return effects + self._attached_all()
-
-    def _refused_greeting(self, greeting: Item, line: bytes, frame: Frame) -> list[ConnectEffect]:
-        """The agent cannot be used: fail what was asked of it with the same error."""
-        self._hello = None
-        self._link = LinkState.DOWN
-        effects: list[ConnectEffect] = [HangUp()]
-        for item in self._items:
-            if item is greeting:
-                effects.append(ToEditor(positions.with_id(line, item.request or jsonrpc.NULL_ID)))
-            elif item.request is not None:
-                error = object_of(jsonrpc.loads(frame.message.error))
-                effects.append(ToEditor(jsonrpc.error(item.request, error)))
-            self._items.done(item)
-        return effects
-
-    def _lose_track(self) -> list[ConnectEffect]:
-        """Begin as a new viewer: what was sent before must not be sent again."""
-        effects: list[ConnectEffect] = []
-        for session_id in self._turns():
-            effects += self._end_forgotten(session_id)
-        return effects
 
     def _end_forgotten(self, session_id: str) -> list[ConnectEffect]:
         ended = self._end_turn(session_id, failures.lost_track(), only_sent=True)
@@ -444,7 +411,13 @@ class Connector:
             return self._not_attached(position, item, error)
         line, ours = positions.stripped(frame.line, "result")
         if position.probing and item is not None:
-            return self._has_session(position, item, line)
+            # The editor's `session/new` is answered with this session, whose past follows.
+            self._chosen_session = ""
+            position.probing = False
+            self._items.done(item)
+            named = positions.with_result(line, "sessionId", position.session_id)
+            answer = positions.with_id(named, item.request or jsonrpc.NULL_ID)
+            return [ToEditor(answer), *self._attach(position)]
         position.has_attached(ours)
         effects: list[ConnectEffect] = []
         if position.skipping:
@@ -463,12 +436,22 @@ class Connector:
         if item is None and code == acp.INVALID_PARAMS and position.cursor is not None:
             position.skip_past()  # a log that has lost its end
             return self._attach(position)
+        effects: list[ConnectEffect] = []
         if item is None and failures.reason_of(error) in failures.OF_ONE_SESSION:
-            return self._left_alone(position, error)
+            # The other sessions continue; this one is attached again when the editor uses it.
+            position.unlink()
+            position.running = False
+            for each in self._items:
+                if each.session_id == position.session_id:
+                    if each.request is not None:
+                        effects.append(ToEditor(jsonrpc.error(each.request, error)))
+                        if each.method == acp.PROMPT and each.was_sent:
+                            self._abandoned.add(each.number, position.session_id)
+                    self._items.done(each)
+            return effects + self._attached_all()
         if item is None and code != acp.RESOURCE_NOT_FOUND:
             return [NotGreeted(_SERVICE_UNAVAILABLE)]
         del self._positions[position.session_id]
-        effects: list[ConnectEffect] = []
         if item is None:
             effects.append(Say(f"session {position.session_id} is no longer on the gateway"))
             effects.append(OwnError("session_unknown", position.session_id))
@@ -478,32 +461,6 @@ class Connector:
                     effects.append(ToEditor(jsonrpc.error(each.request, error)))
                 self._items.done(each)
         return effects + self._attached_all()
-
-    def _left_alone(self, position: Position, error: dict[str, Any]) -> list[ConnectEffect]:
-        """Fail what is open in a session that cannot be attached; the others continue.
-
-        It is attached again when the editor next uses it.
-        """
-        position.unlink()
-        position.running = False
-        effects: list[ConnectEffect] = []
-        for each in self._items:
-            if each.session_id == position.session_id:
-                if each.request is not None:
-                    effects.append(ToEditor(jsonrpc.error(each.request, error)))
-                    if each.method == acp.PROMPT and each.was_sent:
-                        self._abandoned.add(each.number, position.session_id)
-                self._items.done(each)
-        return effects + self._attached_all()
-
-    def _has_session(self, position: Position, item: Item, line: bytes) -> list[ConnectEffect]:
-        """Answer the editor's `session/new` with the existing session, then send its past."""
-        self._chosen_session = ""
-        position.probing = False
-        self._items.done(item)
-        named = positions.with_result(line, "sessionId", position.session_id)
-        answer = positions.with_id(named, item.request or jsonrpc.NULL_ID)
-        return [ToEditor(answer), *self._attach(position)]
 
     def _has_ended(self, item: Item, frame: Frame) -> list[ConnectEffect]:
         """Note that a request of the editor has been answered."""
@@ -537,7 +494,17 @@ class Connector:
         ours = object_of(object_of(params.get("_meta")).get(positions.META))
         effects: list[ConnectEffect] = []
         if method == "_lastword/at" and isinstance(ours.get("epoch"), str):
-            return self._begins(position, ours)
+            if position.probing or not position.attaching:
+                return []
+            if position.skipping or (position.epoch and position.epoch != ours["epoch"]):
+                position.skipping = True
+                title = (
+                    "The gateway lost a part of this session's log. Updates may be missing here."
+                )
+                effects = self._notice(position, title)
+            position.begin(ours)  # the frames of this attach follow
+            position.begun = True
+            return effects
         if method == "_lastword/gap" and not position.probing:
             missing = (
                 positions.count_of(params.get("to")) - positions.count_of(params.get("from")) + 1
@@ -559,19 +526,6 @@ class Connector:
             )
             effects = [] if outcome is None else [ToEditor(outcome)]
         position.move(ours)
-        return effects
-
-    def _begins(self, position: Position, ours: dict[str, Any]) -> list[ConnectEffect]:
-        """Note that the frames of this attach begin here."""
-        if position.probing or not position.attaching:
-            return []
-        effects: list[ConnectEffect] = []
-        if position.skipping or (position.epoch and position.epoch != ours["epoch"]):
-            position.skipping = True
-            title = "The gateway lost a part of this session's log. Updates may be missing here."
-            effects = self._notice(position, title)
-        position.begin(ours)
-        position.begun = True
         return effects
 
     def _notice(self, position: Position, title: str) -> list[ConnectEffect]:
