@@ -147,8 +147,8 @@ class ConnectReports:
 
     def __init__(self, url: str, tokens: TokenSource) -> None:
         """Report to the gateway of this WebSocket address."""
-        self._positions = places_of(url)
-        """Where they may be taken; the one place, once one has been."""
+        self._urls = places_of(url)
+        """Where reports may be accepted; once one has been, only that URL."""
         self._is_near = is_loopback(urlsplit(url).hostname or "")
         self._tokens = tokens
         self._waiting: deque[bytes] = deque()
@@ -178,44 +178,30 @@ class ConnectReports:
             self._sending.start()
 
     def _send(self) -> None:
-        while self._waiting and self._may_send():
-            one = self._waiting.popleft()
-            if not self._is_over(one):
-                self._waiting.appendleft(one)
+        while self._waiting:
+            now = time.monotonic()
+            if len(self._sent_at) == PER_MINUTE and now - self._sent_at[0] < 60.0:  # noqa: PLR2004
                 return
-
-    def _may_send(self) -> bool:
-        now = time.monotonic()
-        if len(self._sent_at) == PER_MINUTE and now - self._sent_at[0] < 60.0:  # noqa: PLR2004
-            return False
-        self._sent_at.append(now)
-        return True
-
-    def _is_over(self, body: bytes) -> bool:
-        """Return whether it has been accepted, or refused for good."""
-        try:
-            headers = {
-                "authorization": f"Bearer {self._tokens.take()}",
-                "content-type": "application/json",
-            }
-            status = self._post(body, headers)
-        except (AddressError, PostError):
-            return False
-        return status != TOO_MANY and status < SERVER_ERROR
-
-    def _post(self, body: bytes, headers: dict[str, str]) -> int:
-        """Post to the first URL that exists; return the status.
-
-        Raises:
-            PostError: There was no answer.
-        """
-        for position in self._positions:
-            status = post(position, body, headers, POST_SECONDS, proxied=not self._is_near).status
-            if OK <= status < REDIRECT:
-                self._positions = [position]
-            if status != NOT_FOUND:
-                return status
-        return NOT_FOUND
+            self._sent_at.append(now)
+            report = self._waiting.popleft()
+            try:
+                headers = {
+                    "authorization": f"Bearer {self._tokens.take()}",
+                    "content-type": "application/json",
+                }
+                status = NOT_FOUND
+                for url in self._urls:
+                    answer = post(url, report, headers, POST_SECONDS, proxied=not self._is_near)
+                    status = answer.status
+                    if OK <= status < REDIRECT:
+                        self._urls = [url]
+                    if status != NOT_FOUND:
+                        break
+            except (AddressError, PostError):
+                status = SERVER_ERROR  # no answer
+            if status == TOO_MANY or status >= SERVER_ERROR:
+                self._waiting.appendleft(report)
+                return
 
 
 STDIN, STDOUT = 0, 1
@@ -288,10 +274,7 @@ class ConnectShell:
         reading = asyncio.create_task(self._read_editor(reader))
         await self._over.wait()
         reading.cancel()
-        await self._leave()
-
-    async def _leave(self) -> None:
-        """Send what is still to be sent; the editor has gone."""
+        # The editor has gone; what is still to be sent is sent, within a bound.
         for handle in (self._timer, self._teller):
             if handle is not None:
                 handle.cancel()
@@ -324,7 +307,14 @@ class ConnectShell:
                     line = TOO_LONG + b"\n"
                 if not line:
                     return
-                line = self._for_agent(line.rstrip(b"\r\n"))
+                line = line.rstrip(b"\r\n")
+                if self._elsewhere is not None:
+                    line = self._elsewhere.changed(line)
+                    for name in self._elsewhere.left_out:
+                        self._status.say(
+                            f"MCP server {name} is a command of this machine, so it is left out"
+                        )
+                    self._elsewhere.left_out.clear()
                 self._carry_out(self._connector.from_editor(line, time.monotonic()))
                 while self._connector.is_full or len(self._outgoing) > 1:
                     self._is_superseded.clear()
@@ -332,18 +322,8 @@ class ConnectShell:
         finally:
             self._over.set()
 
-    def _for_agent(self, line: bytes) -> bytes:
-        """Return the editor's message as the agent's machine needs it."""
-        if self._elsewhere is None:
-            return line
-        line = self._elsewhere.changed(line)
-        for name in self._elsewhere.left_out:
-            self._status.say(f"MCP server {name} is a command of this machine, so it is left out")
-        self._elsewhere.left_out.clear()
-        return line
-
-    async def _editor_takes(self) -> None:
-        """Wait for the editor, so that its frames do not accumulate here."""
+    async def _wait_for_editor(self) -> None:
+        """Wait until the editor reads, so that its frames do not accumulate here."""
         if self._editor is None:
             return
         self._editor_is_slow = True
@@ -359,8 +339,10 @@ class ConnectShell:
     def _carry_out(self, effects: list[ConnectEffect]) -> None:
         for effect in effects:
             match effect:
+                case ToEditor() if self._editor is not None and not self._editor.is_closing():
+                    self._editor.write(effect.line + b"\n")
                 case ToEditor():
-                    self._write(effect.line)
+                    self._over.set()
                 case ToGateway():
                     self._outgoing.append(effect.line)
                     self._has_outgoing.set()
@@ -373,7 +355,11 @@ class ConnectShell:
                 case NotGreeted():
                     self._step(reconnect.Refused(effect.status))
                 case Dial():
-                    self._dial()
+                    if self._state is None:
+                        self._state = reconnect.initial(_now())
+                        self._step(Signal.TICK)
+                    elif self._state.phase in {LinkPhase.GAVE_UP, LinkPhase.ENDED}:
+                        self._step(Signal.RETRY)
                 case HangUp():
                     self._step(Signal.CLOSE)
                 case Say():
@@ -382,52 +368,37 @@ class ConnectShell:
                     self._reports.note(effect.word, [effect.session_id])
         self._arm_teller()
 
-    def _write(self, line: bytes) -> None:
-        if self._editor is not None and not self._editor.is_closing():
-            self._editor.write(line + b"\n")
-        else:
-            self._over.set()
-
-    def _dial(self) -> None:
-        if self._state is None:
-            self._state = reconnect.initial(_now())
-            self._step(Signal.TICK)
-        elif self._state.phase in {LinkPhase.GAVE_UP, LinkPhase.ENDED}:
-            self._step(Signal.RETRY)
-
     def _step(self, event: reconnect.Event) -> None:
         if self._state is None:
             return
         self._state, actions = reconnect.step(self._state, event, _now(), random.random())  # noqa: S311
         for action in actions:
-            self._act(action)
-
-    def _act(self, action: reconnect.ReconnectAction) -> None:
-        match action:
-            case reconnect.Connect():
-                self._drop(1000, "")
-                self._attempt = asyncio.create_task(self._connect())
-            case reconnect.CloseSocket():
-                self._note_lost(action.code, action.reason)
-                self._drop(action.code, action.reason)
-            case reconnect.Probe():
-                self._carry_out(self._connector.probe(time.monotonic()))
-            case reconnect.Show():
-                self._status.show(action.line)
-                self._report(action.line)
-            case reconnect.GiveUp() if self._seeks_on(action):
-                asyncio.get_running_loop().call_soon(self._step, Signal.RETRY)
-            case reconnect.GiveUp():
-                self._sought_since = None
-                self._note_given_up()
-                self._drop(1000, "")
-                end = dial.end_of(action, self._failure)
-                cause = f" ({end.cause})" if end.cause else ""
-                self._status.show(failures.sentence_of(end) + cause)
-                self._carry_out(self._connector.gave_up(end))
-                self._is_superseded.set()
-            case reconnect.WaitUntil():
-                self._arm(action.until)
+            match action:
+                case reconnect.Connect():
+                    self._drop(1000, "")
+                    self._attempt = asyncio.create_task(self._connect())
+                case reconnect.CloseSocket():
+                    self._note_lost(action.code, action.reason)
+                    self._drop(action.code, action.reason)
+                case reconnect.Probe():
+                    self._carry_out(self._connector.probe(time.monotonic()))
+                case reconnect.Show():
+                    self._status.show(action.line)
+                    self._report(action.line)
+                case reconnect.GiveUp() if self._seeks_on(action):
+                    asyncio.get_running_loop().call_soon(self._step, Signal.RETRY)
+                case reconnect.GiveUp():
+                    self._sought_since = None
+                    sessions = self._connector.session_ids
+                    self._reports.note("gave_up", sessions, tries=self._state.tries)
+                    self._drop(1000, "")
+                    end = dial.end_of(action, self._failure)
+                    cause = f" ({end.cause})" if end.cause else ""
+                    self._status.show(failures.sentence_of(end) + cause)
+                    self._carry_out(self._connector.gave_up(end))
+                    self._is_superseded.set()
+                case reconnect.WaitUntil():
+                    self._arm(action.until)
 
     def _seeks_on(self, end: reconnect.GiveUp) -> bool:
         """Return whether to continue: behind `ssh`, it is the network here that is down."""
@@ -503,10 +474,6 @@ class ConnectShell:
             self._reports.lost(sessions, code, reason, time.monotonic() - since)
         self._attached_at = None
 
-    def _note_given_up(self) -> None:
-        tries = self._state.tries if self._state is not None else 0
-        self._reports.note("gave_up", self._connector.session_ids, tries=tries)
-
     def _lost(self) -> None:
         self._attached_at = None
         self._outgoing.clear()
@@ -538,7 +505,13 @@ class ConnectShell:
         self._carry_out(self._connector.opened())
         sending = asyncio.create_task(self._send(socket))
         try:
-            await self._receive(socket)
+            while self._socket is socket:
+                line = await socket.recv(decode=False)
+                if self._socket is not socket:
+                    return
+                self._step(Signal.FRAME)
+                self._carry_out(self._connector.from_gateway(line, time.monotonic()))
+                await self._wait_for_editor()
         except ConnectionClosed as error:
             if self._socket is socket:
                 end = dial.ended(error)
@@ -548,15 +521,6 @@ class ConnectShell:
                 self._step(end)
         finally:
             sending.cancel()
-
-    async def _receive(self, socket: ClientConnection) -> None:
-        while self._socket is socket:
-            line = await socket.recv(decode=False)
-            if self._socket is not socket:
-                return
-            self._step(Signal.FRAME)
-            self._carry_out(self._connector.from_gateway(line, time.monotonic()))
-            await self._editor_takes()
 
     async def _send(self, socket: ClientConnection) -> None:
         """Send what is due; the receiving task notices the socket's end."""
