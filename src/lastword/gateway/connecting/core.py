@@ -321,7 +321,11 @@ class Connector:
                 self._abandoned.add(item.number, session_id)
             self._items.done(item)
         ids = tuple(item.request for item in prompts if item.request is not None)
-        return [ToEditor(line) for line in failures.ended_turn(error, session_id, ids, self.client)]
+        ending = ladder.Ending(error=error, session_id=session_id, prompts=ids, had_output=True)
+        client, dialect = self.client, self.client.dialect
+        rung = ladder.rung_for(ladder.AUTO, client, dialect)
+        frames = ladder.frames_for(ending, rung=rung, client=client, dialect=dialect)
+        return [ToEditor(out.frame) for out in frames]
 
     # The gateway.
 
@@ -335,7 +339,8 @@ class Connector:
             if message.method.startswith("_lastword/"):
                 return self._from_session(frame, message.method)
             return self._passed(frame)
-        number = positions.number_in(message.request_id)
+        raw = message.request_id
+        number = int(raw) if raw and raw.isdigit() else 0  # only the connector's ids are numbers
         if self._probes.is_answer(number, now):
             return []
         if number == self._greets and self._link is LinkState.GREETING:

@@ -31,7 +31,6 @@ from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from lastword.client.reconnect import GiveUp
-    from lastword.core.link.handshake import ClientProfile
     from lastword.core.protocol.jsonrpc import Frame
 
 
@@ -92,42 +91,10 @@ def lost_track() -> AgentError:
     )
 
 
-def ended_turn(
-    error: AgentError, session_id: str, prompts: tuple[bytes, ...], client: ClientProfile
-) -> list[bytes]:
-    """Return the frames that end the editor's turn."""
-    ending = ladder.Ending(error=error, session_id=session_id, prompts=prompts, had_output=True)
-    rung = ladder.rung_for(ladder.AUTO, client, client.dialect)
-    frames = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
-    return [out.frame for out in frames]
-
-
 def refused(error: AgentError) -> dict[str, Any]:
     """Return the error object that answers a request other than a prompt."""
     calm = msgspec.structs.replace(error, phase=Phase.BEFORE_REQUEST)
     return error_object(calm, had_output=True)
-
-
-def outcome(session_id: str, *, stop_reason: object, failure: object) -> bytes:
-    """Return the notice of how a turn that was ended for the editor went on."""
-    if isinstance(failure, dict):
-        payload = read_payload(failure).payload() | {"stopReason": acp.STOP_ERROR}
-        meta: dict[str, Any] = {"agent_error": payload}
-    else:
-        word = stop_reason[:_MAX_SHOWN] if isinstance(stop_reason, str) else acp.STOP_ERROR
-        meta = {"lastword": {"turn": {"stopReason": word}}}
-    return ladder.session_update(
-        session_id, {"sessionUpdate": "session_info_update", "_meta": meta}
-    )
-
-
-def failure_in(error: object) -> dict[str, Any] | None:
-    """Return the payload of an error object; without one, the error's own message."""
-    members = object_of(error)
-    if not members:
-        return None
-    payload = object_of(members.get("data")).get("agent_error")
-    return payload if isinstance(payload, dict) else {"message": members.get("message")}
 
 
 OF_ONE_SESSION = frozenset(
@@ -162,7 +129,7 @@ def unreadable(line: bytes) -> bytes:
 
 
 MAX_TURNS = 256
-"""Turns whose outcome is still told; the oldest are forgotten."""
+"""Turns whose outcome is still reported; the oldest are forgotten."""
 
 
 class AbandonedTurns:
@@ -180,9 +147,11 @@ class AbandonedTurns:
     def answered(self, number: int, frame: Frame) -> bytes | None:
         """Return the notice for the editor when the prompt is answered after all."""
         result = object_of(jsonrpc.loads(frame.message.result))
-        failure = object_of(result.get("_meta")).get("agent_error") or failure_in(
-            jsonrpc.loads(frame.message.error)
-        )
+        failure = object_of(result.get("_meta")).get("agent_error") or None
+        error = object_of(jsonrpc.loads(frame.message.error))
+        if failure is None and error:
+            payload = object_of(error.get("data")).get("agent_error")
+            failure = payload if isinstance(payload, dict) else {"message": error.get("message")}
         return self.ended(number, stop_reason=result.get("stopReason"), failure=failure)
 
     def ended(self, number: int, *, stop_reason: object, failure: object) -> bytes | None:
@@ -190,7 +159,14 @@ class AbandonedTurns:
         session_id = self._session_of.pop(number, None)
         if session_id is None:
             return None
-        return outcome(session_id, stop_reason=stop_reason, failure=failure)
+        if isinstance(failure, dict):
+            payload = read_payload(failure).payload() | {"stopReason": acp.STOP_ERROR}
+            meta: dict[str, Any] = {"agent_error": payload}
+        else:
+            word = stop_reason[:_MAX_SHOWN] if isinstance(stop_reason, str) else acp.STOP_ERROR
+            meta = {"lastword": {"turn": {"stopReason": word}}}
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return ladder.session_update(session_id, update)
 
 
 SHOW_AFTER_SECONDS = 5.0

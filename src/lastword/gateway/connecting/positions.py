@@ -123,9 +123,10 @@ class Position(msgspec.Struct):
             self.parts = 0
 
     def move(self, ours: dict[str, Any]) -> None:
-        """Move on: a frame has come with this position in the log."""
-        seq = seq_of(ours)
-        if seq is not None and not self.probing and (self.begun or self.attached):
+        """Move to the position in the log that came with a frame, if any."""
+        seq = ours.get("seq")
+        is_number = isinstance(seq, int) and not isinstance(seq, bool)
+        if is_number and not self.probing and (self.begun or self.attached):
             self.seq, self.parts = seq, 0
 
     def is_repeated(self, ours: dict[str, Any]) -> bool:
@@ -282,12 +283,6 @@ def stripped(line: bytes, member: str) -> tuple[bytes, dict[str, Any]]:
     return msgspec.json.encode(members), object_of(jsonrpc.loads(ours))
 
 
-def seq_of(ours: dict[str, Any]) -> int | None:
-    """Return the number of an entry, if a frame has one."""
-    seq = ours.get("seq")
-    return seq if isinstance(seq, int) and not isinstance(seq, bool) else None
-
-
 def cancel_of(frame: Frame) -> bytes | None:
     """Return the id (JSON text) of the request that a `$/cancel_request` names."""
     params = frame.message.params
@@ -298,11 +293,6 @@ def cancel_of(frame: Frame) -> bytes | None:
 def count_of(value: object) -> int:
     """Return a value that is a whole number, and 0 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def number_in(request_id: bytes | None) -> int:
-    """Return the number in an id of the connector; 0 for any other id."""
-    return int(request_id) if request_id and request_id.isdigit() else 0
 
 
 def with_id(line: bytes, request_id: bytes) -> bytes:
@@ -342,7 +332,7 @@ def with_result(line: bytes, name: str, value: str) -> bytes:
 
 
 MAX_SESSIONS = 64
-"""Sessions that one probe tells of: the gateway keeps the numbers of no more."""
+"""Sessions that one probe reports; the gateway keeps no more positions."""
 
 
 class Probes:
@@ -388,7 +378,7 @@ class Probes:
 
 
 MAX_ANSWERS = 256
-"""Answers that are said again over the next link."""
+"""Answers that may be sent again over the next link."""
 
 
 class Questions:

@@ -195,7 +195,8 @@ class FolderMap(msgspec.Struct, frozen=True):
     def read(cls, text: str) -> FolderMap | None:
         """Return what `--folder` means: `THERE`, or `HERE=THERE`; `None` if it cannot be used."""
         here, separator, there = text.rpartition("=")
-        if (separator and not _is_absolute(here)) or not posixpath.isabs(there):
+        is_relative = separator and not posixpath.isabs(here) and not ntpath.isabs(here)
+        if is_relative or not posixpath.isabs(there):
             return None
         return cls(here.rstrip("/\\") or here, there.rstrip("/") or there)
 
@@ -250,13 +251,26 @@ class Elsewhere:
         frame = jsonrpc.decode(line)
         method = frame.message.method if isinstance(frame, jsonrpc.Frame) else None
         if method == acp.INITIALIZE:
-            return self._with(line, "clientCapabilities", self._capabilities)
+            return self._with(
+                line,
+                "clientCapabilities",
+                lambda raw: {
+                    name: each
+                    for name, each in raw_members(raw).items()
+                    if name not in _OWN_MACHINE
+                },
+            )
         if method == acp.PROMPT:
             return self._with(line, "prompt", self._blocks) if _FILE_URL in line else line
         if method is None or not method.startswith("session/"):
             return line
-        line = self._with(line, "cwd", self._cwd)
-        line = self._with(line, "additionalDirectories", self._folders_of)
+        folders, decode = self._folders, msgspec.json.decode
+        line = self._with(line, "cwd", lambda raw: folders.folder(decode(raw, type=str)))
+        line = self._with(
+            line,
+            "additionalDirectories",
+            lambda raw: [folders.path(each) for each in decode(raw, type=list[str])],
+        )
         return self._with(line, "mcpServers", self._servers)
 
     def _with(self, line: bytes, name: str, change: Callable[[Raw], object]) -> bytes:
@@ -274,15 +288,6 @@ class Elsewhere:
         members["params"] = Raw(msgspec.json.encode(params))
         return msgspec.json.encode(members)
 
-    def _capabilities(self, raw: Raw) -> object:
-        return {name: raw for name, raw in raw_members(raw).items() if name not in _OWN_MACHINE}
-
-    def _cwd(self, raw: Raw) -> object:
-        return self._folders.folder(msgspec.json.decode(raw, type=str))
-
-    def _folders_of(self, raw: Raw) -> object:
-        return [self._folders.path(each) for each in msgspec.json.decode(raw, type=list[str])]
-
     def _servers(self, raw: Raw) -> object:
         remaining = []
         for server in msgspec.json.decode(raw, type=list[Raw]):
@@ -295,21 +300,17 @@ class Elsewhere:
         return remaining
 
     def _blocks(self, raw: Raw) -> object:
-        return [self._block(block) for block in msgspec.json.decode(raw, type=list[Raw])]
+        blocks = []
+        for each in msgspec.json.decode(raw, type=list[Raw]):
+            block = raw_members(each)
+            if "resource" in block:
+                moved = self._moved(raw_members(block["resource"]))
+                block["resource"] = Raw(msgspec.json.encode(moved))
+            blocks.append(self._moved(block))
+        return blocks
 
-    def _block(self, raw: Raw) -> object:
-        block = raw_members(raw)
-        if "resource" in block:
-            block["resource"] = Raw(msgspec.json.encode(self._moved(block["resource"])))
-        return self._moved(block)
-
-    def _moved(self, block: Raw | dict[str, Raw]) -> dict[str, Raw]:
-        members = block if isinstance(block, dict) else raw_members(block)
-        if "uri" in members:
-            url = msgspec.json.decode(members["uri"], type=str)
-            members["uri"] = Raw(msgspec.json.encode(self._folders.url(url)))
-        return members
-
-
-def _is_absolute(path: str) -> bool:
-    return posixpath.isabs(path) or ntpath.isabs(path)
+    def _moved(self, block: dict[str, Raw]) -> dict[str, Raw]:
+        if "uri" in block:
+            url = msgspec.json.decode(block["uri"], type=str)
+            block["uri"] = Raw(msgspec.json.encode(self._folders.url(url)))
+        return block
