@@ -203,11 +203,7 @@ class Holder:
             self.fleet is not None and not await self.fleet.settle()
         ) or not self.can_be_handed_over:
             self.terminate()
-        else:
-            return self._handed_over()
-        return None
-
-    def _handed_over(self) -> HandedHolder:
+            return None
         self._is_handed_over = True
         agent = self.agent.hand_over()
         numbers, turns = self.conversation.counts
@@ -229,7 +225,7 @@ class Holder:
         return handed
 
     async def _adopt(self, handed: HandedHolder) -> None:
-        """Go on with an agent that was handed over, and with its sessions."""
+        """Continue with an agent that was handed over, and with its sessions."""
         self.conversation.count_on(handed.numbers, handed.turns)
         self.initialized = handed.initialized
         for session_id in handed.sessions:
@@ -262,17 +258,13 @@ class Holder:
         except RequestFailedError as failed:
             self._initialize_failed = failed.error
         if self.settings.session and self._initialize_failed is None:
-            await self._bring_back(self.settings.session)
+            try:
+                session = HeldSession.open(self, self.settings.session, lock=self._lock)
+            except StoreError as error:
+                self._initialize_failed = self._no_log(error)
+            else:
+                await bring_back(self, session, self._takeover)
         self._ready.set()
-
-    async def _bring_back(self, session_id: str) -> None:
-        """Take over a session: end what was open, and have the agent resume it."""
-        try:
-            session = HeldSession.open(self, session_id, lock=self._lock)
-        except StoreError as error:
-            self._initialize_failed = self._no_log(error)
-            return
-        await bring_back(self, session, self._takeover)
 
     # Viewers.
 
@@ -339,45 +331,41 @@ class Holder:
         """
         request_id = frame.message.request_id or b"null"
         outcome = self._openings.again(link, link.viewer, request_id, self.sessions)
-        if outcome is None and origin is not None:
-            self._fork(link, frame, params, origin)
-        elif outcome is None:
-            self._request(link, frame, params)
-        elif outcome != UNDER_WAY:
+        if outcome == UNDER_WAY:
+            return
+        if outcome is not None:
             session = self.sessions[outcome]
             link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
-
-    def _fork(
-        self, link: ViewerConnection, frame: Frame, params: dict[str, Any], origin: HeldSession
-    ) -> None:
-        """Ask the agent for a fork. It stays with this agent, which alone knows its past."""
-        if len(self.sessions) >= MAX_SESSIONS:
-            request_id = frame.message.request_id or b"null"
-            link.send(jsonrpc.error(request_id, access.too_many_sessions()))
             return
-        if origin.agents_id != origin.id:
-            line = with_session(frame.line, origin.agents_id)
-            frame = msgspec.structs.replace(frame, line=line)
-        own = {key: value for key, value in params.items() if key != "sessionId"}
-        inherited = {
-            key: value
-            for key, value in origin.recall("params").items()
-            if key in {"cwd", "mcpServers"}
-        }
-        self._request(link, frame, inherited | own)
+        if origin is not None:  # a fork stays with this agent, which alone knows its past
+            if len(self.sessions) >= MAX_SESSIONS:
+                link.send(jsonrpc.error(request_id, access.too_many_sessions()))
+                return
+            if origin.agents_id != origin.id:
+                line = with_session(frame.line, origin.agents_id)
+                frame = msgspec.structs.replace(frame, line=line)
+            own = {name: value for name, value in params.items() if name != "sessionId"}
+            past = origin.recall("params")
+            params = {name: past[name] for name in past if name in {"cwd", "mcpServers"}} | own
+        self.pass_on(link, frame, params)
 
-    def _request(self, link: ViewerConnection, frame: Frame, params: dict[str, Any]) -> None:
+    def pass_on(
+        self, link: ViewerConnection, frame: Frame, params: dict[str, Any] | None = None
+    ) -> None:
+        """Send the agent a viewer's request that belongs to no session, such as a login.
+
+        Args:
+            link: The viewer's link.
+            frame: The request.
+            params: The params of a request for a session; `None` for any other.
+        """
         request_id = frame.message.request_id or b"null"
         if self._status is not None:
             link.send(jsonrpc.error(request_id, access.agent_lost("Send it again.")))
             return
         number = self.conversation.next_number()
-        self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
+        self._openings.add(number, Opening(link, link.viewer.id, request_id, params or {}))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
-
-    def pass_on(self, link: ViewerConnection, frame: Frame) -> None:
-        """Ask the agent for something that belongs to no session, such as a login."""
-        self._request(link, frame, {})
 
     # The agent.
 
@@ -392,7 +380,14 @@ class Holder:
                 frame = self._without_reserved_names(frame)
             if frame is None:
                 continue
-            session = self._session_of(frame)
+            message = frame.message
+            if message.method is None:
+                number = number_of(message.request_id)
+                session = next((s for s in self.sessions.values() if s.hub.has_open(number)), None)
+            else:
+                session = self._by_agents_id.get(message.session_id or "")
+                if session is None and message.session_id is None and len(self.sessions) == 1:
+                    session = next(iter(self.sessions.values()))
             if session is not owner:
                 if owner is not None:
                     owner.from_agent(run)
@@ -416,24 +411,16 @@ class Holder:
             self.agent.send(jsonrpc.error(request_id, access.RESERVED))
         return clean.frame
 
-    def _session_of(self, frame: Frame) -> HeldSession | None:
-        message = frame.message
-        if message.method is not None:
-            return self._by_agents_id.get(message.session_id or "") or self._only_one(frame)
-        number = number_of(message.request_id)
-        return next((each for each in self.sessions.values() if each.hub.has_open(number)), None)
-
-    def _only_one(self, frame: Frame) -> HeldSession | None:
-        """Return the agent's only session, for a frame that names none."""
-        if frame.message.session_id is None and len(self.sessions) == 1:
-            return next(iter(self.sessions.values()))
-        return None
-
     def _of_no_session(self, frame: Frame) -> None:
         message = frame.message
         if message.method is None:
-            if not self.conversation.resolve(frame):
-                self._opened(frame)
+            if self.conversation.resolve(frame):
+                return
+            opening = self._openings.pop(number_of(message.request_id))
+            if opening is not None:
+                self._answer_opening(opening, frame)
+                if not self._openings.are_waiting:
+                    self._early.clear()
         elif self._openings.are_waiting and message.session_id is not None:
             early = self._early.setdefault(message.session_id, [])
             if len(early) < MAX_EARLY:
@@ -442,15 +429,6 @@ class Holder:
             # Of a session that is over: whom it asks has gone.
             gone = access.unknown_session(message.session_id)
             self.agent.send(jsonrpc.error(message.request_id, gone))
-
-    def _opened(self, frame: Frame) -> None:
-        """Receive the answer to a viewer's request that belongs to no session."""
-        opening = self._openings.pop(number_of(frame.message.request_id))
-        if opening is None:
-            return
-        self._answer_opening(opening, frame)
-        if not self._openings.are_waiting:
-            self._early.clear()
 
     def _answer_opening(self, opening: Opening, frame: Frame) -> None:
         """Answer a viewer's request of no session; it may have opened one."""
@@ -532,7 +510,8 @@ class Holder:
             entries: How many entries of its log the fleet does not have, and will not.
         """
         session = self.sessions.pop(session_id, None)
-        self._end_at_once()
+        self._over.set()
+        self.agent.kill()  # before anything else: another agent may have its files now
         if session is not None:
             self.record.fenced(session.agents_id, term, entries)
             self._abandon(session, "agent_lost", f"fenced-{term}")
@@ -540,15 +519,11 @@ class Holder:
     def leave_all(self) -> None:
         """Leave every session as it is to whoever takes it over, and end with the agent."""
         sessions = list(self.sessions.values())
-        self.sessions.clear()  # the end of the agent is not logged: it is what another one says
-        self._end_at_once()
+        self.sessions.clear()  # whoever takes them over logs the end of the agent
+        self._over.set()
+        self.agent.kill()  # before anything else, as above
         for session in sessions:
             self._abandon(session, "left to another node")
-
-    def _end_at_once(self) -> None:
-        """End the agent, whose files another one may have now, before anything else."""
-        self._over.set()
-        self.agent.kill()
 
     def _abandon(self, session: HeldSession, reason: str, aside: str = "") -> None:
         self._by_agents_id.pop(session.agents_id, None)
@@ -605,38 +580,22 @@ class Holder:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             self._stirred.clear()
-            wait = self._look(time.monotonic()) - time.monotonic()
-            if wait > LOOK_SECONDS:
+            now, due, is_behind = time.monotonic(), math.inf, False
+            for session in list(self.sessions.values()):
+                session.tick(now)
+                is_behind = is_behind or session.log.is_behind
+                due = min(due, session.next_tick())
+            self.agent.pause(paused=is_behind)
+            self.record.flush()
+            if not self.sessions and not self.links:
+                due = min(due, self._alone_since + SPARE_SECONDS)
+                if due <= now:
+                    self._over.set()
+            wait = (now if is_behind else due) - time.monotonic()
+            if wait > LOOK_SECONDS:  # nothing is due; something may happen
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait - LOOK_SECONDS):
                         await self._stirred.wait()
-
-    def _look(self, now: float) -> float:
-        """Do what is due; return when to look again if nothing happens until then."""
-        due = math.inf
-        behind = False
-        for session in list(self.sessions.values()):
-            session.tick(now)
-            behind = behind or session.log.is_behind
-            due = min(due, session.next_tick())
-        self.agent.pause(paused=behind)
-        self.record.flush()
-        if not self.sessions and not self.links:
-            due = min(due, self._alone_since + SPARE_SECONDS)
-            if due <= now:
-                self._over.set()
-        return now if behind else due
-
-    async def _hand_over(self) -> None:
-        sessions = list(self.sessions.values())
-        for session in sessions:
-            session.end_turns()
-        await self.agent.stop()  # before another one can be started in the same files
-        if self.fleet is not None:
-            await self.fleet.settle()
-        self.sessions.clear()
-        for session in sessions:
-            session.leave()
 
     async def _leave(self) -> None:
         if self._is_handed_over:
@@ -644,8 +603,16 @@ class Holder:
                 await self.fleet.close(goes_on=True)
             await asyncio.to_thread(self._finish)
             return
-        if self._is_terminated:
-            await self._hand_over()
+        if self._is_terminated:  # the sessions are left to the next holder
+            sessions = list(self.sessions.values())
+            for session in sessions:
+                session.end_turns()
+            await self.agent.stop()  # before another one can be started in the same files
+            if self.fleet is not None:
+                await self.fleet.settle()
+            self.sessions.clear()
+            for session in sessions:
+                session.leave()
         for session in list(self.sessions.values()):
             self.close_session(session, "stopped")
         if self.fleet is not None:
