@@ -66,17 +66,6 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
     form: Form = Form.LINES
     initialize: dict[str, Any] = {}
 
-    def viewer_of(self) -> Viewer:
-        """Return the viewer."""
-        return Viewer(
-            id=self.viewer,
-            role=self.role,
-            session=self.session,
-            profile=read_client(jsonrpc.dumps({"params": self.initialize})),
-            replay=self.replay,
-            is_new=self.new,
-        )
-
 
 class ViewerOutput(Protocol):
     """Where a connection writes, without waiting."""
@@ -159,57 +148,57 @@ class AttachedSession:
         self.attachment = attachment
         self._grown = asyncio.Event()
         self._answer: tuple[int, bytes] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
+        """Sends what the log has."""
         self._end: tuple[int, str] | None = None
         """How the viewer's link ends with the session, if it carries no other."""
 
-    def start(self, answer: bytes | None) -> None:
-        """Begin to send; the attach request is answered where the past ends."""
+    def begin(self, answer: bytes | None = None) -> None:
+        """Begin to send; the attach request gets this answer where the past ends."""
         if answer is not None:
             self._answer = (self.attachment.live_from, answer)
-        self.session.add(self)
-        self.begin()
+        self.task = asyncio.create_task(self._pump())
 
-    def begin(self) -> None:
-        """Begin to send what the log has."""
-        self._task = asyncio.create_task(_pump(self))
-
-    async def answer_if_due(self) -> None:
-        """Answer the attach request once the past has been sent."""
-        if self._answer is not None and self.attachment.reader.pos >= self._answer[0]:
-            self.answer_now()
+    async def _pump(self) -> None:
+        """Send a viewer what the log has for it, as fast as its socket takes it."""
+        session, attachment = self.session, self.attachment
+        while True:
+            pulled = attachment.reader.pull()
+            is_empty = pulled.is_empty
+            if not is_empty:
+                session.quality.pulled(pulled, attachment.live_from)
+                if pulled.gap is not None:
+                    session.report_gap(attachment, pulled.gap)
+                if attachment.compact:
+                    pulled = joined(pulled, attachment.live_from)
+                self.show(pulled)
+            if self._answer is not None and attachment.reader.pos >= self._answer[0]:
+                self.answer_now()
+            if not is_empty:
+                await self.link.out.drain()
+                # A log of megabytes must not keep the others from theirs.
+                await asyncio.sleep(0)
+            elif self._end is not None:
+                self.link.leave(self, *self._end)
+                return
+            else:
+                await self._grown.wait()
+                self._grown.clear()
 
     def answer_now(self) -> None:
         """Answer the attach request, if that has not been done."""
         if self._answer is not None:
             line, self._answer = self._answer[1], None
-            self.write([line])
+            self.link.write([line])
 
     def finish(self, code: int, reason: str) -> None:
         """End once everything in the log has been sent: the session is over."""
         self._end = (code, reason)
         self.wake()
 
-    def has_finished(self) -> bool:
-        """Return whether it is to end; all that is in the log has been sent."""
-        if self._end is None:
-            return False
-        self.link.leave(self, *self._end)
-        return True
-
-    async def wait_until_sent(self) -> None:
-        """Wait until all that was to be sent has been written."""
-        if self._task is not None:
-            await asyncio.wait((self._task,))
-
     def wake(self) -> None:
         """Note that the log may have grown."""
         self._grown.set()
-
-    async def wait(self) -> None:
-        """Wait until the log may have grown."""
-        await self._grown.wait()
-        self._grown.clear()
 
     def show(self, pulled: Pulled) -> None:
         """Write what was pulled."""
@@ -227,20 +216,6 @@ class AttachedSession:
         else:
             link.write(ready)
 
-    def write(self, frames: list[bytes]) -> None:
-        """Write something that is not from the log."""
-        self.link.write(frames)
-
-    def go_back(self, place: LogPlace) -> Reset | None:
-        """Continue from an earlier position.
-
-        Raises:
-            CursorError: It is not a position in this session.
-        """
-        reset = self.session.hub.go_back(self.attachment, place.cursor, place.parts)
-        self.wake()
-        return reset
-
     def send(self, *frames: bytes) -> None:
         """Write what did not come from the log."""
         self.link.write(list(frames))
@@ -249,14 +224,10 @@ class AttachedSession:
         """Close the viewer's socket."""
         self.link.shut(code, reason)
 
-    async def drain(self) -> None:
-        """Wait until the viewer has taken enough of what was written."""
-        await self.link.out.drain()
-
     def stop(self, code: int, cause: str) -> None:
         """Stop sending: the viewer has gone."""
-        if self._task is not None:
-            self._task.cancel()
+        if self.task is not None:
+            self.task.cancel()
         self.session.remove(self, code=code, cause=cause)
 
 
@@ -273,7 +244,14 @@ class ViewerConnection:
         """
         self._holder = holder
         self.out: ViewerOutput = out
-        self.viewer: Viewer = introduction.viewer_of()
+        self.viewer: Viewer = Viewer(
+            id=introduction.viewer,
+            role=introduction.role,
+            session=introduction.session,
+            profile=read_client(jsonrpc.dumps({"params": introduction.initialize})),
+            replay=introduction.replay,
+            is_new=introduction.new,
+        )
         self.form: Form = introduction.form
         self._attached: dict[str, AttachedSession] = {}
         self._answers_first = False
@@ -285,7 +263,8 @@ class ViewerConnection:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 for attached in list(self._attached.values()):
-                    await attached.wait_until_sent()
+                    if attached.task is not None:
+                        await asyncio.wait((attached.task,))
         self.out.close()
 
     def close(self, code: int, cause: str) -> None:
@@ -314,7 +293,8 @@ class ViewerConnection:
             if isinstance(place, CursorError):
                 raise place
             if attached is not None:
-                reset = attached.go_back(place)
+                reset = attached.session.hub.go_back(attached.attachment, *place)
+                attached.wake()
             elif len(self._places) < MAX_PLACES:
                 self._places[session_id] = place
         except CursorError as error:
@@ -322,8 +302,7 @@ class ViewerConnection:
         self.out.control(wire.RESUMED, session=session_id, number=number, **refused)
         if attached is not None and reset is not None:
             session = attached.session
-            told_of = session.renderer.reset(attached.attachment, session.log.epoch, reset.value)
-            self.write([told_of])
+            self.send(session.renderer.reset(attached.attachment, session.log.epoch, reset.value))
 
     def receive(self, frame: Frame) -> None:
         """Receive a frame that has been read by `viewer_frames`."""
@@ -334,36 +313,36 @@ class ViewerConnection:
             refused: dict[str, Any] | None = access.outside_root(error.member, "")
         else:
             refused = access.refusal(message, controls=viewer.controls, session=viewer.session)
-        if refused is None:
-            self._accept(frame, viewer)
-        elif message.request_id is not None and message.method is not None:
-            self.send(jsonrpc.error(message.request_id, refused))
-
-    def _accept(self, frame: Frame, viewer: Viewer) -> None:
         message = frame.message
-        method, request_id = message.method, message.request_id
-        if method == "session/new" and request_id is not None:
+        method, request_id, session_id = message.method, message.request_id, message.session_id
+        if refused is not None:
+            if request_id is not None and method is not None:
+                self.send(jsonrpc.error(request_id, refused))
+        elif method == "session/new" and request_id is not None:
             self._holder.open_session(self, frame, jsonrpc.params_of(frame))
-            return
-        if method is None:
+        elif method is None or (
+            session_id is None and request_id is None and method == acp.CANCEL_REQUEST
+        ):
             for attached in list(self._attached.values()):
                 attached.session.receive(attached, frame)
-            return
-        if message.session_id is None:
-            self._of_no_session(frame)
-            return
-        if method in acp.BRINGS_BACK and request_id is not None:
-            self._attach(frame, request_id, viewer)
-            return
-        if method == acp.FORK and request_id is not None:
-            self._fork(frame, request_id)
-            return
-        here = self._attached.get(message.session_id)
-        if here is None:
+        elif session_id is None:
             if request_id is not None:
-                self._refuse(request_id, message.session_id)
-            return
-        here.session.receive(here, frame)
+                self._holder.pass_on(self, frame)
+        elif method in acp.BRINGS_BACK and request_id is not None:
+            self._attach(frame, request_id)
+        elif method == acp.FORK and request_id is not None:
+            session = self._holder.sessions.get(session_id)
+            if session is None:
+                self._refuse(request_id, session_id)
+            elif session.failed is not None:
+                self.send(jsonrpc.error(request_id, session.failed))
+            else:
+                self._holder.open_session(self, frame, jsonrpc.params_of(frame), origin=session)
+        elif session_id in self._attached:
+            here = self._attached[session_id]
+            here.session.receive(here, frame)
+        elif request_id is not None:
+            self._refuse(request_id, session_id)
 
     def _refuse(self, request_id: bytes, session_id: str) -> None:
         """Answer for a session that is not here; its viewers come back to where it is now."""
@@ -372,26 +351,9 @@ class ViewerConnection:
         else:
             self.send(jsonrpc.error(request_id, access.unknown_session(session_id)))
 
-    def _fork(self, frame: Frame, request_id: bytes) -> None:
-        session_id = frame.message.session_id or ""
-        session = self._holder.sessions.get(session_id)
-        if session is None:
-            self._refuse(request_id, session_id)
-        elif session.failed is not None:
-            self.send(jsonrpc.error(request_id, session.failed))
-        else:
-            self._holder.open_session(self, frame, jsonrpc.params_of(frame), origin=session)
-
-    def _of_no_session(self, frame: Frame) -> None:
-        if frame.message.request_id is not None:
-            self._holder.pass_on(self, frame)
-        elif frame.message.method == acp.CANCEL_REQUEST:
-            for attached in list(self._attached.values()):
-                attached.session.receive(attached, frame)
-
-    def _attach(self, frame: Frame, request_id: bytes, viewer: Viewer) -> None:
+    def _attach(self, frame: Frame, request_id: bytes) -> None:
         """Handle `session/load` and `session/resume`: find the position, without the agent."""
-        session_id = frame.message.session_id or ""
+        viewer, session_id = self.viewer, frame.message.session_id or ""
         session = self._holder.sessions.get(session_id)
         if session is None:
             self._refuse(request_id, session_id)
@@ -419,12 +381,13 @@ class ViewerConnection:
             first = attachment.reader.pos + 1
             self.send(session.renderer.beginning(session.log.epoch, first))
         result = _placed(session.loaded(), session, attachment, reset)
+        answer = None if self._answers_first else jsonrpc.result(request_id, result)
         if self._answers_first:
             self._answers_first = False
             self.send(jsonrpc.result(request_id, {"sessionId": session_id} | result))
-            self._start(session, attachment, None)
-        else:
-            self._start(session, attachment, jsonrpc.result(request_id, result))
+        attached = self._attached[session.id] = AttachedSession(self, session, attachment)
+        session.add(attached)
+        attached.begin(answer)
 
     def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
         """Attach to the session that this viewer asked for and that now exists."""
@@ -447,11 +410,6 @@ class ViewerConnection:
         if self._attached.get(attached.session.id) is attached:
             self.send(answer)
             attached.begin()
-
-    def _start(self, session: HeldSession, attachment: Attachment, answer: bytes | None) -> None:
-        attached = AttachedSession(self, session, attachment)
-        self._attached[session.id] = attached
-        attached.start(answer)
 
     def detach(self, session_id: str) -> None:
         """End the viewer's earlier attachment to this session before its next one."""
@@ -534,29 +492,6 @@ def _placed(
     }
     place |= {"reset": reset.value} if reset is not None else {}
     return result | {"_meta": object_of(result.get("_meta")) | {META: place}}
-
-
-async def _pump(attached: AttachedSession) -> None:
-    """Send a viewer what the log has for it, as fast as its socket takes it, until cancelled."""
-    attachment = attached.attachment
-    while True:
-        pulled = attachment.reader.pull()
-        if pulled.is_empty:
-            await attached.answer_if_due()
-            if attached.has_finished():
-                return
-            await attached.wait()
-            continue
-        attached.session.quality.pulled(pulled, attachment.live_from)
-        if pulled.gap is not None:
-            attached.session.report_gap(attachment, pulled.gap)
-        if attachment.compact:
-            pulled = joined(pulled, attachment.live_from)
-        attached.show(pulled)
-        await attached.answer_if_due()
-        await attached.drain()
-        # A log of megabytes must not keep the others from theirs.
-        await asyncio.sleep(0)
 
 
 MAX_WAIT_SECONDS = 30.0
