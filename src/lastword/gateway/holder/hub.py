@@ -172,9 +172,17 @@ class Hub:
         return number in self._open
 
     def has_ended(self, attachment: Attachment, request_id: bytes) -> bool:
-        """Return whether a request is one that has ended, sent again."""
-        ended = self._ended.get((attachment.viewer.id, request_id))
-        return ended is not None and not self._is_another(attachment, ended)
+        """Return whether a request is one that has ended, sent again.
+
+        JSON-RPC lets a client use an id for another request. That is not assumed of a viewer that
+        may return, since its requests are known by their ids; a viewer that has only this link has
+        received the earlier answer over it.
+        """
+        viewer = attachment.viewer
+        ended = self._ended.get((viewer.id, request_id))
+        if ended is None:
+            return False
+        return not (viewer.is_new and ended.entry.about.number in attachment.answered)
 
     # Viewers come and go.
 
@@ -285,23 +293,38 @@ class Hub:
 
     def receive(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
         """Receive a viewer's frame that names this session or answers its question."""
-        message = frame.message
-        if message.method is None:
-            return self._answered(attachment, frame, now_ms)
-        if message.request_id is None:
+        viewer, method, request_id = (
+            attachment.viewer,
+            frame.message.method,
+            frame.message.request_id,
+        )
+        if method is None:
+            # The first answer to a question wins; the other viewers see it in the log.
+            asked, number = read_question_id(request_id)
+            if number not in self._questions or asked != self._key or not viewer.controls:
+                return []
+            return self._decide(number, frame, now_ms, word="viewer", viewer=viewer.id)
+        if request_id is None:
             return self._notified(attachment, frame, now_ms)
-        return self._requested(attachment, frame, message.request_id, now_ms)
-
-    def _requested(
-        self, attachment: Attachment, frame: Frame, request_id: bytes, now_ms: int
-    ) -> list[HubEffect]:
-        viewer, method = attachment.viewer, frame.message.method or ""
         key = (viewer.id, request_id)
         if key in self._by_key:
             return []  # sent again: it is under way, and its end will come in its place
         if self.has_ended(attachment, request_id):
-            return self._again(attachment, self._ended[key])
-        refusal = self._refusal(viewer, method)
+            end = self._ended[key]
+            number = end.entry.about.number
+            if number in attachment.answered:
+                return []
+            if attachment.reader.pos < end.seq:
+                attachment.repeated.add(number)  # it is about to pull it
+                return []
+            return [Retell(attachment, end)]
+        refusal: dict[str, Any] | None = None
+        if not viewer.controls:
+            refusal = access.observes()
+        elif method == acp.PROMPT and self.turn_of not in {None, viewer.id}:
+            refusal = access.turn_open()
+        elif sum(each.viewer == viewer.id for each in self._open.values()) >= MAX_OPEN:
+            refusal = access.too_many_open(MAX_OPEN)
         if refusal is not None:
             return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
         number = self._numbers()
@@ -313,35 +336,6 @@ class Hub:
         self._open[number] = OpenIn(viewer.id, request_id, method, turn)
         self._by_key[key] = number
         return [*effects, ToAgent(jsonrpc.with_id(frame, b"%d" % number))]
-
-    def _refusal(self, viewer: Viewer, method: str) -> dict[str, Any] | None:
-        if not viewer.controls:
-            return access.observes()
-        if method == acp.PROMPT and self.turn_of not in {None, viewer.id}:
-            return access.turn_open()
-        if sum(each.viewer == viewer.id for each in self._open.values()) >= MAX_OPEN:
-            return access.too_many_open(MAX_OPEN)
-        return None
-
-    @staticmethod
-    def _is_another(attachment: Attachment, ended: Numbered) -> bool:
-        """Return whether this is another request, with an id that the client has used before.
-
-        JSON-RPC allows that. It is not assumed of a viewer that may return, since its requests
-        are known by their ids; a viewer that has only this link has received the earlier answer
-        over it.
-        """
-        return attachment.viewer.is_new and ended.entry.about.number in attachment.answered
-
-    def _again(self, attachment: Attachment, end: Numbered) -> list[HubEffect]:
-        """Handle a repeated request that has ended, from a viewer that missed the answer."""
-        number = end.entry.about.number
-        if number in attachment.answered:
-            return []
-        if attachment.reader.pos < end.seq:
-            attachment.repeated.add(number)  # it is about to pull it
-            return []
-        return [Retell(attachment, end)]
 
     def _notified(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
         viewer, method = attachment.viewer, frame.message.method or ""
@@ -359,14 +353,6 @@ class Hub:
             line = jsonrpc.notification(method, {"requestId": number})
         about = About(viewer=viewer.id, method=method)
         return [*self._commit([LogEntry(LogKind.IN, now_ms, frame.line, about)]), ToAgent(line)]
-
-    def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
-        """Receive an answer to a question: the first one wins, and the other viewers see it."""
-        key, number = read_question_id(frame.message.request_id)
-        question = self._questions.get(number)
-        if question is None or key != self._key or not attachment.viewer.controls:
-            return []
-        return self._decide(number, frame, now_ms, word="viewer", viewer=attachment.viewer.id)
 
     def answer(self, number: int, place: int, now_ms: int) -> tuple[str, list[HubEffect]]:
         """Answer a question with the option at a place, by a code; return the outcome's word."""
@@ -414,12 +400,22 @@ class Hub:
                 entries.append(end_entry(frame, number, opened, now_ms))
                 ended.append(len(entries))
             elif message.request_id is not None:
-                entries += self._question(frame, message.request_id, now, now_ms)
+                self._last_question = number = self._last_question + 1
+                question = OpenQuestion(message.request_id, message.method, now, frame.line)
+                self._questions[number] = question
+                about = About(number=number, method=message.method, request=message.request_id)
+                entries.append(LogEntry(LogKind.ASK, now_ms, frame.line, about))
+                if self._left_alone_since is not None:
+                    entries.append(unattended_entry(number, question, now_ms))
             elif message.method == acp.CANCEL_REQUEST:
                 withdrawn = self._withdrawn(frame, now_ms)
                 if withdrawn is not None:
                     entries.append(withdrawn)
-            elif not self._is_repeated_by_an_end(frame):
+            elif (
+                message.update is None
+                or message.update.session_update != acp.V1.error_kind
+                or self.turn_of is None
+            ):  # else it is a typed update, whose payload the prompt's answer repeats
                 entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
                 self._waits.note(frame, now)
                 entries += self._shows(frame, now, now_ms)
@@ -454,25 +450,6 @@ class Hub:
         self._ended[key] = end
         if len(self._ended) > MAX_ENDS:
             self._ended.popitem(last=False)
-
-    def _is_repeated_by_an_end(self, frame: Frame) -> bool:
-        """Return whether this is a typed update whose payload the prompt's answer repeats."""
-        update = frame.message.update
-        return (
-            update is not None
-            and update.session_update == acp.V1.error_kind
-            and self.turn_of is not None
-        )
-
-    def _question(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> list[LogEntry]:
-        self._last_question = number = self._last_question + 1
-        method = frame.message.method or ""
-        self._questions[number] = question = OpenQuestion(agent_id, method, now, frame.line)
-        about = About(number=number, method=method, request=agent_id)
-        entries = [LogEntry(LogKind.ASK, now_ms, frame.line, about)]
-        if self._left_alone_since is not None:
-            entries.append(unattended_entry(number, question, now_ms))
-        return entries
 
     def _withdrawn(self, frame: Frame, now_ms: int) -> LogEntry | None:
         params = frame.message.params
@@ -567,29 +544,22 @@ class Hub:
         if line:
             effects += self.note(now_ms, Kind.WAITS, text=line)
         for number, question in list(self._questions.items()):
-            expires = self._expires(question)
+            expires, due, method = self._expires(question), self._due(question), question.method
             if expires is not None and expires <= now:
-                effects += self._expire(number, question, now_ms)
-                continue
-            due = self._due(question)
-            if due is None or due > now:
-                continue
-            frame = jsonrpc.decode(access.answer_of_nobody(question.method, question.line))
-            if isinstance(frame, jsonrpc.Frame):
-                at_once = question.method in acp.USER_REQUESTS and not self._unattended_seconds
+                word = self._question_timeout.word if self._question_timeout is not None else ""
+                params = object_of(object_of(jsonrpc.loads(question.line)).get("params"))
+                result, _ = waits.answer_of_nobody(method, params, word)
+                line, why = jsonrpc.result(b"0", result), TIMED_OUT
+            elif due is not None and due <= now:
+                line = access.answer_of_nobody(method, question.line)
+                at_once = method in acp.USER_REQUESTS and not self._unattended_seconds
                 why = "rejected" if at_once else "expired"
+            else:
+                continue
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame):
                 effects += self._decide(number, frame, now_ms, word="policy", why=why)
         return effects
-
-    def _expire(self, number: int, question: OpenQuestion, now_ms: int) -> list[HubEffect]:
-        """Answer a question that no viewer has answered in time."""
-        word = self._question_timeout.word if self._question_timeout is not None else ""
-        params = object_of(object_of(jsonrpc.loads(question.line)).get("params"))
-        result, _ = waits.answer_of_nobody(question.method, params, word)
-        frame = jsonrpc.decode(jsonrpc.result(b"0", result))
-        if not isinstance(frame, jsonrpc.Frame):
-            return []
-        return self._decide(number, frame, now_ms, word="policy", why=TIMED_OUT)
 
 
 def _is_text(message: jsonrpc.Envelope) -> bool:
@@ -616,21 +586,17 @@ def unattended_entry(number: int, question: OpenQuestion, now_ms: int) -> LogEnt
 
 
 def end_entry(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:
-    """Note the agent's answer to a viewer's request."""
+    """Note the agent's answer to a viewer's request, with the failure that the sidecar put in."""
+    failure = None
+    if opened.method == acp.PROMPT:
+        error = object_of(jsonrpc.loads(frame.message.error))
+        failure = object_of(error.get("data")).get("agent_error")
     about = About(
         viewer=opened.viewer,
         request=opened.request,
         number=number,
         turn=opened.turn,
         method=opened.method,
-        failure=_payload(frame) if opened.method == acp.PROMPT else None,
+        failure=failure if isinstance(failure, dict) else None,
     )
     return LogEntry(LogKind.END, now_ms, frame.line, about)
-
-
-def _payload(frame: Frame) -> dict[str, Any] | None:
-    """Return the failure in a prompt's answer, as the sidecar put it there."""
-    error = jsonrpc.loads(frame.message.error)
-    data = error.get("data") if isinstance(error, dict) else None
-    payload = data.get("agent_error") if isinstance(data, dict) else None
-    return payload if isinstance(payload, dict) else None
