@@ -117,7 +117,12 @@ class PidFile:
         number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
             os.fchmod(number, _FILE_MODE)
-            _lock_exclusively(number)
+            for _ in range(LOOKS):
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return number
+                time.sleep(LOOK_SECONDS)
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(number)
             raise
@@ -126,21 +131,6 @@ class PidFile:
     def _write(self) -> None:
         os.ftruncate(self.number, 0)
         os.pwrite(self.number, b"%d" % os.getpid(), 0)
-
-
-def _lock_exclusively(number: int) -> None:
-    """Lock an open file.
-
-    Raises:
-        BlockingIOError: Another process has locked it.
-        OSError: Its disk has no locks.
-    """
-    for _ in range(LOOKS):
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        time.sleep(LOOK_SECONDS)
-    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _pid_path(run_folder: str) -> str:

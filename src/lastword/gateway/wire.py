@@ -102,24 +102,19 @@ async def close_server(server: asyncio.Server) -> None:
     server.close()
 
 
+_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
+"""macOS' sys/un.h and sys/ucred.h: a version, the user, and the user's groups."""
+
+
 def peer_user(connection: socket.socket) -> int | None:
     """Return the user at the other end of a Unix socket; `None` if the system does not say."""
     if sys.platform == "darwin":
-        return _macos_peer_user(connection)
+        credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+        version, user = struct.unpack_from("=II", credentials)
+        return int(user) if version == 0 else None
     if sys.platform != "linux":
         return None
     credentials = connection.getsockopt(
         socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
     )
-    user: int = struct.unpack("3i", credentials)[1]
-    return user
-
-
-_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
-"""macOS' sys/un.h and sys/ucred.h: a version, the user, and the user's groups."""
-
-
-def _macos_peer_user(connection: socket.socket) -> int | None:
-    credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
-    version, user = struct.unpack_from("=II", credentials)
-    return int(user) if version == 0 else None
+    return int(struct.unpack("3i", credentials)[1])

@@ -179,19 +179,19 @@ def waiting_turn(log: ReadableLog) -> WaitingTurn | None:
 def _has_shown_more(log: ReadableLog, after: int) -> bool:
     """Return whether the agent has shown, asked or begun something after this entry."""
     while entries := log.read(after):
-        if any(_is_work(entry) for _, entry in entries):
-            return True
+        for _, entry in entries:
+            if entry.kind is LogKind.ASK:
+                return True
+            frame = jsonrpc.decode(entry.frame) if entry.kind is LogKind.OUT else None
+            if not isinstance(frame, jsonrpc.Frame):
+                continue
+            method, update = frame.message.method, frame.message.update
+            if method != acp.UPDATE:
+                is_work = method not in acp.HARMLESS_METHODS
+            else:
+                kind = update.session_update if update is not None else ""
+                is_work = kind in acp.SHOWN_KINDS or kind not in acp.HARMLESS_KINDS
+            if is_work:
+                return True
         after = entries[-1].seq
     return False
-
-
-def _is_work(entry: LogEntry) -> bool:
-    if entry.kind is LogKind.ASK:
-        return True
-    frame = jsonrpc.decode(entry.frame) if entry.kind is LogKind.OUT else None
-    if not isinstance(frame, jsonrpc.Frame):
-        return False
-    if frame.message.method != acp.UPDATE:
-        return frame.message.method not in acp.HARMLESS_METHODS
-    kind = frame.message.update.session_update if frame.message.update is not None else ""
-    return kind in acp.SHOWN_KINDS or kind not in acp.HARMLESS_KINDS

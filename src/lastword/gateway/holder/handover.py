@@ -22,7 +22,6 @@ from lastword.gateway.log.entries import LogEntry, LogKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lastword.gateway.holder.effects import WaitingTurn
     from lastword.gateway.holder.session import HeldSession
 
 
@@ -74,7 +73,13 @@ def past_lines(
         handed: The holder.
         sessions: The sessions.
     """
-    initialized = _without_additions(handed.initialized, speaks_typed=handed.agent.speaks_typed)
+    dialect = acp.dialect(handed.initialized.get("protocolVersion"))
+    capabilities = dict(object_of(handed.initialized.get(dialect.agent_capabilities)))
+    meta = dict(object_of(capabilities.get("_meta")))
+    if not handed.agent.speaks_typed:  # the link has added it for its client
+        meta.pop(EXTENSION, None)
+    capabilities["_meta"] = meta
+    initialized = handed.initialized | {dialect.agent_capabilities: capabilities}
     open_entries: list[PastLine] = []
     greeting = jsonrpc.request(b"0", acp.INITIALIZE, initialize)
     first = [
@@ -98,7 +103,11 @@ def _open_in(session: HeldSession) -> Iterator[PastLine]:
     """Return what is open between a session and the agent, and what the agent has said since."""
     waiting = waiting_turn(session.log)
     numbered = [*session.log.pins_of("open:"), *session.log.pins_of("ask:")]
-    still_open = {seq: entry for seq, entry in numbered if not _is_of(waiting, entry)}
+    still_open = {
+        seq: entry
+        for seq, entry in numbered
+        if waiting is None or entry.kind is not LogKind.IN or entry.about.number != waiting.number
+    }
     if not still_open:
         return
     for seq, entry in sorted(still_open.items()):
@@ -109,11 +118,6 @@ def _open_in(session: HeldSession) -> Iterator[PastLine]:
         for seq, entry in entries:
             yield from _lines_of(session, entry, is_open=seq in still_open)
         after = entries[-1].seq
-
-
-def _is_of(waiting: WaitingTurn | None, entry: LogEntry) -> bool:
-    is_request = entry.kind is LogKind.IN
-    return waiting is not None and is_request and entry.about.number == waiting.number
 
 
 def _lines_of(session: HeldSession, entry: LogEntry, *, is_open: bool) -> Iterator[PastLine]:
@@ -127,29 +131,15 @@ def _lines_of(session: HeldSession, entry: LogEntry, *, is_open: bool) -> Iterat
         elif is_open:
             line = jsonrpc.with_id(frame, b"%d" % entry.about.number)
             yield PastLine(Side.CLIENT, session.towards_agent(line), at, entry.about.turn)
-    elif (entry.kind is LogKind.ASK and is_open) or (
-        entry.kind is LogKind.OUT and not _is_ours(frame)
-    ):
+    elif entry.kind is LogKind.ASK and is_open:
         yield PastLine(Side.AGENT, entry.frame, at)
-
-
-def _is_ours(frame: jsonrpc.Frame) -> bool:
-    """Return whether the link itself sent this: a failure, a retry, a remark."""
-    update = frame.message.update
-    kind = update.session_update if update is not None else ""
-    return kind in _OURS
+    elif entry.kind is LogKind.OUT:
+        update = frame.message.update
+        if update is None or update.session_update not in _OURS:
+            yield PastLine(Side.AGENT, entry.frame, at)
 
 
 _OURS = frozenset(
     {*(word for each in (acp.V1, acp.V2) for word in (each.error_kind, each.retry_kind)), "notice"}
 )
-
-
-def _without_additions(initialized: dict[str, Any], *, speaks_typed: bool) -> dict[str, Any]:
-    """Return the agent's answer to `initialize` without what the link added for its client."""
-    dialect = acp.dialect(initialized.get("protocolVersion"))
-    capabilities = dict(object_of(initialized.get(dialect.agent_capabilities)))
-    meta = dict(object_of(capabilities.get("_meta")))
-    if not speaks_typed:
-        meta.pop(EXTENSION, None)
-    return initialized | {dialect.agent_capabilities: capabilities | {"_meta": meta}}
+"""Updates that the link itself sends: failures, retries, notices."""

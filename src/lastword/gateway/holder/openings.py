@@ -184,14 +184,23 @@ async def bring_back(
         await holder.fleet.opened(session)
     session.is_only_read = takeover is not None and not takeover.has_files
     session.suppressed = True
-    history = "none"
-    try:
-        history = await _resumed(session, holder.initialized, takeover, incident)
-    except RequestFailedError as failed:
-        session.failed = failed.error
-        session.note(Kind.SESSION_NOT_RESTORED, **_why(failed.error))
+    history, error = "none", None
+    if session.is_only_read:  # what it worked on is not here
+        error = access.context_lost(incident)
     else:
+        try:
+            history = await session.restore(holder.initialized)
+        except RequestFailedError as failed:
+            error = failed.error
+    if error is None:
         session.note(Kind.SESSION_RESTORED, history=history)
+    else:
+        session.failed = error
+        # The log gets lastword's own words of it, not the agent's.
+        payload = object_of(object_of(error.get("data")).get("agent_error"))
+        names = ("type", "reason", "incident_id")
+        why = {name: payload[name] for name in names if name in payload}
+        session.note(Kind.SESSION_NOT_RESTORED, **why)
     session.suppressed = False
     if waiting is None:
         return
@@ -199,22 +208,3 @@ async def bring_back(
         session.restore_wait(waiting)
     else:
         session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms()))
-
-
-async def _resumed(
-    session: HeldSession, initialized: dict[str, Any], takeover: Takeover | None, incident: str
-) -> str:
-    """Have the agent resume a session; return what it knows of the past.
-
-    Raises:
-        RequestFailedError: It cannot, or what it worked on is not here.
-    """
-    if takeover is not None and not takeover.has_files:
-        raise RequestFailedError(access.context_lost(incident))
-    return await session.restore(initialized)
-
-
-def _why(error: dict[str, Any]) -> dict[str, Any]:
-    """Return what a log may hold about an agent's refusal: only lastword's own words."""
-    payload = object_of(object_of(error.get("data")).get("agent_error"))
-    return {name: payload[name] for name in ("type", "reason", "incident_id") if name in payload}

@@ -7,7 +7,7 @@ be no front to report to.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Kind
@@ -17,7 +17,7 @@ from lastword.gateway.quality import metrics
 from lastword.gateway.quality.metrics import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from lastword.core.timeline.entry import Entry
     from lastword.gateway.holder.hub import Hub
@@ -84,25 +84,23 @@ class HolderQuality:
         """Return the gauges of these sessions."""
         gauges: dict[str, float] = {metrics.LAG_MOST.key(): 0}
         for session in sessions:
-            for key, value in gauges_of(session):
+            hub, log = session.hub, session.log
+            running = "running" if hub.turn_of is not None else "idle"
+            readings: list[tuple[str, float]] = [
+                (metrics.SESSIONS.key("waiting" if hub.open_questions else running), 1),
+                (metrics.OPEN_QUESTIONS.key(), hub.open_questions),
+                (metrics.LOG_SIZE.key(), log.size_bytes),
+            ]
+            for each in hub.attached:
+                readings.append((metrics.VIEWERS.key(each.viewer.role.value), 1))
+                if each.reader.lag > 0:
+                    readings.append((metrics.LAG.key(), each.reader.lag))
+                    readings.append((metrics.LAG_SIZE.key(), session.bytes_after(each.reader.pos)))
+            for key, value in readings:
                 gauges[key] = gauges.get(key, 0) + value
-            most = max((each.reader.lag for each in session.hub.attached), default=0)
+            most = max((each.reader.lag for each in hub.attached), default=0)
             gauges[metrics.LAG_MOST.key()] = max(gauges[metrics.LAG_MOST.key()], most)
         return gauges
-
-
-def gauges_of(session: MeasuredSession) -> Iterator[tuple[str, float]]:
-    """Return the gauges of one session."""
-    hub, log = session.hub, session.log
-    running = "running" if hub.turn_of is not None else "idle"
-    yield metrics.SESSIONS.key("waiting" if hub.open_questions else running), 1
-    yield metrics.OPEN_QUESTIONS.key(), hub.open_questions
-    yield metrics.LOG_SIZE.key(), log.size_bytes
-    for each in hub.attached:
-        yield metrics.VIEWERS.key(each.viewer.role.value), 1
-        if each.reader.lag > 0:
-            yield metrics.LAG.key(), each.reader.lag
-            yield metrics.LAG_SIZE.key(), session.bytes_after(each.reader.pos)
 
 
 class LogCounts:
@@ -132,15 +130,13 @@ class LogCounts:
                 add(metrics.ERRORS, 1, str(about.failure.get("type")))
         elif entry.kind is LogKind.LIFE:
             add(metrics.EVENTS, 1, about.word)
-            self._came_or_left(BY_WORD.get(about.word, Kind.LIFE), about.viewer, about.facts)
-
-    def _came_or_left(self, kind: Kind, viewer: str, facts: dict[str, Any]) -> None:
-        if kind is Kind.VIEWER_LEFT and facts.get("cause") != AGAIN:
-            self._gone[viewer] = str(facts.get("code"))
-            if len(self._gone) > MAX_GONE:
-                self._gone.popitem(last=False)
-        elif kind is Kind.VIEWER_CAME:
-            unseen = metrics.UNKNOWN_CODE if facts.get("back") is True else None
-            code = self._gone.pop(viewer, unseen)
-            if code is not None:
-                self._quality.counts.add(metrics.RECONNECTS, 1, code)
+            kind = BY_WORD.get(about.word)
+            if kind is Kind.VIEWER_LEFT and about.facts.get("cause") != AGAIN:
+                self._gone[about.viewer] = str(about.facts.get("code"))
+                if len(self._gone) > MAX_GONE:
+                    self._gone.popitem(last=False)
+            elif kind is Kind.VIEWER_CAME:
+                unseen = metrics.UNKNOWN_CODE if about.facts.get("back") is True else None
+                code = self._gone.pop(about.viewer, unseen)
+                if code is not None:
+                    add(metrics.RECONNECTS, 1, code)

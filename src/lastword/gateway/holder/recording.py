@@ -135,7 +135,8 @@ class HolderRecord:
 
     def _add(self, entry: Entry) -> None:
         if self._recorder is not None:
-            self._recorder.record(_without_unknown(entry))
+            known = {name: each for name, each in entry.facts.items() if each not in {None, ""}}
+            self._recorder.record(msgspec.structs.replace(entry, facts=known))
 
     def flush(self) -> None:
         """Send what is pending, without waiting."""
@@ -163,12 +164,6 @@ class _SharedSink:
 
     def close(self) -> None:
         """Do nothing: others may send more."""
-
-
-def _without_unknown(entry: Entry) -> Entry:
-    """Return the entry without unknown facts."""
-    facts = {name: value for name, value in entry.facts.items() if value not in {None, ""}}
-    return msgspec.structs.replace(entry, facts=facts)
 
 
 _OF_LOGS = frozenset({Kind.ASKED, Kind.USER_ANSWERED})
@@ -229,7 +224,7 @@ class LateSink:
             try:
                 self._sink = self._start()
             except StoreError:  # a key that cannot be read: sessions continue without notifications
-                self._is_needed = _never
+                self._is_needed = lambda: False
         if self._sink is not None:
             self._sink.send(rows)
 
@@ -237,10 +232,6 @@ class LateSink:
         """Finish the sink, if it was started."""
         if self._sink is not None:
             self._sink.close()
-
-
-def _never() -> bool:
-    return False
 
 
 class LinkRows:

@@ -41,31 +41,24 @@ class RemoteViewer:
         """
         viewer = self._holder.connected(msgspec.convert(facts, Introduction), self._link)
         try:
-            items = await self._welcomed()
+            # The viewer is welcomed once the agent has started, unless it leaves before.
+            ready = asyncio.create_task(self._holder.ready())
+            ahead = asyncio.create_task(self._link.read())
+            items: list[tuple[bytes, bytes]] = []
+            try:
+                await asyncio.wait((ready, ahead), return_when=asyncio.FIRST_COMPLETED)
+                if ready.done() or ahead.result():
+                    self._link.control(wire.WELCOME, **self._holder.welcome(await ready))
+                    items = await ahead
+            finally:
+                ready.cancel()
+                ahead.cancel()
             while items:
                 for kind, item in items:
                     self._receive(viewer, kind, item)
                 items = await self._link.read()
         finally:
             viewer.close(self._code, self._cause)
-
-    async def _welcomed(self) -> list[tuple[bytes, bytes]]:
-        """Welcome the viewer once the agent has started, unless it leaves before.
-
-        Returns:
-            What it sends next; nothing if it has left.
-        """
-        ready = asyncio.create_task(self._holder.ready())
-        ahead = asyncio.create_task(self._link.read())
-        try:
-            await asyncio.wait((ready, ahead), return_when=asyncio.FIRST_COMPLETED)
-            if not ready.done() and not ahead.result():
-                return []
-            self._link.control(wire.WELCOME, **self._holder.welcome(await ready))
-            return await ahead
-        finally:
-            ready.cancel()
-            ahead.cancel()
 
     def _receive(self, viewer: ViewerConnection, kind: bytes, item: bytes) -> None:
         if kind == FRAME:
@@ -79,17 +72,15 @@ class RemoteViewer:
             return
         word, facts = control_of(item)
         if word == wire.RESUME:
-            viewer.resume(str(facts.get("session")), int(facts.get("number", 0)), _place(facts))
+            place: LogPlace | CursorError
+            try:
+                place = place_of(facts)
+            except CursorError as error:
+                place = error
+            viewer.resume(str(facts.get("session")), int(facts.get("number", 0)), place)
         elif word == wire.ANSWER_FIRST:
             viewer.answer_first()
         elif word == wire.LEAVE:
             code, cause = facts.get("code"), facts.get("cause")
             self._code = code if isinstance(code, int) else 1006
             self._cause = cause if isinstance(cause, str) else ""
-
-
-def _place(facts: dict[str, Any]) -> LogPlace | CursorError:
-    try:
-        return place_of(facts)
-    except CursorError as error:
-        return error

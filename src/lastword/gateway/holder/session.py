@@ -287,7 +287,7 @@ class HeldSession:
                 return "none"  # it has opened another session under this name
         return "full"
 
-    # What is said.
+    # The conversation.
 
     def from_agent(self, frames: list[Frame]) -> None:
         """Receive the agent's output for this session from one read."""
@@ -496,7 +496,7 @@ class HeldSession:
             self.carry_out(self.hub.handle_timeout(now, _now_ms()))
         if now - self._looked_at >= LOOK_AT_LAG_SECONDS:
             self._looked_at = now
-            self._look_at_lag()
+            self._report_lag()
         settings = self._holder.settings
         alone = now - self._alone_since if self._alone_since is not None else 0.0
         if 0 < settings.detach_grace_seconds < alone:
@@ -522,19 +522,17 @@ class HeldSession:
                 next_due = min(next_due, self._alone_since + ONLY_READ_SECONDS)
         return next_due
 
-    def _look_at_lag(self) -> None:
-        attached = [each.attachment for each in self._attached]
-        for report in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
-            behind = {"entries": report.entries, "bytes": report.bytes} if report.entries else {}
-            self.note(report.kind, viewer=report.viewer, **behind)
-            if report.entries:
-                self._report_lag(report.viewer, report.entries)
-
-    def _report_lag(self, viewer_id: str, behind: int) -> None:
-        """Tell a viewer now: in the log, it would reach this only after all it has not read."""
-        for attached in self._attached:
-            if attached.attachment.viewer.id == viewer_id:
-                attached.send(*self.renderer.lag(behind, attached.attachment))
+    def _report_lag(self) -> None:
+        attachments = [each.attachment for each in self._attached]
+        for report in list(self._lag.look(attachments, self.log.head, self.log.written_bytes)):
+            if not report.entries:
+                self.note(report.kind, viewer=report.viewer)
+                continue
+            self.note(report.kind, viewer=report.viewer, entries=report.entries, bytes=report.bytes)
+            # Sent at once: in the log, it comes after everything that the viewer has not read.
+            for attached in self._attached:
+                if attached.attachment.viewer.id == report.viewer:
+                    attached.send(*self.renderer.lag(report.entries, attached.attachment))
 
     def bytes_after(self, seq: int) -> float:
         """Return the approximate size of the entries after one."""
