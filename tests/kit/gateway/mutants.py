@@ -45,14 +45,14 @@ class _LateLog(WatchedLog):
         self._late = list(entries)
         for entry in entries:
             self._entries.append(entry)
-            self._bytes += entry.size
-            self._pins.note(self.head, entry)
+            self.size_bytes += entry.size
+            self.pins.note(self.head, entry)
         return self.head
 
     def crash(self) -> None:
         for _ in self._late:
             if self._entries:
-                self._bytes -= self._entries.pop().size
+                self.size_bytes -= self._entries.pop().size
         self._late = []
 
 
@@ -224,7 +224,7 @@ class ForgetsTheCancel(Machine):
 
     def log(self, referee: Referee) -> WatchedLog:
         made = WatchedLog(referee)
-        made._pins = _StubbornPins()
+        made.pins = _StubbornPins()
         return made
 
 

@@ -144,7 +144,7 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 MAX_TOOLS = 512
-"""Open tool calls that are kept; beyond it the oldest is let go."""
+"""Open tool calls that are kept; beyond that the oldest is dropped."""
 
 MAX_ENDS = 256
 """Answers that are kept. A viewer that has not had its answer sends the request again when it is
@@ -192,7 +192,10 @@ class Pins:
         elif entry.kind is LogKind.TOLD:
             self._drop(f"ask:{entry.about.number}", changes)
         elif entry.kind is LogKind.LIFE:
-            self._note_life(seq, entry, changes)
+            if entry.about.word == WORDS[Kind.LIMIT_WAIT]:
+                self._set(WAIT, Numbered(seq, entry), changes)
+            elif entry.about.word in _WAIT_IS_OVER:
+                self._drop(WAIT, changes)
         elif entry.kind is LogKind.IN:
             self._set("in", Numbered(seq, entry), changes)
             if entry.about.method in _ENDS_WAIT:
@@ -203,17 +206,9 @@ class Pins:
             self._drop(f"open:{entry.about.number}", changes)
             if entry.about.method == acp.PROMPT:
                 self._drop(WAIT, changes)
-            self._set(f"end:{entry.about.number}", Numbered(seq, entry), changes)
-            self._let_go_of("end:", MAX_ENDS, changes)
+            key = f"end:{entry.about.number}"
+            self._set(key, Numbered(seq, entry), changes, limit=MAX_ENDS)
         return changes
-
-    def _note_life(
-        self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
-    ) -> None:
-        if entry.about.word == WORDS[Kind.LIMIT_WAIT]:
-            self._set(WAIT, Numbered(seq, entry), changes)
-        elif entry.about.word in _WAIT_IS_OVER:
-            self._drop(WAIT, changes)
 
     def _note_update(
         self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
@@ -234,21 +229,24 @@ class Pins:
                 self._drop(first, changes)
                 self._drop(later, changes)
             elif kind == "tool_call" or first in self._of_kind(first):
-                self._set(first if kind == "tool_call" else later, Numbered(seq, entry), changes)
-                self._let_go_of("tool:", 2 * MAX_TOOLS, changes)
+                key = first if kind == "tool_call" else later
+                self._set(key, Numbered(seq, entry), changes, limit=2 * MAX_TOOLS)
 
-    def _let_go_of(
-        self, prefix: str, limit: int, changes: list[tuple[str, Numbered | None]]
+    def _set(
+        self,
+        key: str,
+        value: Numbered,
+        changes: list[tuple[str, Numbered | None]],
+        *,
+        limit: int = 0,
     ) -> None:
-        pinned = self._of_kind(prefix)
-        while len(pinned) > limit:
-            self._drop(next(iter(pinned)), changes)
-
-    def _set(self, key: str, value: Numbered, changes: list[tuple[str, Numbered | None]]) -> None:
+        """Pin an entry; with a limit, drop the oldest of its kind beyond it."""
         pinned = self._of_kind(key)
         pinned.pop(key, None)
         pinned[key] = value
         changes.append((key, value))
+        while limit and len(pinned) > limit:
+            self._drop(next(iter(pinned)), changes)
 
     def _drop(self, key: str, changes: list[tuple[str, Numbered | None]]) -> None:
         if self._of_kind(key).pop(key, None) is not None:

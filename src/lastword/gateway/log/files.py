@@ -181,12 +181,13 @@ class LogLock:
             try:
                 os.fchmod(number, 0o600)
                 fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _is_same(number, self.path):
-                    return number
+                with contextlib.suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(number), os.stat(self.path)):
+                        return number
             except BaseException:
                 os.close(number)
                 raise
-            os.close(number)  # its file was deleted with a log, between the two
+            os.close(number)  # its file was deleted with a log, before it was locked
 
     def release(self) -> None:
         """Let others write the log."""
@@ -213,11 +214,3 @@ def owner_of(log_path: str) -> LogOwner | None:
         return None
     except msgspec.MsgspecError:  # it has locked it just now
         return LogOwner()
-
-
-def _is_same(number: int, path: str) -> bool:
-    """Return whether a descriptor is of the file that has this path now."""
-    try:
-        return os.path.samestat(os.fstat(number), os.stat(path))
-    except FileNotFoundError:
-        return False

@@ -258,8 +258,10 @@ def reading(path: str, read: Callable[[StoredLog], _Read]) -> _Read:
     """
     for attempt in range(1, TRIES + 1):
         before = _state_of(path)
+        how = "mode=ro&immutable=1" if before[1] is None else "mode=ro"
         try:
-            with contextlib.closing(_opened(path, is_closed=before[1] is None)) as db:
+            db = sqlite3.connect(f"file:{quote(path)}?{how}", uri=True, timeout=BUSY_SECONDS)
+            with contextlib.closing(db):
                 result = read(StoredLog(db))
         except (sqlite3.Error, msgspec.MsgspecError, KeyError, ValueError) as error:
             os.stat(path)  # it may have been deleted just now
@@ -269,11 +271,6 @@ def reading(path: str, read: Callable[[StoredLog], _Read]) -> _Read:
         if before[1] is not None or _state_of(path) == before:
             return result
     raise LogUnavailableError("the session's log is being written")
-
-
-def _opened(path: str, *, is_closed: bool) -> sqlite3.Connection:
-    how = "mode=ro&immutable=1" if is_closed else "mode=ro"
-    return sqlite3.connect(f"file:{quote(path)}?{how}", uri=True, timeout=BUSY_SECONDS)
 
 
 def _state_of(path: str) -> tuple[tuple[int, int], tuple[int, int] | None]:

@@ -113,7 +113,9 @@ class SqliteLog:
         try:
             self._open()
         except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
-            if not _is_damage(error):
+            # An error without a code is about the contents; a full disk's has one.
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if code not in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
                 raise LogUnavailableError(f"{path} cannot be used ({error})") from error
             self.set_aside = files.set_aside(path)
             try:
@@ -147,40 +149,29 @@ class SqliteLog:
             raise LogUnavailableError(f"{self.path} was written by another version; move it away")
         if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("database disk image is malformed")
-        self.reason = self._why_another_epoch(facts)
-        self.epoch: str = new_epoch() if self.reason else facts["epoch"]
-        self._remember(
-            format=str(FORMAT), epoch=self.epoch, boot=boot_id(), inode=self._inode(), clean="0"
-        )
-        self._load()
-
-    def _why_another_epoch(self, facts: dict[str, str]) -> str:
-        """Return why this file's numbers may have changed meaning; empty if they have not.
-
-        A file that was closed cleanly, or whose machine has not rebooted, has lost nothing.
-        """
+        boot, inode = boot_id(), _inode_of(self.path)
         if "epoch" not in facts:
-            return "new"
-        if facts.get("inode") != self._inode():
-            return "restored"
-        lost = facts.get("clean") != "1" and facts.get("boot") != boot_id()
-        return "rebooted" if lost else ""
-
-    def _inode(self) -> str:
-        return _inode_of(self.path)
-
-    def _load(self) -> None:
-        first, last, size = self._db.execute(
+            self.reason = "new"
+        elif facts.get("inode") != inode:
+            self.reason = "restored"
+        elif facts.get("clean") != "1" and facts.get("boot") != boot:
+            self.reason = "rebooted"  # while it was written: the last commits may be lost
+        else:
+            self.reason = ""
+        self.epoch: str = new_epoch() if self.reason else facts["epoch"]
+        self._remember(format=str(FORMAT), epoch=self.epoch, boot=boot, inode=inode, clean="0")
+        first, last, size = db.execute(
             "SELECT min(first), max(last), total(bytes) FROM batches"
         ).fetchone()
-        trimmed = self._db.execute("SELECT value FROM facts WHERE name='trimmed'").fetchone()
-        self._head = last if last is not None else int(trimmed[0]) if trimmed else 0
-        self._first = first if first is not None else self._head + 1
+        trimmed = db.execute("SELECT value FROM facts WHERE name='trimmed'").fetchone()
+        self.head: int = last if last is not None else int(trimmed[0]) if trimmed else 0
+        self.first: int = first if first is not None else self.head + 1
         self._tail = Tail()
         self._recent: OrderedDict[int, Batch] = OrderedDict()
         """Batches that were read from the file last, by their first number."""
-        self._bytes = self._written = int(size)
-        self._pins = pins_in(self._db)
+        self.size_bytes: int = int(size)
+        self.written_bytes: int = self.size_bytes
+        self.pins: Pins = pins_in(db)
 
     def _remember(self, **facts: str) -> None:
         self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
@@ -236,31 +227,6 @@ class SqliteLog:
         self.epoch = epoch
 
     @property
-    def pins(self) -> Pins:
-        """What is pinned."""
-        return self._pins
-
-    @property
-    def size_bytes(self) -> int:
-        """What the kept entries count for in a bound."""
-        return self._bytes
-
-    @property
-    def written_bytes(self) -> int:
-        """The same of all that it has had since it was opened, whatever is kept of it."""
-        return self._written
-
-    @property
-    def head(self) -> int:
-        """The last committed entry's number."""
-        return self._head
-
-    @property
-    def first(self) -> int:
-        """The oldest kept entry's number."""
-        return self._first
-
-    @property
     def is_behind(self) -> bool:
         """Return whether so much awaits a checkpoint that reading from the agent should pause."""
         return self._checkpoints.waiting_bytes > WAL_LIMIT_BYTES
@@ -273,28 +239,38 @@ class SqliteLog:
                 more.
         """
         if not entries:
-            return self._head
+            return self.head
         began = time.perf_counter()
-        first = self._head + 1
-        changes = self._pins.note_all(first, entries)
+        first = self.head + 1
+        changes = self.pins.note_all(first, entries)
         batch = Batch.of(first, entries)
         size = batch.size
-        last = self._head + len(entries)
+        last = self.head + len(entries)
         row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
         try:
             if changes:
                 self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?)", row)
             if changes:
-                self._write_pins(changes)
+                final = dict(changes)
+                pinned = [
+                    (name, each.seq, _encoder.encode(each.entry))
+                    for name, each in final.items()
+                    if each is not None
+                ]
+                gone = [(name,) for name, each in final.items() if each is None]
+                if pinned:
+                    self._db.executemany("INSERT OR REPLACE INTO pins VALUES (?, ?, ?)", pinned)
+                if gone:
+                    self._db.executemany("DELETE FROM pins WHERE name=?", gone)
                 self._db.execute("COMMIT")
         except sqlite3.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise LogUnavailableError(str(error)) from error
-        self._head = last
-        self._bytes += size
-        self._written += size
+        self.head = last
+        self.size_bytes += size
+        self.written_bytes += size
         self._checkpoints.written(size)
         self._tail.add(batch)
         if self.observers:
@@ -302,19 +278,6 @@ class SqliteLog:
             for observer in self.observers:
                 observer(committed)
         return last
-
-    def _write_pins(self, changes: list[tuple[str, Numbered | None]]) -> None:
-        final = dict(changes)
-        kept = [
-            (name, pinned.seq, _encoder.encode(pinned.entry))
-            for name, pinned in final.items()
-            if pinned is not None
-        ]
-        gone = [(name,) for name, pinned in final.items() if pinned is None]
-        if kept:
-            self._db.executemany("INSERT OR REPLACE INTO pins VALUES (?, ?, ?)", kept)
-        if gone:
-            self._db.executemany("DELETE FROM pins WHERE name=?", gone)
 
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
@@ -339,39 +302,37 @@ class SqliteLog:
         Raises:
             LogUnavailableError: The disk is full, or can be written no more.
         """
+        first, gone_bytes = self.first, 0
         try:
-            return self._trim(limit_bytes, before_ms)
+            rows = self._db.execute(
+                "SELECT first, last, until_ms, bytes FROM batches ORDER BY first"
+            )
+            with contextlib.closing(rows):
+                for _, last, until_ms, size in rows:
+                    over = self.size_bytes - gone_bytes > limit_bytes or until_ms < before_ms
+                    if last >= self.head or not over:
+                        break
+                    gone_bytes += size
+                    first = last + 1
+            gone = first - self.first
+            if gone:
+                self._db.execute("DELETE FROM batches WHERE first < ?", (first,))
         except sqlite3.Error as error:
             raise LogUnavailableError(str(error)) from error
-
-    def _trim(self, limit_bytes: int, before_ms: int) -> int:
-        first = self._first
-        rows = self._db.execute("SELECT first, last, until_ms, bytes FROM batches ORDER BY first")
-        gone_bytes = 0
-        with contextlib.closing(rows):
-            for _, last, until_ms, size in rows:
-                over = self._bytes - gone_bytes > limit_bytes or until_ms < before_ms
-                if last >= self._head or not over:
-                    break
-                gone_bytes += size
-                first = last + 1
-        gone = first - self._first
-        if not gone:
-            return 0
-        self._db.execute("DELETE FROM batches WHERE first < ?", (first,))
-        self._first = first
-        self._tail.forget_before(first)
-        self._bytes -= gone_bytes
-        self._checkpoints.written(gone_bytes // 16)
+        if gone:
+            self.first = first
+            self._tail.forget_before(first)
+            self.size_bytes -= gone_bytes
+            self._checkpoints.written(gone_bytes // 16)
         return gone
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
         """The pinned entries of a range."""
-        return self._pins.between(after, last)
+        return self.pins.between(after, last)
 
     def pins_of(self, prefix: str) -> list[Numbered]:
         """The pinned entries of one kind (`entries`)."""
-        return self._pins.of(prefix)
+        return self.pins.of(prefix)
 
     def finish(self) -> None:
         """Write nothing more: from here on, another process may write the file."""
@@ -486,22 +447,18 @@ class _Checkpoints:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._since = 0
+        self.waiting_bytes: int = 0
+        """Approximately how much waits for a checkpoint."""
         self._lock = threading.Lock()
         self._due = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    @property
-    def waiting_bytes(self) -> int:
-        """Return approximately how much is waiting."""
-        return self._since
-
     def written(self, size: int) -> None:
         """Note that this many bytes were committed."""
         with self._lock:
-            self._since += size
-            if self._since > CHECKPOINT_BYTES:
+            self.waiting_bytes += size
+            if self.waiting_bytes > CHECKPOINT_BYTES:
                 self._due.set()
         if self._thread is None and self._due.is_set():
             self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
@@ -512,7 +469,7 @@ class _Checkpoints:
         with contextlib.closing(db):
             while self._due.wait() and not self._closed:
                 self._due.clear()
-                before = self._since
+                before = self.waiting_bytes
                 try:
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
                 except sqlite3.Error:  # of a full disk the writer hears itself
@@ -520,8 +477,8 @@ class _Checkpoints:
                 with self._lock:
                     # What came meanwhile is not in it. Nobody may write until it is: a session
                     # whose log is behind has its agent wait.
-                    self._since -= before
-                    if self._since > CHECKPOINT_BYTES:
+                    self.waiting_bytes -= before
+                    if self.waiting_bytes > CHECKPOINT_BYTES:
                         self._due.set()
 
     def close(self) -> None:
@@ -529,14 +486,6 @@ class _Checkpoints:
         self._due.set()
         if self._thread is not None:
             self._thread.join()
-
-
-def _is_damage(error: Exception) -> bool:
-    """Return whether the file is broken, as opposed to a full or read-only disk."""
-    if not isinstance(error, sqlite3.Error):
-        return True
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 TAIL_BYTES = 128 * 1024
@@ -617,16 +566,11 @@ def read_whole(
                 break
         elif entries_read:
             break
-        else:
-            return _part(entries, max_entries, max_bytes)
+        else:  # a part of the batch, but at least one entry
+            size = 0
+            for count, (_, entry) in enumerate(entries[:max_entries]):
+                size += entry.size
+                if count and size > max_bytes:
+                    return entries[:count]
+            return entries[:max_entries]
     return entries_read
-
-
-def _part(entries: list[Numbered], max_entries: int, max_bytes: int) -> list[Numbered]:
-    """Return as much of a batch as fits, but at least one entry."""
-    size = 0
-    for count, (_, entry) in enumerate(entries[:max_entries]):
-        size += entry.size
-        if count and size > max_bytes:
-            return entries[:count]
-    return entries[:max_entries]

@@ -175,9 +175,9 @@ class MemoryLog:
         """Begin an empty log whose first entry will have the number `first`, with these pins."""
         self.epoch: str = epoch or new_epoch()
         self._entries: deque[LogEntry] = deque()
-        self._first = first
-        self._bytes = 0
-        self._pins = pins if pins is not None else Pins()
+        self.first: int = first
+        self.size_bytes: int = 0
+        self.pins: Pins = pins if pins is not None else Pins()
         self.observers: list[Observer] = observers if observers is not None else []
         self.reason: str = "new"
         self.written_bytes: int = 0
@@ -185,24 +185,9 @@ class MemoryLog:
         self._facts: dict[str, str] = {}
 
     @property
-    def pins(self) -> Pins:
-        """The pinned entries."""
-        return self._pins
-
-    @property
-    def size_bytes(self) -> int:
-        """Return the size of the kept entries, for limits."""
-        return self._bytes
-
-    @property
     def head(self) -> int:
         """The last entry's number."""
-        return self._first + len(self._entries) - 1
-
-    @property
-    def first(self) -> int:
-        """The oldest kept entry's number."""
-        return self._first
+        return self.first + len(self._entries) - 1
 
     def append(self, entries: Sequence[LogEntry]) -> int:
         """Commit entries."""
@@ -210,8 +195,8 @@ class MemoryLog:
         for entry in entries:
             self._entries.append(entry)
             size += entry.size
-            self._pins.note(self.head, entry)
-        self._bytes += size
+            self.pins.note(self.head, entry)
+        self.size_bytes += size
         self.written_bytes += size
         if entries and self.observers:
             committed = Committed(entries, size, time.perf_counter() - began)
@@ -225,9 +210,9 @@ class MemoryLog:
         """The oldest entries after a number."""
         entries: list[Numbered] = []
         size = 0
-        start = max(after + 1, self._first)
+        start = max(after + 1, self.first)
         for seq in range(start, min(start + max_entries, self.head + 1)):
-            entry = self._entries[seq - self._first]
+            entry = self._entries[seq - self.first]
             size += entry.size
             if entries and size > max_bytes:
                 break
@@ -238,20 +223,20 @@ class MemoryLog:
         """Drop the oldest entries; the newest stays."""
         gone = 0
         while len(self._entries) > 1 and (
-            self._bytes > limit_bytes or self._entries[0].at_ms < before_ms
+            self.size_bytes > limit_bytes or self._entries[0].at_ms < before_ms
         ):
-            self._bytes -= self._entries.popleft().size
-            self._first += 1
+            self.size_bytes -= self._entries.popleft().size
+            self.first += 1
             gone += 1
         return gone
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
         """The pinned entries of a range."""
-        return self._pins.between(after, last)
+        return self.pins.between(after, last)
 
     def pins_of(self, prefix: str) -> list[Numbered]:
         """The pinned entries of one kind."""
-        return self._pins.of(prefix)
+        return self.pins.of(prefix)
 
     def remember(self, name: str, value: str) -> None:
         """Store a fact about the session."""

@@ -80,7 +80,7 @@ def file_of(
     file = LocalFile(epochs, copy.epoch, first)
     for _, entries in copy.batches:
         file.append(entries)
-    file._pins = Pins(copy.pins.items())
+    file.pins = Pins(copy.pins.items())
     for name, value in copy.facts.items():
         file.remember(name, value)
     return file

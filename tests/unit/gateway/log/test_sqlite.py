@@ -282,7 +282,7 @@ def test_the_write_ahead_log_is_checkpointed_in_the_background(path: str) -> Non
     until("a checkpoint", lambda: log._checkpoints.waiting_bytes < sqlite_log.CHECKPOINT_BYTES)
     assert os.path.getsize(path) > sqlite_log.CHECKPOINT_BYTES
     assert not log.is_behind
-    log._checkpoints._since = sqlite_log.WAL_LIMIT_BYTES + 1
+    log._checkpoints.waiting_bytes = sqlite_log.WAL_LIMIT_BYTES + 1
     assert log.is_behind
     assert LastingLog(log).is_behind
     log.close()
