@@ -43,24 +43,18 @@ def exposition(snapshot: Snapshot) -> str:
             f"# HELP {metric.exposed} {metric.help}",
             f"# TYPE {metric.exposed} {metric.kind.value}",
         ]
-        lines_of = _buckets if metric.kind is MetricKind.HISTOGRAM else _values
-        lines += lines_of(metric, snapshot)
+        if metric.kind is not MetricKind.HISTOGRAM:
+            for key, value in snapshot.values_of(metric).items():
+                lines.append(f"{metric.exposed}{_labels(metric, key)} {number(value)}")
+            continue
+        for key, distribution in snapshot.distributions_of(metric).items():
+            ends = [*map(number, metric.bounds), "+Inf"]
+            for end, count in zip(ends, accumulate(distribution.counts), strict=True):
+                lines.append(f"{metric.exposed}_bucket{_labels(metric, key, le=end)} {count}")
+            labels = _labels(metric, key)
+            lines.append(f"{metric.exposed}_sum{labels} {number(distribution.total)}")
+            lines.append(f"{metric.exposed}_count{labels} {sum(distribution.counts)}")
     return "\n".join(lines) + "\n"
-
-
-def _values(metric: Metric, snapshot: Snapshot) -> Iterator[str]:
-    for key, value in snapshot.values_of(metric).items():
-        yield f"{metric.exposed}{_labels(metric, key)} {number(value)}"
-
-
-def _buckets(metric: Metric, snapshot: Snapshot) -> Iterator[str]:
-    for key, distribution in snapshot.distributions_of(metric).items():
-        ends = [*map(number, metric.bounds), "+Inf"]
-        for end, count in zip(ends, accumulate(distribution.counts), strict=True):
-            yield f"{metric.exposed}_bucket{_labels(metric, key, le=end)} {count}"
-        labels = _labels(metric, key)
-        yield f"{metric.exposed}_sum{labels} {number(distribution.total)}"
-        yield f"{metric.exposed}_count{labels} {sum(distribution.counts)}"
 
 
 def _labels(metric: Metric, key: str, **more: str) -> str:

@@ -12,6 +12,7 @@ import sqlite3
 import time
 from bisect import bisect_left
 from enum import StrEnum
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -107,35 +108,27 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 _SUFFIXES = {"s": "_seconds", "By": "_bytes"}
 
 
-def _counter(name: str, unit: str, description: str, *labels: Label) -> Metric:
+def _metric(
+    kind: MetricKind,
+    name: str,
+    unit: str,
+    description: str,
+    *labels: Label,
+    bounds: tuple[float, ...] = (),
+) -> Metric:
     return Metric(
         name=f"lastword.gateway.{name}",
-        kind=MetricKind.COUNTER,
+        kind=kind,
         unit=unit,
-        help=description,
-        labels=labels,
-    )
-
-
-def _gauge(name: str, unit: str, description: str, *labels: Label) -> Metric:
-    return Metric(
-        name=f"lastword.gateway.{name}",
-        kind=MetricKind.GAUGE,
-        unit=unit,
-        help=description,
-        labels=labels,
-    )
-
-
-def _histogram(name: str, description: str, bounds: tuple[float, ...], *labels: Label) -> Metric:
-    return Metric(
-        name=f"lastword.gateway.{name}",
-        kind=MetricKind.HISTOGRAM,
-        unit="s",
         help=description,
         labels=labels,
         bounds=bounds,
     )
+
+
+_counter = partial(_metric, MetricKind.COUNTER)
+_gauge = partial(_metric, MetricKind.GAUGE)
+_histogram = partial(_metric, MetricKind.HISTOGRAM)
 
 
 UNKNOWN_CODE = "unknown"
@@ -158,9 +151,10 @@ COMMITS = (0.00002, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.025
 
 RTT = _histogram(
     "rtt",
+    "s",
     "Round trips to viewers: of the WebSocket's own pings, or as a viewer measured its probe.",
-    REACHES,
     Label("source", ("websocket", "viewer")),
+    bounds=REACHES,
 )
 PINGS_MISSED = _counter(
     "pings.missed", "{ping}", "WebSocket pings without a pong in time; the socket is then closed."
@@ -181,10 +175,11 @@ ENDED = _counter(
 )
 ATTACH = _histogram(
     "attach.duration",
+    "s",
     "Time from a request that opens, loads or resumes a session to its answer.",
-    REACHES,
     Label("method", ("session/new", "session/load", "session/resume")),
     Label("outcome", ("ok", "error")),
+    bounds=REACHES,
 )
 UNACKNOWLEDGED = _gauge(
     "entries.unacknowledged",
@@ -206,8 +201,9 @@ ENTRIES = _counter("log.entries", "{entry}", "Entries that were committed to ses
 WRITTEN = _counter("log.written", "By", "Bytes of entries that were committed.")
 COMMIT = _histogram(
     "log.commit.duration",
+    "s",
     "Time to commit the entries of one read, before they are sent.",
-    COMMITS,
+    bounds=COMMITS,
 )
 LOG_SIZE = _gauge("log.size", "By", "Bytes of entries that the logs of open sessions keep.")
 DELIVERED = _counter(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FAILED_SECONDS = 30.0
-"""A start that failed counts for this long. Then the next is let come, since of a gateway that
-nobody is sent to nobody learns that its agent can be started again."""
+"""A failed start counts for this long. After that the gateway is ready again: if no session came,
+nobody would learn that its agent can be started."""
 
 
 class NotReady(StrEnum):
@@ -104,20 +104,13 @@ class Readiness:
             return NotReady.SHUTTING_DOWN
         if shutil.which(self._command) is None:
             return NotReady.AGENT_MISSING
-        if not _is_writable(self._folder):
+        try:
+            make_folder(self._folder)
+            with tempfile.TemporaryFile(dir=self._folder, buffering=0) as file:
+                file.write(b"\0" * 4096)  # a full disk gives a file, but no space
+        except OSError:
             return NotReady.STATE_NOT_WRITABLE
         since = self._failed_at
         if since is not None and self._clock() - since < FAILED_SECONDS:
             return NotReady.AGENT_NOT_STARTED
         return None
-
-
-def _is_writable(folder: str) -> bool:
-    """Return whether the folder can be written to. A full disk has the rights, but no space."""
-    try:
-        make_folder(folder)
-        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-            file.write(b"\0" * 4096)
-    except OSError:
-        return False
-    return True

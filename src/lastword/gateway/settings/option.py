@@ -131,10 +131,6 @@ def _address(text: str) -> tuple[str, int] | None:
     return host, int(port)
 
 
-def _web_address(text: str) -> str | None:
-    return None if text and _URL.read(text) is None else text.rstrip("/")
-
-
 def _number(text: str) -> int | None:
     is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
     return (int(text) or None) if is_number else None
@@ -156,19 +152,15 @@ def _networks(text: str) -> list[str] | None:
 
 def _nats_urls(text: str) -> list[str] | None:
     urls = _names(text)
-    return None if any(not _is_nats_url(url) for url in urls) else urls
-
-
-def _is_nats_url(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in {"nats", "tls"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _node_name(text: str) -> str | None:
-    return text if not text or _NODE_NAME.fullmatch(text) else None
+    for url in urls:
+        try:
+            parts = urlsplit(url)
+            is_usable = parts.scheme in {"nats", "tls"} and parts.hostname and parts.port != 0
+        except ValueError:
+            return None
+        if not is_usable:
+            return None
+    return urls
 
 
 def _with_unit(value: float, units: tuple[tuple[str, int], ...], least: str) -> str:
@@ -182,10 +174,6 @@ def _duration(seconds: float) -> str:
     return _with_unit(seconds, _DURATIONS, "s")
 
 
-def _size(size_bytes: int) -> str:
-    return _with_unit(size_bytes, _SIZES, "")
-
-
 KINDS = {
     "address": ValueKind(
         "HOST:PORT",
@@ -197,7 +185,9 @@ KINDS = {
         "PATH", "a path, which begins with /", lambda text: text if text[:1] == "/" else None
     ),
     "web-address": ValueKind(
-        "URL", "an address, such as https://gateway.example:8443", _web_address
+        "URL",
+        "an address, such as https://gateway.example:8443",
+        lambda text: None if text and _URL.read(text) is None else text.rstrip("/"),
     ),
     "duration": ValueKind("TIME", f"a duration, {DURATION_EXAMPLES}", seconds_of, _duration),
     "positive-duration": ValueKind(
@@ -207,7 +197,10 @@ KINDS = {
         _duration,
     ),
     "size": ValueKind(
-        "SIZE", "a size, such as 16MiB", lambda text: _SIZE.read(text) or None, _size
+        "SIZE",
+        "a size, such as 16MiB",
+        lambda text: _SIZE.read(text) or None,
+        lambda value: _with_unit(value, _SIZES, ""),
     ),
     "number": ValueKind("N", "a number from 1 up", _number, int),
     "names": ValueKind("NAME", "a list of texts", _names, ", ".join),
@@ -220,7 +213,11 @@ KINDS = {
         _nats_urls,
         ",".join,
     ),
-    "node-name": ValueKind("NAME", "letters, digits, and . _ - between them", _node_name),
+    "node-name": ValueKind(
+        "NAME",
+        "letters, digits, and . _ - between them",
+        lambda text: text if not text or _NODE_NAME.fullmatch(text) else None,
+    ),
     "folder": ValueKind("DIR", "a folder", lambda text: text or None, lambda value: value or "."),
     "file": ValueKind("FILE", "a file", str),
     "text": ValueKind("TEXT", "a text", str),

@@ -126,13 +126,12 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def servers_of(urls: list[str]) -> str:
     """Return servers as they may be shown: `HOST:PORT`, without user, password or token."""
-    return ", ".join(map(_server_of, urls))
-
-
-def _server_of(url: str) -> str:
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{host}:{parts.port or DEFAULT_PORT}"
+    servers = []
+    for url in urls:
+        parts = urlsplit(url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        servers.append(f"{host}:{parts.port or DEFAULT_PORT}")
+    return ", ".join(servers)
 
 
 def node_name(host_name: str) -> str:
