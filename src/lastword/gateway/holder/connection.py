@@ -103,20 +103,11 @@ class ViewerOutput(Protocol):
 class LinkHolder(Protocol):
     """What a viewer's connection needs of its holder."""
 
-    @property
-    def abandoned(self) -> set[str]:
-        """Sessions that other nodes have now."""
-        ...
-
-    @property
-    def settings(self) -> HolderSettings:
-        """The holder's settings."""
-        ...
-
-    @property
-    def sessions(self) -> dict[str, HeldSession]:
-        """The sessions, by id."""
-        ...
+    abandoned: set[str]
+    """Sessions that other nodes have now."""
+    settings: HolderSettings
+    sessions: dict[str, HeldSession]
+    """The sessions, by id."""
 
     def open_session(
         self,

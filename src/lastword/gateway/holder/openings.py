@@ -143,10 +143,8 @@ class Openings:
 class RestoringHolder(SessionHolder, Protocol):
     """What is needed of the holder of a session that is restored."""
 
-    @property
-    def reports(self) -> OwnReports:
-        """Where failures are reported."""
-        ...
+    reports: OwnReports
+    """Where failures are reported."""
 
     def add(self, session: HeldSession) -> None:
         """Add a session, and make it known to fronts."""

@@ -35,15 +35,8 @@ AGAIN = "attached again"
 class MeasuredSession(Protocol):
     """What is measured of a session."""
 
-    @property
-    def hub(self) -> Hub:
-        """Its hub."""
-        ...
-
-    @property
-    def log(self) -> Log:
-        """Its log."""
-        ...
+    hub: Hub
+    log: Log
 
     def bytes_after(self, seq: int) -> float:
         """Return the approximate size of the entries after one."""

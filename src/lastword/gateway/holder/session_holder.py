@@ -29,59 +29,28 @@ if TYPE_CHECKING:
 class SessionHolder(Protocol):
     """What a session needs of its holder."""
 
-    @property
-    def settings(self) -> HolderSettings:
-        """The holder's settings."""
-        ...
+    settings: HolderSettings
+    open_log: OpenLog
+    """Opens the log at a path."""
 
-    @property
-    def open_log(self) -> OpenLog:
-        """Opens the log at a path."""
-        ...
+    agent: HeldAgent
+    conversation: OwnRequests
+    """The holder's own requests to the agent."""
+    initialized: dict[str, Any]
+    """The agent's answer to `initialize`."""
+    record: HolderRecord
+    """The record of events."""
+    opened: list[HeldSession]
+    """All sessions that it has opened, whose files are closed at its end."""
+    quality: HolderQuality
+    notices: SessionNotices | None
+    """What notifications are made from; `None` if there are none."""
+    fleet: Ownership | None
+    """The ownership of sessions in a fleet; `None` without one."""
 
     @property
     def owner(self) -> LogOwner:
         """The process as the owner of its logs."""
-        ...
-
-    @property
-    def agent(self) -> HeldAgent:
-        """The agent."""
-        ...
-
-    @property
-    def conversation(self) -> OwnRequests:
-        """The holder's own requests to the agent."""
-        ...
-
-    @property
-    def initialized(self) -> dict[str, Any]:
-        """The agent's answer to `initialize`."""
-        ...
-
-    @property
-    def record(self) -> HolderRecord:
-        """The record of events."""
-        ...
-
-    @property
-    def opened(self) -> list[HeldSession]:
-        """All sessions that it has opened, whose files are closed at its end."""
-        ...
-
-    @property
-    def quality(self) -> HolderQuality:
-        """The counts."""
-        ...
-
-    @property
-    def notices(self) -> SessionNotices | None:
-        """What notifications are made from; `None` if there are none."""
-        ...
-
-    @property
-    def fleet(self) -> Ownership | None:
-        """The ownership of sessions in a fleet; `None` without one."""
         ...
 
     @property
@@ -107,10 +76,8 @@ class SessionHolder(Protocol):
 class AttachedViewer(Protocol):
     """What a session needs of a viewer that is attached to it."""
 
-    @property
-    def attachment(self) -> Attachment:
-        """Its position, and what it has received."""
-        ...
+    attachment: Attachment
+    """Its position, and what it has received."""
 
     def send(self, *frames: bytes) -> None:
         """Write what did not come from the log."""

@@ -93,15 +93,10 @@ class Log(PulledLog, Protocol):
     Any function that writes or reads what is not in memory may raise `LogUnavailableError`.
     """
 
-    @property
-    def observers(self) -> list[Observer]:
-        """The functions that are called after each commit, in order."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why it was opened under a new epoch: `new`, `damaged`, …; empty if it was not."""
-        ...
+    observers: list[Observer]
+    """The functions that are called after each commit, in order."""
+    reason: str
+    """Why it was opened under a new epoch: `new`, `damaged`, …; empty if it was not."""
 
     @property
     def size_bytes(self) -> int:
