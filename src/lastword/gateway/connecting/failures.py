@@ -122,12 +122,6 @@ BATCH: dict[str, Any] = {
 }
 
 
-def unreadable(line: bytes) -> bytes:
-    """Return the answer to a line that is not a message."""
-    is_batch = line.lstrip()[:1] == b"["
-    return jsonrpc.error(jsonrpc.NULL_ID, BATCH if is_batch else NOT_JSON)
-
-
 MAX_TURNS = 256
 """Turns whose outcome is still reported; the oldest are forgotten."""
 

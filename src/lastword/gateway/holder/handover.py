@@ -93,31 +93,27 @@ def past_lines(
             PastLine(Side.CLIENT, jsonrpc.request(b"0", acp.RESUME, params), 0.0),
             PastLine(Side.AGENT, jsonrpc.result(b"0", result), 0.0),
         ]
-        open_entries += _open_in(session)
+        waiting = waiting_turn(session.log)
+        still_open = {
+            seq: entry
+            for seq, entry in (*session.log.pins_of("open:"), *session.log.pins_of("ask:"))
+            if waiting is None
+            or entry.kind is not LogKind.IN
+            or entry.about.number != waiting.number
+        }
+        if not still_open:
+            continue
+        for seq, entry in sorted(still_open.items()):
+            if seq < session.log.first:  # it has been trimmed, and what followed it
+                open_entries += _lines_of(session, entry, is_open=True)
+        after = max(min(still_open), session.log.first) - 1
+        while entries := session.log.read(after):
+            for seq, entry in entries:
+                open_entries += _lines_of(session, entry, is_open=seq in still_open)
+            after = entries[-1].seq
     open_entries.sort(key=lambda each: each.at)
     begins = open_entries[0].at if open_entries else time.monotonic()
     return [msgspec.structs.replace(each, at=begins) for each in first] + open_entries
-
-
-def _open_in(session: HeldSession) -> Iterator[PastLine]:
-    """Return what is open between a session and the agent, and what the agent has said since."""
-    waiting = waiting_turn(session.log)
-    numbered = [*session.log.pins_of("open:"), *session.log.pins_of("ask:")]
-    still_open = {
-        seq: entry
-        for seq, entry in numbered
-        if waiting is None or entry.kind is not LogKind.IN or entry.about.number != waiting.number
-    }
-    if not still_open:
-        return
-    for seq, entry in sorted(still_open.items()):
-        if seq < session.log.first:  # it has been trimmed, and what followed it
-            yield from _lines_of(session, entry, is_open=True)
-    after = max(min(still_open), session.log.first) - 1
-    while entries := session.log.read(after):
-        for seq, entry in entries:
-            yield from _lines_of(session, entry, is_open=seq in still_open)
-        after = entries[-1].seq
 
 
 def _lines_of(session: HeldSession, entry: LogEntry, *, is_open: bool) -> Iterator[PastLine]:

@@ -69,15 +69,14 @@ def unmark_waiting(path: str) -> None:
 
 def waiting_in(folder: str, run_folder: str) -> list[str]:
     """Return the paths of a folder's logs that are marked for the gateway with this run folder."""
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    marks = [os.path.join(folder, name) for name in names if name.endswith(f"{ENDING}{WAITING}")]
-    return [mark.removesuffix(WAITING) for mark in marks if _text_of(mark) == run_folder]
-
-
-def _text_of(path: str) -> str:
-    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
-        return file.read()
-    return ""
+    waiting = []
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        mark = os.path.join(folder, name)
+        if name.endswith(f"{ENDING}{WAITING}"):
+            with contextlib.suppress(OSError), open(mark, encoding="utf-8") as file:
+                if file.read() == run_folder:
+                    waiting.append(mark.removesuffix(WAITING))
+    return waiting
 
 
 def is_written(path: str) -> bool:

@@ -362,7 +362,18 @@ def write_copy(path: str, copy: LogCopy) -> None:
         make_private(made)
         with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as db:
             db.execute("BEGIN")
-            _fill(db, copy, made)
+            for table in _TABLES:
+                db.execute(table)
+            facts = {"format": str(FORMAT), "epoch": copy.epoch, "boot": boot_id(), "clean": "1"}
+            facts |= {"inode": _inode_of(made), "trimmed": str(copy.last)}
+            facts |= {f"session.{name}": value for name, value in copy.facts.items()}
+            db.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
+            for first, entries in copy.batches:
+                last, size = first + len(entries) - 1, Batch.of(first, entries).size
+                row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
+                db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?)", row)
+            pins = [(name, seq, _encoder.encode(entry)) for name, (seq, entry) in copy.pins.items()]
+            db.executemany("INSERT INTO pins VALUES (?, ?, ?)", pins)
             db.execute("COMMIT")
         for companion in reversed(files.COMPANIONS[1:]):
             with contextlib.suppress(FileNotFoundError):
@@ -371,21 +382,6 @@ def write_copy(path: str, copy: LogCopy) -> None:
     except (sqlite3.Error, OSError) as error:
         files.delete(made)
         raise LogUnavailableError(f"{path} cannot be written ({error})") from error
-
-
-def _fill(db: sqlite3.Connection, copy: LogCopy, path: str) -> None:
-    for table in _TABLES:
-        db.execute(table)
-    facts = {"format": str(FORMAT), "epoch": copy.epoch, "boot": boot_id(), "clean": "1"}
-    facts |= {"inode": _inode_of(path), "trimmed": str(copy.last)}
-    facts |= {f"session.{name}": value for name, value in copy.facts.items()}
-    db.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
-    for first, entries in copy.batches:
-        last, size = first + len(entries) - 1, Batch.of(first, entries).size
-        row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
-        db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?)", row)
-    pins = [(name, seq, _encoder.encode(entry)) for name, (seq, entry) in copy.pins.items()]
-    db.executemany("INSERT INTO pins VALUES (?, ?, ?)", pins)
 
 
 def _inode_of(path: str) -> str:
