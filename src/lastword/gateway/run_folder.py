@@ -18,7 +18,8 @@ from lastword.record.paths import make_folder
 
 LOOKS = 10
 LOOK_SECONDS = 0.02
-"""Whoever asks whether a gateway is running holds its lock for a moment: it is tried so often."""
+"""How often, and at what interval, the lock is tried: whoever asks whether a gateway is running
+holds it for a moment."""
 
 _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
@@ -104,7 +105,7 @@ class PidFile:
 
     def keep(self) -> bool:
         """Make it again, with its folder, if it has been deleted; return whether it was."""
-        with contextlib.suppress(OSError, StoreError):  # as of a home that is away: it comes back
+        with contextlib.suppress(OSError, StoreError):  # a home may be unmounted for a while
             if os.path.exists(self._path):
                 return False
             make_private(self._folder)

@@ -47,7 +47,7 @@ class Tunnel:
 
     @classmethod
     async def open(cls, host: str, url: str, way: str = ssh.OWN) -> Tunnel:
-        """Start `ssh`; whether it gets there shows when the socket is used.
+        """Start `ssh`; whether it connects shows when the socket is used.
 
         Args:
             host: The machine to go through.
@@ -102,7 +102,7 @@ class Tunnel:
         self._reading.cancel()
 
     async def _read(self) -> None:
-        """Keep the end of what `ssh` says."""
+        """Keep the end of what `ssh` writes on stderr."""
         assert self._process.stderr is not None  # noqa: S101 - it has a pipe
         while piece := await self._process.stderr.read(STDERR_BYTES):
             self._errors += piece
@@ -290,15 +290,15 @@ def failed(error: Exception) -> reconnect.Event:
         return reconnect.Refused(error.response.status_code, wait)
     if isinstance(error, ssh.SshError) and error.status:
         return reconnect.Refused(error.status)
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return reconnect.ConnectFailed(said or type(error).__name__)
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return reconnect.ConnectFailed(reason or type(error).__name__)
 
 
 def end_of(end: reconnect.GiveUp, error: Exception | None) -> reconnect.GiveUp:
     """Return the end of a search, in the words of `ssh` if that is what failed in the last attempt.
 
     Args:
-        end: What the policy says of it.
+        end: The end, as the policy reports it.
         error: What the last attempt failed with, if it did.
     """
     if not isinstance(error, ssh.SshError):

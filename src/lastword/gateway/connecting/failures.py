@@ -41,11 +41,11 @@ _WORDS = {
     Why.ASKED_TO_WAIT: UNREACHABLE,
     Why.SESSION_UNKNOWN: "gateway_not_found",
 }
-"""The words of ends of the search, where they are not the policy's own: it asks for no session."""
+"""The words for ends of the search that differ from the policy's own: it asks for no session."""
 
 
 NOT_FOUND = "There is no gateway at this address. Check its path, which is /acp unless set."
-"""What a 404 means to who asks for no single session by its URL."""
+"""What a 404 means if the URL names no session."""
 
 
 def sentence_of(end: GiveUp) -> str:

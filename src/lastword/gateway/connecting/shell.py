@@ -228,7 +228,7 @@ class ConnectShell:
         """Prepare a run.
 
         Args:
-            connector: What is decided.
+            connector: Decides what is sent.
             url: The gateway's WebSocket address.
             tokens: Where each attempt's token comes from.
             status: The line for people.
@@ -246,7 +246,7 @@ class ConnectShell:
         self._failure: Exception | None = None
         """What the last attempt failed with."""
         self._attached_at: float | None = None
-        """Since when the link has been of use; nothing while it is not."""
+        """Since when the link has been usable; `None` while it is not."""
         self._state: reconnect.ReconnectState | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._teller: asyncio.TimerHandle | None = None
@@ -401,7 +401,7 @@ class ConnectShell:
                     self._arm(action.until)
 
     def _seeks_on(self, end: reconnect.GiveUp) -> bool:
-        """Return whether to continue: behind `ssh`, it is the network here that is down."""
+        """Return whether to keep trying: behind `ssh`, it is the network here that is down."""
         is_worth_it = self._host and self._connector.has_turns
         if not is_worth_it or end.why is not reconnect.Why.UNREACHABLE:
             return False
@@ -419,7 +419,7 @@ class ConnectShell:
 
     def _tick(self) -> None:
         self._timer = None
-        if self._editor_is_slow:  # then it is we who have not looked for an answer
+        if self._editor_is_slow:  # then an answer may have come that was not read
             self._step(Signal.FRAME)
         self._step(Signal.TICK)
         if self._timer is None and self._state is not None:

@@ -284,7 +284,7 @@ class Elsewhere:
                 return line
             params[name] = Raw(msgspec.json.encode(change(params[name])))
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            return line  # the agent says what is wrong with it
+            return line  # the agent reports what is wrong with it
         members["params"] = Raw(msgspec.json.encode(params))
         return msgspec.json.encode(members)
 

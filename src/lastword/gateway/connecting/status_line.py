@@ -43,7 +43,7 @@ class StatusLine:
         self._shown = ""
 
     def _write(self, text: str) -> None:
-        # Whoever reads stderr may have gone; the editor is served on.
+        # stderr may be closed; the editor is still served.
         with contextlib.suppress(OSError, ValueError):
             self._stream.write(text)
             self._stream.flush()

@@ -97,7 +97,7 @@ class HeldAgent(Protocol):
         ...
 
     def resume_wait(self, line: bytes, stored: StoredWait) -> None:
-        """Go on with such a wait, of the prompt in this line, that began in another process."""
+        """Continue such a wait, for the prompt in this line, which began in another process."""
         ...
 
     @property
@@ -111,15 +111,15 @@ class HeldAgent(Protocol):
         ...
 
     def hand_over(self) -> HandedAgent:
-        """Let go of it for the program that replaces this one."""
+        """Hand it to the program that replaces this one."""
         ...
 
     def adopt(self, state: bytes, past: Sequence[PastLine], turns: int) -> None:
-        """Go on with it, instead of starting one.
+        """Continue with a running agent, instead of starting one.
 
         Args:
             state: That of `HandedAgent`.
-            past: What was said before and still matters, in order.
+            past: The earlier messages that still matter, in order.
             turns: How many turns there have been.
         """
         ...
@@ -162,11 +162,11 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
 
     @property
     def waits_for_limits(self) -> bool:
-        """Return `False`: of such a link's waits nobody here knows."""
+        """Return `False`: the waits of such a link are not known here."""
         return False
 
     def resume_wait(self, line: bytes, stored: StoredWait) -> None:
-        """Do nothing: there is none to be taken up."""
+        """Do nothing: there is no wait to resume."""
 
     @property
     def pid(self) -> int:
@@ -316,7 +316,7 @@ class OwnRequests:
         return self._last, self._turns
 
     def count_on(self, numbers: int, turns: int) -> None:
-        """Go on from the counts of the process that this one has replaced."""
+        """Continue the counts of the process that this one has replaced."""
         self._last, self._turns = numbers, turns
 
     @property

@@ -92,11 +92,11 @@ class ViewerOutput(Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """Whether nothing more is taken."""
+        """Whether nothing more is accepted."""
         ...
 
     def close(self) -> None:
-        """Take no more; what was written is still taken from here."""
+        """Accept no more; what was written is still delivered."""
         ...
 
 
@@ -275,7 +275,7 @@ class ViewerConnection:
 
         Args:
             session_id: The session.
-            number: What the answer is known by.
+            number: The number that identifies the answer.
             place: Where it continues, or why that cannot be known.
         """
         attached = self._attached.get(session_id)
@@ -406,7 +406,7 @@ class ViewerConnection:
         """End the viewer's earlier attachment to this session before its next one."""
         attached = self._attached.pop(session_id, None)
         if attached is not None:
-            attached.answer_now()  # its past does not end any more: the next attach has it
+            attached.answer_now()  # its past is cut short: the next attach has it
             attached.stop(1000, "attached again")
 
     def send(self, *frames: bytes) -> None:
@@ -557,4 +557,4 @@ ANSWERED: dict[
     wire.NOTE: _note,
     wire.ANSWER: _answer,
 }
-"""What answers each word."""
+"""The function that answers each word."""

@@ -63,7 +63,7 @@ class Retell(msgspec.Struct, frozen=True):
 
 
 class Then(msgspec.Struct, frozen=True):
-    """Call this: it shows something that is to be in the log first."""
+    """Call this function, which shows something, once the log has it."""
 
     call: Callable[[], None]
 
@@ -108,7 +108,7 @@ class Effects:
             self._send(self._waiting.popleft()[1])
 
     def drop(self) -> None:
-        """Send nothing of what waits: another process may have the session."""
+        """Drop the messages that wait: another process may have the session."""
         self._waiting.clear()
 
 
@@ -128,7 +128,7 @@ class PresenceBounds:
     def allow(self, source: str, now_ms: int) -> int | None:
         """Count one entry; return how many were left out since the last, `None` to leave it out.
 
-        A clock that is set back brings nobody more.
+        Setting the clock back allows no more.
         """
         self._now = max(self._now, now_ms / 1000)
         if self._pace.wait_seconds(source):

@@ -66,7 +66,7 @@ def past_lines(
 ) -> list[PastLine]:
     """Return what a new link to the agent has to know of the past, in order.
 
-    A turn that waits for the end of a limit is left out: it is taken up by itself.
+    A turn that waits for the end of a limit is left out: it is resumed separately.
 
     Args:
         initialize: The params of `initialize`.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 MAX_OPEN = 256
-"""A viewer's requests that wait for their answers; one more is refused."""
+"""How many requests of a viewer may wait for their answers; one more is refused."""
 
 CLIENT_METHODS_SECONDS = 30.0
 """How long an agent's request to a viewer's machine (its files, its terminals) waits for it."""
@@ -91,7 +91,7 @@ class Hub:
             unattended_seconds: How long a question waits without a controller; `None`: not at all.
             question_timeout: How long it waits in any case, and what is answered then, as
                 `--ask-timeout` has it; empty for no limit.
-            goes_on: The agent that asked what is open runs on.
+            goes_on: The agent that asked the open questions is still running.
         """
         self._log = log
         self.head: int = log.head
@@ -121,8 +121,8 @@ class Hub:
             about = pinned.entry.about
             self._open[about.number] = OpenIn(about.viewer, about.request, about.method, about.turn)
             self._by_key[about.viewer, about.request] = about.number
-        # No question had a greater number than its entry: an answer that is sent again to one of
-        # the agent's before must not answer one of this agent's.
+        # No question had a greater number than its entry. A repeated answer to a question of the
+        # previous agent must not answer one of this agent.
         self._last_question = self.head
         self._lost_questions: list[int] = []
         for _, asked in self._log.pins_of("ask:"):
@@ -141,7 +141,7 @@ class Hub:
 
     @property
     def attached(self) -> tuple[Attachment, ...]:
-        """Who is there."""
+        """The attached viewers."""
         return tuple(self._attached)
 
     @property
@@ -270,7 +270,7 @@ class Hub:
     ) -> list[HubEffect]:
         """Log an event, unless its source causes too many: there are no effects then.
 
-        Whoever comes and goes without end is not to have the log let go of what was said in it.
+        A client that keeps coming and going must not push the conversation out of the log.
         """
         left_out = self._presence.allow(source, now_ms)
         if left_out is None:
@@ -283,13 +283,14 @@ class Hub:
     def note_wait(self, stored: StoredWait | None, now_ms: int) -> list[HubEffect]:
         """Log a wait for the end of a limit or, with `None`, that the turn continues.
 
-        It is in the log before the prompt that follows reaches the agent, which gets it once.
+        The log has it before the next prompt reaches the agent, so that the agent gets that prompt
+        once.
         """
         if stored is None:
             return self.note(now_ms, Kind.CONTINUED)
         return self._commit([begun(stored, now_ms)])
 
-    # What viewers say.
+    # From viewers.
 
     def receive(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
         """Receive a viewer's frame that names this session or answers its question."""
@@ -375,7 +376,7 @@ class Hub:
         effects = self._commit([LogEntry(LogKind.TOLD, now_ms, frame.line, about)])
         return [*effects, ToAgent(jsonrpc.with_id(frame, question.agent_id))]
 
-    # What the agent says.
+    # From the agent.
 
     def from_agent(self, frames: list[Frame], now: float, now_ms: int) -> list[HubEffect]:
         """Receive what the agent wrote in one read, which is one commit."""
@@ -511,7 +512,7 @@ class Hub:
         self._lost_questions.clear()
         return [*self._commit(entries), *self.from_agent(frames, 0.0, now_ms)]
 
-    # What time brings.
+    # Timeouts.
 
     def next_timeout(self) -> float | None:
         """Return when `handle_timeout` is due, on the clock of `now`."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 UNDER_WAY = ""
-"""What a request comes to that waits for the agent already."""
+"""The outcome of a request that already waits for the agent."""
 
 
 class OpeningLink(Protocol):

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     """Returns the ownership of a holder's sessions in a fleet."""
 
 MAX_EARLY = 256
-"""Frames of a session that is not known yet, as where its agent speaks before it has answered."""
+"""Frames that are kept of a session before the agent has answered the request for it."""
 
 MAX_SESSIONS = 64
 """Sessions of one agent, which has more than one only by forks."""
@@ -66,7 +66,7 @@ LOOK_SECONDS = 0.05
 """The shortest time between two checks of what no frame announces."""
 
 SPARE_SECONDS = 600.0
-"""How long an agent without a session waits for one, once no front is there."""
+"""How long an agent without a session is kept after the last viewer has left."""
 
 
 class Holder:
@@ -152,7 +152,7 @@ class Holder:
         """Hold the agent until its sessions have ended.
 
         Args:
-            handed: What it was in the program that this one has replaced, if it was.
+            handed: Its state in the program that this one has replaced, if it was there.
 
         Raises:
             LogOwnedError: Another process has the session that it is started for.
@@ -195,9 +195,9 @@ class Holder:
         return is_idle and goes_on and self.agent.can_be_handed_over
 
     async def hand_over(self) -> HandedHolder | None:
-        """Let go of the agent, which runs on, for the program that replaces this one.
+        """Hand the agent, which keeps running, to the program that replaces this one.
 
-        `None`: it cannot be; the agent ends, with its turns.
+        If that is impossible, the agent ends with its turns, and the result is `None`.
         """
         if (
             self.fleet is not None and not await self.fleet.settle()
@@ -426,7 +426,7 @@ class Holder:
             if len(early) < MAX_EARLY:
                 early.append(frame)
         elif message.request_id is not None and message.session_id is not None:
-            # Of a session that is over: whom it asks has gone.
+            # The session is over: nobody is left to answer.
             gone = access.unknown_session(message.session_id)
             self.agent.send(jsonrpc.error(message.request_id, gone))
 
@@ -547,7 +547,7 @@ class Holder:
         for session in self.sessions.values():
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
             session.carry_out(session.hub.lost_agent(lambda _: error, now_ms()))
-            session.failed = error  # what comes now reaches nobody
+            session.failed = error  # later requests reach nobody
             session.note(Kind.SUPERVISOR_EXITED, status=status, **exit_facts(status), **left)
         for opening in self._openings.pop_all():
             opening.link.send(jsonrpc.error(opening.request_id, error))
@@ -625,7 +625,7 @@ class Holder:
         await asyncio.to_thread(self._finish)
 
     def _finish(self) -> None:
-        """Finish what may take a moment: the record, and what is sent somewhere."""
+        """Finish what may take a moment: the record, and reports that are sent."""
         self.record.close()
         self.reports.finish()
         if self._at_end is not None:

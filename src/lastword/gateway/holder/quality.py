@@ -29,7 +29,7 @@ MAX_GONE = 1024
 """Viewers that have left a session, and are known when they come back."""
 
 AGAIN = "attached again"
-"""Why an attachment ends whose viewer attaches once more over the same link: it was never gone."""
+"""Why an attachment ends when its viewer attaches again over the same link: it was never gone."""
 
 
 class MeasuredSession(Protocol):
@@ -47,7 +47,7 @@ class HolderQuality:
     """The counts of all holders."""
 
     def __init__(self, counts: Counts | None = None) -> None:
-        """Count on from `counts`, if any."""
+        """Continue from `counts`, if any."""
         self.counts: Counts = counts or Counts()
 
     def committed(self, commit: Committed) -> None:
@@ -57,7 +57,7 @@ class HolderQuality:
         self.counts.observe(metrics.COMMIT, commit.seconds)
 
     def noted(self, entry: Entry) -> None:
-        """Count what an entry of the link to the agent says that a turn has cost."""
+        """Count what a turn has cost, according to an entry of the link to the agent."""
         if entry.kind is Kind.COST:
             self.counts.add(metrics.COST, entry.facts["amount"], entry.facts["currency"])
 

@@ -40,9 +40,9 @@ def started(
     target: ReportTarget | None = None,
     outbox: str = "",
 ) -> Sink | None:
-    """Return a recorder, started; `None` if there is none to be had.
+    """Start a recorder; return `None` if that fails.
 
-    What sends may take a while, and continues after the holder's end.
+    Sending may take a while; it continues after the holder's end.
 
     Args:
         path: the path of the store; `None` for no record.
@@ -96,7 +96,7 @@ class SpawnedRecorder(RecorderProcess):
         """Start it.
 
         Raises:
-            OSError: no process, or no pipe, is to be had.
+            OSError: no process or no pipe can be made.
         """
         settings = RecorderSettings(
             path=path,
@@ -134,12 +134,12 @@ def _anonymous_file() -> int:
     """Return a file of one page that has no name, above the standard streams.
 
     Raises:
-        OSError: There is none to be had.
+        OSError: It cannot be made.
     """
     if hasattr(os, "memfd_create"):
         number = os.memfd_create("recorder")
     else:
-        # Linux has no need of it, and each recorder would have it.
+        # Not needed on Linux, where each recorder would load it.
         import tempfile  # noqa: PLC0415
 
         with tempfile.TemporaryFile() as file:

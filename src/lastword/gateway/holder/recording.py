@@ -105,10 +105,10 @@ class HolderRecord:
         )
 
     def fenced(self, agents_id: str, term: int, entries: int) -> None:
-        """Note that another machine has a session's log, which cannot say so here.
+        """Note that another machine has a session's log; the log here cannot record that.
 
         Args:
-            agents_id: The agent's id of it.
+            agents_id: The agent's id for it.
             term: The number of the ownership that has ended.
             entries: How many entries the fleet has refused.
         """
@@ -202,9 +202,9 @@ class SessionNotices:
 
 
 class LateSink:
-    """A sink that is started at the first row for which somebody wants it.
+    """A sink that is started by the first row that somebody wants.
 
-    A browser may subscribe to notifications at any time, and most gateways have none that does.
+    A browser may subscribe to notifications at any time; with most gateways, none does.
     """
 
     def __init__(self, is_needed: Callable[[], bool], start: Callable[[], Sink]) -> None:

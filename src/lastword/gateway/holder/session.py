@@ -56,16 +56,16 @@ if TYPE_CHECKING:
     from lastword.gateway.viewing.reader import Attachment, Reset, Viewer
 
 ONLY_READ_SECONDS = 60.0
-"""How long a session whose files are on another machine is kept once nobody is there: that machine
-may be back."""
+"""How long a session with files on a lost machine is kept without a viewer: that machine may come
+back."""
 
 OUTAGE_EVERY = 6
-"""Of how many calls that tell of an outage, five seconds apart, one is shown: a line that stays in
-the conversation comes no more often than those about an agent's retries."""
+"""One in this many reports of an outage, five seconds apart, is shown: a line that stays in the
+conversation comes no more often than one about an agent's retries."""
 
 TRIM_SHARE = 1 / 64
-"""How much is written, as a share of the log's limit, before it is checked against that. Deleting
-takes 2 ms a megabyte, in which no other session of this process is served."""
+"""The share of the log's limit that is written between two checks of its size. Deleting takes 2 ms
+a megabyte, during which no other session of this process is served."""
 
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
 """Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
@@ -106,15 +106,15 @@ class HeldSession:
         self._effects = Effects(log, self._send)
         self.renderer: Renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
-        """The agent tells the past, which the log has."""
+        """Whether the agent is replaying the past, which the log has already."""
         self._has_replayed = False
-        """It has told some of that."""
+        """Whether it has replayed any of it."""
         self.failed: dict[str, Any] | None = None
         """Why the agent could not take the session over."""
         self.was_left = False
-        """Whoever had it last ended in order, with what was open."""
+        """Whether its last holder ended in order, with everything that was open."""
         self.is_only_read = False
-        """Its files are on a machine that is lost."""
+        """Whether its files are on a lost machine."""
         self._holder = holder
         self.hub: Hub = Hub(
             self.log,
@@ -131,12 +131,12 @@ class HeldSession:
         self._outage_shown = 0, 0
         """The open turns when an outage was last shown, and its age in units of `OUTAGE_EVERY`."""
         self.is_over: bool = False
-        """It has ended; its log is still to be read."""
+        """Whether it has ended; its log can still be read."""
         self._ended_ms = 0
         self._watching: set[asyncio.Event] = set()
-        """Who waits for entries without being a viewer."""
+        """Those who wait for entries without being viewers."""
         self._alone_since: float | None = time.monotonic()
-        """Since when nobody is there."""
+        """Since when it has had no viewer; `None` while it has one."""
         self._trimmed_at = self.log.written_bytes
         self._epoch = self.log.epoch
         self._lag = LagMeter(
@@ -153,7 +153,7 @@ class HeldSession:
     def made(cls, holder: SessionHolder, agents_id: str) -> HeldSession:
         """Return a session that the agent has just made, under a name that has never been used.
 
-        An id of the agent's that cannot stand in a header or a URL is not served: a made one is.
+        If the agent's id cannot stand in a header or a URL, the session gets a generated one.
 
         Raises:
             StoreError: Its log cannot be made.
@@ -182,7 +182,7 @@ class HeldSession:
 
     @staticmethod
     def path(holder: SessionHolder, session_id: str) -> str:
-        """Where a session's log is."""
+        """Return the path of a session's log."""
         return files.path_in(holder.settings.log_folder, wire.name_of(session_id))
 
     @classmethod
@@ -200,9 +200,9 @@ class HeldSession:
         Args:
             holder: Its holder.
             session_id: The session.
-            agents_id: The agent's id of it, if it is new.
+            agents_id: The agent's id for it, if it is new.
             lock: Its lock, if that was taken.
-            goes_on: Its agent runs on, with all that is open.
+            goes_on: Its agent keeps running, with everything that is open.
 
         Raises:
             StoreError: It cannot be used, or another process has it.
@@ -373,7 +373,7 @@ class HeldSession:
         method, request_id = frame.message.method, frame.message.request_id
         closes = method == acp.CLOSE
         refused = access.unknown_session(self.id) if self.is_over else self.failed
-        # How a request has ended is known, whatever has become of the agent since.
+        # How a request ended is known even if the agent has died since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
         if refused is not None and (self.is_over or not (closes or is_again)):
             if request_id is not None and method is not None:
@@ -430,7 +430,7 @@ class HeldSession:
         self.carry_out(self.hub.lost_agent(lambda _: error, _now_ms(), but=but))
 
     def end(self, word: str) -> None:
-        """End it for the holder: log that, and tell the viewers."""
+        """End it: log the end, and tell the viewers."""
         at_ms = _now_ms()
         if word == "stopped":  # with the agent, whatever it was doing
             self.carry_out(self.hub.lost_agent(lambda _: access.agent_stopped(), at_ms))
@@ -439,7 +439,7 @@ class HeldSession:
                 cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": self.agents_id})
                 self._holder.agent.send(cancel)
             self.carry_out(self.hub.close(at_ms))
-        for attached in self._attached:  # they leave once they have it all, too late for the log
+        for attached in self._attached:  # they leave later, when nothing more can be logged
             self._detach(attached, code=4410, cause=SESSION_ENDED)
         self._effects.carry_out(self.hub.note(at_ms, Kind.SESSION_ENDED, cause=word))
         # A full disk cannot store it: readers then go by the state of the file.
@@ -462,11 +462,11 @@ class HeldSession:
         self._lock.release()  # nothing more is written; another process may take it up again
 
     def abandon(self, reason: str, aside: str = "") -> None:
-        """Leave it as it is to whoever has it next, to whom its viewers come back.
+        """Leave it unchanged to the next holder, to which its viewers reconnect.
 
         Args:
             reason: Why, for the viewers' sockets.
-            aside: What the name of its file ends with from now on; empty for no other name.
+            aside: A new ending for the name of its file; empty to keep the name.
         """
         for attached in list(self._attached):
             attached.shut(1012, reason)
@@ -474,13 +474,13 @@ class HeldSession:
         self._let_go(aside)
 
     def leave(self) -> None:
-        """Leave it as it is to whoever has it next, after an end that was meant."""
+        """Leave it unchanged to the next holder, after an intended end."""
         with contextlib.suppress(LogUnavailableError):  # else it counts as an end by accident
             self.log.remember("left", "yes")
         self._let_go()
 
     def _let_go(self, aside: str = "") -> None:
-        """Write nothing more, and let another process take it up as it is."""
+        """Write nothing more, and let another process take it over."""
         self.is_over = True
         self._effects.drop()
         self._wake()
@@ -565,7 +565,7 @@ class HeldSession:
         """Add a viewer that pulls from here."""
         self._attached.add(attached)
         self._alone_since = None
-        self.grew()  # by the entry that says so, which the others are else behind by
+        self.grew()  # the other viewers get the entry about it
 
     def remove(self, attached: AttachedViewer, *, code: int, cause: str) -> None:
         """Remove a viewer."""
@@ -602,13 +602,13 @@ class HeldSession:
                 attached.shut(4409, "superseded")
 
     def show_outage(self, line: str, times: int) -> None:
-        """Tell viewers what keeps the log from growing: outside of it, now and then.
+        """Tell viewers, outside the log and now and then, why the log does not grow.
 
         Viewers of an open turn see it in any case, others only if they show notices.
 
         Args:
             line: What it is, in a sentence.
-            times: How often this has been called for one outage.
+            times: How often this outage has been reported here.
         """
         turns, again = self.hub.open_turns, times // OUTAGE_EVERY
         if times > 1 and turns <= self._outage_shown[0] and again <= self._outage_shown[1]:

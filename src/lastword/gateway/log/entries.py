@@ -147,8 +147,8 @@ MAX_TOOLS = 512
 """Open tool calls that are kept; beyond that the oldest is dropped."""
 
 MAX_ENDS = 256
-"""Answers that are kept. A viewer that has not had its answer sends the request again when it is
-back: it must be known by then that the agent has had it."""
+"""Answers that are kept. A viewer that missed its answer sends the request again when it returns;
+it must still be known that the agent has received it."""
 
 
 WAIT = "wait:limit"

@@ -62,7 +62,7 @@ def mark_waiting(path: str, run_folder: str) -> None:
 
 
 def unmark_waiting(path: str) -> None:
-    """Take the mark away."""
+    """Remove the mark."""
     with contextlib.suppress(OSError):
         os.unlink(path + WAITING)
 
@@ -101,7 +101,7 @@ def delete(path: str) -> None:
 
 
 def set_aside(path: str, word: str = "") -> str:
-    """Move a log that is not to be gone on with aside; return its new path.
+    """Move aside a log that must not be continued; return its new path.
 
     Args:
         path: The log's path.
@@ -116,7 +116,7 @@ def set_aside(path: str, word: str = "") -> str:
 
 LOOKS = 10
 LOOK_SECONDS = 0.002
-"""How often, and at what distance, a lock is tried that nobody keeps."""
+"""How often, and at what interval, a lock is tried: `owner_of` may hold it for a moment."""
 
 
 class LogOwner(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,7 +162,7 @@ class LogLock:
             os.pwrite(self._number, msgspec.json.encode(owner), 0)
 
     def _locked_from(self, log_path: str) -> int:
-        """Return the locked file; `owner_of` has it for the moment of a look, and owns nothing."""
+        """Return the locked file; `owner_of` may lock it for a moment, but does not own it."""
         owner = None
         for _ in range(LOOKS):
             try:

@@ -63,7 +63,7 @@ class LastingLog:
         self._disk = disk
         self._memory: MemoryLog | None = None
         self._has_left_disk = False
-        """What is in the file was let go of, which a full disk cannot record."""
+        """Whether the file's entries were dropped, which a full disk cannot record."""
         self.failed: str = ""
         """Why it continues in memory; empty while it does not."""
         self.observers: list[Observer] = disk.observers
@@ -97,19 +97,19 @@ class LastingLog:
 
     @property
     def size_bytes(self) -> int:
-        """What the kept entries count for in a bound."""
+        """The size of the kept entries, for limits."""
         on_disk = 0 if self._has_left_disk else self._disk.size_bytes
         return on_disk + (self._memory.size_bytes if self._memory is not None else 0)
 
     @property
     def written_bytes(self) -> int:
-        """What its entries since it was opened count for in a bound, about."""
+        """The approximate size of everything it has had since it was opened, for limits."""
         in_memory = 0 if self._memory is None else self._memory.written_bytes
         return self._disk.written_bytes + in_memory
 
     @property
     def is_behind(self) -> bool:
-        """Should the agent not be read on?"""
+        """Whether reading from the agent should pause."""
         return self._memory is None and self._disk.is_behind
 
     def append(self, entries: Sequence[LogEntry]) -> int:
@@ -139,12 +139,12 @@ class LastingLog:
         return self._memory.read(after, **bounds) if self._memory is not None else []
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Let the oldest go."""
+        """Drop the oldest entries."""
         if self._memory is None:
             try:
                 return self._disk.trim(limit_bytes=limit_bytes, before_ms=before_ms)
             except LogUnavailableError:
-                return 0  # a full disk cannot even forget; `append` will say so
+                return 0  # a full disk cannot even delete; `append` will then use memory
         gone = 0
         on_disk = 0 if self._has_left_disk else self._disk.size_bytes
         if on_disk and on_disk + self._memory.size_bytes > limit_bytes:

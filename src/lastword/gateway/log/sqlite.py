@@ -48,11 +48,11 @@ CHECKPOINT_BYTES = 1024 * 1024
 """How large the write-ahead log grows before it is checkpointed."""
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
-"""Beyond it the agent is not read on, until the checkpoint has caught up."""
+"""Beyond this size, reading from the agent pauses until a checkpoint has caught up."""
 
 RECENT_BATCHES = 8
-"""So many batches that were read from the file are kept: viewers that lag together, or whose bounds
-end within one, read them again at once."""
+"""How many batches that were read from the file are kept: viewers that lag together, or whose reads
+end within a batch, soon read them again."""
 
 BUSY_SECONDS = 2.0
 _TABLES = (
@@ -214,7 +214,7 @@ class SqliteLog:
             raise LogUnavailableError(str(error)) from error
 
     def renew_epoch(self) -> None:
-        """Go on under another epoch: the numbers mean other entries elsewhere.
+        """Continue under another epoch: the numbers mean other entries elsewhere.
 
         Raises:
             LogUnavailableError: It is not stored.
@@ -468,7 +468,7 @@ class _Checkpoints:
                 before = self.waiting_bytes
                 try:
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-                except sqlite3.Error:  # of a full disk the writer hears itself
+                except sqlite3.Error:  # the writer notices a full disk itself
                     time.sleep(1.0)
                 with self._lock:
                     # What came meanwhile is not in it. Nobody may write until it is: a session
@@ -485,7 +485,7 @@ class _Checkpoints:
 
 
 TAIL_BYTES = 128 * 1024
-"""How much of its end is kept in memory: whoever is there reads what was just committed."""
+"""How much of a log's end is kept in memory: viewers that keep up read what was just committed."""
 
 STRIDE = 128
 """Reads end at about a multiple of this many entries, wherever they began."""

@@ -497,7 +497,7 @@ MAX_SESSIONS = 64
 MAX_RTT_MS = 600_000
 ATTACHES = frozenset({"session/new", acp.LOAD, acp.RESUME})
 ENVELOPE_BYTES = 64
-"""Where an answer's id stands, and another frame's method."""
+"""The start of a line, where an answer has its id, and another frame its method."""
 
 
 class LinkQuality:

@@ -1,6 +1,6 @@
 """An option of `lastword gateway` or `lastword connect`: one row for all who show or read it.
 
-Owns the kinds of values, their written forms, and what is said of a value that cannot be used. The
+Owns the kinds of values, their written forms, and how an unusable value is refused. The
 parsers, the help, the configuration file's tables and the shells' completion are made from rows.
 """
 

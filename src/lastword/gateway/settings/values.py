@@ -27,7 +27,7 @@ FLEET = "a fleet of gateways on several machines"
 DEFAULT_PORT = 4222
 
 VARIABLE = "LASTWORD_FLEET"
-"""The environment variable for the servers' URLs, which is not on a command line that all read."""
+"""The environment variable for the servers' URLs: everybody can read a command line."""
 
 
 class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class FleetSettings(msgspec.Struct, frozen=True, kw_only=True):
     instance: str = ""
 
     def __repr__(self) -> str:
-        """Return it without what its URLs hold."""
+        """Return it without the secrets in its URLs."""
         return f"FleetSettings(node={self.node!r}, servers={servers_of(self.urls)!r})"
 
 
@@ -135,7 +135,7 @@ def servers_of(urls: list[str]) -> str:
 
 
 def node_name(host_name: str) -> str:
-    """Return a node's default name: its host's, as far as a name may have such characters."""
+    """Return a node's default name: its host's, with other characters replaced."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", host_name).strip("-")[:63] or "node"
 
 
@@ -155,7 +155,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         run_folder: the folder of the gateway's socket; for its user alone.
         log_folder: the folder of the logs; for its user alone.
         address: the URL of the gateway that starts it.
-        links_to: where browsers reach that gateway, if that has been said.
+        links_to: where browsers reach that gateway, if that is set.
         record_folder: the folder of the record; empty for none.
         state_folder: the folder of the outbox.
         command: the agent's command.
