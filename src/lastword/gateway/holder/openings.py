@@ -19,7 +19,6 @@ from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.gateway.holder.agent_process import RequestFailedError
 from lastword.gateway.holder.effects import waiting_turn
-from lastword.gateway.holder.session_holder import SessionHolder
 from lastword.gateway.viewing import access
 from lastword.outbox.store import now_ms
 
@@ -27,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from lastword.gateway.fleet.ownership import Takeover
-    from lastword.gateway.holder.session import HeldSession
+    from lastword.gateway.holder.session import HeldSession, SessionHolder
     from lastword.gateway.viewing.reader import Viewer
-    from lastword.outbox.own_reports import OwnReports
 
 
 UNDER_WAY = ""
@@ -140,19 +138,8 @@ class Openings:
         return waiting
 
 
-class RestoringHolder(SessionHolder, Protocol):
-    """What is needed of the holder of a session that is restored."""
-
-    reports: OwnReports
-    """Where failures are reported."""
-
-    def add(self, session: HeldSession) -> None:
-        """Add a session, and make it known to fronts."""
-        ...
-
-
 async def bring_back(
-    holder: RestoringHolder, session: HeldSession, takeover: Takeover | None
+    holder: SessionHolder, session: HeldSession, takeover: Takeover | None
 ) -> None:
     """Take over a session: end what was open, and have the agent resume it.
 

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -48,12 +48,18 @@ if TYPE_CHECKING:
     from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.fleet.ownership import Ownership
+    from lastword.gateway.holder.agent_process import HeldAgent, OwnRequests
+    from lastword.gateway.holder.connection import AttachedSession
     from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.holder.quality import HolderQuality
-    from lastword.gateway.holder.session_holder import AttachedViewer, SessionHolder
+    from lastword.gateway.holder.recording import HolderRecord, SessionNotices
     from lastword.gateway.log.entries import Cursor, Gap
-    from lastword.gateway.log.store import Committed, Log
+    from lastword.gateway.log.files import LogOwner
+    from lastword.gateway.log.store import Committed, Log, OpenLog
+    from lastword.gateway.settings.values import HolderSettings
     from lastword.gateway.viewing.reader import Attachment, Reset, Viewer
+    from lastword.outbox.own_reports import OwnReports
 
 ONLY_READ_SECONDS = 60.0
 """How long a session with files on a lost machine is kept without a viewer: that machine may come
@@ -76,6 +82,59 @@ _UNIQUE = re.compile(
     r"|(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[0-9A-Za-z]{20,}"
 )
 """Ids that no two agents give: they have a UUID in them, or as long a random part."""
+
+
+class SessionHolder(Protocol):
+    """What a session needs of its holder."""
+
+    settings: HolderSettings
+    open_log: OpenLog
+    """Opens the log at a path."""
+
+    agent: HeldAgent
+    conversation: OwnRequests
+    """The holder's own requests to the agent."""
+    initialized: dict[str, Any]
+    """The agent's answer to `initialize`."""
+    record: HolderRecord
+    """The record of events."""
+    opened: list[HeldSession]
+    """All sessions that it has opened, whose files are closed at its end."""
+    quality: HolderQuality
+    notices: SessionNotices | None
+    """What notifications are made from; `None` if there are none."""
+    reports: OwnReports
+    """Where failures are reported."""
+    fleet: Ownership | None
+    """The ownership of sessions in a fleet; `None` without one."""
+
+    @property
+    def owner(self) -> LogOwner:
+        """The process as the owner of its logs."""
+        ...
+
+    @property
+    def can_close(self) -> bool:
+        """Whether the agent can close a session on request."""
+        ...
+
+    def add(self, session: HeldSession) -> None:
+        """Add a session, and make it known to fronts."""
+        ...
+
+    def close_session(
+        self, session: HeldSession, word: str, effects: Iterable[HubEffect] = ()
+    ) -> None:
+        """End a session, after these effects."""
+        ...
+
+    def leave_all(self) -> None:
+        """Leave every session as it is to whoever takes it over, and end with the agent."""
+        ...
+
+    def stir(self) -> None:
+        """Note that something has happened, which may have begun or ended a timeout."""
+        ...
 
 
 class HeldSession:
@@ -127,7 +186,7 @@ class HeldSession:
         )
         self._is_marked = False
         """Its log has a mark for its front: the session waits for the end of a limit."""
-        self._attached: set[AttachedViewer] = set()
+        self._attached: set[AttachedSession] = set()
         self._outage_shown = 0, 0
         """The open turns when an outage was last shown, and its age in units of `OUTAGE_EVERY`."""
         self.is_over: bool = False
@@ -368,7 +427,7 @@ class HeldSession:
         """Return a line with the id by which the agent knows the session."""
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
-    def receive(self, attached: AttachedViewer, frame: Frame) -> None:
+    def receive(self, attached: AttachedSession, frame: Frame) -> None:
         """Receive a viewer's frame."""
         method, request_id = frame.message.method, frame.message.request_id
         closes = method == acp.CLOSE
@@ -561,13 +620,13 @@ class HeldSession:
         self._effects.carry_out(effects)
         return attachment, reset
 
-    def add(self, attached: AttachedViewer) -> None:
+    def add(self, attached: AttachedSession) -> None:
         """Add a viewer that pulls from here."""
         self._attached.add(attached)
         self._alone_since = None
         self.grew()  # the other viewers get the entry about it
 
-    def remove(self, attached: AttachedViewer, *, code: int, cause: str) -> None:
+    def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
         """Remove a viewer."""
         if attached in self._attached:
             self._attached.discard(attached)
@@ -577,7 +636,7 @@ class HeldSession:
                 self._detach(attached, code=code, cause=cause)
                 self.grew()
 
-    def _detach(self, attached: AttachedViewer, *, code: int, cause: str) -> None:
+    def _detach(self, attached: AttachedSession, *, code: int, cause: str) -> None:
         effects = self.hub.detach(
             attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause
         )
