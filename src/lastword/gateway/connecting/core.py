@@ -83,7 +83,7 @@ class Connector:
         self._outage = Outage()
         self._probes = Probes(self._items)
 
-    # What the shell asks.
+    # For the shell.
 
     @property
     def is_full(self) -> bool:
@@ -110,7 +110,7 @@ class Connector:
         return self._outage.first_due if self._turns() else None
 
     def probe(self, now: float) -> list[ConnectEffect]:
-        """Ask the gateway for a sign of life, and report the editor's position."""
+        """Probe the link, and report the editor's positions."""
         return [ToGateway(line) for line in self._probes.requests(self._positions.values(), now)]
 
     # The editor.
@@ -159,7 +159,7 @@ class Connector:
         )
         return [Dial(), *self._flush()]
 
-    # What is said to the gateway.
+    # To the gateway.
 
     def _flush(self) -> list[ConnectEffect]:
         """Send what can be sent, in order."""
@@ -178,7 +178,7 @@ class Connector:
                     effects += self._attach(position)
                 continue
             if item.method == "session/new" and self._chosen_session:
-                # The editor gets the existing session, once the gateway has told its state.
+                # The editor gets the existing session, once the gateway has sent its state.
                 chosen = self._chosen_session
                 position = self._positions.setdefault(chosen, Position(chosen))
                 effects.append(ToGateway(position.look(item)))

@@ -170,17 +170,14 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
 
     @property
     def pid(self) -> int:
-        """The process's id."""
         return self._transport.get_pid() if self._transport is not None else 0
 
     def send(self, line: bytes) -> None:
-        """Write a line."""
         stdin = self._pipe(0)
         if stdin is not None and not stdin.is_closing():
             cast("asyncio.WriteTransport", stdin).write(wire.one_line(line) + b"\n")
 
     def pause(self, *, paused: bool) -> None:
-        """Pause reading its output, or continue."""
         stdout = cast("asyncio.ReadTransport | None", self._pipe(1))
         if stdout is None or stdout.is_closing():
             return
@@ -232,7 +229,6 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
             transport.terminate()
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:  # noqa: ARG002
-        """Receive its output."""
         self._rest += data if isinstance(data, bytes) else data.encode()
         end = self._rest.rfind(b"\n") + 1
         if not end:
@@ -245,7 +241,6 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
             self._deliver(part)
 
     def process_exited(self) -> None:
-        """Note that it has exited."""
         self._gone.set()
         transport = self._transport
         status = transport.get_returncode() if transport is not None else None

@@ -48,7 +48,7 @@ class DiskLog(Log, Protocol):
         ...
 
     def renew_epoch(self) -> None:
-        """Go on under another epoch."""
+        """Continue under another epoch."""
         ...
 
 
@@ -79,17 +79,14 @@ class LastingLog:
 
     @property
     def epoch(self) -> str:
-        """Names the numbers."""
         return self._disk.epoch if self._memory is None else self._memory.epoch
 
     @property
     def head(self) -> int:
-        """The last entry's number."""
         return self._disk.head if self._memory is None else self._memory.head
 
     @property
     def first(self) -> int:
-        """The oldest kept entry's number."""
         if self._memory is None:
             return self._disk.first
         is_on_disk = not self._has_left_disk and self._disk.first <= self._disk.head
@@ -97,19 +94,16 @@ class LastingLog:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the kept entries, for limits."""
         on_disk = 0 if self._has_left_disk else self._disk.size_bytes
         return on_disk + (self._memory.size_bytes if self._memory is not None else 0)
 
     @property
     def written_bytes(self) -> int:
-        """The approximate size of everything it has had since it was opened, for limits."""
         in_memory = 0 if self._memory is None else self._memory.written_bytes
         return self._disk.written_bytes + in_memory
 
     @property
     def is_behind(self) -> bool:
-        """Whether reading from the agent should pause."""
         return self._memory is None and self._disk.is_behind
 
     def append(self, entries: Sequence[LogEntry]) -> int:
@@ -124,7 +118,6 @@ class LastingLog:
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
-        """The oldest entries after a number."""
         bounds = {"max_entries": max_entries, "max_bytes": max_bytes}
         if after < self._disk.head and not self._has_left_disk:
             try:
@@ -139,7 +132,6 @@ class LastingLog:
         return self._memory.read(after, **bounds) if self._memory is not None else []
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Drop the oldest entries."""
         if self._memory is None:
             try:
                 return self._disk.trim(limit_bytes=limit_bytes, before_ms=before_ms)
@@ -153,17 +145,14 @@ class LastingLog:
         return gone + self._memory.trim(limit_bytes=limit_bytes, before_ms=before_ms)
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
-        """The pinned entries of a range."""
         log = self._disk if self._memory is None else self._memory
         return log.pinned(after, last)
 
     def pins_of(self, prefix: str) -> list[Numbered]:
-        """The pinned entries of one kind."""
         return self._disk.pins_of(prefix) if self._memory is None else self._memory.pins_of(prefix)
 
     @property
     def pins(self) -> Pins:
-        """The pinned entries."""
         return self._disk.pins if self._memory is None else self._memory.pins
 
     def remember(self, name: str, value: str) -> None:
@@ -171,16 +160,13 @@ class LastingLog:
         self._disk.remember(name, value)
 
     def remembered(self, name: str) -> str:
-        """Return a stored fact; empty if there is none."""
         return self._disk.remembered(name)
 
     @property
     def facts(self) -> dict[str, str]:
-        """The stored facts."""
         return self._disk.facts
 
     def renew_epoch(self) -> None:
-        """Go on under another epoch."""
         if self._memory is not None:
             self._memory.epoch = new_epoch()
             return
@@ -190,11 +176,9 @@ class LastingLog:
             self._leave_disk(error)
 
     def finish(self) -> None:
-        """Write nothing more: another process may write the file."""
         self._disk.finish()
 
     def close(self) -> None:
-        """Close the file."""
         self._disk.close()
 
 
@@ -231,19 +215,16 @@ class StoredLog:
         self._recent: OrderedDict[int, Batch] = OrderedDict()
 
     def remembered(self, name: str) -> str:
-        """Return a remembered fact; empty if there is none."""
         return self.facts.get(f"session.{name}", "")
 
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
-        """Return the oldest entries after a number."""
         return read_batches(
             self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
         )
 
     def pins_of(self, prefix: str) -> list[Numbered]:
-        """Return the pinned entries of one kind."""
         if self._pins is None:
             self._pins = pins_in(self._db)
         return self._pins.of(prefix)

@@ -327,11 +327,9 @@ class SqliteLog:
         return gone
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
-        """The pinned entries of a range."""
         return self.pins.between(after, last)
 
     def pins_of(self, prefix: str) -> list[Numbered]:
-        """The pinned entries of one kind (`entries`)."""
         return self.pins.of(prefix)
 
     def finish(self) -> None:

@@ -181,11 +181,9 @@ class MemoryLog:
 
     @property
     def head(self) -> int:
-        """The last entry's number."""
         return self.first + len(self._entries) - 1
 
     def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries."""
         began, size = time.perf_counter(), 0
         for entry in entries:
             self._entries.append(entry)
@@ -202,7 +200,6 @@ class MemoryLog:
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
-        """The oldest entries after a number."""
         entries: list[Numbered] = []
         size = 0
         start = max(after + 1, self.first)
@@ -226,19 +223,15 @@ class MemoryLog:
         return gone
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
-        """The pinned entries of a range."""
         return self.pins.between(after, last)
 
     def pins_of(self, prefix: str) -> list[Numbered]:
-        """The pinned entries of one kind."""
         return self.pins.of(prefix)
 
     def remember(self, name: str, value: str) -> None:
-        """Store a fact about the session."""
         self._facts[name] = value
 
     def remembered(self, name: str) -> str:
-        """Return a stored fact; empty if there is none."""
         return self._facts.get(name, "")
 
     def finish(self) -> None:
