@@ -125,8 +125,9 @@ class Position(msgspec.Struct):
     def move(self, ours: dict[str, Any]) -> None:
         """Move to the position in the log that came with a frame, if any."""
         seq = ours.get("seq")
-        is_number = isinstance(seq, int) and not isinstance(seq, bool)
-        if is_number and not self.probing and (self.begun or self.attached):
+        if not isinstance(seq, int) or isinstance(seq, bool):
+            return
+        if not self.probing and (self.begun or self.attached):
             self.seq, self.parts = seq, 0
 
     def is_repeated(self, ours: dict[str, Any]) -> bool:

@@ -531,7 +531,7 @@ class Hub:
         return since + (self._unattended_seconds or 0.0)
 
     def _expires(self, question: OpenQuestion) -> float | None:
-        """Return when a question is answered whoever is there."""
+        """Return when a question is answered even with a viewer there."""
         if self._question_timeout is None or question.method not in acp.USER_REQUESTS:
             return None
         return question.since + self._question_timeout.seconds
@@ -550,14 +550,14 @@ class Hub:
                 word = self._question_timeout.word if self._question_timeout is not None else ""
                 params = object_of(object_of(jsonrpc.loads(question.line)).get("params"))
                 result, _ = waits.answer_of_nobody(method, params, word)
-                line, why = jsonrpc.result(b"0", result), TIMED_OUT
+                answer, why = jsonrpc.result(b"0", result), TIMED_OUT
             elif due is not None and due <= now:
-                line = access.answer_of_nobody(method, question.line)
+                answer = access.answer_of_nobody(method, question.line)
                 at_once = method in acp.USER_REQUESTS and not self._unattended_seconds
                 why = "rejected" if at_once else "expired"
             else:
                 continue
-            frame = jsonrpc.decode(line)
+            frame = jsonrpc.decode(answer)
             if isinstance(frame, jsonrpc.Frame):
                 effects += self._decide(number, frame, now_ms, word="policy", why=why)
         return effects
