@@ -176,7 +176,7 @@ class PlayedFront:
         self.hub = self._new_hub()
         self._attachment = self._due = None
         self.agent_open.clear()
-        self.hub.lost_agent(lambda _: CRASH, 0)
+        self.hub.lost_agent(CRASH, 0)
 
 
 class PlayedLink:

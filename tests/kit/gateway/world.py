@@ -573,7 +573,7 @@ class World:
         self._desk = Desk(self._machine.openings(), self._number, self.referee)
         self.referee.agent_died()
         number = self._limited.resume(self._log)
-        self._hub.lost_agent(lambda _: ERROR, self._now_ms, but=number)
+        self._hub.lost_agent(ERROR, self._now_ms, but=number)
         for seat in there:
             self._lose(seat, 1012)
 

@@ -465,16 +465,12 @@ class Hub:
                 return LogEntry(LogKind.TOLD, now_ms, frame.line, about)
         return None
 
-    def lost_agent(
-        self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int, *, but: int = 0
-    ) -> list[HubEffect]:
+    def lost_agent(self, error: dict[str, Any], now_ms: int, *, but: int = 0) -> list[HubEffect]:
         """End everything that is open with this error object: no answers will come.
 
         The request with the number `but` stays open.
         """
-        return self._end_open(
-            lambda number, opened: jsonrpc.error(number, error(opened)), now_ms, but=but
-        )
+        return self._end_open(lambda number, _: jsonrpc.error(number, error), now_ms, but=but)
 
     def close(self, now_ms: int) -> list[HubEffect]:
         """End everything that is open as cancelled: the session is closed."""

@@ -163,7 +163,7 @@ async def bring_back(
         session.note(Kind.HOLDER_DIED, **lost)
         holder.reports.add("holder", crash["data"]["agent_error"], session.id)
     number = waiting.number if waiting is not None else 0
-    session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms(), but=number))
+    session.carry_out(session.hub.lost_agent(crash, now_ms(), but=number))
     holder.add(session)
     if holder.fleet is not None:
         await holder.fleet.opened(session)
@@ -192,4 +192,4 @@ async def bring_back(
     if session.failed is None and history == "full":
         session.restore_wait(waiting)
     else:
-        session.carry_out(session.hub.lost_agent(lambda _: crash, now_ms()))
+        session.carry_out(session.hub.lost_agent(crash, now_ms()))

@@ -546,7 +546,7 @@ class Holder:
         self.conversation.lost(error)
         for session in self.sessions.values():
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
-            session.carry_out(session.hub.lost_agent(lambda _: error, now_ms()))
+            session.carry_out(session.hub.lost_agent(error, now_ms()))
             session.failed = error  # later requests reach nobody
             session.note(Kind.SUPERVISOR_EXITED, status=status, **exit_facts(status), **left)
         for opening in self._openings.pop_all():

@@ -484,15 +484,15 @@ class HeldSession:
     def end_turns(self) -> None:
         """End what is open with the agent; a turn that waits for the end of a limit is left."""
         waiting = waiting_turn(self.log) if self._holder.agent.waits_for_limits else None
-        self.failed = error = access.agent_stopped()
+        self.failed = access.agent_stopped()
         but = waiting.number if waiting is not None else 0
-        self.carry_out(self.hub.lost_agent(lambda _: error, _now_ms(), but=but))
+        self.carry_out(self.hub.lost_agent(self.failed, _now_ms(), but=but))
 
     def end(self, word: str) -> None:
         """End it: log the end, and tell the viewers."""
         at_ms = _now_ms()
         if word == "stopped":  # with the agent, whatever it was doing
-            self.carry_out(self.hub.lost_agent(lambda _: access.agent_stopped(), at_ms))
+            self.carry_out(self.hub.lost_agent(access.agent_stopped(), at_ms))
         else:
             if self.hub.open_turns:
                 cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": self.agents_id})

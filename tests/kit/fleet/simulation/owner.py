@@ -223,7 +223,7 @@ class Owner:
         self.hub = Hub(self.log, session_id=SESSION, numbers=self._number, unattended_seconds=50.0)
         self._numbers = self.hub.last_number
         self.effects = Effects(self.log, self._send)
-        self.carry_out(self.hub.lost_agent(lambda _: ERROR, self.world.clock.now_ms))
+        self.carry_out(self.hub.lost_agent(ERROR, self.world.clock.now_ms))
 
     def _number(self) -> int:
         self._numbers += 1

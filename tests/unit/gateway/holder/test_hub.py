@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 KEY = session_key(SESSION)
 ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
-LOST = lambda _: ERROR  # noqa: E731 - as short as it is
 A, B = Viewer(id="a"), Viewer(id="b")
 
 
@@ -304,8 +303,8 @@ def test_an_agent_that_is_lost_ends_all_that_was_open_once() -> None:
     a = play.comes()
     play.prompts(a)
     play.asks()
-    play.hub.lost_agent(LOST, 0)
-    play.hub.lost_agent(LOST, 0)
+    play.hub.lost_agent(ERROR, 0)
+    play.hub.lost_agent(ERROR, 0)
     assert play.kinds() == [LogKind.IN, LogKind.ASK, LogKind.TOLD, LogKind.END]
     assert play.hub.turn_of is None
     assert play.hub.open_questions == 0
@@ -324,7 +323,7 @@ def test_a_hub_on_an_existing_log_knows_the_open_and_the_ended_requests() -> Non
     back = new.comes(A, Cursor(old.log.epoch, old.log.head))
     assert isinstance(new.prompts(back, b"7")[0], Retell)
     assert new.prompts(back, b"8") == []
-    new.hub.lost_agent(LOST, 0)
+    new.hub.lost_agent(ERROR, 0)
     assert new.hub.turn_of is None
     assert old.log.pins_of("ask:") == []
     assert new.prompts(back, b"8") == []
@@ -336,7 +335,7 @@ def test_the_questions_of_a_new_agent_have_new_ids() -> None:
     for _ in range(3):
         old.asks()
     used = {entry.about.number for _, entry in old.log.read(0)}
-    old.hub.lost_agent(LOST, 0)
+    old.hub.lost_agent(ERROR, 0)
     new = Play(old.log)
     new.asks()
     number = new.log.read(new.log.head - 1)[0].entry.about.number
@@ -480,7 +479,7 @@ def test_the_open_turns_are_the_prompts_without_an_answer() -> None:
     params = {"sessionId": SESSION, "modeId": "m"}
     play.says(viewer, jsonrpc.request(b"8", "session/set_mode", params))
     assert play.hub.open_turns == 1
-    play.hub.lost_agent(LOST, 0)
+    play.hub.lost_agent(ERROR, 0)
     assert play.hub.open_turns == 0
 
 
