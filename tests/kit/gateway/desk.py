@@ -71,7 +71,7 @@ class Desk:
             return
         session_id = f"n{self._numbers()}"
         self._sessions.append(session_id)
-        self._openings.opened(asked, session_id)
+        self._openings.opened(asked.viewer, asked.request_id, session_id)
         self._referee.opened_session(asked.viewer, int(asked.request_id), session_id)
         asked.link.send(jsonrpc.result(asked.request_id, {"sessionId": session_id}))
 

@@ -115,9 +115,9 @@ class Openings:
                 return True
         return False
 
-    def opened(self, opening: Opening, session_id: str) -> None:
-        """Note the session that a request opened."""
-        self._opened[opening.viewer, opening.request_id] = session_id
+    def opened(self, viewer: str, request_id: bytes, session_id: str) -> None:
+        """Note the session that a request opened, here or in the process before this one."""
+        self._opened[viewer, request_id] = session_id
 
     def session_of(self, viewer: str, request_id: bytes) -> str:
         """Return the session that a request opened; empty if none."""
@@ -126,10 +126,6 @@ class Openings:
     def all_opened(self) -> list[tuple[str, bytes, str]]:
         """Return the viewer and the id of each request that opened a session, and the session."""
         return [(viewer, request, session) for (viewer, request), session in self._opened.items()]
-
-    def opened_before(self, viewer: str, request_id: bytes, session_id: str) -> None:
-        """Note a request that opened a session in the process that this one has replaced."""
-        self._opened[viewer, request_id] = session_id
 
     def pop_all(self) -> list[Opening]:
         """Remove and return all that wait."""

@@ -238,7 +238,7 @@ class Holder:
             except LastwordError as error:
                 sys.stderr.write(f"lastword: {error}\n")
         for opened in handed.opened:
-            self._openings.opened_before(opened.viewer, opened.request_id, opened.session)
+            self._openings.opened(opened.viewer, opened.request_id, opened.session)
         params = self.settings.initialize_params(self.settings.client)
         past = past_lines(params, handed, self.sessions.values())
         self.agent.adopt(handed.agent.state, past, handed.turns)
@@ -445,7 +445,7 @@ class Holder:
             link.send(jsonrpc.error(request_id, self._no_log(error)))
             return
         self.add(session)
-        self._openings.opened(opening, session.id)
+        self._openings.opened(opening.viewer, request_id, session.id)
         early = self._early.pop(session_id, [])
         if early:
             session.from_agent(early)

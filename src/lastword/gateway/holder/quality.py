@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from lastword.core.timeline.entry import Entry
     from lastword.gateway.holder.hub import Hub
-    from lastword.gateway.log.entries import LogEntry
     from lastword.gateway.log.store import Committed, Log
     from lastword.gateway.viewing.reader import Pulled
 
@@ -107,29 +106,28 @@ class LogCounts:
     def committed(self, commit: Committed) -> None:
         """Count a commit, and what its entries report."""
         self._quality.committed(commit)
+        add = self._quality.counts.add
         for entry in commit.entries:
-            if entry.kind is not LogKind.OUT:
-                self._count(entry)
-
-    def _count(self, entry: LogEntry) -> None:
-        about, add = entry.about, self._quality.counts.add
-        if entry.kind is LogKind.ASK:
-            add(metrics.ASKED, 1)
-        elif entry.kind is LogKind.TOLD:
-            add(metrics.SETTLED, 1, about.word)
-        elif entry.kind is LogKind.END and about.method == acp.PROMPT:
-            add(metrics.TURNS, 1, "failed" if about.failure is not None else "answered")
-            if about.failure is not None:
-                add(metrics.ERRORS, 1, str(about.failure.get("type")))
-        elif entry.kind is LogKind.LIFE:
-            add(metrics.EVENTS, 1, about.word)
-            kind = BY_WORD.get(about.word)
-            if kind is Kind.VIEWER_LEFT and about.facts.get("cause") != AGAIN:
-                self._gone[about.viewer] = str(about.facts.get("code"))
-                if len(self._gone) > MAX_GONE:
-                    self._gone.popitem(last=False)
-            elif kind is Kind.VIEWER_CAME:
-                unseen = metrics.UNKNOWN_CODE if about.facts.get("back") is True else None
-                code = self._gone.pop(about.viewer, unseen)
-                if code is not None:
-                    add(metrics.RECONNECTS, 1, code)
+            about = entry.about
+            if entry.kind is LogKind.OUT:
+                continue
+            if entry.kind is LogKind.ASK:
+                add(metrics.ASKED, 1)
+            elif entry.kind is LogKind.TOLD:
+                add(metrics.SETTLED, 1, about.word)
+            elif entry.kind is LogKind.END and about.method == acp.PROMPT:
+                add(metrics.TURNS, 1, "failed" if about.failure is not None else "answered")
+                if about.failure is not None:
+                    add(metrics.ERRORS, 1, str(about.failure.get("type")))
+            elif entry.kind is LogKind.LIFE:
+                add(metrics.EVENTS, 1, about.word)
+                kind = BY_WORD.get(about.word)
+                if kind is Kind.VIEWER_LEFT and about.facts.get("cause") != AGAIN:
+                    self._gone[about.viewer] = str(about.facts.get("code"))
+                    if len(self._gone) > MAX_GONE:
+                        self._gone.popitem(last=False)
+                elif kind is Kind.VIEWER_CAME:
+                    unseen = metrics.UNKNOWN_CODE if about.facts.get("back") is True else None
+                    code = self._gone.pop(about.viewer, unseen)
+                    if code is not None:
+                        add(metrics.RECONNECTS, 1, code)

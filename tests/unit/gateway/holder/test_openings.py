@@ -24,7 +24,7 @@ def test_a_request_repeated_while_it_waits_is_answered_over_the_newer_link() -> 
     assert taken.link is OTHER
     assert openings.pop(7) is None
     assert openings.session_of("a", b"1") == ""
-    openings.opened(taken, "s")
+    openings.opened(taken.viewer, taken.request_id, "s")
     assert openings.session_of("a", b"1") == "s"
 
 
@@ -44,7 +44,7 @@ def test_a_returning_viewer_gets_its_session_again_while_it_is_open() -> None:
     assert openings.again(OTHER, viewer, b"1", {}) == UNDER_WAY
     assert opening.link is OTHER
     openings.pop(7)
-    openings.opened(opening, "s")
+    openings.opened(opening.viewer, opening.request_id, "s")
     assert openings.again(ONE, viewer, b"1", {"s"}) == "s"
     assert openings.again(ONE, viewer, b"1", {"t"}) is None  # it has ended since
     assert openings.again(ONE, viewer, b"2", {"s"}) is None
@@ -58,6 +58,6 @@ def test_an_id_that_is_used_again_has_the_outcome_of_the_later_request() -> None
         taken = openings.pop(number)
         assert taken is not None
         if number == 7:
-            openings.opened(taken, "s")
+            openings.opened(taken.viewer, taken.request_id, "s")
     # The later one failed, and its answer was lost: it is asked again, and "s" is another session.
     assert openings.again(OTHER, Viewer(id="a"), b"1", {"s"}) is None
