@@ -339,7 +339,7 @@ class Connector:
         if message.method is not None:
             if message.method.startswith("_lastword/"):
                 return self._from_session(frame, message.method)
-            return self._passed(frame)
+            return self._from_agent(frame)
         raw = message.request_id
         number = int(raw) if raw and raw.isdigit() else 0  # only the connector's ids are numbers
         if self._probes.is_answer(number, now):
@@ -538,7 +538,7 @@ class Connector:
         frame = ladder.outage_notice(position.session_id, self.client, title)
         return [] if frame is None else [ToEditor(frame)]
 
-    def _passed(self, frame: Frame) -> list[ConnectEffect]:
+    def _from_agent(self, frame: Frame) -> list[ConnectEffect]:
         """Receive a frame of the agent."""
         message = frame.message
         line, ours = positions.stripped(frame.line, "params")

@@ -116,7 +116,7 @@ def _pump_out(out_of: socket.socket, descriptor: int) -> None:
 
 MAX_WAITING = 20
 PER_MINUTE = 20
-"""A third of what the gateway takes of one address (`EVT-9`)."""
+"""A third of what the gateway accepts from one address (`EVT-9`)."""
 
 MAX_SESSIONS = 8
 """One error is reported for at most this many sessions."""
@@ -207,7 +207,7 @@ class ConnectReports:
 STDIN, STDOUT = 0, 1
 LEAVE_SECONDS = 2.0
 SEEK_SECONDS = 15 * 60.0
-"""How long a machine behind `ssh` is sought while a turn is open: a ride without a network."""
+"""How long a machine behind `ssh` is searched for during a turn: a ride without a network."""
 NORMAL = 1000
 TOO_LONG = b'"'
 """Stands for a line over the limit: no message."""
@@ -238,8 +238,8 @@ class ConnectShell:
         self._url = url
         self._host = elsewhere.host if elsewhere is not None else ""
         self._elsewhere = elsewhere
-        self._sought_since: float | None = None
-        """Since when a machine behind `ssh` has been sought without a pause."""
+        self._searching_since: float | None = None
+        """Since when a machine behind `ssh` has been searched for without a pause."""
         self._tokens = tokens
         self._status = status
         self._reports = ConnectReports(url, tokens)
@@ -348,7 +348,7 @@ class ConnectShell:
                     self._has_outgoing.set()
                 case Greeted():
                     self._attached_at = time.monotonic()
-                    self._sought_since = None
+                    self._searching_since = None
                     if not self._host:  # else its address is another machine's
                         self._reports.send()
                     self._step(reconnect.Attached(effect.updates, probes=True))
@@ -385,10 +385,10 @@ class ConnectShell:
                 case reconnect.Show():
                     self._status.show(action.line)
                     self._report(action.line)
-                case reconnect.GiveUp() if self._seeks_on(action):
+                case reconnect.GiveUp() if self._keeps_trying(action):
                     asyncio.get_running_loop().call_soon(self._step, Signal.RETRY)
                 case reconnect.GiveUp():
-                    self._sought_since = None
+                    self._searching_since = None
                     sessions = self._connector.session_ids
                     self._reports.note("gave_up", sessions, tries=self._state.tries)
                     self._drop(1000, "")
@@ -400,14 +400,14 @@ class ConnectShell:
                 case reconnect.WaitUntil():
                     self._arm(action.until)
 
-    def _seeks_on(self, end: reconnect.GiveUp) -> bool:
+    def _keeps_trying(self, end: reconnect.GiveUp) -> bool:
         """Return whether to keep trying: behind `ssh`, it is the network here that is down."""
         is_worth_it = self._host and self._connector.has_turns
         if not is_worth_it or end.why is not reconnect.Why.UNREACHABLE:
             return False
         now = time.monotonic()
-        self._sought_since = self._sought_since or now
-        return now - self._sought_since < SEEK_SECONDS
+        self._searching_since = self._searching_since or now
+        return now - self._searching_since < SEEK_SECONDS
 
     def _arm(self, until: int | None) -> None:
         if self._timer is not None:
@@ -430,9 +430,9 @@ class ConnectShell:
         if due is None or self._teller is not None:
             return
         wait = max(due - time.monotonic(), 0) + 0.001
-        self._teller = asyncio.get_running_loop().call_later(wait, self._tells)
+        self._teller = asyncio.get_running_loop().call_later(wait, self._tell)
 
-    def _tells(self) -> None:
+    def _tell(self) -> None:
         self._teller = None
         if self._state is not None:
             self._report(self._state.line or progress_line(self._state, _now()))

@@ -107,7 +107,7 @@ class Hub:
         self._ended: OrderedDict[tuple[str, bytes], Numbered] = OrderedDict()
         self._questions: dict[int, OpenQuestion] = {}
         self._last_question = 0
-        self._left_alone_since: float | None = 0.0
+        self._unattended_since: float | None = 0.0
         self.is_closed: bool = False
         """Whether the agent has ended the session at a viewer's request."""
         self._waits = WaitLines()
@@ -219,7 +219,7 @@ class Hub:
         )
         self._attached.append(attachment)
         if viewer.controls:
-            self._left_alone_since = None
+            self._unattended_since = None
         return attachment, reset, effects
 
     def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
@@ -242,7 +242,7 @@ class Hub:
         facts = {"code": code, "cause": cause, "pos": attachment.reader.pos}
         effects = self.note_of(attachment.viewer, now_ms, Kind.VIEWER_LEFT, **facts)
         if attachment.viewer.controls and not any(each.viewer.controls for each in self._attached):
-            self._left_alone_since = now
+            self._unattended_since = now
             unattended = [
                 unattended_entry(number, question, now_ms)
                 for number, question in self._questions.items()
@@ -406,7 +406,7 @@ class Hub:
                 self._questions[number] = question
                 about = About(number=number, method=message.method, request=message.request_id)
                 entries.append(LogEntry(LogKind.ASK, now_ms, frame.line, about))
-                if self._left_alone_since is not None:
+                if self._unattended_since is not None:
                     entries.append(unattended_entry(number, question, now_ms))
             elif message.method == acp.CANCEL_REQUEST:
                 withdrawn = self._withdrawn(frame, now_ms)
@@ -519,9 +519,9 @@ class Hub:
         return min((at for at in due if at is not None), default=None)
 
     def _due(self, question: OpenQuestion) -> float | None:
-        if self._left_alone_since is None:
+        if self._unattended_since is None:
             return None
-        since = max(question.since, self._left_alone_since)
+        since = max(question.since, self._unattended_since)
         if question.method not in acp.USER_REQUESTS:
             return since + CLIENT_METHODS_SECONDS
         return since + (self._unattended_seconds or 0.0)
