@@ -352,10 +352,29 @@ class Connector:
         if number and position is not None:
             return self._has_attached(position, frame, number)
         item = self._items.get(number)
-        if item is not None and item.request is not None:
-            return self._has_ended(item, frame)
-        outcome = self._abandoned.answered(number, frame)
-        return [] if outcome is None else [ToEditor(outcome)]
+        if item is None or item.request is None:
+            outcome = self._abandoned.answered(number, frame)
+            return [] if outcome is None else [ToEditor(outcome)]
+        # A request of the editor has been answered.
+        line, ours = positions.stripped(frame.line, "result")
+        self._items.done(item)
+        if item.method in acp.ENDS_SESSION and isinstance(message.error, msgspec.UnsetType):
+            self._positions.pop(item.session_id or "", None)
+        session_id = object_of(jsonrpc.loads(message.result)).get("sessionId")
+        if isinstance(session_id, str) and isinstance(ours.get("epoch"), str):
+            folder = positions.folder_of(item.line)
+            position = Position(session_id, folder=folder, attached=True, begun=True)
+            position.begin(ours)
+            self._positions[session_id] = position
+        if item.method == acp.PROMPT and not self._prompts(item.session_id):
+            for each in self._items:
+                settled = each.answers is not None or each.method == acp.CANCEL
+                if settled and each.session_id == item.session_id and each.was_sent:
+                    self._items.done(each)
+        for each in self._items:
+            if each.about == item.number:
+                self._items.done(each)
+        return [ToEditor(positions.with_id(line, item.request))]
 
     def _greeted(self, frame: Frame) -> list[ConnectEffect]:
         """Receive the answer to `initialize`, then attach the editor's sessions."""
@@ -467,29 +486,6 @@ class Connector:
                     effects.append(ToEditor(jsonrpc.error(each.request, error)))
                 self._items.done(each)
         return effects + self._attached_all()
-
-    def _has_ended(self, item: Item, frame: Frame) -> list[ConnectEffect]:
-        """Note that a request of the editor has been answered."""
-        line, ours = positions.stripped(frame.line, "result")
-        self._items.done(item)
-        if item.method in acp.ENDS_SESSION and isinstance(frame.message.error, msgspec.UnsetType):
-            self._positions.pop(item.session_id or "", None)
-        session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
-        if isinstance(session_id, str) and isinstance(ours.get("epoch"), str):
-            position = Position(
-                session_id, folder=positions.folder_of(item.line), attached=True, begun=True
-            )
-            position.begin(ours)
-            self._positions[session_id] = position
-        if item.method == acp.PROMPT and not self._prompts(item.session_id):
-            for each in self._items:
-                settled = each.answers is not None or each.method == acp.CANCEL
-                if settled and each.session_id == item.session_id and each.was_sent:
-                    self._items.done(each)
-        for each in self._items:
-            if each.about == item.number:
-                self._items.done(each)
-        return [ToEditor(positions.with_id(line, item.request or jsonrpc.NULL_ID))]
 
     def _from_session(self, frame: Frame, method: str) -> list[ConnectEffect]:
         """Receive a notification of the gateway itself."""

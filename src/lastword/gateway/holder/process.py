@@ -377,7 +377,12 @@ class Holder:
         for read in jsonrpc.decode_lines(block):
             frame = read if isinstance(read, jsonrpc.Frame) else None
             if is_suspect and frame is not None:
-                frame = self._without_reserved_names(frame)
+                clean, request_id = agent_process.cleaned(frame), frame.message.request_id
+                if clean.used:
+                    self.quality.counts.add(metrics.RESERVED, 1, clean.used)
+                if clean.frame is None and request_id is not None:
+                    self.agent.send(jsonrpc.error(request_id, access.RESERVED))
+                frame = clean.frame
             if frame is None:
                 continue
             message = frame.message
@@ -400,16 +405,6 @@ class Holder:
             owner.from_agent(run)
         if any(session.log.is_behind for session in self.sessions.values()):
             self.agent.pause(paused=True)
-
-    def _without_reserved_names(self, frame: Frame) -> Frame | None:
-        """Return the agent's frame without the gateway's own names; `None` if it is dropped."""
-        clean = agent_process.cleaned(frame)
-        if clean.used:
-            self.quality.counts.add(metrics.RESERVED, 1, clean.used)
-        request_id = frame.message.request_id
-        if clean.frame is None and request_id is not None:
-            self.agent.send(jsonrpc.error(request_id, access.RESERVED))
-        return clean.frame
 
     def _of_no_session(self, frame: Frame) -> None:
         message = frame.message
