@@ -104,7 +104,7 @@ class Position(msgspec.Struct):
     def has_attached(self, ours: dict[str, Any]) -> None:
         """Note that it is attached, with these facts of the gateway."""
         self.attaching, self.attached = 0, True
-        if not self.epoch:  # its frames have not said where they begin
+        if not self.epoch:  # its frames did not give their first position
             self.begin(ours)
 
     def skip_past(self) -> None:

@@ -61,7 +61,7 @@ class HandedAgent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent that runs on while this process replaces itself.
 
     Attributes:
-        state: what its link needs to continue, as JSON of its own.
+        state: what its link needs to continue, as JSON that only the link reads.
         descriptors: the open files that it needs.
         speaks_typed: it sends `agent_error` itself.
     """

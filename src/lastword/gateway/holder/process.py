@@ -512,9 +512,9 @@ class Holder:
             self._abandon(session, "agent_lost", f"fenced-{term}")
 
     def leave_all(self) -> None:
-        """Leave every session as it is to whoever takes it over, and end with the agent."""
+        """Leave every session unchanged to the next holder, and end with the agent."""
         sessions = list(self.sessions.values())
-        self.sessions.clear()  # whoever takes them over logs the end of the agent
+        self.sessions.clear()  # the next holder logs the end of the agent
         self._over.set()
         self.agent.kill()  # before anything else, as above
         for session in sessions:
@@ -613,7 +613,7 @@ class Holder:
         if self.fleet is not None:
             await self.fleet.close()
         await asyncio.gather(*(link.finish() for link in list(self.links)))
-        self._ready.set()  # whoever waits for it sees that it is closed
+        self._ready.set()  # those who wait for it see that it is closed
         await self.agent.stop()
         for session in self.opened:
             session.close()

@@ -129,7 +129,7 @@ class SessionHolder(Protocol):
         ...
 
     def leave_all(self) -> None:
-        """Leave every session as it is to whoever takes it over, and end with the agent."""
+        """Leave every session unchanged to the next holder, and end with the agent."""
         ...
 
     def stir(self) -> None:

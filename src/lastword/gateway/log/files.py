@@ -123,7 +123,7 @@ class LogOwner(msgspec.Struct, frozen=True, kw_only=True):
     """Who writes a log.
 
     Attributes:
-        pid: the process; 0 if it has not said so yet.
+        pid: the process; 0 while it is not written yet.
         address: the URL of the gateway that started it.
         run_folder: the run folder of that gateway.
     """
