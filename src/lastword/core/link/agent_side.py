@@ -58,47 +58,52 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         link.stderr.count_anew()
     if message.method is None:
         return _response(link, frame)
+    effects: list[Effect] = []
     if message.id is not UNSET:
-        return _and_shown(link, _request(link, frame), message.session_id)
-    if message.method == acp.UPDATE:
-        effects: list[Effect] = []
+        effects = _request(link, frame)
+    elif message.method == acp.UPDATE:
         withheld = link.withheld_error
         if withheld is not None and withheld.frame.message.request_id == jsonrpc.NULL_ID:
             link.pop_withheld_error()
             effects.append(_dropped(link, "error_without_id"))
-        return _and_shown(link, effects + updates.receive(link, frame), message.session_id)
+        effects += updates.receive(link, frame)
+    else:
+        effects = _notification(link, frame)
+    if link.options.tries_again:
+        # The frame may show the agent still at work on a failed turn.
+        effects += ending.give_up_if_shown(link, message.session_id)
+    return effects
+
+
+def _notification(link: Link, frame: Frame) -> list[Effect]:
+    message, params = frame.message, frame.message.params
     session = updates.progress_of(link, message.session_id)
-    passed = _withdrawn(link, frame) if message.method == acp.CANCEL_REQUEST else FORWARD
-    if not (reporting.announces_retry(link, frame) or _states_limit(frame)):
+    passed: Effect = FORWARD
+    if (
+        message.method == acp.CANCEL_REQUEST
+        and params is not UNSET
+        and params.request_id is not UNSET
+    ):
+        agents_id = jsonrpc.same_id(bytes(params.request_id))
+        request_id = link.client_knows(agents_id)
+        link.forget_question(request_id)
+        for other in link.sessions.values():
+            other.answered(request_id, link.now)
+        if request_id != agents_id:
+            members = jsonrpc.params_of(frame) | {"requestId": Raw(request_id)}
+            passed = Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, members))
+    row = wire.EVENTS.get(message.method or "")
+    event = object_of(jsonrpc.params_of(frame).get("message")) if row is not None else {}
+    states_limit = row is not None and event.get("type") == row.limit_event["type"]
+    if not (reporting.announces_retry(link, frame) or states_limit):
         for turn in _turns_at_work(link, session):
             turn.note_message(purpose_of(message), link.now)
-    if message.method in wire.EVENTS:
-        effects = _event_received(link, session, frame)
-    else:
-        effects = [passed, *reporting.read_frame(link, session, frame)]
-    return _and_shown(link, effects, message.session_id)
-
-
-def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> list[Effect]:
-    """Add the effects of a frame that may show the agent still at work on a failed turn."""
-    if not link.options.tries_again:
-        return effects
-    return effects + ending.give_up_if_shown(link, session_id)
-
-
-def _withdrawn(link: Link, frame: Frame) -> Effect:
-    params = frame.message.params
-    if params is UNSET or params.request_id is UNSET:
-        return FORWARD
-    agents_id = jsonrpc.same_id(bytes(params.request_id))
-    request_id = link.client_knows(agents_id)
-    link.forget_question(request_id)
-    for session in link.sessions.values():
-        session.answered(request_id, link.now)
-    if request_id == agents_id:
-        return FORWARD
-    members = jsonrpc.params_of(frame) | {"requestId": msgspec.Raw(request_id)}
-    return Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, members))
+    if row is not None and not link.client_requested_events:
+        passed = Drop("asked_for_by_lastword")
+    if states_limit and session is not None:
+        session.read_account_limit(event)
+        return [passed]
+    return [passed, *reporting.read_frame(link, session, frame)]
 
 
 def malformed(link: Link, line: Malformed) -> list[Effect]:
@@ -106,10 +111,6 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
 
     Whoever waits for its answer gets an error at once.
     """
-    return _and_shown(link, _malformed(link, line), None)
-
-
-def _malformed(link: Link, line: Malformed) -> list[Effect]:
     effects: list[Effect] = [Drop(line.reason), _dropped(link, line.reason)]
     begins = line.line.lstrip(jsonrpc.BLANKS)[:1]
     is_broken = line.reason == jsonrpc.MALFORMED_JSON and begins == b"{"
@@ -118,14 +119,16 @@ def _malformed(link: Link, line: Malformed) -> list[Effect]:
         # Not mere noise: it may have been a message, or several in a batch.
         for turn in link.open_turns():
             turn.facts.note_message(None)
-    if shown is None:
-        return effects
-    if shown.id is not None and shown.method is not None:
+    if shown is not None and shown.id is not None and shown.method is not None:
         message = "The line that the agent sent is not valid JSON."
         error = {"code": acp.PARSE_ERROR, "message": message, "data": {"details": message}}
-        return [*effects, Answer(Side.AGENT, shown.id, jsonrpc.error(shown.id, error))]
-    verdict = failures.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
-    return effects + (lost_answer(link, shown, verdict) or [])
+        effects.append(Answer(Side.AGENT, shown.id, jsonrpc.error(shown.id, error)))
+    elif shown is not None:
+        verdict = failures.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
+        effects += lost_answer(link, shown, verdict) or []
+    if link.options.tries_again:
+        effects += ending.give_up_if_shown(link, None)
+    return effects
 
 
 def lost_answer(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect] | None:
@@ -164,7 +167,13 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     method = message.method or ""
     request_id = message.request_id or jsonrpc.NULL_ID
     if method in acp.TO_AGENT_ONLY:
-        return _echo(link, request_id, method)
+        # A program that echoes its input is not an ACP agent: do not wait for it.
+        effects: list[Effect] = [Drop("echo"), _dropped(link, "echo")]
+        echoed = link.from_client.get(request_id)
+        if echoed is not None and echoed.method == method:
+            verdict = failures.own_failure(ErrorType.PROTOCOL_ERROR, "not_acp")
+            effects += fail_open_request(link, request_id, echoed, verdict)
+        return effects
     session = updates.progress_of(link, message.session_id)
     if session is not None and session.quarantined:
         return [Drop("quarantine"), failures.refuse_request(request_id, method)]
@@ -202,15 +211,15 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
 def _turns_at_work(link: Link, session: Session | None) -> list[Turn]:
     """Return the turns that a message may be about.
 
-    As for progress, what comes of a sub-agent's session counts for every turn at work.
+    As with progress, a message from a sub-agent's session counts for every turn at work.
     """
     return link.open_turns() if session is None or not session.opened else session.turns
 
 
 def _option_kinds(frame: Frame) -> dict[str, Any]:
-    """Return the choices offered to the user: the kinds of the options, by id.
+    """Return the kinds of the options offered to the user, by id.
 
-    An id that stands for more than one kind says nothing of what was chosen.
+    An id with more than one kind does not show what was chosen.
     """
     options = jsonrpc.params_of(frame).get("options")
     if not isinstance(options, list):
@@ -223,20 +232,10 @@ def _option_kinds(frame: Frame) -> dict[str, Any]:
     return kinds
 
 
-def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
-    """Report a program that echoes its input: it is not an ACP agent, so do not wait for it."""
-    effects: list[Effect] = [Drop("echo"), _dropped(link, "echo")]
-    request = link.from_client.get(request_id)
-    if request is None or request.method != method:
-        return effects
-    verdict = failures.own_failure(ErrorType.PROTOCOL_ERROR, "not_acp")
-    return effects + fail_open_request(link, request_id, request, verdict)
-
-
 def fail_open_request(
     link: Link, request_id: bytes, request: OpenRequest, verdict: Verdict
 ) -> list[Effect]:
-    """End an open request from the client, of any kind, as a failure of the agent's answer."""
+    """Fail an open request from the client, a prompt or any other, by the agent's answer."""
     failing = request.turn
     if failing is not None:
         if link.dialect.turn_ends_by_state:
@@ -262,7 +261,11 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
     if resolved is not None:
         return resolved
     if request_id == jsonrpc.NULL_ID:
-        return _hold_error(link, frame)
+        # An error without an id is that of the one open request, unless something contradicts that.
+        until = link.now + prompts.HOLD_SECONDS
+        if frame.message.error is not UNSET and link.withhold_error(frame, until):
+            return []
+        return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
     repaired = link.client_request_meant(request_id)
     if repaired is None:
         return answer_to_nobody(link, request_id)
@@ -270,7 +273,7 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
 
 
 def model_answered(link: Link, request: ModelRequest, frame: Frame | None) -> list[Effect]:
-    """Receive the answer to our own request for another model, or that there is none."""
+    """Receive the answer to our own request for another model; `None`: it came too late."""
     effects = resend.switch_answered(link, request, frame)
     session, turn = link.sessions.get(request.session_id), request.turn
     if link.switches_model(request.session_id):
@@ -281,7 +284,7 @@ def model_answered(link: Link, request: ModelRequest, frame: Frame | None) -> li
 
 
 def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
-    """Handle an answer that nobody waits for, or no longer."""
+    """Handle an answer that nobody is waiting for, or is waiting for any longer."""
     resolved = _resolve(link, request_id)
     return resolved or [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
 
@@ -289,7 +292,7 @@ def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
 def with_request_id(
     link: Link, frame: Frame, request_id: bytes, *, waited: bool = False
 ) -> list[Effect]:
-    """Receive an answer, which may have `waited` already, under the id that it must have meant."""
+    """Receive an answer under the id that it must have meant; it may have `waited` already."""
     request = link.from_client.get(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, request_id))
     if request is None or isinstance(renamed, jsonrpc.Malformed):
@@ -301,14 +304,6 @@ def with_request_id(
         entries.record(link, Kind.FRAME_REPAIRED, reason="id"),
         *forwarded_as(effects, Answer(Side.CLIENT, request_id, renamed.line)),
     ]
-
-
-def _hold_error(link: Link, frame: Frame) -> list[Effect]:
-    """Assign an error without an id to the one open request, unless something contradicts that."""
-    until = link.now + prompts.HOLD_SECONDS
-    if frame.message.error is not UNSET and link.withhold_error(frame, until):
-        return []
-    return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
 
 
 def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[Effect] | None:
@@ -340,18 +335,30 @@ def _answered(
         return _failed(link, frame, request_id, request, waited=waited)
     link.client_has_answer(request_id)
     if request.method == acp.INITIALIZE:
-        return _initialized(link, frame, request_id)
+        link.initialize_answered(read_agent(jsonrpc.loads(frame.message.result)))
+        entry = entries.agent_ready(link)
+        with_air = link.client.air and reporting.has_air_report(link)
+        if link.agent.speaks_typed and not with_air:
+            return [entry, FORWARD]
+        implementation = None if link.agent.speaks_typed else link.options.implementation
+        line = advertise(frame.line, link.dialect, implementation, with_air=with_air)
+        return [entry, Answer(Side.CLIENT, request_id, line)]
     if request.method in acp.OPENS_SESSION:
         return _opened(link, frame, request)
+    session = link.sessions.get(request.session_id or "")
     if request.method in acp.ENDS_SESSION:
-        ended = link.sessions.get(request.session_id or "")
         # Its turns still get their answers, from the agent or when the grace is over, and their
         # late frames are held back.
-        busy = ended is not None and (ended.turns or ended.waiting or ended.quarantined)
-        if ended is not None and not busy:
-            link.forget_session(ended.session_id)
+        busy = session is not None and (session.turns or session.waiting or session.quarantined)
+        if session is not None and not busy:
+            link.forget_session(session.session_id)
     elif request.method in acp.SETTINGS and request.params is not None:
-        _chosen(link, frame, request.method, request.params)
+        chosen = link.sessions.get(str(request.params.get("sessionId")))
+        if chosen is not None:
+            result = jsonrpc.loads(frame.message.result)
+            chosen.choices.chose(request.method, request.params, result)
+            if chosen.models is not None:
+                chosen.models.is_set(request.method, request.params, result)
         return [FORWARD, *_choice_answered(link, request, accepts=True)]
     return [FORWARD]
 
@@ -359,6 +366,7 @@ def _answered(
 def _failed(
     link: Link, frame: Frame, request_id: bytes, request: OpenRequest, *, waited: bool
 ) -> list[Effect]:
+    """Pass on an error for a request other than a prompt, unless clients depend on its shape."""
     error = jsonrpc.loads(frame.message.error)
     # What the agent wrote to stderr about an empty one may come late.
     until = link.now + prompts.HOLD_SECONDS
@@ -366,13 +374,33 @@ def _failed(
     if may_wait and link.withhold_empty_error(frame, request_id, until):
         return []
     link.client_has_answer(request_id)
-    plain = _send_plainly(link, request_id, request, error)
-    if plain:
-        return [Send(Side.AGENT, plain)]
-    return [
-        *_error_passes(link, frame, request_id, request),
-        *_choice_answered(link, request, accepts=False),
-    ]
+    members = error if isinstance(error, dict) else {}
+    code, message = members.get("code"), members.get("message")
+    # A missing login has nothing to do with what we added to the request.
+    if request.plain is not None and code != acp.AUTH_REQUIRED:
+        link.send_plainly(request_id, request)
+        return [Send(Side.AGENT, request.plain)]
+    code_fits = isinstance(code, int) and not isinstance(code, bool)
+    message_fits = isinstance(message, str) and message != ""
+    quoted = ""
+    if not link.open_turns() and _is_empty(link, error):
+        # Nobody else can have written what is on stderr.
+        quoted = late.writers.quotation(link.stderr.tail(request.stderr_mark))
+    passed: Effect = FORWARD
+    if not (code_fits and message_fits) or members.get("data", {}) is None or quoted:
+        if quoted:
+            details = f"On stderr at that time: {quoted}"
+            members = members | {"data": object_of(members.get("data")) | {"details": details}}
+        mended = link.redactor.json({k: v for k, v in members.items() if v is not None})
+        mended["code"] = code if code_fits else acp.INTERNAL_ERROR
+        without_text = "The agent reported an error without a text."
+        mended["message"] = message if message_fits else without_text
+        answer = jsonrpc.error(request_id, mended)
+        if len(answer) >= MAX_FRAME_BYTES:
+            short = {"code": mended["code"], "message": mended["message"][:MAX_MESSAGE_CHARS]}
+            answer = jsonrpc.error(request_id, short | {"data": {"details": short["message"]}})
+        passed = Answer(Side.CLIENT, request_id, answer)
+    return [passed, *_choice_answered(link, request, accepts=False)]
 
 
 def _choice_answered(link: Link, request: OpenRequest, *, accepts: bool) -> list[Effect]:
@@ -404,62 +432,11 @@ def _opened(link: Link, frame: Frame, request: OpenRequest) -> list[Effect]:
     return [created, FORWARD, *resend.warn_of_models(link, session, models)]
 
 
-def _chosen(link: Link, frame: Frame, method: str, params: dict[str, Any]) -> None:
-    session = link.sessions.get(str(params.get("sessionId")))
-    if session is None:
-        return
-    result = jsonrpc.loads(frame.message.result)
-    session.choices.chose(method, params, result)
-    if session.models is not None:
-        session.models.is_set(method, params, result)
-
-
-def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
-    link.initialize_answered(read_agent(jsonrpc.loads(frame.message.result)))
-    entry = entries.agent_ready(link)
-    with_air = link.client.air and reporting.has_air_report(link)
-    if link.agent.speaks_typed and not with_air:
-        return [entry, FORWARD]
-    implementation = None if link.agent.speaks_typed else link.options.implementation
-    line = advertise(frame.line, link.dialect, implementation, with_air=with_air)
-    return [entry, Answer(Side.CLIENT, request_id, line)]
-
-
 def _is_empty(link: Link, error: object) -> bool:
     """Return whether an error tells no more than that there was one."""
     verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
     empty = verdict.type is ErrorType.UNKNOWN and not verdict.detail
     return empty or verdict.type is ErrorType.INTERNAL
-
-
-def _error_passes(
-    link: Link, frame: Frame, request_id: bytes, request: OpenRequest
-) -> list[Effect]:
-    """Pass on an error for a request other than a prompt, unless clients depend on its shape.
-
-    One that says nothing gets the end of stderr, if nobody else can have written that.
-    """
-    error = jsonrpc.loads(frame.message.error)
-    members = error if isinstance(error, dict) else {}
-    code, message = members.get("code"), members.get("message")
-    code_fits = isinstance(code, int) and not isinstance(code, bool)
-    message_fits = isinstance(message, str) and message != ""
-    quoted = ""
-    if not link.open_turns() and _is_empty(link, error):
-        quoted = late.writers.quotation(link.stderr.tail(request.stderr_mark))
-    if code_fits and message_fits and members.get("data", {}) is not None and not quoted:
-        return [FORWARD]
-    if quoted:
-        details = f"On stderr at that time: {quoted}"
-        members = members | {"data": object_of(members.get("data")) | {"details": details}}
-    mended = link.redactor.json({k: v for k, v in members.items() if v is not None})
-    mended["code"] = code if code_fits else acp.INTERNAL_ERROR
-    mended["message"] = message if message_fits else "The agent reported an error without a text."
-    answer = jsonrpc.error(request_id, mended)
-    if len(answer) >= MAX_FRAME_BYTES:
-        short = {"code": mended["code"], "message": mended["message"][:MAX_MESSAGE_CHARS]}
-        answer = jsonrpc.error(request_id, short | {"data": {"details": short["message"]}})
-    return [Answer(Side.CLIENT, request_id, answer)]
 
 
 # --- events that the agent is asked for -----------------------------------------------------------
@@ -477,7 +454,7 @@ def event_for(link: Link) -> wire.OptInEvent | None:
 def extend_request(
     link: Link, frame: Frame, request: OpenRequest
 ) -> tuple[OpenRequest, bytes | None]:
-    """Return the client's request as it goes to the agent, and its line if that is another."""
+    """Return the client's request as it goes to the agent, and its line if that has changed."""
     row = event_for(link)
     if row is None:
         return request, None
@@ -500,7 +477,7 @@ def extend_request(
 
 
 def extended_params(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the params of our own request that opens a session, with the member in them."""
+    """Return the params for our own request that opens a session, with the member added."""
     row = event_for(link)
     meta = object_of(params.get("_meta"))
     members = object_of(meta.get(row.path[0])) if row is not None else {}
@@ -508,38 +485,6 @@ def extended_params(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
         return dict(params)
     requested = {row.path[1]: list(row.request)}
     return {**params, "_meta": {**meta, row.path[0]: {**members, **requested}}}
-
-
-def _send_plainly(link: Link, request_id: bytes, request: OpenRequest, error: object) -> bytes:
-    """Return the client's own request to send instead; empty if that would not help.
-
-    A missing login has nothing to do with what we added.
-    """
-    line, code = request.plain, object_of(error).get("code")
-    if line is None or code == acp.AUTH_REQUIRED:
-        return b""
-    link.send_plainly(request_id, request)
-    return line
-
-
-def _event_received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
-    """Receive an event, which the client gets only if it asked for such events itself."""
-    passes: list[Effect] = (
-        [FORWARD] if link.client_requested_events else [Drop("asked_for_by_lastword")]
-    )
-    if session is not None and _states_limit(frame):
-        session.read_account_limit(_event_message(frame))
-        return passes
-    return [*passes, *reporting.read_frame(link, session, frame)]
-
-
-def _states_limit(frame: Frame) -> bool:
-    row = wire.EVENTS.get(frame.message.method or "")
-    return row is not None and _event_message(frame).get("type") == row.limit_event["type"]
-
-
-def _event_message(frame: Frame) -> dict[str, Any]:
-    return object_of(jsonrpc.params_of(frame).get("message"))
 
 
 # --- what a handler in this process reports besides its frames ------------------------------------
@@ -587,49 +532,40 @@ def receive_report(link: Link, request_id: bytes, report: HandlerReport) -> list
     if isinstance(report, HandlerFailure):
         if request is None:
             return answer_to_nobody(link, request_id)
-        if request.turn is None:
+        failing = request.turn
+        if failing is None:
             return fail_open_request(link, request_id, request, report.verdict)
-        return _handler_failed(link, request_id, request.turn, report)
-    if request is None or request.turn is None:
+        sent = None if report.sent is None else SentError(report.sent, link.redactor)
+        if link.dialect.turn_ends_by_state:
+            failing = prompts.refused_turn(link, request_id, failing)
+        if failing is None:
+            return prompts.answer_cancelled(link, request_id)
+        prompts.note_payload(link, failing, report.sent, "data")
+        failing.evidence.add_answer(
+            report.verdict, sent=sent, tried=report.tried, message=report.message
+        )
+        return ending.fail(link, failing)
+    turn = request.turn if request is not None else None
+    if turn is None:
         return []
     if isinstance(report, Retrying):
-        return reporting.announce(link, request.turn, report)
-    return _handler_noted(link, request.turn, report)
-
-
-def _handler_failed(
-    link: Link, request_id: bytes, turn: Turn, failure: HandlerFailure
-) -> list[Effect]:
-    sent = None if failure.sent is None else SentError(failure.sent, link.redactor)
-    failing: Turn | None = turn
-    if link.dialect.turn_ends_by_state:
-        failing = prompts.refused_turn(link, request_id, turn)
-    if failing is None:
-        return prompts.answer_cancelled(link, request_id)
-    prompts.note_payload(link, failing, failure.sent, "data")
-    failing.evidence.add_answer(
-        failure.verdict, sent=sent, tried=failure.tried, message=failure.message
-    )
-    return ending.fail(link, failing)
-
-
-def _handler_noted(link: Link, turn: Turn, note: Note) -> list[Effect]:
-    session = turn.session
-    session.progress(link.now)
-    if note is Note.PROGRESS:
+        return reporting.announce(link, turn, report)
+    turn.session.progress(link.now)
+    if report is Note.PROGRESS:
         return []
-    if note is Note.LIMIT_ENDED:
-        return [entries.record(link, Kind.CONTINUED, session, turn, what="same_call")]
+    if report is Note.LIMIT_ENDED:
+        return [entries.record(link, Kind.CONTINUED, turn.session, turn, what="same_call")]
     turn.show_progress()
-    had_output = turn.facts.output
-    if note is Note.OUTPUT:
+    if report is Note.OUTPUT:
+        had_output = turn.facts.output
         turn.facts.note_output()
-        noted = [] if had_output else [entries.record(link, Kind.FIRST_OUTPUT, session, turn)]
-    elif note is Note.TOOL_FINISHED:
+        if had_output:
+            return []
+        return [entries.record(link, Kind.FIRST_OUTPUT, turn.session, turn)]
+    if report is Note.TOOL_FINISHED:
         turn.facts.note_tool_finished()
-        noted = [entries.record(link, Kind.TOOL_ENDED, session, turn)]
-    else:
-        safe = note is Note.SAFE_TOOL
-        turn.facts.note_tool(safe=safe)
-        noted = [entries.record(link, Kind.TOOL_STARTED, session, turn, side_effects=not safe)]
-    return list(noted)
+        return [entries.record(link, Kind.TOOL_ENDED, turn.session, turn)]
+    safe = report is Note.SAFE_TOOL
+    turn.facts.note_tool(safe=safe)
+    begun = entries.record(link, Kind.TOOL_STARTED, turn.session, turn, side_effects=not safe)
+    return [begun]

@@ -38,11 +38,16 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     link.client_sent()
     if message.method is None:
         return _answer(link, frame)
-    if message.id is UNSET:
-        return _notification(link, frame)
-    if message.method == acp.PROMPT:
-        return _prompt(link, frame)
-    return _request(link, frame)
+    if message.id is not UNSET:
+        return _prompt(link, frame) if message.method == acp.PROMPT else _request(link, frame)
+    effects: list[Effect] = []
+    if message.method == acp.CANCEL and message.session_id is not None:
+        session = link.sessions.get(message.session_id)
+        if session is not None:
+            effects = _cancel(link, session)
+    elif message.method == acp.CANCEL_REQUEST:
+        effects = _cancel_request(link, frame)
+    return [*effects, FORWARD if link.agent_gone is None else Drop("agent_gone")]
 
 
 def malformed(link: Link, line: Malformed) -> list[Effect]:
@@ -79,9 +84,9 @@ def _free_id(link: Link, shown: Peeked) -> bytes:
 
 
 def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]:
-    """Tell the agent, which waits for it, that the client's answer to its request was lost.
+    """Answer a request from the agent with an error: the client's answer to it was lost.
 
-    The client cannot answer again: as far as it knows, the question has been answered.
+    The client, which has answered, will not answer again.
     """
     if request_id not in link.from_agent:
         request_id = link.agent_request_meant(request_id) or request_id
@@ -129,25 +134,37 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     if method == acp.INITIALIZE:
         link.greeted_by(read_client(frame.readable), frame.line)
         effects.append(attached(link))
+    # What a restarted agent will have to learn of this request.
+    params: dict[str, Any] | None = None
+    if method in acp.SETTINGS:
+        params = jsonrpc.params_of(frame)
+    elif method in acp.OPENS_SESSION:
+        given = jsonrpc.params_of(frame)
+        params = {key: given[key] for key in _OPENED_WITH if given.get(key) is not None}
+        # Vendors put a session's restrictions into `_meta`.
+        meta = object_of(given.get("_meta"))
+        lasting = {key: value for key, value in meta.items() if key not in _OF_ONE_REQUEST}
+        if lasting:
+            params["_meta"] = lasting
     limit = acp.request_limit_seconds(method)
     request = OpenRequest(
         method,
         message.session_id,
         due=None if limit is None else link.now + limit,
         sequence=link.sent_to_agent,
-        params=_remembered(method, frame),
+        params=params,
         stderr_mark=link.stderr.total,
     )
     if link.agent_gone is not None:
         return [*effects, *failures.fail_request(link, request_id, request, link.agent_gone)]
-    if method == acp.CLOSE and message.session_id in link.sessions:
-        effects += _cancel(link, link.sessions[message.session_id])
-    elif method in acp.ENDS_SESSION and message.session_id in link.sessions:
-        effects += ending.give_up_wait(link, link.sessions[message.session_id])
-    elif method in acp.SETTINGS and message.session_id in link.sessions:
-        models = link.sessions[message.session_id].models
-        if models is not None:
-            models.requested_by_user(method, request.params or {})
+    named = message.session_id
+    session = link.sessions.get(named) if named is not None else None
+    if session is not None and method == acp.CLOSE:
+        effects += _cancel(link, session)
+    elif session is not None and method in acp.ENDS_SESSION:
+        effects += ending.give_up_wait(link, session)
+    elif session is not None and method in acp.SETTINGS and session.models is not None:
+        session.models.requested_by_user(method, params or {})
     extended = None
     if method in acp.OPENS_SESSION:
         request, extended = agent_side.extend_request(link, frame, request)
@@ -170,35 +187,7 @@ def attached(link: Link) -> Effect:
 
 _OPENED_WITH = ("cwd", "mcpServers", "additionalDirectories")
 _OF_ONE_REQUEST = frozenset({"traceparent", "tracestate", "baggage"})
-"""Members of `_meta` that name the request which they came with."""
-
-
-def _remembered(method: str, frame: Frame) -> dict[str, Any] | None:
-    """Return what a restarted agent will have to learn of this request."""
-    if method in acp.SETTINGS:
-        return jsonrpc.params_of(frame)
-    if method in acp.OPENS_SESSION:
-        params = jsonrpc.params_of(frame)
-        opened = {key: params[key] for key in _OPENED_WITH if params.get(key) is not None}
-        # Vendors put a session's restrictions there.
-        meta = object_of(params.get("_meta"))
-        lasting = {key: value for key, value in meta.items() if key not in _OF_ONE_REQUEST}
-        return {**opened, "_meta": lasting} if lasting else opened
-    return None
-
-
-def _notification(link: Link, frame: Frame) -> list[Effect]:
-    message = frame.message
-    effects: list[Effect] = []
-    if message.method == acp.CANCEL and message.session_id is not None:
-        session = link.sessions.get(message.session_id)
-        if session is not None:
-            effects = _cancel(link, session)
-    elif message.method == acp.CANCEL_REQUEST:
-        effects = _cancel_request(link, frame)
-    if link.agent_gone is not None:
-        return [*effects, Drop("agent_gone")]
-    return [*effects, FORWARD]
+"""Members of `_meta` that belong to a single request."""
 
 
 def _cancel(link: Link, session: Session) -> list[Effect]:
@@ -221,29 +210,18 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
         # The agent had answered before the user cancelled.
         effects += ending.release(link, turn)
     else:
-        due = link.now + link.options.cancel_grace_seconds
-        turn.cancel(due, was_open=_is_surely_open(link, turn.session))
+        # No answer can be under way from a handler in this process, nor from an agent that waits
+        # for the user in this session. A sub-agent's question counts for all sessions at work.
+        session, was_open = turn.session, link.options.in_process
+        if not was_open and len(session.turns) <= 1:
+            others = [each.asking for each in link.sessions.values() if each is not session]
+            was_open = session.dismissed or any(
+                question == FOREGROUND or not any(question in asking for asking in others)
+                for question in session.asking
+            )
+        turn.cancel(link.now + link.options.cancel_grace_seconds, was_open=was_open)
     effects.append(entries.record(link, Kind.CANCEL, turn.session, turn, by=By.USER.value))
     return effects
-
-
-def _is_surely_open(link: Link, session: Session) -> bool:
-    """Return whether no answer to the session's turns can be under way to here.
-
-    None can from a handler in this process, nor from an agent that waits for the user.
-    """
-    if link.options.in_process:
-        return True
-    if len(session.turns) > 1:
-        return False
-    waits = any(_stands_in(link, session, question) for question in session.asking)
-    return waits or session.dismissed
-
-
-def _stands_in(link: Link, session: Session, question: bytes) -> bool:
-    """Return whether the question is this session's; a sub-agent's counts for all at work."""
-    others = (other for other in link.sessions.values() if other is not session)
-    return question == FOREGROUND or not any(question in other.asking for other in others)
 
 
 def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
@@ -314,15 +292,15 @@ def _answer_to_agent(
 
 
 _DISMISSED = frozenset({"cancelled", "cancel"})
-"""Outcomes of a question that say that nothing was chosen: of a permission, of a form."""
+"""Outcomes in which the user chose nothing: of a permission request, and of a form."""
 
 
 def _outcome(frame: Frame, request: OpenRequest) -> str:
     """Return what the user chose, as the option's kind and never its words."""
-    result = jsonrpc.loads(frame.message.result)
-    outcome = result.get("outcome") if isinstance(result, dict) else None
+    result = object_of(jsonrpc.loads(frame.message.result))
+    outcome = result.get("outcome")
     if not isinstance(outcome, dict):
-        action = result.get("action") if isinstance(result, dict) else None
+        action = result.get("action")
         return action if action in {"accept", "decline", "cancel"} else "unknown"
     if outcome.get("outcome") != "selected":
         return "cancelled"
@@ -331,8 +309,7 @@ def _outcome(frame: Frame, request: OpenRequest) -> str:
 
 
 def _terminal_id(frame: Frame) -> str | None:
-    result = jsonrpc.loads(frame.message.result)
-    terminal_id = result.get("terminalId") if isinstance(result, dict) else None
+    terminal_id = object_of(jsonrpc.loads(frame.message.result)).get("terminalId")
     return terminal_id if isinstance(terminal_id, str) else None
 
 
