@@ -273,7 +273,7 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
 
 
 def model_answered(link: Link, request: ModelRequest, frame: Frame | None) -> list[Effect]:
-    """Receive the answer to our own request for another model; `None`: it came too late."""
+    """Receive the answer to our own request for another model; without a frame, none can come."""
     effects = resend.switch_answered(link, request, frame)
     session, turn = link.sessions.get(request.session_id), request.turn
     if link.switches_model(request.session_id):

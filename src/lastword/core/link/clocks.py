@@ -1,9 +1,9 @@
 """The link's clocks: when something is due next, and what is done then.
 
-Owns every deadline. An open question to the user stops a session's clocks; a running tool has a
-long limit of its own; progress moves a deadline, so one that is due is always checked again. Also
-owns `--ask-reminder` and `--ask-timeout` in a link: what the user reads of a question that nobody
-answers, and when the agent is answered, which is never a permission.
+Owns every deadline. An open question to the user stops a session's clocks; a running tool has its
+own, longer limit; progress moves a deadline, so one that is due is always checked again. Also owns
+`--ask-reminder` and `--ask-timeout` in a link: what the user reads about an unanswered question,
+and when it is answered for them, which never grants a permission.
 """
 
 from __future__ import annotations
@@ -44,19 +44,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lastword.core.classify import Verdict
-    from lastword.core.link.costs import Spending
     from lastword.core.link.options import LinkOptions
-    from lastword.core.link.session import Session, Turn
-    from lastword.core.link.state import Link, OpenRequest
+    from lastword.core.link.session import Session
+    from lastword.core.link.state import Link
 
 PROVIDER_SECONDS = 20.0
 """How long a request to the model provider may be open without a byte before that is reported."""
 
 DONE_SECONDS = 60.0
-"""How long after its last words and its usage an agent's answer is late."""
+"""An agent's answer is late if it takes longer than this after its last words and its usage."""
 
 STARTED_SECONDS = 0.5
-"""How long before the agent's last message a program may have been started that it runs since."""
+"""How long before the agent's last message a program may have been started that still runs."""
 
 
 def horizon_seconds(options: LinkOptions) -> float:
@@ -82,7 +81,11 @@ def next_timeout(link: Link) -> float | None:
 def handle(link: Link) -> list[Effect]:
     """Do what is due now."""
     effects: list[Effect] = []
-    effects += _requests_due(link)
+    for request_id, request in list(link.from_client.items()):
+        if request.due is not None and request.due <= link.now:
+            link.client_has_answer(request_id)
+            verdict = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
+            effects += failures.fail_request(link, request_id, request, verdict)
     for own in link.pop_late_model_requests() if link.model_requests else ():
         effects += agent_side.model_answered(link, own, None)
     effects += _stderr_due(link)
@@ -92,22 +95,52 @@ def handle(link: Link) -> list[Effect]:
         effects += agent_side.with_request_id(link, error.frame, error.request_id, waited=True)
     spending = link.spending
     if spending is not None and spending.cost_due is not None and spending.cost_due <= link.now:
-        effects += _no_cost(link, spending)
+        # The turn has ended well without a cost, so no limit can act.
+        session = link.sessions.get(spending.stop_expecting())
+        if session is not None:
+            effects += reporting.inform(link, session, late.costs.NO_COST)
+            effects.append(entries.spend_limit(link, session, spending, "no_cost"))
     if spending is not None and spending.kill_due is not None and spending.kill_due <= link.now:
         session = link.sessions.get(spending.pop_kill())
         effects += [] if session is None else _end_agent(link, session, "spend_limit")
     for session in list(link.sessions.values()):
-        for turn in list(session.turns):
-            effects += _turn_due(link, turn)
-        activity = link.activities.get(session.session_id)
-        if activity is not None and activity.time_out(link.now):
-            effects += reporting.show_activity(session, activity.word)
-        effects += _watchdog_due(link, session)
-        effects += _warning_due(link, session)
-        if any(prompt.due <= link.now for prompt in session.waiting):
-            effects += _waited_too_long(link, session)
-    if any(due <= link.now for due in _question_dues(link)):
+        effects += _session_due(link, session)
+    if link.options.watches_questions:
         effects += _questions_due(link)
+    return effects
+
+
+def _session_due(link: Link, session: Session) -> list[Effect]:
+    effects: list[Effect] = []
+    for turn in list(session.turns):
+        delayed_until = turn.reported.delayed_until
+        if delayed_until is not None and delayed_until <= link.now:
+            effects += reporting.report_delayed(link, turn)
+        elif turn.waits_for_look(link.now):
+            effects += prompts.withheld_long_enough(link, turn)
+        elif turn.stop_due is not None and turn.stop_due <= link.now:
+            effects += ending.time_out(link, turn)
+        elif turn.state in REPORTS_WAITS:
+            effects += reporting.show(link, turn)
+    activity = link.activities.get(session.session_id)
+    if activity is not None and activity.time_out(link.now):
+        effects += reporting.show_activity(session, activity.word)
+    due, reason = _watchdog(link, session)
+    if due is not None and due <= link.now:
+        if len(link.open_turns()) == 1 and link.stderr.looked_to < link.stderr.total:
+            effects += _look_at_stderr(link)
+        verdict = _verdict_at_end(session, reason, link.now)
+        effects += ending.stop_session(link, session, Event.TIMEOUT, verdict)
+    warning = _warning(link, session)
+    if warning is not None and warning <= link.now:
+        cause = _cause_of(session)
+        session.warn(cause, done=_seems_done(session))
+        silence = round(link.now - session.progress_at)
+        title = _title_of_silence(link, session, cause, silence)
+        entry = entries.silence(link, session, silence, cause)
+        effects += [*reporting.remark_silence(link, session, title, cause), entry]
+    if any(prompt.due <= link.now for prompt in session.waiting):
+        effects += _waited_too_long(link, session)
     return effects
 
 
@@ -121,14 +154,13 @@ def looked(link: Link) -> list[Effect]:
 
 
 STDERR_PAUSE_SECONDS = 0.3
-"""What an agent writes of one failure comes within less: this long after the last of it, it is
-whole."""
+"""An agent writes all lines about one failure with shorter pauses than this."""
 
 STDERR_LOOK_SECONDS = 1.0
 """The shortest time between two looks at stderr while a turn is open."""
 
 STDERR_LOOKS = 120
-"""The most looks in one turn: if the agent works for longer, stderr is read when it stalls."""
+"""The most looks in one turn: in a longer one, stderr is next read when the agent stalls."""
 
 
 def _stderr_look(link: Link) -> float | None:
@@ -175,19 +207,10 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     return reporting.read_hint(link, hint)
 
 
-def _no_cost(link: Link, spending: Spending) -> list[Effect]:
-    """Report an agent whose turn has ended well without a cost, so that no limit can act."""
-    session = link.sessions.get(spending.stop_expecting())
-    if session is None:
-        return []
-    reported = reporting.inform(link, session, late.costs.NO_COST)
-    return [*reported, entries.spend_limit(link, session, spending, "no_cost")]
-
-
 def _waited_too_long(link: Link, session: Session) -> list[Effect]:
-    """Handle an agent that does not answer the turn that was ended: the prompts behind it fail.
+    """Refuse prompts because the agent does not answer the turn that was ended before them.
 
-    If it serves nobody else, and another agent will follow, it is killed.
+    If it serves nobody else, and another agent will follow, it is killed instead.
     """
     others = any(other.turns for other in link.sessions.values() if other is not session)
     if link.restarts and not others:
@@ -254,34 +277,20 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield warning
 
 
-def _requests_due(link: Link) -> list[Effect]:
-    effects: list[Effect] = []
-    for request_id, request in list(link.from_client.items()):
-        if request.due is not None and request.due <= link.now:
-            link.client_has_answer(request_id)
-            verdict = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
-            effects += failures.fail_request(link, request_id, request, verdict)
-    return effects
-
-
-def _turn_due(link: Link, turn: Turn) -> list[Effect]:
-    delayed_until = turn.reported.delayed_until
-    if delayed_until is not None and delayed_until <= link.now:
-        return reporting.report_delayed(link, turn)
-    if turn.waits_for_look(link.now):
-        return prompts.withheld_long_enough(link, turn)
-    if turn.stop_due is None or turn.stop_due > link.now:
-        return reporting.show(link, turn) if turn.state in REPORTS_WAITS else []
-    return ending.time_out(link, turn)
-
-
 def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
     """Return when this session's turns are given up if nothing more arrives, and by which limit."""
     watched = [t for t in session.turns if t.state in AT_WORK and t.withheld is None]
     if session.asking or not watched:
         return None, ""
-    options = link.options
-    if _tool_running(session) or _runs_program(session):
+    options, cause = link.options, _silence_of(session)
+    # A program that the agent has not reported as a tool counts if it was started since the agent's
+    # last message, or while a call is open. A server that was left running does not.
+    runs_program = (
+        cause is not None
+        and cause.cause is Cause.TOOL
+        and (bool(session.tools) or cause.since >= session.progress_at - STARTED_SECONDS)
+    )
+    if _tool_running(session) or runs_program:
         limit, reason = options.tool_timeout_seconds, "tool_timeout"
     elif all(turn.state is State.SENT for turn in watched):
         limit, reason = options.first_update_timeout_seconds, "first_update_timeout"
@@ -300,43 +309,20 @@ def _tool_running(session: Session) -> bool:
     return session.tools.running or any(turn.facts.own_tools for turn in session.turns)
 
 
-def _runs_program(session: Session) -> bool:
-    """Return whether a program is seen to run that the agent has not reported as a running tool.
-
-    It is one that was started since the agent's last message, or while a call is open; not a server
-    that was left to run.
-    """
-    cause = _silence_of(session)
-    if cause is None or cause.cause is not Cause.TOOL:
-        return False
-    return bool(session.tools) or cause.since >= session.progress_at - STARTED_SECONDS
-
-
-def _watchdog_due(link: Link, session: Session) -> list[Effect]:
-    due, reason = _watchdog(link, session)
-    if due is None or due > link.now:
-        return []
-    reported: list[Effect] = []
-    if len(link.open_turns()) == 1 and link.stderr.looked_to < link.stderr.total:
-        reported = _look_at_stderr(link)
-    verdict = _verdict_at_end(session, reason, link.now)
-    return reported + ending.stop_session(link, session, Event.TIMEOUT, verdict)
-
-
 _OF_PROVIDER = {
     ErrorType.TIMEOUT: decision.PROVIDER_SILENT,
     ErrorType.NETWORK: decision.PROVIDER_UNREACHABLE,
 }
-"""The reasons of turns that run out of time while their provider is what they wait for."""
+"""The reasons for turns that run out of time while they wait for their provider."""
 
 
 def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
-    """Return the verdict on turns that ran out of time, which is the provider's where proven."""
+    """Return the verdict on turns that ran out of time; it blames the provider where proven."""
     cause = _silence_of(session)
     began = session.progress_at
     if reason == "turn_timeout":
         began = min(turn.started_at for turn in session.turns)
-    # It counts for what it explains: half of the time or more.
+    # It counts only if it explains at least half of the time.
     if (
         cause is not None
         and reason in decision.WATCHDOG
@@ -349,7 +335,7 @@ def _verdict_at_end(session: Session, reason: str, now: float) -> Verdict:
 
 
 def note_silence(link: Link, cause: SilenceCause | None) -> None:
-    """Receive why the only open turn is silent; of several, nobody can tell which it is."""
+    """Receive why the only open turn is silent; with several, it cannot be attributed."""
     turns = link.open_turns()
     for turn in turns:
         turn_cause = cause if len(turns) == 1 else None
@@ -385,18 +371,6 @@ def _warning(link: Link, session: Session) -> float | None:
     return None
 
 
-def _warning_due(link: Link, session: Session) -> list[Effect]:
-    due = _warning(link, session)
-    if due is None or due > link.now:
-        return []
-    cause = _cause_of(session)
-    session.warn(cause, done=_seems_done(session))
-    silence = round(link.now - session.progress_at)
-    title = _title_of_silence(link, session, silence)
-    entry = entries.silence(link, session, silence, cause)
-    return [*reporting.remark_silence(link, session, title, cause), entry]
-
-
 def _seems_done(session: Session) -> bool:
     """Return whether nothing but the agent's answer is missing."""
     turns = [turn for turn in session.turns if turn.state in AT_WORK]
@@ -408,7 +382,7 @@ def _seems_done(session: Session) -> bool:
 
 
 def _cause_of(session: Session) -> SilenceCause | None:
-    """Return why the session's turn is silent: as it is seen, or as its own frames say."""
+    """Return why the session's turn is silent, as the system shows it or as its frames say."""
     tool = session.tools.longest()
     if tool is None and _seems_done(session):
         return SilenceCause(cause=Cause.DONE, since=session.progress_at)
@@ -418,8 +392,9 @@ def _cause_of(session: Session) -> SilenceCause | None:
     return cause
 
 
-def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
-    cause = _cause_of(session)
+def _title_of_silence(
+    link: Link, session: Session, cause: SilenceCause | None, seconds: int
+) -> str:
     if cause is not None:
         redact = link.redactor
         tool = session.tools.longest()
@@ -437,11 +412,11 @@ def _title_of_silence(link: Link, session: Session, seconds: int) -> str:
 
 
 def _end_agent(link: Link, session: Session, reason: str) -> list[Effect]:
-    """End the process of an agent that does not let go of a turn that was ended for it."""
+    """End the process of an agent that keeps working on a turn that was ended."""
     entry = entries.record(link, Kind.CANCEL, session, by=By.LASTWORD.value, reason=reason)
     if not link.restarts:
         return [entry, link.end_agent()]
-    # No prompt need fail for it: those of other sessions go to the next agent as well.
+    # No prompt has to fail: those of other sessions go to the next agent as well.
     waiting = [prompt for other in link.sessions.values() for prompt in other.pop_waiting()]
     unsent = tuple(prompt.frame for prompt in sorted(waiting, key=lambda prompt: prompt.due))
     return [entry, link.end_agent(unsent)]
@@ -454,105 +429,72 @@ _MAX_READ_CHARS = 2000
 
 
 def _questions_due(link: Link) -> list[Effect]:
+    """Remind the user of open questions, and answer those that have waited too long."""
     effects: list[Effect] = []
     for request_id, request in list(link.from_agent.items()):
         question = request.question
         if question is None or question.due > link.now:
             continue
-        if question.expires_at <= link.now and not question.is_answered_elsewhere:
-            effects += _answer_for_nobody(link, request_id, request, question)
+        own = link.sessions.get(request.session_id or "")
+        if own is not None and own.opened:
+            session = own if own.turns else None
         else:
-            effects += _remind_of_question(link, request_id, request, question)
+            # A sub-agent's session, which the client never opened, is shown in one that waits for
+            # it.
+            waiting = (s for s in link.sessions.values() if s.turns and request_id in s.asking)
+            session = next(waiting, None)
+        timeout = read_timeout(link.options.ask_timeout)
+        word = timeout.word if timeout is not None else REJECT
+        what = "permission" if request.method == acp.PERMISSION else "form"
+        waited = round(link.now - question.since)
+        if question.expires_at > link.now or question.is_answered_elsewhere:
+            question.remind(link.now, link.options.ask_reminder_seconds)
+            entry = entries.record(
+                link, Kind.QUESTION_REMINDED, own, what=what, waited_seconds=waited
+            )
+            end = ""
+            if question.expires_at != math.inf:
+                left = late.phrases.plain_duration(math.ceil(question.expires_at - link.now))
+                follows = "answers no" if word == REJECT else "cancels the question"
+                end = f" Without one, lastword {follows} in {left}."
+            effects += [*_question_line(link, session, question, WAITING, end), entry]
+            continue
+        result, outcome = answer_of_nobody(request.method, question.params, word)
+        for asking in link.sessions.values():
+            asking.answered(request_id, link.now)
+        link.withdraw(request_id, expired=True)
+        # Not how long it was: a moment more would be shown as a minute more.
+        limit = late.phrases.plain_duration(max(round(question.expires_at - question.since), 1))
+        done = "answered no" if word == REJECT else "cancelled the question"
+        line = f"Nobody answered the agent within {limit}, so lastword {done}"
+        entry = entries.record(
+            link, Kind.QUESTION_EXPIRED, own, what=what, outcome=outcome, waited_seconds=waited
+        )
+        agents_id = request.agents_id or request_id
+        effects += [
+            Answer(Side.AGENT, agents_id, jsonrpc.result(agents_id, result)),
+            *failures.withdrawal(request_id),
+            *_question_line(link, session, question, line),
+            entries.of_question(entry, request_id),
+        ]
     return effects
-
-
-def _answer_for_nobody(
-    link: Link, request_id: bytes, request: OpenRequest, question: Question
-) -> list[Effect]:
-    """Answer a question in the user's place, and withdraw it at the client."""
-    session = _shown_in(link, request_id, request)
-    timeout = read_timeout(link.options.ask_timeout)
-    word = timeout.word if timeout is not None else REJECT
-    result, outcome = answer_of_nobody(request.method, question.params, word)
-    for asking in link.sessions.values():
-        asking.answered(request_id, link.now)
-    link.withdraw(request_id, expired=True)
-    # Not how long it was: a moment more would be shown as a minute more.
-    waited = late.phrases.plain_duration(max(round(question.expires_at - question.since), 1))
-    what = "answered no" if word == REJECT else "cancelled the question"
-    line = f"Nobody answered the agent within {waited}, so lastword {what}"
-    entry = entries.record(
-        link,
-        Kind.QUESTION_EXPIRED,
-        link.sessions.get(request.session_id or ""),
-        what=_kind_of_question(request),
-        outcome=outcome,
-        waited_seconds=round(link.now - question.since),
-    )
-    agents_id = request.agents_id or request_id
-    return [
-        Answer(Side.AGENT, agents_id, jsonrpc.result(agents_id, result)),
-        *failures.withdrawal(request_id),
-        *_question_line(link, session, question, line),
-        entries.of_question(entry, request_id),
-    ]
-
-
-def _remind_of_question(
-    link: Link, request_id: bytes, request: OpenRequest, question: Question
-) -> list[Effect]:
-    question.remind(link.now, link.options.ask_reminder_seconds)
-    session = _shown_in(link, request_id, request)
-    entry = entries.record(
-        link,
-        Kind.QUESTION_REMINDED,
-        link.sessions.get(request.session_id or ""),
-        what=_kind_of_question(request),
-        waited_seconds=round(link.now - question.since),
-    )
-    if question.expires_at == math.inf:
-        return [*_question_line(link, session, question, WAITING), entry]
-    left = late.phrases.plain_duration(math.ceil(question.expires_at - link.now))
-    timeout = read_timeout(link.options.ask_timeout)
-    what = "cancels the question" if timeout and timeout.word != REJECT else "answers no"
-    end = f" Without one, lastword {what} in {left}."
-    return [*_question_line(link, session, question, WAITING, end), entry]
-
-
-def _shown_in(link: Link, request_id: bytes, request: OpenRequest) -> Session | None:
-    """Return the session with an open turn in which the user reads of a question.
-
-    A sub-agent's session, which the client never opened, is shown in one that waits for it.
-    """
-    own = link.sessions.get(request.session_id or "")
-    if own is not None and own.opened:
-        return own if own.turns else None
-    asking = (each for each in link.sessions.values() if each.turns and request_id in each.asking)
-    return next(asking, None)
 
 
 def _question_line(
     link: Link, session: Session | None, question: Question, line: str, end: str = ""
 ) -> list[Effect]:
+    """Report in a session what becomes of a question, and what it asks as far as that is known."""
     if session is None:
         return []
-    title = _question_title(link, session, question)
-    return reporting.inform(link, session, f"{line}: {title}{end}" if title else f"{line}.{end}")
-
-
-def _question_title(link: Link, session: Session, question: Question) -> str:
-    """Return what is asked, redacted and cut, with a mark at its end; empty if that is unknown."""
     call = object_of(question.params.get("toolCall"))
     shown = call.get("title") or session.tools.title_of(call.get("toolCallId"))
     title = shown or question.params.get("message")
-    if not isinstance(title, str):
-        return ""
-    redacted = link.redactor(title[:_MAX_READ_CHARS])
-    plain = late.wording.plain_text(redacted)
+    plain = ""
+    if isinstance(title, str):
+        plain = late.wording.plain_text(link.redactor(title[:_MAX_READ_CHARS]))
     if len(plain) > MAX_TITLE_CHARS:
         plain = f"{plain[:MAX_TITLE_CHARS].rstrip()}…"
-    return plain if not plain or plain[-1] in ".?!…" else f"{plain}."
-
-
-def _kind_of_question(request: OpenRequest) -> str:
-    return "permission" if request.method == acp.PERMISSION else "form"
+    if not plain:
+        return reporting.inform(link, session, f"{line}.{end}")
+    mark = "" if plain[-1] in ".?!…" else "."
+    return reporting.inform(link, session, f"{line}: {plain}{mark}{end}")
