@@ -409,8 +409,6 @@ def _choice_answered(link: Link, request: OpenRequest, *, accepts: bool) -> list
     if request.method not in acp.SETTINGS or session is None or session.models is None:
         return []
     session.models.answered_to_user(request.method, request.params or {}, accepts=accepts)
-    if session.turns:
-        return []
     return resend.restore_model(link, session)
 
 

@@ -202,7 +202,7 @@ def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
 
 
 def resume_wait(link: Link, turn: Turn, stored: StoredWait) -> list[Effect]:
-    """Go on with a turn's wait for the end of a limit that began in another process."""
+    """Continue a turn's wait for the end of a limit that began in another process."""
     verdict = late.classify.own_failure(stored.type, stored.reason)
     turn.restore_wait(stored, verdict)
     seconds = stored.left_seconds(resend.epoch_seconds(link))
@@ -237,15 +237,15 @@ def give_up_late_waits(link: Link) -> list[Effect]:
 
 
 def go_without_model(link: Link, turn: Turn) -> list[Effect]:
-    """End the wait for another model, which the turn does not get: it fails as it had before."""
+    """End the wait for another model, which the turn does not get: the failure before it stands."""
     return wait_for_reset(link, turn) or give_up_wait(link, turn.session)
 
 
 def give_up_for_prompt(link: Link, session: Session) -> list[Effect]:
     """End the session's waits because the user continues with another prompt.
 
-    A wait for the end of a limit, or for another model, was a promise to continue, which the user
-    takes back: it ends as cancelled. A wait before a resend ends in its failure.
+    A wait for the end of a limit, or for another model, was announced as one that continues: it
+    ends as cancelled. A wait before a resend ends in its failure.
     """
     effects: list[Effect] = []
     for turn in resend.waiting(session):
@@ -265,9 +265,9 @@ def give_up_wait(link: Link, session: Session) -> list[Effect]:
 
 
 def give_up_if_shown(link: Link, session_id: str | None) -> list[Effect]:
-    """Give up a wait if the agent was active in this session after the answer it waits out.
+    """Give up a wait if the agent was active in this session after the answer that failed.
 
-    What it does in a session that the client does not know may be any session's doing.
+    Activity in a session that the client does not know may belong to any session.
     """
     named = link.sessions.get(session_id or "")
     effects: list[Effect] = []
@@ -279,7 +279,7 @@ def give_up_if_shown(link: Link, session_id: str | None) -> list[Effect]:
 
 
 def due_prompts(link: Link) -> list[Frame]:
-    """Return the prompts whose wait is over, to be taken in as if the client sent them now."""
+    """Return the prompts whose wait is over, to be received as if the client sent them now."""
     due: list[Frame] = []
     for session in link.sessions.values():
         for turn in resend.waiting(session):
@@ -296,7 +296,7 @@ def due_prompts(link: Link) -> list[Frame]:
 
 
 def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -> list[Effect]:
-    """Give up on a session's open turns: tell the agent to stop, and give it its grace."""
+    """Give up on a session's open turns: tell the agent to stop, and give it a grace period."""
     stopped = False
     effects: list[Effect] = give_up_wait(link, session)
     for turn in list(session.turns):
@@ -324,38 +324,30 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
 
 
 def time_out(link: Link, turn: Turn) -> list[Effect]:
-    """End a turn whose agent has not answered in time after it was told to stop."""
-    move = turn.time_out()
-    quarantined = _quarantine(link, turn)
-    if move is Move.CONFIRM:
-        return [*quarantined, *_confirm_cancelled(link, turn)]
-    return [*quarantined, *_fail(link, turn)]
+    """End a turn whose agent has not answered in time after it was told to stop.
 
-
-def _quarantine(link: Link, turn: Turn) -> list[Effect]:
-    """Hold the session of a turn that was ended while the agent lives, until the agent answers."""
-    if link.agent_gone is not None:
-        return []
-    session = turn.session
-    if any(other is not turn and _goes_on(other) for other in session.turns):
-        # Its late frames cannot be told from those of a turn that continues, which must be shown.
-        return []
-    foreground = link.dialect.turn_ends_by_state and turn.running
-    session.quarantine(turn, foreground=foreground)
-    effects: list[Effect] = [entries.record(link, Kind.QUARANTINED, session, turn)]
-    for request_id, request in list(link.from_agent.items()):
-        if request.session_id == session.session_id:
-            # Permission given now would reach a turn that is over for the user.
-            link.withdraw(request_id)
-            session.withdraw(request_id)
-            refused = failures.refuse_request(request.agents_id or request_id, request.method)
-            effects += [refused, *failures.withdrawal(request_id)]
-    return effects
-
-
-def _goes_on(turn: Turn) -> bool:
-    """Return whether the agent still works on this turn: unanswered, and stopped by nobody."""
-    return turn.open and turn.stop_due is None and turn.withheld is None
+    While the agent lives, the session is in quarantine until it answers.
+    """
+    move, session = turn.time_out(), turn.session
+    effects: list[Effect] = []
+    # If another turn continues there, whose frames must be shown, late ones cannot be told apart.
+    continues = any(
+        other is not turn and other.open and other.stop_due is None and other.withheld is None
+        for other in session.turns
+    )
+    if link.agent_gone is None and not continues:
+        foreground = link.dialect.turn_ends_by_state and turn.running
+        session.quarantine(turn, foreground=foreground)
+        effects.append(entries.record(link, Kind.QUARANTINED, session, turn))
+        for request_id, request in list(link.from_agent.items()):
+            if request.session_id == session.session_id:
+                # Permission given now would reach a turn that is over for the user.
+                link.withdraw(request_id)
+                session.withdraw(request_id)
+                refused = failures.refuse_request(request.agents_id or request_id, request.method)
+                effects += [refused, *failures.withdrawal(request_id)]
+    confirms = move is Move.CONFIRM
+    return effects + (_confirm_cancelled(link, turn) if confirms else _fail(link, turn))
 
 
 # --- because its agent is gone or busy -----------------------------------------------------------
@@ -370,17 +362,21 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
     effects: list[Effect] = _set_aside(link, verdict) if link.options.tries_again else []
     effects += failures.withdraw_all(link)
     for session in list(link.sessions.values()):
-        for turn in list(session.turns):
-            if not turn.waits:
-                effects += _lose(link, turn, verdict)
+        for turn in [turn for turn in session.turns if not turn.waits]:
+            move = turn.step(Event.AGENT_LOST)
+            if move is Move.CONFIRM:
+                effects += _confirm_cancelled(link, turn)
+                continue
+            turn.evidence.note(FailureSign.LOST, verdict)
+            effects += _fail(link, turn) if move is Move.FAIL else []
         for prompt in session.pop_waiting():
             effects += refuse_prompt(link, session, prompt.frame, verdict)
-        effects += _restore_model(link, session)
+        effects += resend.restore_model(link, session)
     for request_id, request in list(link.from_client.items()):
         if not request.waits_for_resend:
             effects += failures.fail_request(link, request_id, request, verdict)
             link.client_has_answer(request_id)
-    # As far as this module knows, nothing follows: sending a prompt to this process cannot help.
+    # As far as this module knows, no agent follows, so sending a prompt again cannot help.
     link.lose_agent(msgspec.structs.replace(verdict, retryable=False))
     return effects
 
@@ -400,14 +396,6 @@ def _set_aside(link: Link, verdict: Verdict) -> list[Effect]:
                 turn.evidence.note(FailureSign.LOST, verdict)
                 effects += try_again(link, turn)
     return effects
-
-
-def _lose(link: Link, turn: Turn, verdict: Verdict) -> list[Effect]:
-    move = turn.step(Event.AGENT_LOST)
-    if move is Move.CONFIRM:
-        return _confirm_cancelled(link, turn)
-    turn.evidence.note(FailureSign.LOST, verdict)
-    return _fail(link, turn) if move is Move.FAIL else []
 
 
 def refuse_prompt(link: Link, session: Session, frame: Frame, verdict: Verdict) -> list[Effect]:
@@ -432,7 +420,7 @@ def cancel_waiting(link: Link, turn: Turn) -> list[Effect]:
 
 
 def cancelled_by(link: Link, cancel: Envelope) -> list[Effect]:
-    """Cancel the waiting prompts that a cancel names which does not reach an agent."""
+    """Cancel the waiting prompts named by a cancel that does not reach an agent."""
     params = cancel.params
     named = None
     if cancel.method == acp.CANCEL_REQUEST and params and params.request_id:
@@ -447,7 +435,7 @@ def cancelled_by(link: Link, cancel: Envelope) -> list[Effect]:
 
 
 def cancel_withheld_failure(link: Link, turn: Turn) -> list[Effect]:
-    """Cancel a turn whose failure the user does not know of yet: for them it was cancelled."""
+    """Cancel a turn whose failure the user does not know about yet: for them it was cancelled."""
     turn.step(Event.CANCEL)
     return release(link, turn)
 
@@ -463,7 +451,7 @@ def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
 
 
 def client_left(link: Link) -> list[Effect]:
-    """Cancel every turn: the client is gone for good. What waits ends here, since no agent will."""
+    """Cancel every turn, since the client is gone for good; those that wait end at once."""
     by = By.CLIENT_GONE.value
     effects: list[Effect] = [entries.record(link, Kind.CLIENT_GONE)]
     moves = [(turn, turn.step(Event.CLIENT_LOST)) for turn in link.open_turns()]
@@ -529,17 +517,11 @@ def _confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
 
 def _forget(link: Link, turn: Turn) -> list[Effect]:
     link.forget(turn)
-    return _restore_model(link, turn.session)
-
-
-def _restore_model(link: Link, session: Session) -> list[Effect]:
-    if session.models is None or session.turns:
-        return []
-    return resend.restore_model(link, session)
+    return resend.restore_model(link, turn.session)
 
 
 def _frames(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding) -> list[Effect]:
-    """Turn an ending into frames, in this one place: close what is open, then send them."""
+    """Turn an ending into frames, which only this function does: close what is open, then send."""
     effects: list[Effect] = [*_close(turn.session, turn), End(ended)]
     dialect = link.dialect
     rung = ladder.rung_for(link.options.fallback, link.client, dialect)
@@ -566,7 +548,7 @@ def _close(session: Session, turn: Turn) -> list[Effect]:
 
 
 def _others_run(session: Session, turn: Turn) -> bool:
-    """Return whether other work continues; a prompt cancelled before it was accepted is none."""
+    """Return whether other work continues; a prompt cancelled before it was accepted is not."""
     return any(
         other.open and (other.running or other.state is not State.CANCELLING)
         for other in session.turns

@@ -402,23 +402,6 @@ def _with_source(hint: Hint) -> Verdict:
     return msgspec.structs.replace(hint.verdict, rule=named)
 
 
-def is_retry_text(link: Link, text: str | None) -> bool:
-    """Return whether this piece of text is the agent's word on a retry or upkeep, not output."""
-    if not text:
-        return False
-    agent = link.agent.name
-    return signs.is_retry_report(text, agent) or signs.is_remark(text, agent)
-
-
-def is_retry_by_form(session: Session, text: str | None) -> bool:
-    """Return whether this piece has the form of a retry although no row covers the agent.
-
-    An answer may be such a text: it is output unless something else shows a failed call.
-    """
-    begun = bool(session.turns) and session.turns[-1].evidence.hinted
-    return signs.is_retry_by_form(text or "", begun=begun)
-
-
 def read_text(link: Link, session: Session, text: str) -> list[Effect]:
     """Handle a retry that the agent announces in the conversation."""
     sign = late.agents.read_retry_text(text, agent=link.agent.name)

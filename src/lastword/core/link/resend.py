@@ -359,7 +359,9 @@ def _announce_model(link: Link, turn: Turn, models: Models, model: str) -> list[
 def restore_model(link: Link, session: Session) -> list[Effect]:
     """Go back to the model that was in force before a failure, if another one is."""
     models = session.models
-    if models is None or models.former is None or link.restores_model(session.session_id):
+    if models is None or models.former is None or session.turns:
+        return []
+    if link.restores_model(session.session_id):
         return []
     if link.agent_gone is not None:
         session.choices.comes_back_with(*models.setting(session.session_id, models.former))

@@ -23,7 +23,7 @@ from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
-    from lastword.core.link.costs import Bill, Spending, Spent
+    from lastword.core.link.costs import Spending, Spent
     from lastword.core.link.session import Session
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Update
@@ -46,7 +46,13 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     spent = _note_state(link, session, frame, update)
     if session.quarantined:
         return [*_quarantined(link, session, update), *spent]
-    released = _release_withheld(link, session) if _follows_answer(update) else []
+    released: list[Effect] = []
+    works = update.session_update == acp.STATE_UPDATE and update.state != acp.IDLE
+    if works or update.session_update in acp.SHOWN_KINDS:
+        # Output or new work after an answer that showed nothing proves the answer honest.
+        for turn in list(session.turns):
+            if turn.withheld is not None:
+                released += ending.release(link, turn)
     if update.session_update in acp.AGENT_ERROR_KINDS:
         return released + _agent_error(link, session, frame)
     if update.session_update == "session_info_update" and _announces(link, session, frame):
@@ -71,16 +77,13 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     if update.session_update == "session_info_update":
         effects += reporting.read_frame(link, session, frame)
         prompts.note_hidden(link, session, frame)
-    effects += _activity(link, session, update)
+    word = link.note_activity(session, update.session_update)
+    if word:
+        effects += reporting.show_activity(session, word)
     if session.turns and session.repetition.is_too_much(update):
         verdict = failures.own_failure(ErrorType.AGENT_STALLED, "runaway")
         effects += ending.stop_session(link, session, Event.STOP, verdict)
     return effects
-
-
-def _activity(link: Link, session: Session, update: Update) -> list[Effect]:
-    word = link.note_activity(session, update.session_update)
-    return reporting.show_activity(session, word) if word else []
 
 
 def _note(
@@ -94,10 +97,17 @@ def _note(
     # Read once: a client may have thousands of prompts open in one session.
     is_text = update.session_update in acp.TEXT_KINDS
     text = text_of(update) if is_text or update.session_update in acp.THOUGHT_KINDS else None
-    of_retry = is_text and reporting.is_retry_text(link, text)
-    by_form = is_text and not of_retry and reporting.is_retry_by_form(session, text)
+    # What the agent says about a retry or its upkeep is not output. What has only the form of a
+    # retry may be an answer: it is output unless something else shows a failed call.
+    words, agent, of_retry, by_form = text or "", link.agent.name, False, False
+    if is_text:
+        of_retry = words != "" and (
+            signs.is_retry_report(words, agent) or signs.is_remark(words, agent)
+        )
+        begun = bool(session.turns) and session.turns[-1].evidence.hinted
+        by_form = not of_retry and signs.is_retry_by_form(words, begun=begun)
     if of_retry or by_form:
-        effects += reporting.read_text(link, session, text or "")
+        effects += reporting.read_text(link, session, words)
     for turn in session.turns:
         if turn.state is State.SENT:
             effects.append(entries.record(link, Kind.FIRST_PROGRESS, session, turn))
@@ -111,7 +121,7 @@ def _note(
             turn.facts.note_elsewhere(update)
             continue
         if by_form:
-            turn.evidence.say_of_retry(text or "")
+            turn.evidence.say_of_retry(words)
         else:
             turn.show(update, text if is_text else None, link.now)
         had_output = turn.facts.output
@@ -122,7 +132,7 @@ def _note(
 
 
 def _of_unknown(link: Link, update: Update) -> Effect:
-    """Pass an update of a session that the client never opened, unless only we asked for it.
+    """Pass an update of an unknown session, unless the client did not negotiate it.
 
     Output there, such as a sub-agent's, is work of the turns that are open.
     """
@@ -136,10 +146,7 @@ def _of_unknown(link: Link, update: Update) -> Effect:
 
 
 def _note_state(link: Link, session: Session, frame: Frame, update: Update) -> list[Effect]:
-    """Note what the session is set to and has cost, and which limit of the account is used up.
-
-    A choice of the client's that the session no longer follows is dropped: it is not set again.
-    """
+    """Note the session's settings and costs, and which limit of the account is used up."""
     if update.session_update == "usage_update":
         for turn in session.turns:
             turn.note_usage()
@@ -151,15 +158,6 @@ def _note_state(link: Link, session: Session, frame: Frame, update: Update) -> l
         if session.models is not None:
             session.models.read(members)
     return _cost(link, session, frame, update)
-
-
-def _cost(link: Link, session: Session | None, frame: Frame, update: Update) -> list[Effect]:
-    """Receive a cost, if one is stated; without a session the client has not opened it."""
-    if update.session_update != "usage_update" or _COST_KEY not in frame.line:
-        return []
-    if session is None:
-        return _receive_cost_elsewhere(link, frame)
-    return _receive_cost(link, session, frame)
 
 
 def _tool_entries(link: Link, session: Session, update: Update, *, before: bool) -> list[Effect]:
@@ -183,14 +181,14 @@ def _tool_entries(link: Link, session: Session, update: Update, *, before: bool)
 def observe(link: Link, messages: list[Envelope], start: int) -> int:
     """Handle the relay's usual case in one loop: text and tool calls in a turn well under way.
 
-    Takes in what it can from `start` on, all of one session, and returns how many messages that
-    was; the next one needs a closer look.
+    Takes in as many messages from `start` on as it can, all for one session, and returns their
+    number; the next one must go through `receive`.
     """
     session = _plain_session(link, messages[start])
     if session is None:
         return 0
     session_id = session.session_id
-    # A further chunk tells nothing new about its turn; the first ones take the long way.
+    # A further chunk says nothing new about its turn; the first ones go through `receive`.
     text = all(turn.evidence.speaks for turn in session.turns)
     thought = all(turn.facts.thought for turn in session.turns)
     repetition = session.repetition
@@ -207,17 +205,29 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         if (kind == "agent_message_chunk" and text) or (kind == "agent_thought_chunk" and thought):
             content = update.content
             if content != last_content or (
-                repeats >= NEAR_REPEATS and not _may_run_away(session, update)
+                repeats >= NEAR_REPEATS
+                and (is_short(update) or not any(t.state in AT_WORK for t in session.turns))
             ):
                 last_content, repeats = content, 0
             elif repeats < NEAR_REPEATS:
                 repeats += 1
             else:
+                # It may be one too many, for which the turn is stopped.
                 break
         else:
             repetition.went_on(last_content, repeats)
-            if kind not in acp.TOOL_KINDS or not _observe_tool(link, session, update):
+            # A call that begins or ends is recorded, which only `receive` does.
+            if (
+                kind not in acp.TOOL_KINDS
+                or not session.tools.knows(update)
+                or update.status not in _OPEN_OR_SAME
+                or repetition.tool_near
+            ):
                 break
+            tool_kind = session.tools.note(update, link.now)
+            for turn in session.turns:
+                turn.facts.note(update, tool_kind)
+            repetition.is_tool_too_much(update)
             last_content, repeats = repetition.content, repetition.repeats
         count += 1
     if count:
@@ -231,7 +241,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
 
 
 def _note_longer(session: Session, messages: list[Envelope]) -> None:
-    """Note that a single-chunk message has become longer, if there is text among these."""
+    """Note that a message of one chunk has become longer, if there is text among these."""
     for turn in session.turns:
         if turn.evidence.text is None:
             continue
@@ -241,7 +251,7 @@ def _note_longer(session: Session, messages: list[Envelope]) -> None:
 
 
 def _plain_session(link: Link, message: Envelope) -> Session | None:
-    """Return the message's session, if it has turns under way and nothing special about it."""
+    """Return the message's session, if its turns are under way and in no special state."""
     session = link.sessions.get(message.session_id or "")
     if (
         session is None
@@ -259,26 +269,8 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
     return session
 
 
-def _may_run_away(session: Session, update: Update) -> bool:
-    """Return whether this chunk may be one too many in a turn that would be stopped for it."""
-    return not is_short(update) and any(turn.state in AT_WORK for turn in session.turns)
-
-
-def _observe_tool(link: Link, session: Session, update: Update) -> bool:
-    # A call that begins or ends is recorded, which only the long way does.
-    if not session.tools.knows(update) or update.status not in _OPEN_OR_SAME:
-        return False
-    if session.repetition.tool_near:
-        return False
-    tool_kind = session.tools.note(update, link.now)
-    for turn in session.turns:
-        turn.facts.note(update, tool_kind)
-    session.repetition.is_tool_too_much(update)
-    return True
-
-
 def progress_of(link: Link, session_id: str | None) -> Session | None:
-    """Note life in a session; one that the client never opened counts for every open turn.
+    """Note progress in a session; in one that the client never opened, it is every open turn's.
 
     Returns the session if it is known: an agent cannot make us remember new ones.
     """
@@ -293,7 +285,7 @@ def progress_of(link: Link, session_id: str | None) -> Session | None:
 
 
 def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
-    """Pass only what is about the session itself: this turn is over for the client."""
+    """Pass only what is about the session itself: its turn is over for the client."""
     if update.session_update == acp.STATE_UPDATE and update.state == acp.IDLE:
         session.resolve(FOREGROUND)
         return [Drop("late_answer"), *prompts.release_waiting(link, session)]
@@ -301,21 +293,6 @@ def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
         return [FORWARD]
     entry = entries.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="quarantine")
     return [Drop("quarantine"), entry]
-
-
-def _follows_answer(update: Update) -> bool:
-    """Return whether this shows that a held answer was honest, by output or by new work."""
-    works = update.session_update == acp.STATE_UPDATE and update.state != acp.IDLE
-    return works or update.session_update in acp.SHOWN_KINDS
-
-
-def _release_withheld(link: Link, session: Session) -> list[Effect]:
-    """Release an answer that showed nothing, since the output after it proves it honest."""
-    effects: list[Effect] = []
-    for turn in list(session.turns):
-        if turn.withheld is not None:
-            effects += ending.release(link, turn)
-    return effects
 
 
 def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
@@ -334,9 +311,9 @@ _INFO_UPDATE_OF_OURS = {"sessionUpdate", "_meta"}
 
 
 def _announces(link: Link, session: Session, frame: Frame) -> bool:
-    """Return whether this is the rung `error_with_meta` of an agent that speaks for itself.
+    """Note a failure that the agent announces in `_meta`; return whether the update is only that.
 
-    The client is informed again, in the form that suits it.
+    The client gets the failure again, in the form that suits it.
     """
     if not session.turns or not signs.may_hold_payload(frame.line):
         return False
@@ -354,8 +331,19 @@ def _announces(link: Link, session: Session, frame: Frame) -> bool:
 # --- costs, and the user's limit ------------------------------------------------------------------
 
 
-def _receive_cost(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """Receive an update that may state a cost; end the turn if that reaches the limit."""
+def _cost(link: Link, session: Session | None, frame: Frame, update: Update) -> list[Effect]:
+    """Receive a cost, if one is stated; end the turn if that reaches the limit."""
+    if update.session_update != "usage_update" or _COST_KEY not in frame.line:
+        return []
+    if session is None:
+        # A session that the client never opened, such as a sub-agent's. It counts for the turn that
+        # began last: an agent does not say which one has begun its sub-agents.
+        turns = sorted(link.open_turns(), key=lambda turn: turn.started_at)
+        begun = [turn.session for turn in turns]
+        begun = begun or [other for other in link.sessions.values() if other.last_turn]
+        if not begun:
+            return []
+        session = begun[-1]
     cost = late.costs.read(jsonrpc.params_of(frame).get("update"))
     if cost is None:
         return []
@@ -363,7 +351,7 @@ def _receive_cost(link: Link, session: Session, frame: Frame) -> list[Effect]:
     bill, spending = link.bill_of(session), link.spend_limit()
     stated_for = frame.message.session_id or ""
     added = bill.costs.state(amount, currency, session.last_turn, stated_for)
-    # Of a turn at work, its end says what it has cost.
+    # While a turn is at work, the cost is recorded at its end.
     effects = [] if session.turns else entries.costs(link, session, session.last_turn)
     if spending is None or not amount:
         return effects
@@ -372,37 +360,19 @@ def _receive_cost(link: Link, session: Session, frame: Frame) -> list[Effect]:
         if bill.costs.report_other():
             effects += reporting.inform(link, session, spending.other_text(currency))
             effects.append(entries.spend_limit(link, session, spending, "other_currency"))
-    elif added:
-        effects += _cost_added(link, session, spending, bill, added)
-    return effects
-
-
-def _receive_cost_elsewhere(link: Link, frame: Frame) -> list[Effect]:
-    """Receive a cost in a session that the client never opened, such as a sub-agent's.
-
-    It is of the turn that began last: an agent does not say which one has begun its sub-agents.
-    """
-    turns = sorted(link.open_turns(), key=lambda turn: turn.started_at)
-    begun = [turn.session for turn in turns]
-    begun = begun or [session for session in link.sessions.values() if session.last_turn]
-    return _receive_cost(link, begun[-1], frame) if begun else []
-
-
-def _cost_added(
-    link: Link, session: Session, spending: Spending, bill: Bill, added: float
-) -> list[Effect]:
-    effects: list[Effect] = []
-    currency, scope = spending.limit.currency, spending.limit.scope
+        return effects
+    if not added:
+        return effects
+    scope = spending.limit.scope
     if scope != "turn":
         spending.add_today(added)
         stated = bill.costs.stated(currency), bill.costs.spent[currency]
         effects.append(Spend(session.session_id, currency, added, stated))
     if spending.is_reached(bill):
         link.note_spent_out(spending, bill)
-        return effects + _stop_at_limit(
-            link, spending, list(link.sessions.values()) if scope == "day" else [session]
-        )
-    if spending.is_near(bill):
+        counted = list(link.sessions.values()) if scope == "day" else [session]
+        effects += _stop_at_limit(link, spending, counted)
+    elif spending.is_near(bill):
         effects += reporting.inform(link, session, spending.near_text(bill))
         effects.append(entries.spend_limit(link, session, spending, "near"))
     return effects
