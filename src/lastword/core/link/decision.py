@@ -35,7 +35,7 @@ ANNOUNCED = "announced"
 """The rule, in the record, of a failure that the agent reported in the contract's own words."""
 
 RETRIES_PENDING = "retries_pending"
-"""The reason of a failure that the agent was still trying to get over when its time was up."""
+"""The reason of a failure that the agent was still retrying when its time ran out."""
 
 MIN_PIECE_CHARS = 12
 """A shorter piece may have a failure's words by chance."""
@@ -47,10 +47,10 @@ PROVIDER_SILENT = "provider_silent"
 """The reason of a turn that ran out of time while the provider had not answered its request."""
 
 PROVIDER_UNREACHABLE = "provider_unreachable"
-"""The reason of one that ran out of time while no connection to the provider was made."""
+"""The reason of a turn that ran out of time while no connection to the provider was made."""
 
 WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
-"""Reasons to stop a turn that say no more than that it took too long."""
+"""Reasons to stop a turn that only say that it took too long."""
 
 _OUT_OF_TIME = WATCHDOG | {PROVIDER_SILENT, PROVIDER_UNREACHABLE}
 
@@ -130,22 +130,16 @@ def decide(snapshot: TurnSnapshot) -> Decision:
             best = cause
             if best.type not in UNDECIDED:
                 break
-    return Decision(snapshot, _with_quotation(snapshot, best or unexplained()))
-
-
-def _with_quotation(snapshot: TurnSnapshot, verdict: Verdict) -> Verdict:
-    """Quote stderr where nothing is known of a failure but that there was one.
-
-    The words decide neither its type nor what to do: they may be another program's.
-    """
+    verdict = best or unexplained()
     text = snapshot.stderr.own_tail(snapshot.evidence.stderr_mark)
-    if verdict.type not in UNDECIDED or not text:
-        return verdict
-    quoted = late.writers.quotation(text)
-    if not quoted:
-        return verdict
-    words = (verdict.detail, f"On stderr at that time: {quoted}")
-    return msgspec.structs.replace(verdict, detail="\n".join(filter(None, words)))
+    if verdict.type in UNDECIDED and text:
+        # Quote stderr: nothing else is known of the failure. The words decide neither its type nor
+        # what to do, since they may be another program's.
+        quoted = late.writers.quotation(text)
+        if quoted:
+            words = (verdict.detail, f"On stderr at that time: {quoted}")
+            verdict = msgspec.structs.replace(verdict, detail="\n".join(filter(None, words)))
+    return Decision(snapshot, verdict)
 
 
 def unexplained() -> Verdict:
@@ -170,7 +164,7 @@ def stopped(snapshot: TurnSnapshot) -> Verdict | None:
     pending = snapshot.evidence.hint
     if verdict is None or pending is None or verdict.reason not in _OUT_OF_TIME:
         return verdict
-    if pending.retryable is not False:  # the agent's own wait tells when to try again
+    if pending.retryable is not False:  # the agent's own wait says when to try again
         left = snapshot.wait_left_seconds or None
         pending = msgspec.structs.replace(pending, retry_after_seconds=left)
     return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
@@ -194,16 +188,11 @@ def margin(snapshot: TurnSnapshot) -> Verdict | None:
 
 def hint(snapshot: TurnSnapshot) -> Verdict | None:
     """A model call had failed, and nothing was shown after that."""
-    return _beside(snapshot, _with_wait_left(snapshot))
-
-
-def _with_wait_left(snapshot: TurnSnapshot) -> Verdict | None:
-    """Return the hint with what is left of the wait that it states."""
     verdict = snapshot.evidence.hint
-    if verdict is None or verdict.retry_after_seconds is None:
-        return verdict
-    left = snapshot.wait_left_seconds
-    return msgspec.structs.replace(verdict, retry_after_seconds=left or None)
+    if verdict is not None and verdict.retry_after_seconds is not None:
+        left = snapshot.wait_left_seconds or None
+        verdict = msgspec.structs.replace(verdict, retry_after_seconds=left)
+    return _beside(snapshot, verdict)
 
 
 def prose(snapshot: TurnSnapshot) -> Verdict | None:
@@ -214,9 +203,9 @@ def prose(snapshot: TurnSnapshot) -> Verdict | None:
 def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     """Return the failure in the last message, if two signs of different kinds agree.
 
-    The message has the form of an error, or begins like this agent's, and nothing but the error is
-    in it. The other sign comes from the turn: a failed call is known, stderr reports the same, no
-    output token was produced, or nothing else was shown and nobody asked for such a text.
+    The message has the form of an error, or begins like this agent's, and contains nothing else.
+    The other sign comes from the turn: a failed call is known, stderr reports the same, no output
+    token was produced, or nothing else was shown and nobody asked for such a text.
     """
     closing = _in_last_line(snapshot)
     if closing is not None:
@@ -233,11 +222,13 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
         # Of a message in several pieces, the last may be the reason.
         last = content_text(snapshot.content)
         text = last if len(last) >= MIN_PIECE_CHARS else ""
-    repeated = _repeats_hint(evidence, text)
-    if repeated is not None:
-        return repeated
+    call, words = evidence.last_call, text.strip()
+    if call is not None and len(words) >= MIN_PIECE_CHARS and words in (call.detail or ""):
+        return call
     alone = not facts.tool_called and not facts.thought and evidence.messages == 1
-    opening = _of_agents_opening(snapshot, text) if alone or spoken_for else None
+    opening = None
+    if (alone or spoken_for) and signs.may_be_error(text) and late.prose.is_all_error(text):
+        opening = late.agents.read_prose(text, agent=snapshot.agent)
     if opening is None and evidence.suspected and text:
         return _failed_state_in_words(text)
     failure = opening or _by_form(text, alone=alone)
@@ -245,15 +236,22 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
         return late.classify.classify_text(text) if late.prose.is_all_error(text) else None
     if failure is None or spoken_for or _on_stderr(snapshot) is not None:
         return failure
-    if not alone or snapshot.slash or _may_be_answer(snapshot, text):
+    # A message of the model's, or one that a prompt asks for, may be the answer.
+    may_be_answer = bool(evidence.output_tokens) or _is_requested(snapshot, text)
+    if not alone or snapshot.slash or may_be_answer:
         return None
     return opening or late.prose.error_by_form(text)
+
+
+def _is_requested(snapshot: TurnSnapshot, text: str) -> bool:
+    """Return whether one of the last prompts asks for such a text."""
+    return any(signs.may_request_error_text(prompt, text) for prompt in snapshot.prompts)
 
 
 def _in_last_line(snapshot: TurnSnapshot) -> Verdict | None:
     """Return the failure in the message's last line, if it is one that no model writes.
 
-    It may follow work. It is the last piece of the message, or stands behind an empty line in it.
+    It may follow work. It is the last piece of the message, or comes after an empty line in it.
     """
     if not snapshot.evidence.chunks or snapshot.slash:
         return None
@@ -266,9 +264,9 @@ def _in_last_line(snapshot: TurnSnapshot) -> Verdict | None:
 def _by_form(text: str, *, alone: bool) -> Verdict | None:
     """Return the failure that a message is by its form, unless it is another program's.
 
-    What an agent says `alone`, without a tool, is its own, whichever host it names.
+    A message `alone`, without a tool, is the agent's own, whichever host it names.
     """
-    # Asked in the order of what it costs: most answers that speak of an error are more than one.
+    # The cheapest question first: most answers that mention an error say more.
     if not signs.may_be_error_by_form(text) or not late.prose.is_all_error(text):
         return None
     foreign = late.writers.is_others(text) if alone else late.writers.is_foreign(text)
@@ -276,7 +274,7 @@ def _by_form(text: str, *, alone: bool) -> Verdict | None:
 
 
 def _failed_state_in_words(text: str) -> Verdict | None:
-    """Return the failure that a turn's only text names; the agent's own state said that it failed.
+    """Return the failure that the text of a turn names which the agent's own state calls failed.
 
     Such a text may begin in any way: "The model `x` does not exist".
     """
@@ -286,35 +284,10 @@ def _failed_state_in_words(text: str) -> Verdict | None:
     return verdict if late.writers.names_call(verdict) else None
 
 
-def _repeats_hint(evidence: TurnEvidence, text: str) -> Verdict | None:
-    """Return the failure of a call in this turn if the message is among the words of that."""
-    call, words = evidence.last_call, text.strip()
-    detail = call.detail or "" if call is not None else ""
-    return call if len(words) >= MIN_PIECE_CHARS and words in detail else None
-
-
 def may_be_error_text(snapshot: TurnSnapshot) -> bool:
     """Return whether the last piece of the message is an error by its form, or ends with one."""
     text = content_text(snapshot.content)
     return _by_form(text, alone=False) is not None or _in_last_line(snapshot) is not None
-
-
-def _may_be_answer(snapshot: TurnSnapshot, text: str) -> bool:
-    """Return whether a message in the form of an error may be what the user asked for.
-
-    It may if the model reported output tokens, or if one of the last prompts asks for such a text.
-    """
-    return bool(snapshot.evidence.output_tokens) or _is_requested(snapshot, text)
-
-
-def _is_requested(snapshot: TurnSnapshot, text: str) -> bool:
-    return any(signs.may_request_error_text(prompt, text) for prompt in snapshot.prompts)
-
-
-def _of_agents_opening(snapshot: TurnSnapshot, text: str) -> Verdict | None:
-    if not signs.may_be_error(text) or not late.prose.is_all_error(text):
-        return None
-    return late.agents.read_prose(text, agent=snapshot.agent)
 
 
 def stderr(snapshot: TurnSnapshot) -> Verdict | None:
@@ -394,7 +367,8 @@ def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
     evidence, facts = snapshot.evidence, snapshot.facts
     if evidence.hint is None or snapshot.slash:
         return False
-    if not facts.output or _shows_retries_alone(snapshot):
+    shows_work = evidence.speaks or facts.tool_called or facts.thought
+    if not facts.output or (evidence.messages == 1 and not shows_work):
         return True
     if evidence.hint_may_be_aside or (
         evidence.hint_source is HintSource.OBSERVER and evidence.speaks
@@ -407,11 +381,6 @@ def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
             return False
     may_have_succeeded = evidence.may_go_on and evidence.hint_source is not HintSource.OBSERVER
     return not (facts.text and may_have_succeeded)
-
-
-def _shows_retries_alone(snapshot: TurnSnapshot) -> bool:
-    evidence, facts = snapshot.evidence, snapshot.facts
-    return evidence.messages == 1 and not (evidence.speaks or facts.tool_called or facts.thought)
 
 
 def is_wordless(evidence: TurnEvidence, facts: Facts) -> bool:
@@ -429,16 +398,14 @@ def is_error_text(snapshot: TurnSnapshot) -> bool:
         return False
     if _in_last_line(snapshot) is not None:
         return evidence.text.lstrip().startswith(LAST_LINES)
-    return _repeats_answer(evidence) or _in_words(snapshot) is not None
-
-
-def _repeats_answer(evidence: TurnEvidence) -> bool:
-    """Is the message what the error says, too? Claude tells each failure in both."""
-    text = (evidence.text or "").strip()
+    # Claude states each failure both in the message and in the error.
+    text = evidence.text.strip()
     sent = evidence.answer.sent if evidence.answer else None
-    if not text or sent is None or not sent.message.endswith(text):
-        return False
-    return sent.message.removesuffix(text).rstrip(" :").lower() in {"", "internal error"}
+    if text and sent is not None and sent.message.endswith(text):
+        before = sent.message.removesuffix(text).rstrip(" :").lower()
+        if before in {"", "internal error"}:
+            return True
+    return _in_words(snapshot) is not None
 
 
 def wait_left_seconds(evidence: TurnEvidence, now: float) -> int:

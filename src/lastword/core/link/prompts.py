@@ -37,16 +37,38 @@ HOLD_SECONDS = 0.25
 their output after the answer do so at once."""
 
 
+class _Block(msgspec.Struct):
+    type: Any = None
+    text: Any = None
+
+
+class _PromptParams(msgspec.Struct):
+    prompt: list[_Block] = []
+
+
+class _Prompt(msgspec.Struct):
+    params: _PromptParams
+
+
 def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """Note a prompt that goes to the agent now."""
     request_id = frame.message.request_id or jsonrpc.NULL_ID
     if not session.turns:
         # Leftovers of a replay, or of a late update of an earlier turn, are not this turn's.
         session.tools.drain()
-    joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
+    joined = None
+    if link.dialect.turn_ends_by_state:
+        # A version 2 prompt joins the work that still runs and was not cancelled.
+        running = (turn for turn in session.turns if turn.state is not State.CANCELLING)
+        joined = next(running, session.turns[0] if session.turns else None)
     turn = joined or link.turn_of(session, request_id)
-    texts = _texts_of(frame)
-    # The client's attachments may come first: files, pictures.
+    try:
+        blocks = msgspec.json.decode(frame.readable, type=_Prompt).params.prompt
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        blocks = []
+    texts = [it.text for it in blocks if it.type == "text" and isinstance(it.text, str)]
+    # A slash begins a command of the agent's own, which may well show nothing. The client's
+    # attachments, such as files and pictures, may come before it.
     turn.add_prompt(request_id, slash=any(text.lstrip().startswith("/") for text in texts))
     session.add_prompt("\n".join(texts))
     if joined is None:
@@ -66,42 +88,10 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
 
 
 def resume_wait(link: Link, frame: Frame, stored: StoredWait) -> list[Effect]:
-    """Go on with a prompt whose turn waits for the end of a limit since another process."""
+    """Continue a prompt whose turn has been waiting for a limit's end since another process."""
     session = link.session(frame.message.session_id or "")
     started = start(link, session, frame)
     return [*started, *ending.resume_wait(link, session.turns[-1], stored)]
-
-
-def _work_to_join(session: Session) -> Turn | None:
-    """Return the work that a version 2 prompt joins: what still runs and was not cancelled."""
-    first = session.turns[0] if session.turns else None
-    goes_on = (turn for turn in session.turns if turn.state is not State.CANCELLING)
-    return next(goes_on, first)
-
-
-class _Block(msgspec.Struct):
-    type: Any = None
-    text: Any = None
-
-
-class _PromptParams(msgspec.Struct):
-    prompt: list[_Block] = []
-
-
-class _Prompt(msgspec.Struct):
-    params: _PromptParams
-
-
-def _texts_of(frame: Frame) -> list[str]:
-    """Return the texts of a prompt.
-
-    One that begins with a slash is a command of the agent's own, which may well show nothing.
-    """
-    try:
-        blocks = msgspec.json.decode(frame.readable, type=_Prompt).params.prompt
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return []
-    return [it.text for it in blocks if it.type == "text" and isinstance(it.text, str)]
 
 
 def refusal(link: Link, session: Session) -> Verdict | None:
@@ -185,17 +175,31 @@ def _doubted(link: Link, turn: Turn, frame: Frame) -> list[Effect] | None:
         # Sources learn late why the last call failed.
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
-    if _may_hide_failure(link, turn):
-        hold(link, turn, frame)
+    at_work = turn.state in AT_WORK and not turn.overlapped
+    if is_silent(link, turn):
+        may_hide = link.expects_hints or not turn.evidence.refused
+    else:
+        # If it ended on a tool without text after it, or after a failed call, a source may say why,
+        # or that the last call failed as well.
+        wordless = decision.is_wordless(turn.evidence, turn.facts)
+        may_be_cut_off = link.expects_hints and (wordless or turn.evidence.hinted)
+        may_hide = at_work and (
+            may_be_cut_off or (turn.facts.text and decision.may_be_error_text(link.snapshot(turn)))
+        )
+    if may_hide:
+        turn.hold(frame, link.now + HOLD_SECONDS)
         return []
-    if _may_break_off(link, turn):
+    # The agent may have written, since its last output, that a call has failed. One look shows it:
+    # the answer waits for nothing else.
+    may_break_off = at_work and not turn.slash
+    if may_break_off and (link.expects_hints or reporting.has_unread_error(link, turn)):
         turn.hold(frame, link.now)
         return []
     return None
 
 
 MAY_HIDE = frozenset({acp.END_TURN, acp.REFUSAL})
-"""Stop reasons that agents give a turn which has failed; no other was seen."""
+"""Stop reasons that agents have been seen to give a failed turn."""
 
 
 class _Result(msgspec.Struct, rename="camel"):
@@ -211,31 +215,31 @@ def _read_result(frame: Frame) -> tuple[str | None, int | None]:
         reason = object_of(jsonrpc.loads(frame.message.result)).get("stopReason")
         return (reason if isinstance(reason, str) else None), None
     count = object_of(result.usage).get("outputTokens")
-    return result.stop_reason, None if isinstance(count, bool) or not isinstance(
-        count, int
-    ) else count
+    is_count = isinstance(count, int) and not isinstance(count, bool)
+    return result.stop_reason, count if is_count else None
 
 
 def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
-    """Return whether the agent says a turn ended that was surely open when the user cancelled it.
+    """Return whether the agent gives a cancelled turn another stop reason.
 
-    In any other case, the answer may have been sent before the cancel arrived.
+    It counts only if the turn was surely open when the user cancelled: otherwise the answer may
+    have been sent before the cancel arrived.
     """
     cancelled = turn.state is State.CANCELLING and turn.was_open
     return cancelled and stop_reason in acp.STOP_REASONS and stop_reason != acp.CANCELLED
 
 
 def cancels_itself(link: Link, turn: Turn) -> bool:
-    """Return whether an agent calls a turn cancelled that nobody has cancelled.
+    """Return whether the agent calls a turn cancelled although nobody has cancelled it.
 
-    The user may have done so by the answer to a question, by a further prompt, or by a command.
+    The user may have done so by answering a question, by another prompt, or by a command.
     """
     may_fail = link.options.silent_success == "error" and turn.state in AT_WORK
     return may_fail and not (turn.facts.had_question or turn.overlapped or turn.slash)
 
 
 def is_silent(link: Link, turn: Turn) -> bool:
-    """Return whether this success would show the user nothing, without their own reason."""
+    """Return whether this success shows the user nothing, and no act of theirs explains it."""
     return (
         link.options.silent_success == "error"
         and turn.state in AT_WORK
@@ -245,42 +249,8 @@ def is_silent(link: Link, turn: Turn) -> bool:
     )
 
 
-def may_be_cut_off(link: Link, turn: Turn) -> bool:
-    """Return whether this success ended on a tool without text after it, or after a failed call.
-
-    A source may say why, or that the last call failed as well.
-    """
-    at_work = turn.state in AT_WORK and not turn.overlapped
-    wordless = decision.is_wordless(turn.evidence, turn.facts)
-    return link.expects_hints and at_work and (wordless or turn.evidence.hinted)
-
-
-def _may_hide_failure(link: Link, turn: Turn) -> bool:
-    """Return whether a source, or output that follows, may show what this success is."""
-    if is_silent(link, turn):
-        return link.expects_hints or not turn.evidence.refused
-    if may_be_cut_off(link, turn):
-        return True
-    at_work = turn.state in AT_WORK and not turn.overlapped
-    return at_work and turn.facts.text and decision.may_be_error_text(link.snapshot(turn))
-
-
-def _may_break_off(link: Link, turn: Turn) -> bool:
-    """Return whether the agent may have written, since its last output, that a call has failed.
-
-    One look shows it: the answer waits for nothing else.
-    """
-    at_work = turn.state in AT_WORK and not turn.overlapped and not turn.slash
-    return at_work and (link.expects_hints or reporting.has_unread_error(link, turn))
-
-
-def hold(link: Link, turn: Turn, frame: Frame) -> None:
-    """Hold an answer back for a moment: output may follow it."""
-    turn.hold(frame, link.now + HOLD_SECONDS)
-
-
 def withheld_long_enough(link: Link, turn: Turn) -> list[Effect]:
-    """Handle an answer that was held back and that nothing followed: it is what it looked like."""
+    """Handle an answer that was held back: nothing followed it, so it is what it looked like."""
     if turn.withheld_failure:
         turn.pop_withheld()
         return ending.fail(link, turn)
@@ -296,7 +266,7 @@ def withheld_long_enough(link: Link, turn: Turn) -> list[Effect]:
 
 
 def note_hidden(link: Link, session: Session, frame: Frame) -> None:
-    """Note an update that may report a failure that the turn's answer will not."""
+    """Note a failure that an update reports and the turn's answer may not."""
     if session.turns and signs.may_report_failed_state(frame.line):
         update = jsonrpc.params_of(frame).get("update")
         for turn in session.turns:
@@ -322,10 +292,19 @@ def hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
     """
     if turn.state not in AT_WORK:
         return False
-    if signs.may_hold_error(frame.line):
-        _note_sign(turn, _answer_in(frame))
-    if signs.may_hold_payload(frame.line):
-        stated = _payload_in(link, _answer_in(frame), "_meta")
+    has_sign, has_payload = signs.may_hold_error(frame.line), signs.may_hold_payload(frame.line)
+    answer: object = None
+    if has_sign or has_payload:
+        is_result = frame.message.method is None
+        answer = (
+            jsonrpc.loads(frame.message.result)
+            if is_result
+            else jsonrpc.params_of(frame).get("update")
+        )
+    if has_sign:
+        _note_sign(turn, answer)
+    if has_payload:
+        stated = _payload_in(link, answer, "_meta")
         passes = _speaks_for_itself(link, turn) and (
             stated is None or is_careful(link, turn, stated)
         )
@@ -334,16 +313,10 @@ def hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
     return turn.contradicts_success(link.snapshot(turn))
 
 
-def _answer_in(frame: Frame) -> object:
-    if frame.message.method is None:
-        return jsonrpc.loads(frame.message.result)
-    return jsonrpc.params_of(frame).get("update")
-
-
 def _note_sign(turn: Turn, answer: object) -> bool:
-    """Return whether the answer tells of a failure in its margin, and note it.
+    """Note a failure that the answer reports beside the protocol's members; return whether it does.
 
-    Words that name no failure are a remark where the turn shows something.
+    In a turn with output, words that name no failure are a remark.
     """
     sign = late.agents.read_result(answer)
     if sign is None or sign.will_retry:
@@ -379,43 +352,40 @@ def end_with_error(
 ) -> list[Effect]:
     """Handle a JSON-RPC error as the answer; in version 2 it may be in an idle `state`.
 
-    The `frame` that held it is kept back for a moment if nothing states its cause yet.
+    Its `frame` is held back for a moment if nothing states the cause yet.
     """
     note_payload(link, turn, error, "data")
     if _has_spoken_for_itself(link, turn):
         return ending.pass_failure(link, turn)
-    cancelled = state is not None and state.get("stopReason") == acp.CANCELLED
-    verdict = _own_cancel() if cancelled else _verdict_on(link, error)
+    if state is not None and state.get("stopReason") == acp.CANCELLED:
+        verdict = _own_cancel()
+    else:
+        verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
+        members = object_of(error)
+        words = (members.get("message"), object_of(members.get("data")).get("details"))
+        quoted = "\n".join(each for each in words if isinstance(each, str))
+        is_other = verdict.type in {*late.prose.MODEL_CALL_ERRORS, ErrorType.AGENT_CRASH}
+        if is_other and late.writers.quotes_program(quoted):
+            # The words of a failed command are not the provider's.
+            verdict = late.classify.Verdict(
+                type=ErrorType.INTERNAL,
+                rule="command_failed",
+                retryable=False,
+                origin=Origin.AGENT,
+                provider_code=verdict.provider_code,
+                detail=verdict.detail,
+            )
     sent = SentError(error, link.redactor)
     turn.evidence.add_answer(verdict, sent=sent, state=state)
     return _fail(link, turn, frame)
 
 
 def _fail(link: Link, turn: Turn, frame: Frame | None) -> list[Effect]:
-    """Fail a turn of what its answer says; keep that back for a moment if it names no cause."""
+    """Fail a turn by its answer, which is held for a moment if it names no cause."""
     if frame is not None and _may_learn_more(link, turn) and link.decide(turn).vague:
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
     return ending.fail(link, turn)
-
-
-def _verdict_on(link: Link, error: object) -> Verdict:
-    """Return what an answer's error means; the words of a failed command are not the provider's."""
-    verdict = late.classify.classify_rpc_error(error, agent=link.agent.name)
-    members = object_of(error)
-    words = (members.get("message"), object_of(members.get("data")).get("details"))
-    quoted = "\n".join(each for each in words if isinstance(each, str))
-    is_other = verdict.type in {*late.prose.MODEL_CALL_ERRORS, ErrorType.AGENT_CRASH}
-    if not (is_other and late.writers.quotes_program(quoted)):
-        return verdict
-    return late.classify.Verdict(
-        type=ErrorType.INTERNAL,
-        rule="command_failed",
-        retryable=False,
-        origin=Origin.AGENT,
-        provider_code=verdict.provider_code,
-        detail=verdict.detail,
-    )
 
 
 def _speaks_for_itself(link: Link, turn: Turn) -> bool:
@@ -434,12 +404,12 @@ def _has_spoken_for_itself(link: Link, turn: Turn) -> bool:
 
 
 def is_careful(link: Link, turn: Turn, error: AgentError) -> bool:
-    """Return whether the agent's own failure can pass as it came, after all that has happened."""
+    """Return whether the agent's own failure can pass unchanged, given what has happened."""
     return failures.with_our_care(link, turn, error) is error
 
 
 def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
-    """Receive the payload that an agent may have put into its answer, if it knows the extension."""
+    """Receive the payload that an agent with the extension may have put into its answer."""
     if turn.evidence.announced is None:
         turn.evidence.announce(_payload_in(link, carrier, key))
 
@@ -457,7 +427,7 @@ def _own_cancel() -> Verdict:
 
 
 def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
-    """Read the rest of a result whose stop reason is none of this turn's."""
+    """Read the failure from a result whose stop reason does not fit the turn."""
     note_payload(link, turn, result, "_meta")
     members = result if isinstance(result, dict) else {}
     verdict = late.classify.classify_rpc_error(
@@ -497,7 +467,7 @@ def prompt_answered(link: Link, frame: Frame, request_id: bytes, turn: Turn) -> 
 def _apart(link: Link, request_id: bytes, turn: Turn) -> Turn:
     """Separate a prompt that came after the user's cancel from what they cancelled.
 
-    If that work is under way, the agent's idle state will say what it took in.
+    If that work is under way, the agent's idle state will show which prompts it accepted.
     """
     late = turn.state is State.CANCELLING and not turn.running
     if not late or request_id in turn.cancelled or turn not in turn.session.turns:
@@ -532,7 +502,7 @@ def answer_cancelled(link: Link, request_id: bytes) -> list[Effect]:
 def state_changed(link: Link, session: Session, frame: Frame, update: Update) -> list[Effect]:
     """Handle foreground work that begins, waits for the user, or ends."""
     if update.state != acp.IDLE:
-        return _goes_on(link, session, update)
+        return _work_continues(link, session, update)
     session.answered(FOREGROUND, link.now)
     turn = next((turn for turn in session.turns if turn.running), None)
     if turn is None:
@@ -542,25 +512,41 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
             # It began after a cancel, and became part of the work.
             turn.absorb(other)
             link.forget(other)
-    cancels = update.stop_reason == acp.CANCELLED and cancels_itself(link, turn)
-    if cancels or update.stop_reason == acp.STOP_ERROR or turn.evidence.announced is not None:
-        return _ended_by_error(link, turn, frame)
-    if update.stop_reason in MAY_HIDE and link.options.silent_success == "error":
+    stop_reason = update.stop_reason
+    cancels = stop_reason == acp.CANCELLED and cancels_itself(link, turn)
+    if cancels or stop_reason == acp.STOP_ERROR or turn.evidence.announced is not None:
+        state = jsonrpc.params_of(frame).get("update", {})
+        error = state.get("error")
+        # It goes into a frame of ours, which must not contain a secret.
+        clean = link.redactor.json(state)
+        error = error if isinstance(error, dict) else {}
+        effects = end_with_error(link, turn, error, state=clean)
+        if FORWARD in effects:
+            # The agent has reported it itself, but only for its own work.
+            _carry_on(link, turn)
+        return effects
+    if stop_reason in MAY_HIDE and link.options.silent_success == "error":
         turn.evidence.read_success(
-            link.now,
-            refused=update.stop_reason == acp.REFUSAL,
-            output_tokens=None,
-            counts=False,
+            link.now, refused=stop_reason == acp.REFUSAL, output_tokens=None, counts=False
         )
         if hides_failure(link, turn, frame):
             return fail_as_silent(link, turn)
-    if update.stop_reason == acp.END_TURN and is_silent(link, turn):
-        hold(link, turn, frame)
+    if stop_reason == acp.END_TURN and is_silent(link, turn):
+        turn.hold(frame, link.now + HOLD_SECONDS)
         return []
-    return _ended(link, turn, frame, update)
+    if denies_cancel(turn, stop_reason):
+        params = link.redactor.json(jsonrpc.params_of(frame))
+        params["update"]["stopReason"] = acp.CANCELLED
+        idle = Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params))
+        effects = ending.finish_as_cancelled(link, turn, stop_reason, idle)
+    else:
+        effects = ending.finish(link, turn, stop_reason)
+    if turn.state is State.ENDED:
+        _carry_on(link, turn)
+    return effects
 
 
-def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
+def _work_continues(link: Link, session: Session, update: Update) -> list[Effect]:
     if not session.turns and update.state in {"running", "requires_action"}:
         # Work that the agent began by itself: it too must come to an end.
         session.begin(link.new_turn(session), link.now)
@@ -575,33 +561,6 @@ def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
     else:
         session.answered(FOREGROUND, link.now)
     return [FORWARD]
-
-
-def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
-    """Report a failure that the agent states in the standard's own way, typed for this client."""
-    state = jsonrpc.params_of(frame).get("update", {})
-    error = state.get("error")
-    # It goes into a frame of ours, which must not contain a secret.
-    clean = link.redactor.json(state)
-    error = error if isinstance(error, dict) else {}
-    effects = end_with_error(link, turn, error, state=clean)
-    if FORWARD in effects:
-        # The agent has reported it itself, but only for its own work.
-        _carry_on(link, turn)
-    return effects
-
-
-def _ended(link: Link, turn: Turn, frame: Frame, update: Update) -> list[Effect]:
-    if denies_cancel(turn, update.stop_reason):
-        params = link.redactor.json(jsonrpc.params_of(frame))
-        params["update"]["stopReason"] = acp.CANCELLED
-        idle = Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params))
-        effects = ending.finish_as_cancelled(link, turn, update.stop_reason, idle)
-    else:
-        effects = ending.finish(link, turn, update.stop_reason)
-    if turn.state is State.ENDED:
-        _carry_on(link, turn)
-    return effects
 
 
 def _carry_on(link: Link, turn: Turn) -> None:

@@ -1,7 +1,7 @@
 """Lines for the user while a turn continues: something is slow, or is being tried again.
 
 Owns the choice of what this client can show: `agent_retry`, a notice, JetBrains AIR's warning, or a
-thought in the conversation. None of them carries the failure of a turn. Also owns which turn a hint
+thought in the conversation. None of them reports the failure of a turn. Also owns which turn a hint
 belongs to. `quirks.wire` lists the signals that agents give of a retry, and `core.classify.agents`
 reads them; a signal always passes unchanged.
 """
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 WENT_ON = "The agent went on."
 WAS_CANCELLED = "The turn was cancelled."
 FAILED = "The turn failed."
-"""What a warning says once the turn has ended: nothing is being tried again."""
+"""What replaces a warning once the turn has ended and nothing is being tried again."""
 
 
 def can_show(link: Link) -> bool:
@@ -82,7 +82,7 @@ def show_activity(session: Session, word: str) -> list[Effect]:
 
 
 def client_reads(link: Link, line: bytes) -> bool:
-    """Return whether the client itself reads this frame of the agent's, in AIR's convention."""
+    """Return whether the client understands this frame of the agent's by AIR's convention."""
     return has_air_report(link) and signs.has_air_report(line)
 
 
@@ -110,7 +110,7 @@ def remark_silence(
 ) -> list[Effect]:
     """Report a silence, with its cause and the type that it would have as a failure.
 
-    What the agent's runtime itself says is reported to every client.
+    A cause that the agent's own runtime states is reported to every client.
     """
     if not can_show(link):
         return inform(link, session, title) if cause is not None and cause.is_certain else []
@@ -136,23 +136,12 @@ def inform(link: Link, session: Session, text: str) -> list[Effect]:
 
 
 def close_warning(link: Link, turn: Turn, title: str, *, of_agent: bool = False) -> list[Effect]:
-    """Replace the warning that AIR has of the turn, which ends without a record of a failure.
+    """Replace AIR's warning about a turn that ends without a failure.
 
-    A warning of the agent's own is the agent's to close, unless `of_agent`: it ended nothing.
+    The agent closes its own warnings, unless `of_agent` says that it did not end the turn.
     """
     is_open = turn.failure_revision and (of_agent or turn.warned_by_us)
     return _air_warning(link, turn, None, title) if is_open else []
-
-
-def note_agents_record(turn: Turn, frame: Frame) -> None:
-    """Note the record that AIR gets from the agent itself: the turn's end supersedes a warning."""
-    update = object_of(jsonrpc.params_of(frame).get("update"))
-    record = ladder.extension_in(object_of(update.get("_meta"))).get(ladder.SESSION_FAILURE)
-    members = object_of(record)
-    name, revision = members.get("id"), members.get("revision")
-    if isinstance(name, str) and isinstance(revision, int) and not turn.warned_by_us:
-        is_open = members.get("severity") == "warning"
-        turn.follow_record(name if is_open else "", revision if is_open else 0)
 
 
 def _warns_by_air(link: Link) -> bool:
@@ -178,11 +167,11 @@ def _air_warning(link: Link, turn: Turn, error_type: ErrorType | None, title: st
 # --- retries of the agent's model calls -----------------------------------------------------------
 
 HEARD = AT_WORK | {State.STOPPING}
-"""The states of a turn whose end a hint may still explain; who cancels gets `cancelled`."""
+"""The states in which a hint may still explain the turn's end; a cancelled turn is `cancelled`."""
 
 LONGEST_WAIT_SECONDS = 6 * 3600.0
-"""The longest wait of an agent's own that keeps its turn open, which is what `--continue-at-reset`
-allows without a value; the option may allow more."""
+"""The longest wait of the agent that keeps its turn open, unless `--continue-at-reset` allows more.
+It is that option's value if none is given."""
 
 _AGAIN = "The agent is trying again."
 _PERHAPS = "The agent may be trying again."
@@ -192,9 +181,16 @@ def read_frame(link: Link, session: Session | None, frame: Frame) -> list[Effect
     """Handle a frame that may say that the model call is being retried."""
     if session is None or not session.turns or not _may_report(frame):
         return []
-    is_shown = client_reads(link, frame.line)
+    is_shown, turn = client_reads(link, frame.line), session.turns[-1]
     if is_shown:
-        note_agents_record(session.turns[-1], frame)
+        # AIR gets this record from the agent itself: the turn's end supersedes a warning.
+        update = object_of(jsonrpc.params_of(frame).get("update"))
+        extension = ladder.extension_in(object_of(update.get("_meta")))
+        members = object_of(extension.get(ladder.SESSION_FAILURE))
+        name, revision = members.get("id"), members.get("revision")
+        if isinstance(name, str) and isinstance(revision, int) and not turn.warned_by_us:
+            is_open = members.get("severity") == "warning"
+            turn.follow_record(name if is_open else "", revision if is_open else 0)
     if link.agent.speaks_typed and link.client.retry:
         # It reports the same retry by `agent_retry` itself.
         return []
@@ -225,7 +221,7 @@ def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
 
 
 def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
-    """Receive a hint, and report the retry that it may imply unless the client already sees it.
+    """Receive a hint, and report the retry that it may imply unless the client has seen it.
 
     A call outside the turn, such as one for a title, says nothing about the turn.
     """
@@ -243,7 +239,7 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
         _note_wait(link, turn.session, hint.at_seconds, hint.wait_seconds)
     verdict = _with_source(hint)
     turn.evidence.add_hint(hint, verdict)
-    # A source that knows less, or no cause at all, reports the cause that another has found.
+    # A source that knows less, or no cause at all, reports the cause that another one knows.
     verdict = turn.evidence.hint or verdict
     turn.reported.forget_early(hint)
     if hint.is_early or (hint.goes_on is False and hint.source is HintSource.OBSERVER):
@@ -252,7 +248,9 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
         expected = msgspec.structs.replace(hint, goes_on=None)
         link.withhold_retry(turn, expected, UNCONFIRMED_SECONDS)
         return before
-    if _may_learn_cause(link, hint, verdict) and not is_shown:
+    is_vague = certainty(verdict) <= 1
+    if is_vague and link.expects_hints and hint.source is HintSource.WIRE and not is_shown:
+        # The agent only says that it retries; another source may know why.
         before = report_withheld(link, turn)
         link.withhold_retry(turn, hint)
         return before
@@ -268,16 +266,10 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
 
 
 def _note_wait(link: Link, session: Session, since: float, seconds: float | None) -> None:
-    """Let the agent wait as long as it says, unless the user is better served by an error."""
+    """Let the agent wait as long as it says, unless that is longer than a user should wait."""
     longest = max(LONGEST_WAIT_SECONDS, link.options.continue_at_reset_seconds)
     if seconds is not None and seconds <= longest:
         session.note_wait(since, seconds)
-
-
-def _may_learn_cause(link: Link, hint: Hint, verdict: Verdict) -> bool:
-    """Return whether another source may know why, if the agent only says that it retries."""
-    vague = certainty(verdict) <= 1
-    return vague and link.expects_hints and hint.source is HintSource.WIRE
 
 
 def report_withheld(link: Link, turn: Turn) -> list[Effect]:
@@ -334,7 +326,7 @@ def report_delayed(link: Link, turn: Turn) -> list[Effect]:
 
 
 def record_announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """Record an agent's own `agent_retry`: its kind, never its words."""
+    """Record the agent's own `agent_retry`: its type, never its words."""
     update = jsonrpc.params_of(frame).get("update")
     if not session.turns or not isinstance(update, dict):
         return []
@@ -388,7 +380,7 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
 
 
 def announce_at_once(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
-    """Announce what follows without a wait, also in the conversation: nothing else shows it."""
+    """Announce what follows without a wait, in the conversation too if nothing else can show it."""
     effects = announce(link, turn, retry)
     if not _by_thought(link):
         return effects
@@ -428,14 +420,14 @@ def show(link: Link, turn: Turn) -> list[Effect]:
         return []
     if retry.sentence is not None:
         what = late.sentences.what_of(retry.verdict.type, retry.verdict.reason)
-        text = f"{what} {retry.sentence}"
-    else:
-        text = late.wording.of_retry(
-            retry.verdict,
-            wait_seconds=_left(retry, link.now - turn.reported.last_at),
-            attempt=retry.attempt,
-            max_attempts=retry.max_attempts,
-        )
+        return thought(turn.session, f"{what} {retry.sentence}")
+    left = None
+    if retry.wait_seconds is not None:
+        passed = link.now - turn.reported.last_at
+        left = max(math.ceil(retry.wait_seconds - passed), 0) or None
+    text = late.wording.of_retry(
+        retry.verdict, wait_seconds=left, attempt=retry.attempt, max_attempts=retry.max_attempts
+    )
     return thought(turn.session, text)
 
 
@@ -443,13 +435,6 @@ def _by_thought(link: Link) -> bool:
     """Return whether a thought is the only form in which this client would show a retry."""
     by_default = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
     return by_default and not link.client.retry and not can_show(link)
-
-
-def _left(retry: Retrying, since_seconds: float) -> int | None:
-    """Return what is left of the agent's wait; `None` if none is known or it is over."""
-    if retry.wait_seconds is None:
-        return None
-    return max(math.ceil(retry.wait_seconds - since_seconds), 0) or None
 
 
 def _reads_retries(link: Link) -> bool:
@@ -518,28 +503,21 @@ def turn_of(link: Link, hint: Hint) -> Turn | None:
 
     A source that names no session counts only if just one turn can be meant.
     """
-    if hint.session_id is None:
-        turn = _only_one(link, hint)
-    else:
+    if hint.session_id is not None:
         session = link.sessions.get(hint.session_id)
-        turn = session.turns[-1] if session is not None and session.turns else None
-    if turn is None or turn.state not in HEARD:
+        turns = session.turns[-1:] if session is not None else []
+    else:
+        turns = link.open_turns()
+        if len(turns) > 1 and hint.goes_on is False:
+            # It is the one whose answer shows nothing: the others are still at work.
+            turns = [turn for turn in turns if turn.withheld is not None]
+        if len(turns) != 1 or may_be_of_ended(link, turns[0], hint.at_seconds):
+            return None
+    if not turns or turns[0].state not in HEARD:
         return None
+    turn = turns[0]
     since = max(turn.started_at, turn.evidence.output_at - OVERTAKEN_SECONDS)
     return turn if hint.at_seconds >= since else None
-
-
-def _only_one(link: Link, hint: Hint) -> Turn | None:
-    """Return the only turn that a hint without a session can be about.
-
-    Of several turns, it is the one whose answer shows nothing: the others are still at work.
-    """
-    turns = link.open_turns()
-    if len(turns) > 1 and hint.goes_on is False:
-        turns = [turn for turn in turns if turn.withheld is not None]
-    if len(turns) != 1 or may_be_of_ended(link, turns[0], hint.at_seconds):
-        return None
-    return turns[0]
 
 
 def may_be_of_ended(link: Link, turn: Turn, at_seconds: float) -> bool:
@@ -549,9 +527,9 @@ def may_be_of_ended(link: Link, turn: Turn, at_seconds: float) -> bool:
 
 
 def is_of_one_call(link: Link) -> bool:
-    """Return whether words without a session can now be about one model call alone.
+    """Return whether text without a session can now be about only one model call.
 
-    They cannot while several turns are open, or a tool is: its output may come the same way.
+    It cannot while several turns are open, or a tool runs, whose output may come the same way.
     """
     turns = link.open_turns()
     if len(turns) > 1 or any(may_be_of_ended(link, turn, link.now) for turn in turns):
@@ -574,22 +552,20 @@ def has_unread_error(link: Link, turn: Turn) -> bool:
 
 def silent_turns(link: Link, seconds: float) -> list[SilentTurn]:
     """Return the turns at work that have shown nothing for this long."""
-    return [
-        _silent_turn(link, turn)
-        for session in link.sessions.values()
-        for turn in session.turns
-        if turn.state in HEARD and session.progress_at + seconds <= link.now
-    ]
-
-
-def _silent_turn(link: Link, turn: Turn) -> SilentTurn:
-    answered = turn.waits_for_look(link.now)
-    return SilentTurn(
-        turn.session.session_id,
-        turn.started_at,
-        turn.session.progress_at,
-        answered=answered,
-        unread=answered and has_unread_error(link, turn),
-        number=turn.number,
-        tries=len(turn.tried),
-    )
+    silent: list[SilentTurn] = []
+    for session in link.sessions.values():
+        for turn in session.turns:
+            if turn.state not in HEARD or session.progress_at + seconds > link.now:
+                continue
+            answered = turn.waits_for_look(link.now)
+            one = SilentTurn(
+                session.session_id,
+                turn.started_at,
+                session.progress_at,
+                answered=answered,
+                unread=answered and has_unread_error(link, turn),
+                number=turn.number,
+                tries=len(turn.tried),
+            )
+            silent.append(one)
+    return silent

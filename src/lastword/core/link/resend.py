@@ -59,7 +59,7 @@ def may_resend(link: Link, turn: Turn, prompt: Frame) -> bool:
 
 
 def is_free(turn: Turn) -> bool:
-    """Return whether nobody else is at work on the turn, and its failure is not yet reported."""
+    """Return whether the turn is at work or waits, alone, and its failure is not yet reported."""
     # A turn that waits for another model may have to wait for its limit after all.
     if turn.resendable is None or turn.state not in REPORTS_WAITS or turn.overlapped:
         return False
@@ -117,19 +117,19 @@ def waiting(session: Session) -> list[Turn]:
 
 
 def goes_on(turn: Turn) -> bool:
-    """Return whether a turn waits to continue, with whichever prompt, and not for a mere retry."""
+    """Return whether a turn waits to continue, by any prompt, rather than for a retry."""
     return turn.limit_wait is not None or turn.switch is not None
 
 
 def shows_work(turn: Turn) -> bool:
-    """Return whether the agent was active after the answer that the turn waits out."""
+    """Return whether the agent was active after the failed answer."""
     safe = turn.facts.retry_safety(retryable=True) is RetrySafety.AUTO
     return turn.facts.shown or turn.evidence.passed or not safe
 
 
 LOOK_SECONDS = 15.0
-"""How often the time of day is looked at in a wait for the end of a limit: a computer that slept
-may have slept past it."""
+"""How often the time of day is checked in a wait for the end of a limit, which a computer may have
+slept through."""
 
 
 def next_look(link: Link, turn: Turn) -> float:
@@ -140,7 +140,7 @@ def next_look(link: Link, turn: Turn) -> float:
 
 
 def is_too_late(link: Link, turn: Turn) -> bool:
-    """Return whether a turn waits for a limit beyond the time that the user allows, by day."""
+    """Return whether, by the time of day, a turn has waited longer than the user allows."""
     latest = turn.limit_wait.latest_epoch_seconds if turn.limit_wait is not None else None
     epoch = epoch_seconds(link) if latest is not None else None
     return latest is not None and epoch is not None and epoch > latest
@@ -169,30 +169,23 @@ def due_prompt(link: Link, turn: Turn) -> Frame | None:
     shown or begun. Otherwise a new one asks the agent to continue, under the same id, so that the
     agent's answer is the turn's.
     """
-    wait, own = turn.limit_wait or turn.switch, turn.resendable
-    if is_too_late(link, turn) or not _is_over(link, turn):
+    if turn.switch is not None:
+        is_over = turn.switch.accepted
+    else:
+        # By the clock that says so first: one may have stood still, and the other have been set.
+        epoch = epoch_seconds(link) if turn.limit_wait is not None else None
+        until = turn.limit_wait.until_epoch_seconds if turn.limit_wait is not None else None
+        by_day = epoch is not None and until is not None and epoch >= until
+        is_over = by_day or turn.again_at <= link.now
+    if is_too_late(link, turn) or not is_over:
         return None
+    wait = turn.limit_wait or turn.switch
     if wait is None:
-        return own
+        return turn.resendable
     resends = wait.resends and not shows_work(turn)
     turn.go_on(new_prompt=not resends)
-    return own if resends else _continue_prompt(link, turn)
-
-
-def _is_over(link: Link, turn: Turn) -> bool:
-    """Return whether a wait is over by the clock that says so first.
-
-    One may have stood still, and the other have been set.
-    """
-    if turn.switch is not None:
-        return turn.switch.accepted
-    epoch = epoch_seconds(link) if turn.limit_wait is not None else None
-    until = turn.limit_wait.until_epoch_seconds if turn.limit_wait is not None else None
-    by_day = epoch is not None and until is not None and epoch >= until
-    return by_day or turn.again_at <= link.now
-
-
-def _continue_prompt(link: Link, turn: Turn) -> Frame | None:
+    if resends:
+        return turn.resendable
     text = {"type": "text", "text": link.options.continue_with}
     params = {"sessionId": turn.session.session_id, "prompt": [text]}
     frame = jsonrpc.decode(jsonrpc.request(turn.prompts[0], acp.PROMPT, params))
@@ -202,15 +195,14 @@ def _continue_prompt(link: Link, turn: Turn) -> Frame | None:
 # --- another model after a failure, and the former one again --------------------------------------
 
 SWITCH_LIMIT_SECONDS = 10.0
-"""How long an agent may take to switch: one that has not by then is taken to refuse."""
+"""How long an agent may take to switch; one that takes longer counts as refusing."""
 
 HELPED = retry_policy.HEALED_BY_TIME | {ErrorType.MODEL_NOT_FOUND}
-"""Types of failures that concern a model or its provider, so that another model may not have
-them."""
+"""Types of failures of a model or its provider, which another model may not have."""
 
 
 def warn_of_models(link: Link, session: Session, models: Models) -> list[Effect]:
-    """Warn of models that a session does not offer which was just opened."""
+    """Warn of fallback models that a new session does not offer."""
     if not models.offered:
         title = "The agent offers no choice of models, so --fallback-model has no effect."
         return [*reporting.warn(link, session, title), _switch_entry(link, session, "no_models")]
@@ -219,7 +211,7 @@ def warn_of_models(link: Link, session: Session, models: Models) -> list[Effect]
         if model not in models.offered:
             shown = _shown_model(link, model)
             title = f"The agent does not offer the model {shown}: --fallback-model skips it."
-            effects += reporting.warn(link, session, _plain(title))
+            effects += reporting.warn(link, session, late.wording.plain_text(title))
             effects.append(_switch_entry(link, session, "not_offered", to=model))
     return effects
 
@@ -228,7 +220,14 @@ def begin_switch(link: Link, turn: Turn) -> list[Effect]:
     """Begin the switch to another model for a turn that fails; return nothing if there is none."""
     decided = link.decide(turn)
     cause, models = decided.cause, turn.session.models
-    if models is None or not is_free(turn) or not _may_help(link, cause):
+    if models is None or not is_free(turn):
+        return []
+    failed = retry_policy.failed_of(cause)
+    if failed.type not in HELPED:
+        return []
+    # A short wait of known length is for a retry.
+    wait = retry_policy.requested_wait_seconds(failed, epoch_seconds(link))
+    if wait is not None and wait <= (link.options.retry_wait_limit_seconds or float("inf")):
         return []
     # What has just failed is not worth another try in this turn.
     models.fails(turn.number)
@@ -245,15 +244,6 @@ def begin_switch(link: Link, turn: Turn) -> list[Effect]:
     turn.wait_for_model(tried, due, ModelSwitch(resends=resends, due=due))
     burst = entries.stderr_burst(link, turn.session, turn)
     return [*burst, _request_model(link, turn.session, models, model, turn)]
-
-
-def _may_help(link: Link, cause: AgentError | Verdict) -> bool:
-    """Return whether another model may help: a short wait of known length is for a retry."""
-    failed = retry_policy.failed_of(cause)
-    if failed.type not in HELPED:
-        return False
-    wait = retry_policy.requested_wait_seconds(failed, epoch_seconds(link))
-    return wait is None or wait > (link.options.retry_wait_limit_seconds or float("inf"))
 
 
 def _request_model(
@@ -278,6 +268,7 @@ def switch_answered(link: Link, request: ModelRequest, frame: Frame | None) -> l
     models = session.models if session is not None else None
     if session is None or models is None:
         return []  # closed
+    turn = request.turn
     effects: list[Effect] = []
     if frame is not None and frame.message.error is UNSET:
         result = jsonrpc.loads(frame.message.result)
@@ -286,7 +277,6 @@ def switch_answered(link: Link, request: ModelRequest, frame: Frame | None) -> l
         # Some agents answer without an error that another model is in force.
         models.read(result)
         effects = _show_options(session, models)
-    turn = request.turn
     if turn is None:
         models.pop_former()
         shown = _shown_model(link, request.model)
@@ -294,7 +284,8 @@ def switch_answered(link: Link, request: ModelRequest, frame: Frame | None) -> l
         entry = _switch_entry(
             link, session, "not_restored", source=models.current, to=request.model
         )
-        return [*effects, *reporting.warn(link, session, _plain(title)), entry]
+        warned = reporting.warn(link, session, late.wording.plain_text(title))
+        return [*effects, *warned, entry]
     if frame is not None and models.current == models.former:
         # Without an answer, the agent may still switch, and so the former model comes back.
         models.pop_former()
@@ -311,7 +302,7 @@ def switch_answered(link: Link, request: ModelRequest, frame: Frame | None) -> l
 def _switched(
     link: Link, session: Session, models: Models, request: ModelRequest, result: object
 ) -> list[Effect]:
-    """Let the client see the model that is now in force, and the turn continue with it."""
+    """Show the client the model that is now in force, and let the turn continue with it."""
     turn = request.turn
     method, params = models.setting(session.session_id, request.model)
     models.is_set(method, params, result)
@@ -322,10 +313,22 @@ def _switched(
     effects.append(_switch_entry(link, session, outcome, source=before, to=after, turn=turn))
     if turn is None or (link.options.fallback_stays and not models.returns_to_choice):
         models.pop_former()
-    if turn is not None and turn.switch is not None and turn.waits_for_model:
-        turn.switch.accept(link.now)
-        effects += _announce_model(link, turn, models, request.model)
-    return effects
+    if turn is None or turn.switch is None or not turn.waits_for_model:
+        return effects
+    turn.switch.accept(link.now)
+    if models.user_chose:
+        sentence = "Going on with the model that you chose."
+    elif models.former is None:
+        sentence = f"Going on with the model {_shown_model(link, request.model)}."
+    else:
+        shown, former = _shown_model(link, request.model), _shown_model(link, models.former)
+        sentence = f"Going on with the model {shown}; the next turn has {former} again."
+    retry = Retrying(
+        verdict=link.decide(turn).verdict,
+        attempt=sum(attempt.tries for attempt in turn.tried) + 1,
+        sentence=late.wording.plain_text(sentence),
+    )
+    return effects + reporting.announce_at_once(link, turn, retry)
 
 
 def _show_options(session: Session, models: Models) -> list[Effect]:
@@ -340,22 +343,6 @@ def _show_options(session: Session, models: Models) -> list[Effect]:
     return failures.to_client(ladder.session_update(session.session_id, update))
 
 
-def _announce_model(link: Link, turn: Turn, models: Models, model: str) -> list[Effect]:
-    if models.user_chose:
-        sentence = "Going on with the model that you chose."
-    elif models.former is None:
-        sentence = f"Going on with the model {_shown_model(link, model)}."
-    else:
-        shown, former = _shown_model(link, model), _shown_model(link, models.former)
-        sentence = f"Going on with the model {shown}; the next turn has {former} again."
-    retry = Retrying(
-        verdict=link.decide(turn).verdict,
-        attempt=sum(attempt.tries for attempt in turn.tried) + 1,
-        sentence=_plain(sentence),
-    )
-    return reporting.announce_at_once(link, turn, retry)
-
-
 def restore_model(link: Link, session: Session) -> list[Effect]:
     """Go back to the model that was in force before a failure, if another one is."""
     models = session.models
@@ -367,26 +354,18 @@ def restore_model(link: Link, session: Session) -> list[Effect]:
         session.choices.comes_back_with(*models.setting(session.session_id, models.former))
         models.pop_former()
         return []
-    if _user_chooses(link, session, models):
-        return []  # The agent's answer decides which model it is to be.
-    return [_request_model(link, session, models, models.former)]
-
-
-def _user_chooses(link: Link, session: Session, models: Models) -> bool:
-    return any(
+    # If the user is choosing a model, the agent's answer decides which it is to be.
+    is_chosen = any(
         request.session_id == session.session_id
         and request.method in acp.SETTINGS
         and models.chosen_by(request.method, request.params or {}) is not None
         for request in link.from_client.values()
     )
+    return [] if is_chosen else [_request_model(link, session, models, models.former)]
 
 
 def _shown_model(link: Link, model: str) -> str:
     return entries.short(link.redactor(model))
-
-
-def _plain(sentence: str) -> str:
-    return late.wording.plain_text(sentence)
 
 
 def _switch_entry(  # noqa: PLR0913 - an entry's facts
