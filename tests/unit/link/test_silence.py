@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lastword.core.link.connection import Connection
+from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.facts import FACTS_OF_SILENCE, Cause, SilenceCause, sentence_of_silence
-from lastword.core.restart.layer import RestartLayer
+from lastword.core.link.failopen import FailOpen
 from tests.kit.rows import every
-from tests.kit.wire import failure, notices, reply, thoughts
+from tests.kit.wire import fail, failure, notices, reply, thoughts
 from tests.unit.link.test_hints import begun, chunk, hint, update
 from tests.unit.link.test_resend import linked
 
@@ -207,9 +207,10 @@ def test_each_cause_has_someone_to_blame() -> None:
 
 
 def test_a_link_between_two_agents_accepts_a_cause() -> None:
-    layer = RestartLayer(Connection())
-    layer.receive_silence(cause(), 1.0)
-    assert layer.idle
+    core = FailOpen(Connection(LinkOptions(restart="on-crash")), fail)
+    core.receive_eof(Side.AGENT, None, 1.0)
+    core.receive_silence(cause(), 1.0)
+    assert core.idle
 
 
 def tool_call(status: str) -> dict[str, Any]:

@@ -31,9 +31,12 @@ def public(of: type) -> set[str]:
 
 ASKED_BY_THE_LAYER_ITSELF = {"at", "another_follows"}
 STATE = {"link", "state"}
-BEHIND_THE_LAYER = {"can_be_handed_over", "replay", "resume_wait", "stored_wait"}
-"""What is asked of the connection itself: what another process has left is not the layer's to
-change."""
+BEHIND_THE_LAYER = {
+    *("can_be_handed_over", "replay", "resume_wait", "stored_wait"),
+    *("agent_name", "client_attached", "client_detached", "expects_hints", "receive_report"),
+    *("receive_silence", "stderr_tail"),
+}
+"""What is asked of the connection itself, since restarts change nothing about it."""
 
 
 def test_the_layer_has_every_method_of_a_connection() -> None:

@@ -1,4 +1,4 @@
-"""A fuse around the core: a bug of ours must not take a session down.
+"""A fuse around the core: a bug in it must not take a session down.
 
 Owns the fallback to a plain pipe: once the fuse has blown, every frame passes unchanged and nothing
 is added. Also owns the moment at which the layer that handles restarts is put around the
@@ -39,9 +39,9 @@ class FailOpen:
     def __init__(self, connection: Connection, report: Callable[[Exception], None]) -> None:
         self._innermost = connection
         self._layer: RestartLayer | None = None
-        """What is around it, since there are restarts."""
+        """What is around it, once there have been restarts."""
         self.connection: Connection | RestartLayer = connection
-        """The outer of the two: what is asked, as long as nothing raises."""
+        """The outer of the two: it is called wherever restarts matter."""
         self._report = report
         self.blown: bool = False
 
@@ -98,13 +98,13 @@ class FailOpen:
         return self._effects(lambda: self.connection.receive_hint(hint, now))
 
     def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
-        self._try(lambda: self.connection.receive_silence(cause, now), None)
+        self._try(lambda: self._innermost.receive_silence(cause, now), None)
 
     def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
         return self._effects(lambda: self.connection.receive_spending(spent, now))
 
     def expects_hints(self, *, present: bool) -> None:
-        self._try(lambda: self.connection.expects_hints(present=present), None)
+        self._try(lambda: self._innermost.expects_hints(present=present), None)
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
         none: list[SilentTurn] = []
@@ -114,7 +114,7 @@ class FailOpen:
         return self._effects(lambda: self.connection.looked(now))
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
-        return self._effects(lambda: self.connection.receive_report(request_id, word, now))
+        return self._effects(lambda: self._innermost.receive_report(request_id, word, now))
 
     def agent_started(self, now: float) -> list[Effect]:
         layer = self._layer
@@ -131,19 +131,22 @@ class FailOpen:
         self, side: Side, cause: Callable[[], Verdict | None] | None, now: float
     ) -> list[Effect]:
         """As `Connection.receive_eof`; the cause is a callable, since computing it may fail too."""
-        return self._effects(lambda: self._ended(side, cause() if cause else None, now))
-
-    def _ended(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
-        first = self._layer is None and side is Side.AGENT
-        if first and self._innermost.another_follows(cause):
-            self._survive()
-        return self.connection.receive_eof(side, cause, now)
+        if self.blown:
+            return []
+        try:
+            verdict = cause() if cause else None
+            first = self._layer is None and side is Side.AGENT
+            if first and self._innermost.another_follows(verdict):
+                self._survive()
+            return self.connection.receive_eof(side, verdict, now)
+        except Exception as error:  # noqa: BLE001  (as above)
+            return self._blow(error)
 
     def client_detached(self, now: float) -> list[Effect]:
-        return self._effects(lambda: self.connection.client_detached(now))
+        return self._effects(lambda: self._innermost.client_detached(now))
 
     def client_attached(self, now: float) -> list[Effect]:
-        return self._effects(lambda: self.connection.client_attached(now))
+        return self._effects(lambda: self._innermost.client_attached(now))
 
     def next_timeout(self) -> float | None:
         if self.blown:
@@ -155,13 +158,15 @@ class FailOpen:
             return None
 
     def handle_timeout(self, now: float) -> list[Effect]:
-        return self._effects(lambda: self._at_timeout(now))
-
-    def _at_timeout(self, now: float) -> list[Effect]:
-        effects = self.connection.handle_timeout(now)
-        killed = any(isinstance(effect, Kill) for effect in effects)
-        if killed and self._layer is None and self._innermost.another_follows(None):
-            return self._survive().replaced(effects)
+        if self.blown:
+            return []
+        try:
+            effects = self.connection.handle_timeout(now)
+            killed = any(isinstance(effect, Kill) for effect in effects)
+            if killed and self._layer is None and self._innermost.another_follows(None):
+                effects = self._survive().replaced(effects)
+        except Exception as error:  # noqa: BLE001  (as above)
+            return self._blow(error)
         return effects
 
     def stored_wait(self, session_id: str) -> StoredWait | None:
@@ -173,7 +178,7 @@ class FailOpen:
 
     @property
     def can_be_handed_over(self) -> bool:
-        """As `Connection.can_be_handed_over`; not where a session has another name at its agent."""
+        """As `Connection.can_be_handed_over`; not if the agent knows a session by another id."""
         layer = self._layer
         if self.blown or (layer is not None and not layer.state.can_be_handed_over):
             return False
@@ -181,7 +186,7 @@ class FailOpen:
 
     @property
     def past_restarts(self) -> PastRestarts | None:
-        """What another process has to know of the agent's restarts; `None` if there were none."""
+        """What another process must know about the agent's restarts; `None` if there were none."""
         return None if self._layer is None else self._layer.state.past
 
     def replay(
@@ -203,7 +208,7 @@ class FailOpen:
     @property
     def agent_name(self) -> str | None:
         unknown: str | None = ""
-        return self._try(lambda: self.connection.agent_name, unknown)
+        return self._try(lambda: self._innermost.agent_name, unknown)
 
     def stderr_tail(self) -> str:
-        return self._try(self.connection.stderr_tail, "")
+        return self._try(self._innermost.stderr_tail, "")

@@ -25,17 +25,13 @@ from lastword.core.restart.state import Purpose, RestartState, Stage, with_id
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lastword.core.classify import Verdict
-    from lastword.core.link.agent_side import HandlerReport
     from lastword.core.link.connection import Connection
     from lastword.core.link.costs import Spent
     from lastword.core.link.evidence import Hint, SilentTurn
-    from lastword.core.link.facts import SilenceCause
     from lastword.core.link.handshake import AgentProfile
     from lastword.core.link.state import Link
-    from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
+    from lastword.core.protocol.jsonrpc import Envelope, Frame
 
 
 # --- the paths of messages
@@ -50,35 +46,6 @@ NOT_BY_ITS_NAME = frozenset({acp.CANCEL, acp.FORK, *acp.ENDS_SESSION})
 """What is asked of a session that is not back, and may not reach another by the same id."""
 
 
-def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
-    """Handle the loss of the agent; every open request has been answered."""
-    link = connection.link
-    link.lose_agent(verdict)
-    waiting = state.sessions_lost(s.session_id for s in link.sessions.values() if s.opened)
-    effects = _refuse_unqueued(connection, state.enqueue_all(waiting))
-    if verdict.reason == failures.SPAWN_FAILED:
-        state.not_started(link.now)
-        return effects + _refuse_all(connection, state.pop_queue(), verdict)
-    state.crashed(link.now)
-    if state.looping:
-        loop = _looping(verdict)
-        link.lose_agent(loop)
-        return effects + _refuse_all(connection, state.pop_queue(), loop)
-    return effects + (_start(connection, state) if state.queue else [])
-
-
-def client_left(connection: Connection, state: RestartState) -> list[Effect]:
-    """Handle the client's departure; it may still read the fate of what waits."""
-    gone = connection.link.agent_gone
-    verdict = gone or failures.own_failure(ErrorType.AGENT_STALLED, "no_answer")
-    return _refuse_all(connection, state.pop_all(), verdict)
-
-
-def replaced(connection: Connection, state: RestartState, unsent: Iterable[Frame]) -> list[Effect]:
-    """Prepare for the next agent while this one is killed for not letting go of an ended turn."""
-    return _refuse_unqueued(connection, state.replace_agent(unsent))
-
-
 def _refuse_unqueued(connection: Connection, frames: list[Frame]) -> list[Effect]:
     """Refuse the requests that the queue has no room for."""
     return _refuse_all(connection, frames, _no_room()) if frames else []
@@ -90,38 +57,11 @@ def _refuse_all(connection: Connection, waiting: list[Frame], verdict: Verdict) 
     ]
 
 
-def _looping(verdict: Verdict) -> Verdict:
-    """Return the answer to every request while the agent does nothing but crash."""
-    loop = failures.own_failure(ErrorType.AGENT_CRASH, "crash_loop", detail=verdict.detail)
-    return msgspec.structs.replace(
-        loop, exit_code=verdict.exit_code, exit_signal=verdict.exit_signal
-    )
-
-
 def _start(connection: Connection, state: RestartState) -> list[Effect]:
     link = connection.link
     if link.client_left or not state.start(link.now):
         return []
     return [entries.record(link, Kind.AGENT_RESTARTED, attempt=state.generation + 1), Restart()]
-
-
-def agent_started(connection: Connection, state: RestartState) -> list[Effect]:
-    """Greet a new process as the client greeted the first."""
-    link = connection.link
-    state.started(link.now)
-    first = state.queue[0].message.method if state.queue else None
-    if link.greeting is None or first == acp.INITIALIZE:
-        return _serve(connection, state)
-    request_id = state.new_request(Purpose.GREET, link.now + acp.INITIALIZE_LIMIT_SECONDS)
-    return [Send(Side.AGENT, with_id(link.greeting, request_id))]
-
-
-def _greeted(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
-    if frame.message.error is not UNSET:
-        error = jsonrpc.loads(frame.message.error)
-        return _give_up(connection, state, late.classify.classify_rpc_error(error))
-    agent = read_agent(jsonrpc.loads(frame.message.result))
-    return _serve(connection, state, agent)
 
 
 def _serve(
@@ -141,23 +81,6 @@ def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> l
     """Give up a new process that does not work, and tell whoever waits for it."""
     connection.link.lose_agent(verdict)
     return [*_refuse_all(connection, state.pop_queue(), verdict), Kill()]
-
-
-def resend_due(connection: Connection, state: RestartState, now: float) -> list[Effect]:
-    """Send prompts that have waited for another try, as if the client sent them now."""
-    effects: list[Effect] = []
-    for prompt in ending.due_prompts(connection.at(now)):
-        passed = from_the_client(connection, state, prompt)
-        effects += forwarded_as(passed, Send(Side.AGENT, prompt.line))
-    return effects
-
-
-def gives_up(connection: Connection, frame: Frame) -> list[Effect]:
-    """End the wait for a failed prompt because of another prompt, wherever that has to wait."""
-    session = connection.link.sessions.get(frame.message.session_id or "")
-    if frame.message.method != acp.PROMPT or session is None:
-        return []
-    return ending.give_up_for_prompt(connection.link, session)
 
 
 def from_the_client(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
@@ -251,14 +174,17 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
     if message.method is None:
         own = state.answered(message.request_id or jsonrpc.NULL_ID)
         if own is None:
-            late = state.confirmed_late(message.request_id or jsonrpc.NULL_ID)
+            given_up = state.confirmed_late(message.request_id or jsonrpc.NULL_ID)
             effects = connection.receive(Side.AGENT, frame, now)
-            if late is not None:
-                return effects + sessions.confirmed_late(connection.link, state, late, frame)
+            if given_up is not None:
+                return effects + sessions.confirmed_late(connection.link, state, given_up, frame)
             return effects + sessions.note_opened(connection, state, effects, frame)
-        if own.purpose is Purpose.GREET:
-            return _greeted(connection, state, frame)
-        return sessions.answered(connection, state, own, frame)
+        if own.purpose is not Purpose.GREET:
+            return sessions.answered(connection, state, own, frame)
+        if message.error is not UNSET:
+            error = late.classify.classify_rpc_error(jsonrpc.loads(message.error))
+            return _give_up(connection, state, error)
+        return _serve(connection, state, read_agent(jsonrpc.loads(message.result)))
     if sessions.is_replay(state, frame):
         sessions.note_choices(state, frame)
         return [Drop("replay")]
@@ -270,23 +196,6 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
         return connection.receive(Side.AGENT, frame, now)
     effects = connection.receive(Side.AGENT, renamed, now)
     return forwarded_as(effects, Send(Side.CLIENT, renamed.line))
-
-
-def broken(connection: Connection, state: RestartState, line: Malformed) -> list[Effect]:
-    """Handle a line from the agent that is not JSON, if it answered a request of ours."""
-    if line.reason != jsonrpc.MALFORMED_JSON:
-        return []
-    answered = late.peek.of_broken(line.line).answered
-    return _answer_is_lost(connection, state, answered, "broken_answer")
-
-
-def skipped(connection: Connection, state: RestartState, ends: bytes) -> list[Effect] | None:
-    """Handle an overlong line from the agent; return `None` if it was not an answer to us."""
-    answered, reason = late.peek.of_skipped(ends).answered, "line_too_long"
-    if answered not in state.own:
-        return None
-    dropped = entries.record(connection.link, Kind.FRAME_DROPPED, side="agent", reason=reason)
-    return [dropped, *_answer_is_lost(connection, state, answered, reason)]
 
 
 def _answer_is_lost(
@@ -336,38 +245,13 @@ def translate(state: RestartState, effects: list[Effect], frame: Frame | None) -
         answered = state.origin(frame.message.request_id or b"")
         if answered is not None:
             effects = forwarded_as(effects, Send(Side.AGENT, jsonrpc.with_id(frame, answered)))
-    return [_with_origin(state, effect) for effect in effects]
-
-
-def unnamed(state: RestartState, effects: list[Effect]) -> list[Effect]:
-    """Remove an id used by a waiting request from what is said about a line from the client."""
-    return [
-        Answer(Side.CLIENT, jsonrpc.NULL_ID, with_id(effect.frame, jsonrpc.NULL_ID))
-        if isinstance(effect, Answer) and state.waits_with(effect.request_id)
-        else effect
-        for effect in effects
-    ]
-
-
-def _with_origin(state: RestartState, effect: Effect) -> Effect:
-    if isinstance(effect, Answer) and effect.to is Side.AGENT:
-        origin = state.origin(effect.request_id)
-        return Answer(Side.AGENT, origin, with_id(effect.frame, origin)) if origin else effect
-    return effect
-
-
-def handle_timeout(connection: Connection, state: RestartState) -> list[Effect]:
-    """Start what may start now, and give up on what was not answered."""
-    effects: list[Effect] = []
-    for own in state.pop_due(connection.link.now):
-        if own.purpose is Purpose.GREET:
-            stalled = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
-            effects += _give_up(connection, state, stalled)
-        else:
-            effects += sessions.given_up(connection, state, own)
-    if state.queue:
-        effects += _start(connection, state)
-    return effects
+    translated = list(effects)
+    for index, effect in enumerate(effects):
+        if isinstance(effect, Answer) and effect.to is Side.AGENT:
+            origin = state.origin(effect.request_id)
+            if origin:
+                translated[index] = Answer(Side.AGENT, origin, with_id(effect.frame, origin))
+    return translated
 
 
 # --- the layer
@@ -377,7 +261,7 @@ class RestartLayer:
     """A connection whose agent is restarted when it is gone and needed.
 
     Must be in place before the connection learns of the crash. Its methods are those of
-    `Connection`.
+    `Connection` whose effects depend on restarts.
     """
 
     __slots__ = ("_connection", "state")
@@ -393,26 +277,29 @@ class RestartLayer:
     def receive(
         self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
     ) -> list[Effect]:
+        connection, state = self._connection, self.state
         if isinstance(message, jsonrpc.Malformed):
-            effects = self._connection.receive(side, message, now)
+            effects = connection.receive(side, message, now)
             if side is Side.CLIENT:
                 return self._to_the_client(effects)
-            effects += broken(self._connection, self.state, message)
+            if message.reason == jsonrpc.MALFORMED_JSON:
+                answered = late.peek.of_broken(message.line).answered
+                effects += _answer_is_lost(connection, state, answered, "broken_answer")
             return self._for_agent(effects)
-        self._connection.at(now)
+        link = connection.at(now)
         if side is Side.AGENT:
-            return self._from_the_agent(message)
-        effects = gives_up(self._connection, message)
-        effects += from_the_client(self._connection, self.state, message)
-        effects = translate(self.state, effects, message)
-        return self.state.names.for_agent(effects, message)
-
-    def _from_the_agent(self, frame: jsonrpc.Frame) -> list[Effect]:
-        named, effects = sessions.as_the_client_knows(self._connection, self.state, frame)
-        effects += from_the_agent(self._connection, self.state, named)
-        if named is not frame:
-            effects = forwarded_as(effects, Send(Side.CLIENT, named.line))
-        return self._for_agent(translate(self.state, effects, None))
+            named, effects = sessions.as_the_client_knows(connection, state, message)
+            effects += from_the_agent(connection, state, named)
+            if named is not message:
+                effects = forwarded_as(effects, Send(Side.CLIENT, named.line))
+            return self._for_agent(translate(state, effects, None))
+        effects = []
+        session = link.sessions.get(message.message.session_id or "")
+        if message.message.method == acp.PROMPT and session is not None:
+            # It ends the wait for a failed prompt, even if it has to wait itself.
+            effects = ending.give_up_for_prompt(link, session)
+        effects += from_the_client(connection, state, message)
+        return state.names.for_agent(translate(state, effects, message), message)
 
     def _for_agent(self, effects: list[Effect]) -> list[Effect]:
         """Return the effects of anything but a frame from the client, under the agent's names."""
@@ -423,18 +310,27 @@ class RestartLayer:
         return 0 if self.state.names.ours else self._connection.observe(messages, start, now)
 
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
+        connection, state, reason = self._connection, self.state, "line_too_long"
         if side is Side.CLIENT:
-            return self._to_the_client(self._connection.receive_oversized(side, ends, now))
-        self._connection.at(now)
-        ours = skipped(self._connection, self.state, ends)
-        if ours is None:
-            ours = self._connection.receive_oversized(side, ends, now)
-        return self._for_agent(ours)
+            return self._to_the_client(connection.receive_oversized(side, ends, now))
+        link = connection.at(now)
+        answered = late.peek.of_skipped(ends).answered
+        if answered not in state.own:
+            return self._for_agent(connection.receive_oversized(side, ends, now))
+        dropped = entries.record(link, Kind.FRAME_DROPPED, side="agent", reason=reason)
+        lost = _answer_is_lost(connection, state, answered, reason)
+        return self._for_agent([dropped, *lost])
 
     def _to_the_client(self, effects: list[Effect]) -> list[Effect]:
-        """Return the effects of a line from the client that was not taken in."""
-        # What is said about it to the agent has the id that the agent knows.
-        effects = unnamed(self.state, effects)
+        """Return the effects of a line from the client that could not be received."""
+        # Its answer may not have the id of a request that waits. What goes to the agent about it
+        # has the id that the agent knows.
+        effects = [
+            Answer(Side.CLIENT, jsonrpc.NULL_ID, with_id(effect.frame, jsonrpc.NULL_ID))
+            if isinstance(effect, Answer) and self.state.waits_with(effect.request_id)
+            else effect
+            for effect in effects
+        ]
         return self._for_agent(translate(self.state, effects, None))
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
@@ -447,14 +343,8 @@ class RestartLayer:
             hint = msgspec.structs.replace(hint, session_id=ours)
         return self._for_agent(self._connection.receive_hint(hint, now))
 
-    def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
-        self._connection.receive_silence(cause, now)
-
     def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
         return self._for_agent(self._connection.receive_spending(spent, now))
-
-    def expects_hints(self, *, present: bool) -> None:
-        self._connection.expects_hints(present=present)
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
         theirs = self.state.names.theirs
@@ -467,29 +357,44 @@ class RestartLayer:
         effects = self.replaced(self._connection.looked(now))
         return self._for_agent(translate(self.state, effects, None))
 
-    def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
-        return self._for_agent(self._connection.receive_report(request_id, word, now))
-
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
         """As `Connection.receive_eof`; what waits is kept for the next agent."""
+        connection, state = self._connection, self.state
         if side is Side.CLIENT:
-            effects = self._connection.receive_eof(side, cause, now)
-            return self._for_agent(effects + client_left(self._connection, self.state))
-        verdict = cause or failures.hung_up(self._connection.link)
-        effects = self._connection.receive_eof(side, verdict, now)
-        return effects + agent_lost(self._connection, self.state, verdict)
+            effects = connection.receive_eof(side, cause, now)
+            # It may still read the answers to what waits.
+            gone = connection.link.agent_gone
+            verdict = gone or failures.own_failure(ErrorType.AGENT_STALLED, "no_answer")
+            return self._for_agent(effects + _refuse_all(connection, state.pop_all(), verdict))
+        verdict = cause or failures.hung_up(connection.link)
+        effects = connection.receive_eof(side, verdict, now)
+        link = connection.link
+        link.lose_agent(verdict)
+        waiting = state.sessions_lost(s.session_id for s in link.sessions.values() if s.opened)
+        effects += _refuse_unqueued(connection, state.enqueue_all(waiting))
+        if verdict.reason == failures.SPAWN_FAILED:
+            state.not_started(link.now)
+            return effects + _refuse_all(connection, state.pop_queue(), verdict)
+        state.crashed(link.now)
+        if state.looping:
+            # The answer to every request while the agent does nothing but crash.
+            loop = failures.own_failure(ErrorType.AGENT_CRASH, "crash_loop", detail=verdict.detail)
+            loop = msgspec.structs.replace(
+                loop, exit_code=verdict.exit_code, exit_signal=verdict.exit_signal
+            )
+            link.lose_agent(loop)
+            return effects + _refuse_all(connection, state.pop_queue(), loop)
+        return effects + (_start(connection, state) if state.queue else [])
 
     def agent_started(self, now: float) -> list[Effect]:
-        """Note that a `Restart` was carried out: a new process runs."""
-        self._connection.at(now)
-        return agent_started(self._connection, self.state)
-
-    def client_detached(self, now: float) -> list[Effect]:
-        """As `Connection.client_detached`; an agent that is needed is started all the same."""
-        return self._for_agent(self._connection.client_detached(now))
-
-    def client_attached(self, now: float) -> list[Effect]:
-        return self._for_agent(self._connection.client_attached(now))
+        """Note that a `Restart` was carried out, and greet the new process as the client would."""
+        link, state = self._connection.at(now), self.state
+        state.started(link.now)
+        first = state.queue[0].message.method if state.queue else None
+        if link.greeting is None or first == acp.INITIALIZE:
+            return _serve(self._connection, state)
+        request_id = state.new_request(Purpose.GREET, link.now + acp.INITIALIZE_LIMIT_SECONDS)
+        return [Send(Side.AGENT, with_id(link.greeting, request_id))]
 
     def withheld_frames(self) -> list[Effect]:
         return self._connection.withheld_frames()
@@ -502,19 +407,31 @@ class RestartLayer:
         return min(dues, default=None)
 
     def handle_timeout(self, now: float) -> list[Effect]:
-        effects = resend_due(self._connection, self.state, now)
-        effects += self.replaced(self._connection.handle_timeout(now))
-        effects += sessions.note_opened(self._connection, self.state, effects)
-        effects += handle_timeout(self._connection, self.state)
-        return self._for_agent(translate(self.state, effects, None))
+        connection, state = self._connection, self.state
+        effects: list[Effect] = []
+        # Prompts that have waited for another try are sent as if they came from the client now.
+        for prompt in ending.due_prompts(connection.at(now)):
+            passed = from_the_client(connection, state, prompt)
+            effects += forwarded_as(passed, Send(Side.AGENT, prompt.line))
+        effects += self.replaced(connection.handle_timeout(now))
+        effects += sessions.note_opened(connection, state, effects)
+        for own in state.pop_due(connection.link.now):
+            if own.purpose is Purpose.GREET:
+                stalled = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
+                effects += _give_up(connection, state, stalled)
+            else:
+                effects += sessions.given_up(connection, state, own)
+        if state.queue:
+            effects += _start(connection, state)
+        return self._for_agent(translate(state, effects, None))
 
     def replaced(self, effects: list[Effect]) -> list[Effect]:
         """Keep what waited for an agent that the link has killed, for the next one."""
         left: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Kill):
-                refused = replaced(self._connection, self.state, effect.unsent)
-                left += [Kill(), *refused]
+                unqueued = self.state.replace_agent(effect.unsent)
+                left += [Kill(), *_refuse_unqueued(self._connection, unqueued)]
             else:
                 left.append(effect)
         return left
@@ -527,10 +444,3 @@ class RestartLayer:
     @property
     def idle(self) -> bool:
         return not self.state.awaited() and self._connection.idle
-
-    @property
-    def agent_name(self) -> str | None:
-        return self._connection.agent_name
-
-    def stderr_tail(self) -> str:
-        return self._connection.stderr_tail()

@@ -317,7 +317,7 @@ def _client_opens(link: Link) -> set[str | None]:
 def _name_new(link: Link, state: RestartState, given: str) -> list[Effect]:
     """Name a new session if the client knows its id as another session's."""
     holder = state.names.ours.get(given, given)
-    if not state.not_back(holder):
+    if not (holder in state.stale or holder in state.lost or holder in state.returning):
         return []
     effects: list[Effect] = []
     if holder not in state.lost:

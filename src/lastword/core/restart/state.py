@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 # --- the names of sessions
 
 MAX_NAME_CHARS = 64
-"""What an id of ours has of the agent's own, for who reads a log of both."""
+"""How much of the agent's id is part of ours, for people who read a log with both."""
 
 GIVES_NAME = frozenset({"session/new", acp.FORK})
-"""Requests whose answer names a session that was not there before."""
+"""Requests whose answer names a new session."""
 
 
 class Names:
@@ -63,7 +63,7 @@ class Names:
         return ours
 
     def release(self, theirs: str) -> str | None:
-        """Let the agent's name stand for itself again; return the session that it stood for."""
+        """Forget the client's name for the agent's session, and return it."""
         ours = self.ours.pop(theirs, None)
         if ours is not None:
             del self.theirs[ours]
@@ -74,15 +74,18 @@ class Names:
 
         Without a session with two names, every effect is unchanged.
         """
-        return [self._for_agent(effect, frame) for effect in effects] if self.theirs else effects
-
-    def _for_agent(self, effect: Effect, frame: Frame | None) -> Effect:
-        if effect is FORWARD and frame is not None:
-            line = exchanged(frame.line, self.theirs)
-            return effect if line is frame.line else Send(Side.AGENT, line)
-        if isinstance(effect, Send | Answer) and effect.to is Side.AGENT:
-            return msgspec.structs.replace(effect, frame=exchanged(effect.frame, self.theirs))
-        return effect
+        if not self.theirs:
+            return effects
+        renamed = list(effects)
+        for index, effect in enumerate(effects):
+            if effect is FORWARD and frame is not None:
+                line = exchanged(frame.line, self.theirs)
+                if line is not frame.line:
+                    renamed[index] = Send(Side.AGENT, line)
+            elif isinstance(effect, Send | Answer) and effect.to is Side.AGENT:
+                line = exchanged(effect.frame, self.theirs)
+                renamed[index] = msgspec.structs.replace(effect, frame=line)
+        return renamed
 
 
 def new_session(frame: Frame) -> str | None:
@@ -112,7 +115,9 @@ def exchanged(line: bytes, names: Mapping[str, str]) -> bytes:
     changed = False
     for key in ("params", "result"):
         members = object_of(message.get(key))
-        for holder in (members, *_objects(members.get("sessions"))):
+        listed = members.get("sessions")
+        sessions = listed if isinstance(listed, list) else []
+        for holder in (members, *map(object_of, sessions)):
             new = names.get(str(holder.get("sessionId")))
             if new is not None:
                 holder["sessionId"], changed = new, True
@@ -155,16 +160,12 @@ def _with_name(members: dict[str, Raw], names: Mapping[str, str]) -> bool:
     return new is not None
 
 
-def _objects(values: Any) -> list[dict[str, Any]]:
-    return [object_of(value) for value in values] if isinstance(values, list) else []
-
-
 # --- the state
 
 MAX_QUEUED = acp.MAX_WAITING
 MAX_QUEUED_BYTES = acp.MAX_WAITING_BYTES
-"""What waits for an agent that is being started; more is answered at once, but for a single
-frame, which waits whatever its size."""
+"""What may wait for an agent that is being started; more is refused, except that a single frame
+always waits, whatever its size."""
 
 FIRST_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 30.0
@@ -172,17 +173,17 @@ HEALTHY_SECONDS = 300.0
 """An agent that lived this long starts with a clean record."""
 
 MAX_CRASHES = 16
-"""Crashes that are remembered: more than any rule looks at."""
+"""Crashes that are remembered: more than any rule counts."""
 
 LOOP_WINDOW_SECONDS = 180.0
 LOOP_CRASHES = 5
 SHORT_LIFE_SECONDS = 5.0
 LOOP_SHORT_LIVES = 3
 MAX_GIVEN_UP = 64
-"""Settings without an answer that are remembered: a session has a few."""
+"""Settings without an answer that are remembered; a session has a few."""
 
 HALF_OPEN_SECONDS = 30.0
-"""In a crash loop one new attempt is made at most so often, when a request asks for it."""
+"""The shortest time between two starts in a crash loop, which are made when a request needs one."""
 
 
 class Stage(Enum):
@@ -232,7 +233,7 @@ class ReturningSession(msgspec.Struct):
         setting: the request of `settings` that was sent last.
         corrected: whether it was asked to switch to the mode that the client shows.
         ours: whether our own request to restore it is still open.
-        reopening: whether the client has asked to open it itself, and nothing has come of that yet.
+        reopening: whether the client has asked to open it itself and has no answer yet.
         reopened: whether the client has opened it itself, which counts if our request fails.
     """
 
@@ -248,11 +249,11 @@ class ReturningSession(msgspec.Struct):
 
     @property
     def silent(self) -> bool:
-        """Whether nothing that the agent reports of it was asked for by the client."""
+        """Whether the client has asked for nothing that the agent reports about it."""
         return not (self.reopening or self.reopened) and self.ours
 
     def reopen_answered(self, answer: object, *, opened: bool) -> None:
-        """Note what came of the client's own requests, and whether one opened the session."""
+        """Note the result of the client's own requests, and whether one opened the session."""
         self.reopening, self.reopened = False, self.reopened or opened
         if opened:
             # Our own request was answered before, or counts for less: the client has this answer.
@@ -342,17 +343,17 @@ class RestartState:
         """The agent that ends next was told to, and has not crashed."""
         self.own: dict[bytes, OwnRequest] = {}
         self.given_up: dict[bytes, GivenUp] = {}
-        """Settings that sessions came back without, by the ids of their requests."""
+        """Settings without which sessions were restored, by the ids of their requests."""
         self.requests: int = 0
         self.origin_of: dict[bytes, bytes] = {}
         """The agent's own id of each of its requests that the client knows by another."""
         self.renamed: dict[bytes, bytes] = {}
         self.stale: set[str] = set()
-        """Sessions of an earlier agent that nobody has asked for yet."""
+        """Sessions of an earlier agent that nobody has named yet."""
         self.returning: dict[str, ReturningSession] = {}
-        """Those that the agent was asked to bring back."""
+        """Those that the agent was asked to restore."""
         self.lost: set[str] = set()
-        """Those that cannot come back."""
+        """Those that cannot be restored."""
         self.names: Names = Names()
         self._crashes: list[float] = []
         self._short_lives = 0
@@ -365,7 +366,7 @@ class RestartState:
 
     @property
     def past(self) -> PastRestarts:
-        """What a process that takes the link up has to know."""
+        """What a process that takes over the link must know."""
         return PastRestarts(
             self.generation,
             self.requests,
@@ -375,15 +376,11 @@ class RestartState:
         )
 
     def restore(self, past: PastRestarts) -> None:
-        """Take up what was so in an earlier process."""
+        """Restore the state of an earlier process."""
         self.generation, self.requests = past.generation, past.requests
         self.origin_of = dict(past.origins)
         self.renamed = {origin: new for new, origin in past.origins}
         self.stale, self.lost = set(past.stale), set(past.lost)
-
-    def may_start(self, now: float) -> bool:
-        """Return whether there is no agent and one may be started by now."""
-        return self.stage is Stage.DOWN and now >= self.not_before
 
     def refuses(self, now: float) -> bool:
         """Return whether the agent keeps crashing, so that a request is not worth a start yet."""
@@ -391,7 +388,7 @@ class RestartState:
 
     def start(self, now: float) -> bool:
         """Return whether an agent may be started now: if it may, the shell is asked to."""
-        if not self.may_start(now):
+        if self.stage is not Stage.DOWN or now < self.not_before:
             return False
         self.stage = Stage.STARTING
         return True
@@ -517,10 +514,6 @@ class RestartState:
         if returning is not None:
             returning.reopening = True
 
-    def not_back(self, session_id: str) -> bool:
-        """Return whether the client knows a session with this id that the agent does not have."""
-        return session_id in self.stale or session_id in self.lost or session_id in self.returning
-
     def opened(self, session_id: str) -> None:
         """Note that the current agent has a session with this id: no other needs restoring."""
         self.stale.discard(session_id)
@@ -550,17 +543,14 @@ class RestartState:
         due = {request_id: own for request_id, own in self.own.items() if own.due <= now}
         for request_id, own in due.items():
             del self.own[request_id]
-            self._gives_up(request_id, own)
+            returning = self.returning.get(own.session_id)
+            setting = returning.setting if returning is not None else None
+            if own.purpose is Purpose.SET_AGAIN and setting is not None:
+                # The session no longer waits for it.
+                if len(self.given_up) >= MAX_GIVEN_UP:
+                    del self.given_up[next(iter(self.given_up))]
+                self.given_up[request_id] = GivenUp(own.session_id, setting)
         return list(due.values())
-
-    def _gives_up(self, request_id: bytes, own: OwnRequest) -> None:
-        """Note that a session no longer waits for this request."""
-        returning = self.returning.get(own.session_id)
-        if own.purpose is not Purpose.SET_AGAIN or returning is None or returning.setting is None:
-            return
-        if len(self.given_up) >= MAX_GIVEN_UP:
-            del self.given_up[next(iter(self.given_up))]
-        self.given_up[request_id] = GivenUp(own.session_id, returning.setting)
 
     def confirmed_late(self, request_id: bytes) -> GivenUp | None:
         """Return the setting that the agent answers now, after it was given up."""
