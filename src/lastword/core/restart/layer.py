@@ -3,8 +3,8 @@
 Owns `Connection`'s interface for a series of agents, and the path of every message once there has
 been a crash: what waits for the next agent, and how that one is greeted. The cached handshake is
 replayed to the new process (`authenticate` never: it may open a browser), the ids of its requests
-are kept apart from those of its predecessors, and what the client asked in the meantime reaches it
-in order. The link inside knows one agent, and takes each for that one. Imported at the first crash.
+are kept apart from those of its predecessors, and requests made in the meantime reach it in order.
+The link inside sees all of them as one agent. Imported at the first crash.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from lastword.core.link.effects import Answer, Drop, Effect, Kill, Restart, Send
 from lastword.core.link.handshake import read_agent, read_client
 from lastword.core.link.waits import may_wait
 from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.acp import object_of
 from lastword.core.restart import sessions
 from lastword.core.restart.state import Purpose, RestartState, Stage, with_id
 from lastword.core.timeline.entry import Kind
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
 # --- the paths of messages
 
 OPENS_ANEW = frozenset({acp.INITIALIZE, *acp.OPENS_SESSION, *acp.ENDS_SESSION})
-"""Requests that a session of an earlier agent need not come back for."""
+"""Requests for which a session of an earlier agent need not be restored."""
 
 CANCELS = frozenset({acp.CANCEL, acp.CANCEL_REQUEST, acp.CLOSE})
 """The ways in which a user cancels a prompt."""
 
 NOT_BY_ITS_NAME = frozenset({acp.CANCEL, acp.FORK, *acp.ENDS_SESSION})
-"""What is asked of a session that is not back, and may not reach another by the same id."""
+"""What must not reach another session with the id of one that is not restored."""
 
 
 def _refuse_unqueued(connection: Connection, frames: list[Frame]) -> list[Effect]:
@@ -67,7 +68,7 @@ def _start(connection: Connection, state: RestartState) -> list[Effect]:
 def _serve(
     connection: Connection, state: RestartState, greeted: AgentProfile | None = None
 ) -> list[Effect]:
-    """Send the new agent what waits for it; if we greeted it, it is known what it is."""
+    """Send the new agent what waits for it; `greeted` is its profile if we greeted it."""
     state.serves()
     connection.link.regain_agent(greeted)
     effects: list[Effect] = [] if greeted is None else [entries.agent_ready(connection.link)]
@@ -78,7 +79,7 @@ def _serve(
 
 
 def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
-    """Give up a new process that does not work, and tell whoever waits for it."""
+    """Give up a new process that does not work, and refuse what waits for it."""
     connection.link.lose_agent(verdict)
     return [*_refuse_all(connection, state.pop_queue(), verdict), Kill()]
 
@@ -140,7 +141,7 @@ def _while_down(connection: Connection, state: RestartState, frame: Frame) -> li
 
 
 def _cancel_here(connection: Connection, state: RestartState, cancel: Envelope) -> list[Effect]:
-    """Cancel what waits in either way, for a cancel that neither the link nor the agent gets."""
+    """Cancel what waits in the queue or the link, for a cancel that does not reach the agent."""
     if cancel.method not in CANCELS:
         return []
     waiting = _cancel_waiting(connection, state, cancel)
@@ -186,11 +187,17 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
             return _give_up(connection, state, error)
         return _serve(connection, state, read_agent(jsonrpc.loads(message.result)))
     if sessions.is_replay(state, frame):
-        sessions.note_choices(state, frame)
+        # It may report its mode and options while it is restored.
+        session_id = message.session_id or ""
+        update = object_of(jsonrpc.params_of(frame).get("update"))
+        state.returning[session_id].reported(session_id, update)
         return [Drop("replay")]
     if sessions.requests_too_early(state, message):
+        link = connection.link
+        session = link.session(message.session_id or "")
         refused = failures.refuse_request(message.request_id or jsonrpc.NULL_ID, message.method)
-        return [Drop("replay"), sessions.refused_question(connection.link, message), refused]
+        entry = entries.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="replay")
+        return [Drop("replay"), entry, refused]
     renamed = _renamed(state, frame)
     if renamed is None:
         return connection.receive(Side.AGENT, frame, now)
@@ -217,8 +224,7 @@ def _renamed(state: RestartState, frame: Frame) -> Frame | None:
     """Return the frame with the id by which the client knows, or will know, its request."""
     message = frame.message
     if state.generation == 0 or message.method in acp.TO_AGENT_ONLY:
-        # This is not a request of the agent's: an echo is recognised by its id, which is the
-        # client's.
+        # An echo is recognised by its id, which is the client's.
         return None
     if message.id is not UNSET:
         line = jsonrpc.with_id(frame, state.rename(message.request_id or jsonrpc.NULL_ID))

@@ -1,9 +1,9 @@
-"""The sessions of a restarted agent: each is restored when it is next named.
+"""The sessions of a restarted agent: a session is restored when it is next named.
 
 Owns which request restores a session, what is held back in the meantime, and the failure of a
-session that cannot return. A session keeps its id, or is reported lost; it is never mapped onto
-another. If an agent gives a new session the id of one that is not restored yet, the new one gets
-another id (`Names`).
+session that cannot be restored. A session keeps its id, or is reported lost; it is never mapped
+onto another. If an agent gives a new session the id of one that is not restored yet, the new one
+gets another id (`Names`).
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 CONTEXT_LOST = "context_lost"
 
 ID_TAKEN = "id_taken"
-"""Why a session is lost whose id the agent has given to another one."""
+"""The reason for the loss of a session whose id the agent has given to another one."""
 
 MAX_REASON_CHARS = 500
-"""What the record keeps of an agent's reason."""
+"""How much of the agent's reason the record keeps."""
 
 SETTING_LIMIT_SECONDS = 30.0
-"""A session whose mode cannot be set again in that time continues without."""
+"""A session whose mode cannot be set again within this time continues in another one."""
 
 
 def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> list[Effect]:
-    """Restore a session of an earlier agent that the client names, before its frame continues."""
+    """Begin to restore a session that the client names; its frame waits for that."""
     session = link.session(session_id)
-    method = _method(link)
-    if method is None or session.opening is None:
+    agent = link.agent
+    if session.opening is None or not (agent.can_resume or agent.can_load):
         return _lose(link, state, session_id, [frame], why="agent_cannot")
     shown = session.choices
     settings = [(name, dict(params)) for (name, _), params in shown.made.items()]
@@ -62,15 +62,9 @@ def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> lis
     opening = {"mcpServers": [], **session.opening, "sessionId": session_id}
     params = agent_side.extended_params(link, opening)
     due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
-    # A session being restored has one such request open, and such a request has one session.
     request_id = state.new_request(Purpose.BRING_BACK, due, session_id)
+    method = acp.RESUME if agent.can_resume else acp.LOAD
     return [Send(Side.AGENT, jsonrpc.request(request_id, method, params))]
-
-
-def _method(link: Link) -> str | None:
-    if link.agent.can_resume:
-        return acp.RESUME
-    return acp.LOAD if link.agent.can_load else None
 
 
 def answered(
@@ -170,13 +164,6 @@ def _pass_on(connection: Connection, returning: ReturningSession) -> list[Effect
     return effects
 
 
-def note_choices(state: RestartState, frame: Frame) -> None:
-    """Note what a session reports of its mode and options while it is restored."""
-    session_id = frame.message.session_id or ""
-    update = object_of(jsonrpc.params_of(frame).get("update"))
-    state.returning[session_id].reported(session_id, update)
-
-
 def _report_choices(session_id: str, returning: ReturningSession, shown: Choices) -> list[Effect]:
     """Tell the client the mode and options in force, if it shows others."""
     in_force = returning.in_force
@@ -185,17 +172,15 @@ def _report_choices(session_id: str, returning: ReturningSession, shown: Choices
         updates.append({"sessionUpdate": acp.MODE_UPDATE, "currentModeId": in_force.mode})
     differ = any(shown.options.get(name) != value for name, value in in_force.options.items())
     if returning.listed is not None and differ:
-        listed = [_with_value(option, in_force.options) for option in returning.listed]
+        listed: list[object] = []
+        for option in returning.listed:
+            members = object_of(option)
+            value = in_force.options.get(str(members.get("id")), UNSET)
+            listed.append(option if value is UNSET else {**members, "currentValue": value})
         updates.append({"sessionUpdate": acp.OPTION_UPDATE, "configOptions": listed})
     for update in updates:
         shown.changed(session_id, update)
     return [_update(session_id, update) for update in updates]
-
-
-def _with_value(option: object, values: dict[str, Any]) -> object:
-    members = object_of(option)
-    value = values.get(str(members.get("id")), UNSET)
-    return option if value is UNSET else {**members, "currentValue": value}
 
 
 def _lose(  # noqa: PLR0913 - what is reported of the loss, by name
@@ -248,9 +233,9 @@ def has_only_name(link: Link, state: RestartState, message: Envelope) -> bool:
 
 
 def closed(link: Link, state: RestartState, frame: Frame) -> list[Effect]:
-    """Close a session that was lost with an earlier agent: there is nothing left to close.
+    """Answer the request to close a session that was lost with an earlier agent.
 
-    The current agent is not asked: it may give the same id to a session that is being opened.
+    The current agent does not get it: it may use the same id for a session that is being opened.
     """
     message = frame.message
     session_id = message.session_id or ""
@@ -261,7 +246,7 @@ def closed(link: Link, state: RestartState, frame: Frame) -> list[Effect]:
 
 
 def is_replay(state: RestartState, frame: Frame) -> bool:
-    """Return whether this is history replayed by a session being loaded, which the client has."""
+    """Return whether this is history of a session being restored, which the client has already."""
     message = frame.message
     returning = state.returning.get(message.session_id or "")
     if message.method != acp.UPDATE or returning is None or not returning.silent:
@@ -273,17 +258,11 @@ def is_replay(state: RestartState, frame: Frame) -> bool:
 
 
 def requests_too_early(state: RestartState, message: Envelope) -> bool:
-    """Return whether the agent asks for a session being restored, which has no turn under way."""
+    """Return whether this is a request for a session being restored, which has no open turn."""
     if message.id is UNSET or message.method in acp.TO_AGENT_ONLY:
         return False
     returning = state.returning.get(message.session_id or "")
     return returning is not None and returning.silent
-
-
-def refused_question(link: Link, message: Envelope) -> Effect:
-    """Return the entry for a question refused because its session is not restored yet."""
-    session = link.session(message.session_id or "")
-    return entries.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="replay")
 
 
 def as_the_client_knows(
@@ -297,7 +276,14 @@ def as_the_client_knows(
         request = link.from_client.get(message.request_id or jsonrpc.NULL_ID)
         if request is not None and request.method in GIVES_NAME:
             given = new_session(frame)
-            effects = [] if given is None else _name_new(link, state, given)
+    holder = state.names.ours.get(given, given) if given is not None else None
+    if given is not None and holder is not None and state.not_back(holder):
+        # The client knows the new session's id as another session's.
+        if holder not in state.lost:
+            returning = state.returning.get(holder)
+            waiting = returning.waiting if returning is not None else []
+            effects = _lose(link, state, holder, waiting, why=ID_TAKEN)
+        state.names.give(given, link.sessions)
     if not state.names.ours:
         return frame, effects
     if given is not None:
@@ -314,27 +300,13 @@ def _client_opens(link: Link) -> set[str | None]:
     return {a.session_id for a in link.from_client.values() if a.method in acp.BRINGS_BACK}
 
 
-def _name_new(link: Link, state: RestartState, given: str) -> list[Effect]:
-    """Name a new session if the client knows its id as another session's."""
-    holder = state.names.ours.get(given, given)
-    if not (holder in state.stale or holder in state.lost or holder in state.returning):
-        return []
-    effects: list[Effect] = []
-    if holder not in state.lost:
-        returning = state.returning.get(holder)
-        waiting = returning.waiting if returning is not None else []
-        effects = _lose(link, state, holder, waiting, why=ID_TAKEN)
-    state.names.give(given, link.sessions)
-    return effects
-
-
 def note_opened(
     connection: Connection, state: RestartState, effects: list[Effect], frame: Frame | None = None
 ) -> list[Effect]:
-    """Note the answers to requests of the client's, which may have opened sessions.
+    """Note the answers to the client's requests, which may have opened sessions.
 
-    What waited for such a session reaches the agent, as soon as one of several requests has opened
-    it; a session that none of them opened is lost for good.
+    What waited for such a session is sent as soon as one of several requests has opened it; a
+    session that none of them opened is lost for good.
     """
     opened = {
         effect.entry.session_id or ""

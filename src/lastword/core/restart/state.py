@@ -514,6 +514,10 @@ class RestartState:
         if returning is not None:
             returning.reopening = True
 
+    def not_back(self, session_id: str) -> bool:
+        """Return whether the client knows a session with this id that the agent does not have."""
+        return session_id in self.stale or session_id in self.lost or session_id in self.returning
+
     def opened(self, session_id: str) -> None:
         """Note that the current agent has a session with this id: no other needs restoring."""
         self.stale.discard(session_id)
