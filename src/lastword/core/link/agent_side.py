@@ -85,7 +85,9 @@ def _notification(link: Link, frame: Frame) -> list[Effect]:
         and params.request_id is not UNSET
     ):
         agents_id = jsonrpc.same_id(bytes(params.request_id))
-        request_id = link.client_knows(agents_id)
+        # The client may know the request by another id.
+        latest = reversed(link.from_agent.items())
+        request_id = next((key for key, each in latest if each.agents_id == agents_id), agents_id)
         link.forget_question(request_id)
         for other in link.sessions.values():
             other.answered(request_id, link.now)

@@ -75,12 +75,14 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
 def _free_id(link: Link, shown: Peeked) -> bytes:
     """Return the id under which a request that cannot be read is answered.
 
-    An id that is already open is not used: it would answer another request.
+    The id of an open request is not used: the answer would be taken for that request's.
     """
-    if shown.id is None or link.client_awaits(shown.id):
-        return jsonrpc.NULL_ID
+    waiting = (prompt.frame for each in link.sessions.values() for prompt in each.waiting)
+    is_open = shown.id in link.from_client or any(
+        frame.message.request_id == shown.id for frame in waiting
+    )
     answers_agent = shown.method is None and shown.id in link.from_agent
-    return jsonrpc.NULL_ID if answers_agent else shown.id
+    return jsonrpc.NULL_ID if shown.id is None or is_open or answers_agent else shown.id
 
 
 def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]:
@@ -280,7 +282,8 @@ def _answer_to_agent(
         for each in asking:
             each.answered(request_id, link.now, dismissed=dismissed)
             if request.method == acp.PERMISSION:
-                each.note_permission(outcome)
+                for turn in each.turns:
+                    turn.facts.note_permission(outcome)
         session = link.sessions.get(request.session_id or "")
         entry = entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome)
         return [entries.of_question(entry, request_id), passed]

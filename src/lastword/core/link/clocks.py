@@ -188,8 +188,7 @@ def _stderr_due(link: Link) -> list[Effect]:
 
 def _look_at_stderr(link: Link) -> list[Effect]:
     (turn,) = link.open_turns()
-    turn.evidence.count_look()
-    text = link.stderr.news(turn.evidence.stderr_mark, turn.evidence.output_at, link.now)
+    text = turn.evidence.look_at(link.stderr, link.now)
     if not informative_lines(text):
         return []
     failed = late.writers.last_own(
@@ -227,7 +226,9 @@ def _dues(link: Link) -> Iterator[float]:
     for request in link.from_client.values():
         if request.due is not None:
             yield request.due
-    yield from _question_dues(link)
+    for request in link.from_agent.values() if link.options.watches_questions else ():
+        if request.question is not None:
+            yield request.question.due
     for own in link.model_requests.values():
         if own.due is not None:
             yield own.due
@@ -242,12 +243,6 @@ def _dues(link: Link) -> Iterator[float]:
         yield link.spending.kill_due
     for session in link.sessions.values():
         yield from _session_dues(link, session)
-
-
-def _question_dues(link: Link) -> Iterator[float]:
-    for request in link.from_agent.values() if link.options.watches_questions else ():
-        if request.question is not None:
-            yield request.question.due
 
 
 def _session_dues(link: Link, session: Session) -> Iterator[float]:

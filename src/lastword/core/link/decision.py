@@ -350,7 +350,8 @@ def contradicts_success(snapshot: TurnSnapshot) -> bool:
         return True
     if _ended_on_hint(snapshot):
         return True
-    in_words = _in_words if evidence.may_be_in_words else _in_last_line
+    may_be_in_words = evidence.text or evidence.hinted or evidence.suspected or evidence.retry_texts
+    in_words = _in_words if may_be_in_words else _in_last_line
     return in_words(snapshot) is not None
 
 

@@ -329,6 +329,13 @@ class TurnEvidence(msgspec.Struct):
         self.answered_at, self.refused, self.output_tokens = now, refused, output_tokens
         self.no_answer = counts and output_tokens == 0
 
+    def look_at(self, stderr: StderrRecord, now: float) -> str:
+        """Return what was written to stderr in this turn since the last look."""
+        self.looks += 1
+        text = stderr.unread(self.stderr_mark, self.output_at)
+        stderr.looked_at, stderr.looked_to = now, stderr.total
+        return text
+
     def add_hint(self, hint: Hint, verdict: Verdict) -> None:
         """Receive a failed call that may name a cause; the newest stands unless it says less."""
         self.hinted, self.last_call = True, hint.verdict
@@ -361,24 +368,6 @@ class TurnEvidence(msgspec.Struct):
             began = max(self.silence_at if same else cause.since, self.output_at)
             self.waits[wait] = self.waits.get(wait, 0.0) + max(now - began, 0.0)
         self.silence_at = now
-
-    def count_look(self) -> None:
-        self.looks += 1
-
-    @property
-    def may_be_in_words(self) -> bool:
-        """Return whether the turn's message may be a failure in words."""
-        return bool(self.text or self.hinted or self.suspected or self.retry_texts)
-
-    @property
-    def is_coarse(self) -> bool:
-        """Return whether a call is known to have failed by its status alone, or by less.
-
-        The provider's words may say that a quota is used up although the status says too many
-        requests.
-        """
-        named = self.announced is not None or FailureSign.MARGIN in self.signs
-        return not named and self.hint is not None and self.hint.type in COARSE
 
 
 def certainty(verdict: Verdict) -> int:
@@ -641,7 +630,10 @@ class StderrRecord(msgspec.Struct, eq=False):
         self.came_at = now
         self._arrivals.append((now, self.total))
         if not own:
-            self._leave_out(self.total, self.total + len(data))
+            begin, spans = self.total, self._not_own
+            if spans and (spans[-1][1] == begin or len(spans) >= MAX_SPANS):
+                begin = spans.pop()[0]
+            spans.append((begin, self.total + len(data)))
         self.total += len(data)
         self.since_frame += len(data)
         missing = HEAD_BYTES - len(self._head)
@@ -652,12 +644,6 @@ class StderrRecord(msgspec.Struct, eq=False):
         # Joined only when twice the bound is there, so that a flood does not cost a copy per chunk.
         if self._tail_bytes > 2 * TAIL_BYTES or len(self._tail) > _MAX_PIECES:
             self._compact()
-
-    def _leave_out(self, begin: int, end: int) -> None:
-        spans = self._not_own
-        if spans and (spans[-1][1] == begin or len(spans) >= MAX_SPANS):
-            begin = spans.pop()[0]
-        spans.append((begin, end))
 
     def count_anew(self) -> None:
         """Restart the count: the agent sent a frame, or was stopped for its flood."""
@@ -680,12 +666,6 @@ class StderrRecord(msgspec.Struct, eq=False):
         """
         begin = next((begin for came, begin in self._arrivals if came >= since_at), self.total)
         return self.own_tail(max(since, begin, self.looked_to, self.total - LOOK_BYTES))
-
-    def news(self, since: int, since_at: float, now: float) -> str:
-        """Return the same, which has then been looked at."""
-        news = self.unread(since, since_at)
-        self.looked_at, self.looked_to = now, self.total
-        return news
 
     def _compact(self) -> bytes:
         joined = b"".join(self._tail)[-TAIL_BYTES:]

@@ -244,10 +244,6 @@ class Facts(msgspec.Struct):
         }
         return msgspec.structs.replace(self, **either)
 
-    def without_text(self) -> Facts:
-        """Return the same facts without the agent's text, which was the error itself."""
-        return msgspec.structs.replace(self, text=False, shown=False)
-
     def phase(self, *, tool_running: bool) -> Phase:
         """Return how far the turn has come."""
         return self._summary(tool_running=tool_running or self.own_tools > 0).phase
@@ -333,7 +329,11 @@ class Repetition:
     def is_tool_too_much(self, update: Update) -> bool:
         """Receive a tool call; return whether too many in a row ask for the very same thing."""
         if update.raw_input is UNSET:
-            self._other_call(update)
+            # Its input is unknown: it may ask for anything.
+            shown = (update.tool_call_id, update.title, update.status)
+            if update.tool_call_id != self._tool_last[0] and shown != self._tool_shown:
+                self.repeats = 0
+            self._tool_shown = shown
             return False
         tool_call_id, last = self._tool_last
         if update.tool_call_id != tool_call_id:
@@ -346,13 +346,6 @@ class Repetition:
         if self._tool_repeats == 0:
             self._other_than_text()
         return self._tool_repeats >= MAX_REPEATS - 1
-
-    def _other_call(self, update: Update) -> None:
-        """Receive a call with unknown input, which may ask for anything."""
-        shown = (update.tool_call_id, update.title, update.status)
-        if update.tool_call_id != self._tool_last[0] and shown != self._tool_shown:
-            self.repeats = 0
-        self._tool_shown = shown
 
     # "In a row" means that nothing new is shown in between. A repetition is nothing new: an agent
     # in a loop may well say the same thing between two identical calls.
@@ -415,9 +408,6 @@ class Activity(msgspec.Struct, eq=False):
         if self._in_turn and not self.word:
             self.due = None
             return False
-        return self._is_active(now)
-
-    def _is_active(self, now: float) -> bool:
         if not self._had_turn:
             return False
         self.due = now + QUIET_SECONDS

@@ -163,12 +163,17 @@ def cause_of(link: Link, turn: Turn, phase: Phase | None = None) -> tuple[AgentE
     if isinstance(cause, AgentError):
         return retry_policy.with_earlier(with_our_care(link, turn, cause), turn.tried), ANNOUNCED
     facts = _facts(link, turn)
+    # Every try that failed: the handler's own, or one for each time that the prompt was sent.
+    within = failed.tried if failed else ()
+    tried = (*turn.tried, *within)
+    if turn.tried and not within:
+        tried = (*tried, retry_policy.FailedAttempt(verdict=cause, tries=turn.tries))
     error = compose(
         link,
         cause,
         phase=phase or facts.phase(tool_running=session.tools.running),
         retry_safety=facts.retry_safety(retryable=cause.retryable),
-        tried=_tried(turn, cause),
+        tried=tried,
         message=failed.message if failed else None,
     )
     return error, cause.rule
@@ -195,17 +200,9 @@ def _facts(link: Link, turn: Turn) -> Facts:
     """Return what has happened in the turn, in all its tries, besides the error's own text."""
     facts = turn.facts
     if facts.text and decision.is_error_text(link.decide(turn).snapshot):
-        facts = facts.without_text()
+        # Its text was the error itself.
+        facts = msgspec.structs.replace(facts, text=False, shown=False)
     return facts if turn.earlier is None else facts.after(turn.earlier)
-
-
-def _tried(turn: Turn, cause: Verdict) -> tuple[retry_policy.FailedAttempt, ...]:
-    """Return every try that failed: the handler's own, or one for each time the prompt was sent."""
-    failed = turn.evidence.answer
-    within = failed.tried if failed else ()
-    if within or not turn.tried:
-        return (*turn.tried, *within)
-    return (*turn.tried, retry_policy.FailedAttempt(verdict=cause, tries=turn.tries))
 
 
 def entry_of(link: Link, turn: Turn, error: AgentError, rule: str, by: str | None = None) -> Effect:

@@ -16,7 +16,7 @@ from lastword.core.failure.ladder import SentError
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link import decision, ending, entries, failures, late, reporting, resend
 from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
-from lastword.core.link.evidence import SILENT, FailureSign
+from lastword.core.link.evidence import COARSE, SILENT, FailureSign
 from lastword.core.link.session import FOREGROUND
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.turn import AT_WORK, State
@@ -170,9 +170,13 @@ def _doubted(link: Link, turn: Turn, frame: Frame) -> list[Effect] | None:
     """Fail a success that hides a failure, or hold it if it may; return `None` if it passes."""
     if hides_failure(link, turn, frame):
         _claim_as_silent(turn)
-        if not (_may_learn_more(link, turn) and turn.evidence.is_coarse):
+        evidence = turn.evidence
+        named = evidence.announced is not None or FailureSign.MARGIN in evidence.signs
+        is_coarse = not named and evidence.hint is not None and evidence.hint.type in COARSE
+        if not (_may_learn_more(link, turn) and is_coarse):
             return ending.fail(link, turn)
-        # Sources learn late why the last call failed.
+        # The call is known to have failed by its status alone, or by less. A source may soon have
+        # the provider's words, which may say that a quota is used up.
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
     at_work = turn.state in AT_WORK and not turn.overlapped

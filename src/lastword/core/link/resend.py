@@ -348,8 +348,11 @@ def restore_model(link: Link, session: Session) -> list[Effect]:
     models = session.models
     if models is None or models.former is None or session.turns:
         return []
-    if link.restores_model(session.session_id):
-        return []
+    if any(
+        own.session_id == session.session_id and own.turn is None and own.due is not None
+        for own in link.model_requests.values()
+    ):
+        return []  # It has been asked to.
     if link.agent_gone is not None:
         session.choices.comes_back_with(*models.setting(session.session_id, models.former))
         models.pop_former()

@@ -591,11 +591,6 @@ class Session:
             self.progress(now)
         self.dismissed = self.dismissed or dismissed
 
-    def note_permission(self, outcome: str) -> None:
-        """Note how the user answered a request for permission."""
-        for turn in self.turns:
-            turn.facts.note_permission(outcome)
-
     def pop_waiting(self) -> list[WaitingPrompt]:
         """Return the prompts held back, and forget them."""
         waiting, self.waiting = self.waiting, []

@@ -80,13 +80,6 @@ class OpenRequest(msgspec.Struct):
         """Whether the agent has answered it with a failure, so that it waits to be sent again."""
         return self.turn is not None and self.turn.waits
 
-    def shift(self, seconds: float) -> None:
-        """Shift its clock by the time that it stood still."""
-        if self.due is not None:
-            self.due += seconds
-        if self.question is not None:
-            self.question.shift(seconds)
-
 
 class WithheldError(msgspec.Struct, frozen=True):
     """An error held back: without an id, which may belong to the one open request, or empty."""
@@ -282,12 +275,6 @@ class Link(msgspec.Struct, eq=False):
         self.from_client[request_id] = request
         self.client_requested_events = self.client_requested_events or request.requests_events
 
-    def client_awaits(self, request_id: bytes) -> bool:
-        """Return whether the client has an open request with this id, sent or queued."""
-        waiting = (prompt.frame for each in self.sessions.values() for prompt in each.waiting)
-        on_its_way = any(frame.message.request_id == request_id for frame in waiting)
-        return request_id in self.from_client or on_its_way
-
     def client_has_answer(self, request_id: bytes) -> None:
         if self.from_client.pop(request_id, None) is not None:
             _remember(self.answered_by_agent, request_id)
@@ -316,11 +303,6 @@ class Link(msgspec.Struct, eq=False):
             request_id, request.agents_id = jsonrpc.dumps(name), request_id
         self.from_agent[request_id] = request
         return request_id
-
-    def client_knows(self, agents_id: bytes) -> bytes:
-        """Return the id by which the client knows a request of the agent's."""
-        latest = reversed(self.from_agent.items())
-        return next((key for key, each in latest if each.agents_id == agents_id), agents_id)
 
     def agent_has_answer(self, request_id: bytes) -> OpenRequest | None:
         """Return the agent's request that is being answered, if it waited."""
@@ -440,13 +422,6 @@ class Link(msgspec.Struct, eq=False):
             for request in self.model_requests.values()
         )
 
-    def restores_model(self, session_id: str) -> bool:
-        """Return whether it has been asked to restore the former one."""
-        return any(
-            request.session_id == session_id and request.turn is None and request.due is not None
-            for request in self.model_requests.values()
-        )
-
     def stand_still(self, seconds: float) -> None:
         """Shift every clock by the time that it stood still."""
         for request_id, own in self.model_requests.items():
@@ -461,7 +436,10 @@ class Link(msgspec.Struct, eq=False):
         if self.spending is not None:
             self.spending.shift(seconds)
         for request in (*self.from_client.values(), *self.from_agent.values()):
-            request.shift(seconds)
+            if request.due is not None:
+                request.due += seconds
+            if request.question is not None:
+                request.question.shift(seconds)
 
     def requeue(self, turn: Turn) -> None:
         """Note that a prompt the agent was done with is on its way to it once more."""
@@ -491,13 +469,23 @@ class Link(msgspec.Struct, eq=False):
 
     def forget(self, turn: Turn) -> None:
         """Forget a turn that has been answered: nothing waits for it any more."""
+        session = turn.session
         for prompt in turn.prompts:
             self.client_has_answer(prompt)
-        if self.options.spend_limit and turn.state is State.ENDED and not turn.cancelled:
-            self._expect_cost(turn)
-        turn.session.end(turn)
-        activity = self.activities.get(turn.session.session_id)
-        if activity is not None and not turn.session.turns:
+        ended_well = turn.state is State.ENDED and not turn.cancelled
+        spending = self.spend_limit() if self.options.spend_limit and ended_well else None
+        if (
+            spending is not None
+            and not turn.slash
+            and turn.facts.output
+            and not any(self.bill_of(session).costs.spent.values())
+        ):
+            # It should have a cost, which may still be stated.
+            spending.expect_cost(session.session_id, self.now + late.costs.LATE_SECONDS)
+            self.wakes_soon = True
+        session.end(turn)
+        activity = self.activities.get(session.session_id)
+        if activity is not None and not session.turns:
             activity.end_turn()
         self.turn_ended_at = self.now
 
@@ -553,15 +541,6 @@ class Link(msgspec.Struct, eq=False):
         """Receive a cost at the limit, which may end the agent: a near deadline."""
         spending.note_reached(bill, self.now, self.options.cancel_grace_seconds)
         self.wakes_soon = True
-
-    def _expect_cost(self, turn: Turn) -> None:
-        """Wait for the cost of a turn that ended well, if it should have one: a near deadline."""
-        spending, session = self.spend_limit(), turn.session
-        if spending is None or turn.slash or not turn.facts.output:
-            return
-        if not any(self.bill_of(session).costs.spent.values()):
-            spending.expect_cost(session.session_id, self.now + late.costs.LATE_SECONDS)
-            self.wakes_soon = True
 
     def note_activity(self, session: Session, kind: str) -> str:
         """Receive an update, which may set a near deadline; return the word if it changes."""

@@ -150,23 +150,25 @@ def _cancel_here(connection: Connection, state: RestartState, cancel: Envelope) 
 
 def _cancel_waiting(connection: Connection, state: RestartState, cancel: Envelope) -> list[Effect]:
     """Cancel prompts that still wait for the agent: they never reach it."""
-    link = connection.link
+    link, params = connection.link, cancel.params
+    is_session = cancel.method in {acp.CANCEL, acp.CLOSE}
+    request_id = None
+    if not is_session and params is not UNSET and params.request_id is not UNSET:
+        request_id = jsonrpc.same_id(bytes(params.request_id))
+
+    def is_cancelled(frame: Frame) -> bool:
+        waiting = frame.message
+        if waiting.method != acp.PROMPT:
+            return False
+        if is_session:
+            return waiting.session_id == cancel.session_id
+        return request_id is not None and waiting.request_id == request_id
+
     effects: list[Effect] = []
-    for frame in state.remove(lambda waiting: _is_cancelled(waiting.message, cancel)):
+    for frame in state.remove(is_cancelled):
         session = link.session(frame.message.session_id or "")
         effects += ending.cancel_unsent(link, session, frame)
     return effects
-
-
-def _is_cancelled(waiting: Envelope, cancel: Envelope) -> bool:
-    if waiting.method != acp.PROMPT:
-        return False
-    if cancel.method in {acp.CANCEL, acp.CLOSE}:
-        return waiting.session_id == cancel.session_id
-    params = cancel.params
-    if cancel.method != acp.CANCEL_REQUEST or params is UNSET or params.request_id is UNSET:
-        return False
-    return waiting.request_id == jsonrpc.same_id(bytes(params.request_id))
 
 
 def from_the_agent(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
