@@ -261,7 +261,10 @@ class Connection:
         link = self.at(now)
         effects: list[Effect] = []
         if link.options.continue_at_reset_seconds:
-            effects += ending.give_up_late_waits(link)
+            for session in list(link.sessions.values()):
+                # The wait for a limit may have lasted longer than the user allows.
+                if any(resend.is_too_late(link, turn) for turn in session.turns):
+                    effects += ending.give_up_wait(link, session)
         for prompt in ending.due_prompts(link) if link.options.tries_again else ():
             sent = client_side.receive(link, prompt)
             effects += forwarded_as(sent, Send(Side.AGENT, prompt.line))

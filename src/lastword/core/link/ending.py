@@ -226,16 +226,6 @@ def _begin_limit_wait(
     return reporting.announce(link, turn, retry)
 
 
-def give_up_late_waits(link: Link) -> list[Effect]:
-    """Fail the turns whose wait for a limit has lasted beyond what the user allows."""
-    return [
-        effect
-        for session in list(link.sessions.values())
-        if any(resend.is_too_late(link, turn) for turn in session.turns)
-        for effect in give_up_wait(link, session)
-    ]
-
-
 def go_without_model(link: Link, turn: Turn) -> list[Effect]:
     """End the wait for another model, which the turn does not get: the failure before it stands."""
     return wait_for_reset(link, turn) or give_up_wait(link, turn.session)
@@ -359,7 +349,18 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
     Prompts that are to be sent again wait for another agent.
     """
     link.lose_agent(verdict)
-    effects: list[Effect] = _set_aside(link, verdict) if link.options.tries_again else []
+    follows = verdict.reason != failures.SPAWN_FAILED
+    effects: list[Effect] = []
+    for session in list(link.sessions.values()) if link.options.tries_again else ():
+        if not follows or not resend.comes_back(link, session):
+            effects += give_up_wait(link, session)
+            continue
+        for turn in list(session.turns):
+            if turn.waits_for_model:
+                effects += go_without_model(link, turn)
+            elif turn.resendable is not None and turn.state in AT_WORK and turn.withheld is None:
+                turn.evidence.note(FailureSign.LOST, verdict)
+                effects += try_again(link, turn)
     effects += failures.withdraw_all(link)
     for session in list(link.sessions.values()):
         for turn in [turn for turn in session.turns if not turn.waits]:
@@ -378,23 +379,6 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
             link.client_has_answer(request_id)
     # As far as this module knows, no agent follows, so sending a prompt again cannot help.
     link.lose_agent(msgspec.structs.replace(verdict, retryable=False))
-    return effects
-
-
-def _set_aside(link: Link, verdict: Verdict) -> list[Effect]:
-    """Set aside the turns that wait for another agent, before the others end."""
-    follows = verdict.reason != failures.SPAWN_FAILED
-    effects: list[Effect] = []
-    for session in list(link.sessions.values()):
-        if not follows or not resend.comes_back(link, session):
-            effects += give_up_wait(link, session)
-            continue
-        for turn in list(session.turns):
-            if turn.waits_for_model:
-                effects += go_without_model(link, turn)
-            elif turn.resendable is not None and turn.state in AT_WORK and turn.withheld is None:
-                turn.evidence.note(FailureSign.LOST, verdict)
-                effects += try_again(link, turn)
     return effects
 
 

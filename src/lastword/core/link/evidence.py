@@ -1,15 +1,15 @@
 """Evidence of a turn's failure: hints of failed calls, signs of failure, reported retries.
 
-A hint is what a source other than the answer says of a failed call while its turn continues: the
-pipe itself, stderr, or whatever else the shell reads, such as an agent's journal. It never ends a
-turn.
+A hint is what a source other than the answer says about a failed call while its turn continues. The
+source is the pipe itself, stderr, or whatever else the shell reads, such as an agent's journal. A
+hint never ends a turn.
 
-Owns the slots, and what a new sign does to the one before it. `core.link.decision` reads them, and
-decides which of them names the failure; `core.link.reporting` reports hints of retries. Of those it
-owns which of several sources says something new, and how long one without a cause waits for it.
+Owns the evidence, and what a new sign does to an earlier one. `core.link.decision` decides which of
+it names the failure; `core.link.reporting` reports hints of retries. For those, this module owns
+which of several sources says something new, and how long one without a cause waits for it.
 
-The agent's stderr: its beginning, its end, and its length. Owns a bound on memory and the words
-that say what was cut. The shell reads the descriptor and passes the bytes on.
+Also owns the record of the agent's stderr: its beginning, its end and its length, within a bound on
+memory, and the words that say what was cut. The shell reads the bytes.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ LATE_SECONDS = 2.0
 (0.1 s), and a journal's lines are read once a second."""
 
 OVERTAKEN_SECONDS = 0.3
-"""A failure this long before the turn's last output was overcome. What is nearer may be what cut
-the output off: that comes through pipes, and is seen after a line that was written later. An agent
-that tries again shows nothing sooner: it waits 0.3 s or more, and the model needs its time."""
+"""A failure this long before the turn's last output was overcome. A later one may have cut the
+output off, which comes through pipes and may arrive after a line that was written later. An agent
+that tries again shows nothing sooner: it waits 0.3 s or more, and the model takes time."""
 
 
 TOOL_TAIL_SECONDS = 0.2
-"""How long after a tool call's end its output may still be read: it came through another pipe."""
+"""How long after a tool call's end its output may still arrive through another pipe."""
 
 
 class HintSource(IntEnum):
     """Where a hint comes from; more precise sources are greater."""
 
     STDERR = 1
-    """What the agent wrote on stderr: whose failure it is, is not certain."""
+    """What the agent wrote on stderr, which may be about another program's failure."""
     LOG = 2
-    """A file of the agent's whose format nobody has told us, read by the form of its lines."""
+    """A file of the agent's with an unknown format, read by the form of its lines."""
     WIRE = 3
-    """The agent's own frames: a retry that it announced, or one that was asked for."""
+    """The agent's own frames: a retry that it announced, or an event that was requested."""
     EVENTS = 4
     """A stream of events that the agent serves."""
     JOURNAL = 5
-    """A file that the agent writes: it has the provider's own words."""
+    """A file that the agent writes, with the provider's own words."""
     OBSERVER = 6
-    """The agent's own runtime, which has sent the request."""
+    """The agent's own runtime, which sent the request."""
 
 
 class Hint(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,12 +81,12 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
         wait_seconds: how long the agent itself waits, counted from `at_seconds`.
         goes_on: whether the agent tries again; `None` if the source does not say.
         may_go_on: whether it was written as a warning, or about a call that is tried again, so that
-            the agent may have got over it.
+            the agent may have recovered.
         side: the call was not for the turn itself but, for example, for a title: it has no effect.
         answered_at: when a call in this turn was last answered well, if the source knows: one that
             failed after that, with nothing shown in between, may have been for a title.
         is_over: whether the call has been tried again since, and was answered well.
-        is_early: whether the source is about to know more of this call, and gives another hint.
+        is_early: whether the source will soon know more about this call, and give another hint.
     """
 
     source: HintSource
@@ -128,14 +128,14 @@ class SilentTurn(msgspec.Struct, frozen=True):
 
 
 class TurnId(NamedTuple):
-    """A turn by what never changes: its times move while the user is asked, or lastword stops."""
+    """The constant parts of a turn: its times move while the user is asked, or lastword stops."""
 
     number: int
     tries: int
 
     @classmethod
     def of(cls, turns: Sequence[SilentTurn]) -> TurnId | None:
-        """Return the only one of these; of several, nobody can tell whose something is."""
+        """Return the id of the only one of these turns, or `None` if there are several."""
         number = turns[0].number if len(turns) == 1 else None
         return None if number is None else cls(number, turns[0].tries)
 
@@ -143,7 +143,7 @@ class TurnId(NamedTuple):
 # --- the evidence of one turn ---------------------------------------------------------------------
 
 SILENT = "silent_success"
-"""The reason of a failure that the agent called a success."""
+"""The reason for a failure that the agent called a success."""
 
 _FINE = frozenset({ErrorType.BUDGET, ErrorType.CONTEXT_OVERFLOW, ErrorType.AUTH})
 COARSE = frozenset(
@@ -154,7 +154,7 @@ COARSE = frozenset(
         ErrorType.TIMEOUT,
     }
 )
-"""What a source that sees a status alone makes of one of the others."""
+"""What a source that knows only a status makes of one of the others."""
 
 
 class FailureSign(Enum):
@@ -168,7 +168,7 @@ class FailureSign(Enum):
     """The agent reported a failure outside the protocol's own members, in an update or in an answer
     that claims success."""
     CLAIM = auto()
-    """What an answer is by its form alone: one that shows nothing, or has no stop reason."""
+    """The form of the answer alone: it shows nothing, or has no stop reason."""
 
     if not TYPE_CHECKING:  # pragma: no branch
         __hash__ = object.__hash__
@@ -291,7 +291,7 @@ class TurnEvidence(msgspec.Struct):
         )
 
     def read_state(self, update: object) -> None:
-        """Receive an update in which the agent may say that it has failed, without saying why."""
+        """Read an update in which the agent may say that it has failed, without a cause."""
         self.suspected = self.suspected or late.agents.has_failed_state(update)
 
     def say(self, text: str) -> None:
@@ -337,7 +337,7 @@ class TurnEvidence(msgspec.Struct):
         return text
 
     def add_hint(self, hint: Hint, verdict: Verdict) -> None:
-        """Receive a failed call that may name a cause; the newest stands unless it says less."""
+        """Receive a failed call that may name a cause; the latest stands unless it says less."""
         self.hinted, self.last_call = True, hint.verdict
         before = self.hint
         coarser = before is not None and hint.source < self.hint_source
@@ -352,16 +352,16 @@ class TurnEvidence(msgspec.Struct):
             self.hint_may_be_aside = answered_at is not None and answered_at > self.output_at
 
     def withdraw_hint(self) -> None:
-        """Note that the call which failed was answered well in the end."""
+        """Note that the failed call succeeded in the end."""
         self.hint = self.silence = None
 
     def recover(self, now: float) -> None:
-        """Receive output: the agent has recovered from whatever had failed."""
+        """Receive output: the agent has recovered from any failure."""
         self.hint, self.output_at = None, now
         self.silence = None
 
     def note_silence(self, cause: SilenceCause | None, now: float, *, wait: str | None) -> None:
-        """Receive why the agent is silent, and count the time under the fact `wait`."""
+        """Receive why the agent is silent, and add the time to the fact `wait`."""
         before, self.silence = self.silence, cause
         if cause is not None and wait is not None:
             same = before is not None and before.cause is cause.cause
@@ -380,16 +380,16 @@ def certainty(verdict: Verdict) -> int:
 # --- retries that were reported to a turn's client ------------------------------------------------
 
 SHOW_AFTER_SECONDS = 5.0
-"""A wait is shown in the conversation once it has lasted this long in all: most retries help
-sooner, and a line for each would be noise."""
+"""A wait is shown in the conversation once it has lasted this long: most retries succeed sooner,
+and a line for each of them would be noise."""
 
 SHOW_EVERY_SECONDS = 30.0
 """The shortest time between two such lines while the wait lasts."""
 
 
 SAME_CALL_SECONDS = 0.3
-"""What one source says of failed calls so soon after another is about the same one: an agent that
-tries again waits as long."""
+"""Reports from one source within this time are about the same failed call: an agent that tries
+again waits as long."""
 
 WITHHELD_SECONDS = 0.25
 """How long a retry whose source knows no cause is withheld: a journal has the line by then (pi
@@ -397,16 +397,16 @@ writes it 0.06 s before it says that it tries again), and it is looked at before
 
 
 UNCONFIRMED_SECONDS = 1.0
-"""How long a failure that only its form attributes to the model call is withheld: it is reported
-after as long a silence, or with a second sign of it."""
+"""How long a failure is withheld that only its form attributes to the model call: it is reported
+after as long a silence, or with a second sign."""
 
 
 FREE_REPORTS = 5
-"""A turn's first retries are each reported when they come."""
+"""This many of a turn's first retries are reported at once."""
 
 REPORT_EVERY_SECONDS = 1.0
-"""After these, those of one type are reported at most so often: an agent that retried without a
-pause was measured to report 2,776 in 1.2 s."""
+"""The shortest time between reports of one type after these: an agent that retried without a pause
+was measured to report 2,776 in 1.2 s."""
 
 
 class Retrying(msgspec.Struct, frozen=True, kw_only=True):
@@ -428,14 +428,14 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportedRetries(msgspec.Struct, eq=False):
-    """The retries of one turn that its client knows of."""
+    """The retries of one turn that its client knows about."""
 
     _attempt: int = 0
     """The greatest number of an attempt that was reported."""
     _source: HintSource | None = None
-    """Which source was the last."""
+    """The source of the last report."""
     _source_at: float = -math.inf
-    """And of a call that had failed when."""
+    """When the call in that report failed."""
     last: Retrying | None = None
     """The last retry, as long as the agent has shown nothing since."""
     last_at: float = 0.0
@@ -449,17 +449,17 @@ class ReportedRetries(msgspec.Struct, eq=False):
     _sent: int = 0
     """How many were reported to a client that reads such reports."""
     _sent_at: dict[ErrorType, float] = {}
-    """And when the last of each type was."""
+    """When the last of each type was reported."""
     _unsent: tuple[Retrying, str, float] | None = None
-    """The newest retry, if it came too soon after another: what follows, and when it came."""
+    """The latest retry, if it came too soon after another, with what follows and when it came."""
     unsent_until: float | None = None
     """When that one is reported."""
 
     def next_attempt(self, hint: Hint) -> int | None:
         """Return the number of the try that this hint announces, or `None` if it is known.
 
-        Each try is reported once, over all sources. A source that does not count its tries is used
-        only as long as no other source has reported any: two sources may see the same try.
+        A try is reported once, by whichever source. A source that does not count its tries is used
+        only as long as no other source has reported any: two sources may report the same try.
         """
         if hint.attempt is None:
             own = self._source is None or self._source is hint.source
@@ -503,7 +503,7 @@ class ReportedRetries(msgspec.Struct, eq=False):
         return self._withheld is not None and self._withheld.source is source
 
     def forget_early(self, hint: Hint) -> None:
-        """Forget a retry that is withheld since its source would say more, which it now does."""
+        """Forget a withheld retry about which its source now says more."""
         withheld = self._withheld
         if withheld is not None and withheld.is_early and withheld.source is hint.source:
             self.pop_withheld()
@@ -597,7 +597,7 @@ LOOK_BYTES = 8 * 1024
 _MAX_PIECES = 512
 
 MAX_SPANS = 256
-"""Stretches that are left out; once there are more, what is between the last two is as well."""
+"""Stretches that are left out; if there are more, what is between the last two is left out too."""
 
 _MAX_ARRIVALS = 64
 
@@ -609,11 +609,11 @@ class StderrRecord(msgspec.Struct, eq=False):
     _tail: list[bytes] = []
     _tail_bytes: int = 0
     _not_own: list[tuple[int, int]] = []
-    """What may be of a tool or of another turn: where each stretch begins and ends."""
+    """What a tool or another turn may have written: where each stretch begins and ends."""
     _arrivals: deque[tuple[float, int]] = msgspec.field(
         default_factory=lambda: deque(maxlen=_MAX_ARRIVALS)
     )
-    """When the last pieces came, each with its position."""
+    """The times at which the last pieces came, with their positions."""
     total: int = 0
     recorded: int = 0
     """How many bytes the session record has entries for."""
@@ -662,7 +662,7 @@ class StderrRecord(msgspec.Struct, eq=False):
     def unread(self, since: int, since_at: float) -> str:
         """Return the end of what came after the last look.
 
-        Only that counts which came after the first `since` bytes, and at `since_at` or later.
+        Only what came after the first `since` bytes, and at `since_at` or later, counts.
         """
         begin = next((begin for came, begin in self._arrivals if came >= since_at), self.total)
         return self.own_tail(max(since, begin, self.looked_to, self.total - LOOK_BYTES))
@@ -681,7 +681,7 @@ class StderrRecord(msgspec.Struct, eq=False):
         return from_word_start(text) if size > len(tail) else text
 
     def own_tail(self, since: int) -> str:
-        """Return as `tail` does, but only what came while one turn was open and no tool ran."""
+        """As `tail`, but only what came while one turn was open and no tool ran."""
         if not self._not_own or self._not_own[-1][1] <= since:
             return self.tail(since)
         tail = self._compact()

@@ -1,9 +1,9 @@
-"""Facts of what an agent does: in a turn, again and again, beside its turns, or in silence.
+"""Facts about what an agent does: in a turn, repeatedly, outside its turns, or in silence.
 
-Owns the counting. Every fact of a turn is read from frames that passed; what is not known to be
-harmless is assumed to be unsafe. `core.failure.taxonomy` draws the conclusions. Also owns when a
-repetition is too much, the words `active` and `quiet`, and those for the cause of a silence, which
-`lastword.sidecar.silence` finds; it never ends a turn.
+Owns the counting. Every fact of a turn is read from frames that passed; whatever is not known to be
+harmless counts as unsafe. `core.failure.taxonomy` draws the conclusions. Also owns when a
+repetition is too much, the words `active` and `quiet`, and the sentences for the cause of a
+silence, which `lastword.sidecar.silence` finds; it never ends a turn.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Envelope, Update
 
 MAX_TITLE_CHARS = 200
-"""What is kept of a tool call's title."""
+"""A longer title of a tool call is cut."""
 
 MAX_OPEN_TOOLS = 4096
-"""Tool calls remembered as open in one session. Real turns have a few; the bound is for madness."""
+"""Tool calls that are remembered as open in one session; real turns have a few."""
 
 _FORBIDS = frozenset({"cancelled", "reject_once", "reject_always"})
 """Outcomes of a request for permission after which a tool does not run."""
@@ -62,8 +62,8 @@ class RunningTool(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         call_id: its id.
         kind: its kind; empty if unknown.
-        title: its title, as far as it is kept.
-        since: since when it runs.
+        title: its title, which may be cut.
+        since: since when it has been running.
     """
 
     call_id: str
@@ -80,7 +80,7 @@ class OpenTools:
     def __init__(self) -> None:
         self._kinds: dict[str, str] = {}
         self._began: dict[str, float] = {}
-        """Since when those run that are no longer being written by the model."""
+        """The start times of those that the model is no longer writing."""
         self._titles: dict[str, str] = {}
         self.ended_at: float = -math.inf
         """When the last of them ended."""
@@ -90,7 +90,7 @@ class OpenTools:
 
     @property
     def running(self) -> bool:
-        """Return whether any of them is running, rather than still being written by the model."""
+        """Return whether any of them runs, rather than being written by the model."""
         return bool(self._began)
 
     def longest(self) -> RunningTool | None:
@@ -155,8 +155,8 @@ class Facts(msgspec.Struct):
         unsafe_tool: a tool that may have side effects was started.
         own_tools: running tools that the handler itself reported, besides those on the wire.
         begun: something besides this session's tool calls may have happened: a message that is not
-            known to be harmless, a tool that the user allowed, or work in a session that the
-            client never opened.
+            known to be harmless, a tool that the user allowed, or work in a session that the client
+            never opened.
     """
 
     shown: bool = False
@@ -191,9 +191,9 @@ class Facts(msgspec.Struct):
             self.begun = True
 
     def note_message(self, method: str | None) -> None:
-        """Receive a request or a notification from the agent, except an update, by its purpose.
+        """Receive the purpose of the agent's request or notification, except an update.
 
-        Without one, it could not be read.
+        It is `None` if the message could not be read.
         """
         if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
             self.shown = True
@@ -212,16 +212,16 @@ class Facts(msgspec.Struct):
             self.begun = True
 
     def note_permission(self, outcome: str) -> None:
-        """Receive how the user answered a request for permission: a tool may run after it."""
+        """Receive how the user answered a request for permission, after which a tool may run."""
         if outcome not in _FORBIDS:
             self.begun = True
 
     def note_output(self) -> None:
-        """Note that the user saw something that did not pass here."""
+        """Note that the user saw something that did not pass through this link."""
         self.shown = self.text = True
 
     def note_tool(self, *, safe: bool) -> None:
-        """Note that a tool was started that did not pass here."""
+        """Note that a tool was started that did not pass through this link."""
         self.tool_called = True
         self.own_tools += 1
         self._tool_started(safe=safe)
@@ -236,7 +236,7 @@ class Facts(msgspec.Struct):
             self.unsafe_tool = True
 
     def after(self, earlier: Facts) -> Facts:
-        """Return these facts together with those of earlier work on the same turn."""
+        """Return these facts combined with those of earlier work on the same turn."""
         either = {
             name: getattr(self, name) or getattr(earlier, name)
             for name in self.__struct_fields__
@@ -253,7 +253,7 @@ class Facts(msgspec.Struct):
         return self._summary().retry_safety(retryable=retryable)
 
     def _summary(self, *, tool_running: bool = False) -> TurnFacts:
-        """Return the facts as values; that a request was sent to a provider is assumed."""
+        """Return the facts as values, assuming that a request was sent to a provider."""
         return TurnFacts(
             text=self.text,
             thought=self.thought,
@@ -268,14 +268,14 @@ class Facts(msgspec.Struct):
 # --- what it does again and again -----------------------------------------------------------------
 
 MAX_REPEATS = 50
-"""The same chunk, or one tool with the same input, so often in a row: an agent in a loop. One was
-measured to send the same request 966 times in two minutes."""
+"""An agent that repeats a chunk, or a tool call with its input, this often in a row is in a loop.
+One was measured to send the same request 966 times in two minutes."""
 
 MIN_REPEATED_CHARS = 20
 """Shorter chunks repeat in honest output (a table's cells, a ruler of dashes)."""
 
 NEAR_REPEATS = MAX_REPEATS - 2
-"""From here on every repetition is looked at closely."""
+"""From this count on, every repetition is examined."""
 
 
 def is_short(update: Update) -> bool:
@@ -295,9 +295,9 @@ class Repetition:
         self._tool_last: tuple[str | None, object] = (None, None)
         self._tool_repeats = 0
         self._tool_before: tuple[object, int] = (None, 0)
-        """What the call before the last asked for, and how often in a row that had been asked."""
+        """The request of the call before the last, and how often it had been repeated in a row."""
         self._tool_shown: tuple[object, ...] = ()
-        """What was last told of a call without an input."""
+        """What was last shown of a call without an input."""
 
     def went_on(self, content: object, repeats: int) -> None:
         """Receive the result of a run of chunks: the content of the last, and its count."""
@@ -347,8 +347,8 @@ class Repetition:
             self._other_than_text()
         return self._tool_repeats >= MAX_REPEATS - 1
 
-    # "In a row" means that nothing new is shown in between. A repetition is nothing new: an agent
-    # in a loop may well say the same thing between two identical calls.
+    # "In a row" means with nothing new in between. A repetition is nothing new: an agent in a loop
+    # may well say the same thing between two identical calls.
 
     def _other_than_text(self) -> None:
         self.content, self.repeats = None, 0
@@ -362,20 +362,20 @@ class Repetition:
         self._tool_before = (None, 0)
 
 
-# --- what it does where no turn waits for it ------------------------------------------------------
+# --- what it does outside its turns ---------------------------------------------------------------
 
 QUIET_SECONDS = 10.0
-"""Without an update for this long, an agent that had been at work is quiet."""
+"""Without an update for this long, an active agent becomes quiet."""
 
 ACTIVE, QUIET = "active", "quiet"
 
 
 class Activity(msgspec.Struct, eq=False):
-    """What a session's agent does beside its turns.
+    """What a session's agent does outside its turns.
 
     Attributes:
         word: `active` or `quiet`; empty while there is nothing to say.
-        due: when it becomes quiet unless something is shown; `None` for never.
+        due: when it becomes quiet unless it shows something; `None` for never.
     """
 
     word: str = ""
@@ -385,7 +385,7 @@ class Activity(msgspec.Struct, eq=False):
     _speaks: bool = False
 
     def begin_turn(self) -> None:
-        """Note that a turn begins, which says itself that the agent is at work."""
+        """Note that a turn begins, which already shows that the agent is at work."""
         self.word, self.due = "", None
         self._in_turn = self._had_turn = True
         self._speaks = False
@@ -438,15 +438,15 @@ class Cause(StrEnum):
     """What a silent agent waits for or does."""
 
     PROVIDER = "provider"
-    """A request was sent to the model provider, and nothing has come back."""
+    """A request to the model provider has had no answer."""
     TRIES = "tries"
-    """The same request was sent several times, and answered each time with an error's size."""
+    """The same request was sent several times, and every answer had the size of an error."""
     UNREACHABLE = "unreachable"
-    """A connection is not made, or no longer carries anything."""
+    """A connection cannot be made, or no longer works."""
     TOOL = "tool"
-    """A program that the agent has started in this turn runs."""
+    """A program that the agent started in this turn is running."""
     MCP_SERVER = "mcp_server"
-    """A server on this machine was sent a request, and nothing has come back."""
+    """A request to a server on this machine has had no answer."""
     BUSY = "busy"
     """The agent computes."""
     STOPPED = "stopped"
@@ -454,11 +454,11 @@ class Cause(StrEnum):
     DISK = "disk"
     """The agent's process waits for a disk."""
     STREAM = "stream"
-    """The model provider has begun its answer, and no more of it comes."""
+    """The model provider has begun its answer and stopped sending it."""
     IDLE = "idle"
-    """The agent's runtime has no request to a model provider open, and no tool runs."""
+    """The agent's runtime has no open request to a model provider, and no tool is running."""
     DONE = "done"
-    """Its last words and its usage have come, and its answer has not."""
+    """Its last words and its usage have arrived, but not its answer."""
 
 
 FACTS_OF_SILENCE: dict[Cause, str] = {
@@ -474,7 +474,7 @@ FACTS_OF_SILENCE: dict[Cause, str] = {
     Cause.IDLE: "agent_seconds",
     Cause.DONE: "agent_seconds",
 }
-"""The fact of a turn's end that counts each cause's time."""
+"""The fact of a turn's end that counts the time of a cause."""
 
 
 TYPES_OF_SILENCE: dict[Cause, ErrorType] = {
@@ -486,7 +486,7 @@ TYPES_OF_SILENCE: dict[Cause, ErrorType] = {
     Cause.IDLE: ErrorType.AGENT_STALLED,
     Cause.DONE: ErrorType.AGENT_STALLED,
 }
-"""The type that a turn fails with which is stopped in such a silence; the others may be work."""
+"""The error types of turns that are stopped in such a silence; other causes may be work."""
 
 
 class SilenceCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -495,8 +495,8 @@ class SilenceCause(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         cause: what it waits for or does.
         since: when that began, by the clock of `now`.
-        program: the program's name, of a tool.
-        tries: how many requests were sent, of silent tries.
+        program: for a tool, the program's name.
+        tries: for silent tries, how many requests were sent.
         is_certain: whether the agent's runtime itself says so.
     """
 
@@ -522,7 +522,7 @@ def sentence_of_tool(title: str, cause: SilenceCause, now: float) -> str:
 
     Args:
         title: Its title, redacted and on one line.
-        cause: Since when it runs, or its program, where that is seen.
+        cause: Since when it has been running, and its program if that is known.
         now: The time.
     """
     shown = title.replace('"', "'")

@@ -173,7 +173,7 @@ def _doubted(link: Link, turn: Turn, frame: Frame) -> list[Effect] | None:
         evidence = turn.evidence
         named = evidence.announced is not None or FailureSign.MARGIN in evidence.signs
         is_coarse = not named and evidence.hint is not None and evidence.hint.type in COARSE
-        if not (_may_learn_more(link, turn) and is_coarse):
+        if not (link.expects_hints and turn.state in AT_WORK and is_coarse):
             return ending.fail(link, turn)
         # The call is known to have failed by its status alone, or by less. A source may soon have
         # the provider's words, which may say that a quota is used up.
@@ -261,7 +261,8 @@ def withheld_long_enough(link: Link, turn: Turn) -> list[Effect]:
     # A refusal may well have no words; only what a source reports makes it a failure.
     silent = is_silent(link, turn) and not turn.evidence.refused
     if silent or turn.contradicts_success(link.snapshot(turn)):
-        effects = fail_as_silent(link, turn)
+        _claim_as_silent(turn)
+        effects = ending.fail(link, turn)
         # This comes last: if any of it fails, the agent's own answer must still be there to be
         # sent.
         turn.pop_withheld()
@@ -331,19 +332,9 @@ def _note_sign(turn: Turn, answer: object) -> bool:
     return True
 
 
-def fail_as_silent(link: Link, turn: Turn) -> list[Effect]:
-    """Fail a turn whose claim of success something contradicts."""
-    _claim_as_silent(turn)
-    return ending.fail(link, turn)
-
-
 def _claim_as_silent(turn: Turn) -> None:
     silent = msgspec.structs.replace(decision.unexplained(), reason=SILENT)
     turn.evidence.note(FailureSign.CLAIM, silent)
-
-
-def _may_learn_more(link: Link, turn: Turn) -> bool:
-    return link.expects_hints and turn.state in AT_WORK
 
 
 def end_with_error(
@@ -386,7 +377,8 @@ def end_with_error(
 
 def _fail(link: Link, turn: Turn, frame: Frame | None) -> list[Effect]:
     """Fail a turn by its answer, which is held for a moment if it names no cause."""
-    if frame is not None and _may_learn_more(link, turn) and link.decide(turn).vague:
+    may_learn_more = link.expects_hints and turn.state in AT_WORK
+    if frame is not None and may_learn_more and link.decide(turn).vague:
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
     return ending.fail(link, turn)
@@ -534,7 +526,8 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
             link.now, refused=stop_reason == acp.REFUSAL, output_tokens=None, counts=False
         )
         if hides_failure(link, turn, frame):
-            return fail_as_silent(link, turn)
+            _claim_as_silent(turn)
+            return ending.fail(link, turn)
     if stop_reason == acp.END_TURN and is_silent(link, turn):
         turn.hold(frame, link.now + HOLD_SECONDS)
         return []

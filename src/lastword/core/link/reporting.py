@@ -307,7 +307,8 @@ def _report_hint(
     what_next = _AGAIN if hint.goes_on else _PERHAPS
     entry = _entry(link, turn, retry, hint.source)
     effects: list[Effect] = []
-    if _reads_retries(link) and link.may_send_retry(turn, retry, what_next):
+    reads = link.client.retry or can_show(link)
+    if reads and link.may_send_retry(turn, retry, what_next):
         effects = _shown(link, turn, retry, what_next)
     turn.count_retry(certain=hint.goes_on is True)
     return [*effects, entry]
@@ -363,7 +364,8 @@ def announce(link: Link, turn: Turn, retry: Retrying) -> list[Effect]:
     turn.reported.note(retry, None, link.now, since=link.now)
     turn.count_retry()
     what_next = retry.sentence or f"Trying again {when} ({attempt})."
-    shown = _shown(link, turn, retry, what_next) if _reads_retries(link) else []
+    reads = link.client.retry or can_show(link)
+    shown = _shown(link, turn, retry, what_next) if reads else []
     reported = [*shown, _entry(link, turn, retry, None)]
     if retry.sentence is None or retry.wait_seconds is None:
         return reported
@@ -435,11 +437,6 @@ def _by_thought(link: Link) -> bool:
     """Return whether a thought is the only form in which this client would show a retry."""
     by_default = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
     return by_default and not link.client.retry and not can_show(link)
-
-
-def _reads_retries(link: Link) -> bool:
-    """Return whether this client reads reports of retries, other than as a thought."""
-    return link.client.retry or can_show(link)
 
 
 def _shown(link: Link, turn: Turn, retry: Retrying, what_next: str) -> list[Effect]:

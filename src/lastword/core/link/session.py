@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame, Update
 
 _OUTPUT_KINDS = acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS
-"""What comes of the model, which therefore has answered."""
+"""Output of the model, which therefore has answered."""
 
 FOREGROUND = b"foreground"
-"""In place of a request's id: version 2's foreground work, which no request stands for."""
+"""Stands for version 2's foreground work, which has no request, in place of a request's id."""
 
 RECENT_PROMPTS = 2
 """An answer may be about the prompt before: "And in German?"."""
@@ -51,7 +51,7 @@ MAX_PROMPT_CHARS = 16 * 1024
 """What is kept of a longer one: half of it from its beginning, half from its end."""
 
 SAME_SECONDS = 1.0
-"""How much two looks at one program may differ about when it was started."""
+"""How far two reports of one program's start may be apart."""
 
 
 class Turn(msgspec.Struct, eq=False, kw_only=True):
@@ -63,28 +63,28 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
     resendable: Frame | None = None
     """The prompt, where it may be sent again."""
     tried: tuple[FailedAttempt, ...] = ()
-    """The times that it was sent and failed, each with the wait after it."""
+    """The tries that failed, with the wait after each."""
     again_at: float = 0.0
     """When it is to be sent again."""
     limit_wait: LimitWait | None = None
-    """The end of a limit that it waits for, while it does."""
+    """The wait for the end of a limit, while there is one."""
     limit_waits: int = 0
-    """How often it has waited for one."""
+    """How often it has waited for a limit."""
     limit_waited: float = 0.0
     """How long these waits were, in seconds."""
     switch: ModelSwitch | None = None
     earlier: Facts | None = None
-    """The facts of its work before it went on with another prompt than the user's."""
+    """The facts from before it continued with a prompt that is not the user's."""
     continues: bool = False
     """Is the prompt that ends one of these waits on its way?"""
     failure_id: str = ""
-    """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
+    """The id of this turn's failure at JetBrains AIR, once a record of it was sent."""
     failure_revision: int = 0
-    """How many records it has had under that id."""
+    """How many records have been sent under that id."""
     warned_by_us: bool = False
     """Is one of them ours, and not the agent's own?"""
     reported: ReportedRetries = msgspec.field(default_factory=ReportedRetries)
-    # From here on, all that a renewed turn begins anew with.
+    # The members from here on are reset when the turn is renewed.
     started_at: float
     evidence: TurnEvidence
     state: State = State.SENT
@@ -98,29 +98,28 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
     running: bool = False
     warned: bool = False
     stop_due: float | None = None
-    """When the agent's grace after a cancel or stop runs out."""
+    """When the agent's grace period after a cancel or stop ends."""
     cancelled: tuple[bytes, ...] = ()
-    """The prompts that the user's cancel was for; others may join the work after it."""
+    """The prompts that the user cancelled; others may join the work later."""
     was_open: bool = False
-    """Had the agent surely not answered when the user cancelled? Then no answer can have
-    crossed the cancel."""
+    """Was there surely no answer when the user cancelled? Then none can have crossed the cancel."""
     withheld: Frame | None = None
-    """An answer that says success with nothing shown, kept back for a moment."""
+    """An answer that claims success with nothing shown, held back for a moment."""
     withheld_until: float = 0.0
     withheld_failure: bool = False
-    """Is that answer a failure that says nothing of its cause?"""
+    """Is that answer a failure that does not state its cause?"""
     retry_refused: bool = False
-    """The process's retries were used up when it failed."""
+    """Were the process's retries used up when it failed?"""
     retries: int = 0
     """How many retries of its model call the agent has reported."""
     retry_is_certain: bool = True
-    """Was the last of them more than a failed call, after which there may be another?"""
+    """Is the last of them certain to follow, rather than only possible after a failed call?"""
     usage_reported: bool = False
     """Has the agent stated its usage after its last words?"""
     done_reported: bool = False
-    """Has the user read that it seems to be done?"""
+    """Was it reported to the user that it seems to be done?"""
     translated: bool = False
-    """Was the agent's own announcement of a failure withheld, for us to report if it lasts?"""
+    """Was the agent's announcement of a failure withheld, so that we report it if it lasts?"""
 
     @property
     def open(self) -> bool:
@@ -139,7 +138,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
 
     @property
     def last_at(self) -> float:
-        """When the model last answered in this turn, its beginning if it has not."""
+        """When the model last answered in this turn; the turn's beginning if it has not."""
         return max(self.started_at, self.evidence.output_at)
 
     def step(self, event: Event) -> Move:
@@ -148,7 +147,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         return move
 
     def add_prompt(self, request_id: bytes, *, slash: bool = False) -> None:
-        """Add a prompt for this turn to answer; `slash` says that it may well show nothing."""
+        """Add a prompt for this turn to answer; one with a `slash` may well show nothing."""
         self.prompts.append(request_id)
         self.slash = self.slash or slash
 
@@ -167,7 +166,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.step(Event.UPDATE)
 
     def absorb(self, other: Turn) -> None:
-        """Version 2: end a turn that became part of this one's work, and is as idle as the rest."""
+        """Version 2: end a turn that became part of this one's work, and is idle with it."""
         self.overlapped = True
         other.step(Event.RESULT)
 
@@ -182,7 +181,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
             self.stop_due = due
 
     def carry_cancel_of(self, other: Turn) -> None:
-        """Take over prompts that were cancelled as part of the other turn, whose grace runs on."""
+        """Take over prompts that were cancelled in the other turn, with its grace period."""
         self.step(Event.CANCEL)
         self.cancelled, self.stop_due = other.cancelled, other.stop_due
 
@@ -193,7 +192,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.stop_due = due
 
     def time_out(self) -> Move:
-        """Return what to do now that a deadline has passed: of the agent's grace, or of a wait."""
+        """Return what to do now that the agent's grace period, or a wait, is over."""
         self.stop_due = None
         return self.step(Event.TIMEOUT)
 
@@ -202,7 +201,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.withheld, self.withheld_until, self.withheld_failure = frame, until, failure
 
     def waits_for_look(self, now: float) -> bool:
-        """Return whether its answer has been held back for long enough, but for a last look."""
+        """Return whether its answer has been held back long enough and needs only a last look."""
         return self.withheld is not None and self.withheld_until <= now
 
     def pop_withheld(self) -> Frame | None:
@@ -222,7 +221,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
     def note_message(self, method: str, now: float) -> None:
         """Receive a request or a notification from the agent, except an update.
 
-        One that a person sees, or that changes something, comes of a model call that went well.
+        One that a person sees, or that changes something, shows that a model call succeeded.
         """
         self.facts.note_message(method)
         if method in acp.USER_REQUESTS or method in acp.HAS_SIDE_EFFECTS:
@@ -246,7 +245,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.usage_reported = self.evidence.speaks
 
     def recover(self, now: float) -> None:
-        """Note output of the model: it has answered, so the last retry did follow."""
+        """Note output of the model: it has answered, so the last retry was made."""
         self.usage_reported = False
         self.evidence.recover(now)
         self.reported.forget_wait()
@@ -286,7 +285,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
 
     @property
     def tries(self) -> int:
-        """How many requests to the provider are known of: a failure that lasts is the last one."""
+        """How many requests to the provider are known; a failure that lasts is the last one's."""
         return self.retries + (1 if self.retry_is_certain else 0)
 
     def wait(self, tried: FailedAttempt, until: float) -> None:
@@ -301,13 +300,13 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.limit_waited += seconds
 
     def wait_for_reset(self, tried: FailedAttempt, until: float, wait: LimitWait) -> None:
-        """Let a turn at work, or one that has no other model, wait for the end of a limit."""
+        """Let a turn at work, or one that gets no other model, wait for the end of a limit."""
         self.tried, self.switch = self.tried[: -1 if self.switch else None], None
         self.wait(tried, until)
         self.limit_wait = wait
 
     def restore_wait(self, stored: StoredWait, verdict: Verdict) -> None:
-        """Take over the past of a turn that waited for a limit in another process."""
+        """Restore what happened to a turn that waited for a limit in another process."""
         self.facts = stored.facts
         self.evidence.add_answer(verdict)
         self.limit_waits, self.limit_waited = stored.waits, stored.waited_seconds
@@ -318,19 +317,19 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.switch = switch
 
     def go_on(self, *, new_prompt: bool) -> None:
-        """End one of these waits. The work before a new prompt is still part of the turn."""
+        """End such a wait. Work before a new prompt is still part of the turn."""
         self.limit_wait, self.switch, self.continues = None, None, True
         if new_prompt:
             self.earlier = self.all_facts
 
     def pop_continues(self) -> bool:
-        """Return whether the prompt that goes out now ends one of these waits, and forget it."""
+        """Return whether the prompt that is sent now ends such a wait, and forget it."""
         continues, self.continues = self.continues, False
         return continues
 
     @property
     def all_facts(self) -> Facts:
-        """The facts of all the turn's work, also of that before one of these waits."""
+        """The facts of all the turn's work, including that before such a wait."""
         return self.facts if self.earlier is None else self.facts.after(self.earlier)
 
     def stop_waiting(self) -> None:
@@ -341,7 +340,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.tried = self.tried[:-1]
 
     def renew(self, now: float, stderr_mark: int) -> None:
-        """Start again, keeping only what the earlier tries amounted to."""
+        """Start again, keeping only the summary of earlier tries."""
         new = Turn(
             number=self.number,
             session=self.session,
@@ -360,7 +359,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         return self.failure_revision
 
     def follow_record(self, failure_id: str, revision: int) -> None:
-        """Note the warning that JetBrains AIR has from the agent, or that it has none any more."""
+        """Note the agent's own warning that JetBrains AIR shows, or that it shows none any more."""
         self.failure_id, self.failure_revision = failure_id, revision
 
 
@@ -398,35 +397,34 @@ class Session:
     def __init__(self, session_id: str) -> None:
         self.session_id: str = session_id
         self.opened: bool = False
-        """Did the client open or name it? (Sub-agents' sessions it never saw.)"""
+        """Did the client open or name it? It does not know sub-agents' sessions."""
         self.opening: dict[str, Any] | None = None
-        """With what the client opened it: working directory, MCP servers, further directories."""
+        """The params with which the client opened it: working directory, MCP servers and so on."""
         self.choices: Choices = Choices()
         self.turns: list[Turn] = []
         self.tools: OpenTools = OpenTools()
         self.recent_prompts: deque[str] = deque(maxlen=RECENT_PROMPTS)
-        """The last prompts, as they came; `None` for one that is too long to be kept."""
+        """The last prompts; of a long one, only the beginning and the end."""
         self.asking: dict[bytes, float] = {}
-        """The agent's open requests to the user, and since when: while one is open, no clock
-        runs."""
+        """The agent's open requests to the user, and since when the clocks stand still for each."""
         self.dismissed: bool = False
-        """Has the user left a question without a choice, and the agent not been heard of since?
-        Some clients do that before they cancel."""
+        """Has the user dismissed a question, without progress since? Some clients do that before
+        they cancel."""
         self.progress_at: float = 0.0
         self.announced_wait: float = 0.0
-        """How long the agent has said since then that it waits: no limit of silence counts that."""
+        """How long the agent has announced since then to wait, which no limit of silence counts."""
         self.waits_until: float = 0.0
         """When the last of these waits ends."""
         self._before = 0.0, 0.0, 0.0
         self._was_warned = False
-        """Both as they were before the last frame, which may have been about a retry."""
+        """The values before the last frame, which may have been about a retry."""
         self._warned_of: SilenceCause | None = None
         self.unresolved: set[bytes] = set()
         """Prompts that we answered while the agent lives, and that it has not answered yet."""
         self.waiting: list[WaitingPrompt] = []
         self.repetition: Repetition = Repetition()
         self.account_limit: AccountLimit | None = None
-        """The limit of the account that the agent last said is used up."""
+        """The limit of the account that the agent last reported as used up."""
         self.is_new: bool = False
         """Was it made by this agent, rather than loaded?"""
         self.last_turn: int = 0
@@ -440,7 +438,7 @@ class Session:
         return cwd if isinstance(cwd, str) else ""
 
     def read_account_limit(self, stated: object) -> None:
-        """Receive which limit of the account an update or event says is used up, if any."""
+        """Read from an update or event which limit of the account is used up, if any."""
         self.account_limit = late.limits.read_account_limit(stated)
 
     def open(self, params: Any, answer: object, *, models: Models | None, is_new: bool) -> None:
@@ -458,7 +456,7 @@ class Session:
     def begin(self, turn: Turn, now: float, *, again: Frame | None = None) -> None:
         """Begin a turn; `again` is its prompt if that may be sent again.
 
-        If it may, we report what the agent announces. Among overlapping turns it may not.
+        Overlapping turns are never sent again. Otherwise we report what the agent announces.
         """
         self.turns.append(turn)
         self.last_turn = turn.number
@@ -475,8 +473,8 @@ class Session:
         self.progress(now)
 
     def _overlap(self) -> None:
-        # Another turn's frames look like these ones', so they may show nothing. Those before the
-        # last two were handled when the third came.
+        # Another turn's frames look the same, so they may show nothing. Those before the last two
+        # were marked when the third came.
         for turn in self.turns[-2:]:
             turn.overlapped = True
 
@@ -514,7 +512,7 @@ class Session:
             self.unresolved.add(FOREGROUND)
 
     def resolve_all(self) -> None:
-        """Forget the late answers of an agent that is gone and will answer nothing any more."""
+        """Expect no more late answers: the agent is gone."""
         self.unresolved.clear()
 
     def let_wait(self, frame: Frame, due: float) -> None:
@@ -522,11 +520,11 @@ class Session:
         self.waiting.append(WaitingPrompt(frame, due))
 
     def stop_waiting(self, prompt: WaitingPrompt) -> None:
-        """Forget a prompt that was held back and is answered otherwise."""
+        """Forget a prompt that was held back and is answered without the agent."""
         self.waiting.remove(prompt)
 
     def progress(self, now: float) -> None:
-        """Note that the agent showed life in this session."""
+        """Note that the agent showed progress in this session."""
         self._before = self.progress_at, self.announced_wait, self.waits_until
         self.progress_at, self.announced_wait, self.waits_until = now, 0.0, now
         self.dismissed = False
@@ -546,16 +544,16 @@ class Session:
         self.waits_until = max(until, self.waits_until)
 
     def warn(self, cause: SilenceCause | None = None, *, done: bool = False) -> None:
-        """Note that the silence has been reported, why it is silent, and if it seems `done`."""
+        """Note that the silence has been reported, with its cause and whether it seems `done`."""
         self._warned_of = cause
         for turn in self.turns:
             turn.warned = True
             turn.done_reported = turn.done_reported or done
 
     def was_warned_of(self, cause: SilenceCause) -> bool:
-        """Return whether the last report was about this, however often something was shown since.
+        """Return whether the last report was about this, however much was shown since.
 
-        A build that shows a line now and then is one program that runs long.
+        A build that prints a line now and then is one long-running program.
         """
         last = self._warned_of
         return (
@@ -586,7 +584,7 @@ class Session:
         since = self.asking.pop(request_id, None)
         if since is not None and not self.asking:
             for turn in self.turns:
-                # Only the turn's own clock stood still: the grace after a cancel runs on.
+                # Only the turn's own clock stood still, not the grace period after a cancel.
                 turn.started_at += now - max(since, turn.started_at)
             self.progress(now)
         self.dismissed = self.dismissed or dismissed

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from lastword.core.redact.redactor import Redactor
 
 MAX_WITHDRAWN = 1000
-"""Requests of dead agents that are remembered: a late answer to one is told from any other."""
+"""Requests of dead agents that are remembered, to recognise late answers to them."""
 
 MAX_LATE_MODELS = 16
-"""Requests for another model that were given up, and whose answers are still expected."""
+"""Requests for another model that were given up and may still be answered."""
 
 MAX_ANSWERED = 256
-"""Ids of answered requests that are remembered: an answer that comes again is told from one whose
-id has the wrong type."""
+"""Ids of answered requests that are remembered, to tell a repeated answer from one whose id has the
+wrong type."""
 
 
 class OpenRequest(msgspec.Struct):
@@ -54,12 +54,12 @@ class OpenRequest(msgspec.Struct):
         turn: the turn it started, for a prompt.
         sequence: the count of messages sent to that side when it was sent.
         params: what to remember of its params, for a request that a new agent may need again.
-        plain: the line as the client sent it, if the agent was sent a longer one.
+        plain: the line as the client sent it, if the agent got a longer one.
         requests_events: whether the client itself asks for events that we might ask for.
-        question: what becomes of the agent's question to the user if nobody answers it.
+        question: the clock of the agent's question to the user, which may go unanswered.
         expired: whether it was answered in the user's place.
-        agents_id: of a request of the agent's, the id that it gave, if the client knows another.
-        stderr_mark: of a request of the client's, how much was on stderr before it.
+        agents_id: the agent's own id for its request, if the client knows it by another.
+        stderr_mark: for a request from the client, how much was on stderr before it.
     """
 
     method: str
@@ -82,7 +82,7 @@ class OpenRequest(msgspec.Struct):
 
 
 class WithheldError(msgspec.Struct, frozen=True):
-    """An error held back: without an id, which may belong to the one open request, or empty."""
+    """An error held back: an empty one, or one without an id, for the only open request."""
 
     frame: Frame
     request_id: bytes
@@ -131,7 +131,7 @@ class Link(msgspec.Struct, eq=False):
     agent_gone: Verdict | None = None
     """Why there is no agent, while there is none."""
     ends_agent: bool = False
-    """Is its process being ended since it did not stop a turn?"""
+    """Is its process being ended because it did not stop a turn?"""
     sessions: dict[str, Session] = {}
     activities: dict[str, Activity] = {}
     """What the agent does beside a session's turns, for a client that wants to know."""
@@ -156,21 +156,21 @@ class Link(msgspec.Struct, eq=False):
     turn_ended_at: float = 0.0
     """When the last of them ended."""
     wakes_soon: bool = False
-    """Has a frame that passes set a deadline that is nearer than the limits?"""
+    """Has a passing frame set a deadline nearer than the limits?"""
     withheld_error: WithheldError | None = None
     resent: dict[bytes, Turn] = {}
-    """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
+    """Turns whose prompts are being sent to the agent again, by the prompts' ids."""
     sent_to_agent: int = 0
-    """How many messages the client has sent; tells whether one was sent since another."""
+    """How many messages the client has sent, which shows whether one followed another."""
     retry_bucket: RetryBucket = msgspec.field(default_factory=RetryBucket)
     costs: dict[str, Costs] = {}
-    """What sessions have cost, once that was stated or is limited."""
+    """What sessions have cost, once a cost was stated or is limited."""
     spending: Spending | None = None
     """The user's spending limit, since it first mattered."""
     stderr: StderrRecord = msgspec.field(default_factory=StderrRecord)
     redactions: dict[str, int] = {}
     expects_hints: bool = False
-    """Are there sources beside the pipes that may tell of a failure's cause?"""
+    """Are there sources besides the pipes that may give a failure's cause?"""
     client_requested_events: bool = False
     """Did the client itself ask for events that we might ask for?"""
     events_refused: bool = False
@@ -211,7 +211,7 @@ class Link(msgspec.Struct, eq=False):
         return self
 
     def expect_hints(self, *, present: bool) -> None:
-        """Note whether there are sources beside the pipes."""
+        """Note whether there are sources besides the pipes."""
         self.expects_hints = present
 
     def send_plainly(self, request_id: bytes, request: OpenRequest) -> None:
@@ -223,7 +223,7 @@ class Link(msgspec.Struct, eq=False):
         self.add_client_request(request_id, msgspec.structs.replace(request, plain=None))
 
     def greeted_by(self, client: ClientProfile, greeting: bytes) -> None:
-        """Note the client's profile and its `initialize`, for any agent that is still to come."""
+        """Note the client's profile and its `initialize`, for agents that are started later."""
         self.client = client
         self.started_at = self.now
         self.greeting = greeting
@@ -246,13 +246,13 @@ class Link(msgspec.Struct, eq=False):
         return Kill(unsent)
 
     def regain_agent(self, agent: AgentProfile | None) -> None:
-        """Note that there is an agent again, and what it says it is if it was greeted."""
+        """Note that there is an agent again, with its profile if we greeted it."""
         self.agent = agent or self.agent
         self.agent_gone, self.ends_agent = None, False
 
     @property
     def dialect(self) -> acp.Dialect:
-        """The protocol version in force: the agent's answer or, until then, the client's wish."""
+        """The protocol version in force: the agent's or, before its answer, the client's."""
         return self.agent.dialect or self.client.dialect
 
     def session(self, session_id: str) -> Session:
@@ -292,10 +292,10 @@ class Link(msgspec.Struct, eq=False):
         return jsonrpc.only_same(request_id, self.from_agent)
 
     def add_agent_request(self, request_id: bytes, request: OpenRequest) -> bytes:
-        """Note a request from the agent, and return the id by which the client is to know it.
+        """Note a request from the agent, and return the id that it gets for the client.
 
-        That is another than the agent's if the client may still answer an earlier request under
-        that one: an answer to the earlier would pass for an answer to this.
+        It is not the agent's id if the client may still answer an earlier request with that id:
+        the answer would pass for one to this request.
         """
         if request_id in self.withdrawn:
             self.own_requests += 1
@@ -312,7 +312,7 @@ class Link(msgspec.Struct, eq=False):
         return request
 
     def forget_question(self, request_id: bytes) -> None:
-        """Note that the agent itself withdrew a question, which the client may still answer."""
+        """Note that the agent withdrew a question, which the client may still answer."""
         request = self.from_agent.get(request_id)
         if request is not None:
             request.question = None
@@ -329,7 +329,7 @@ class Link(msgspec.Struct, eq=False):
         request.expired = expired
 
     def pop_withdrawn(self, request_id: bytes) -> OpenRequest | None:
-        """Return the withdrawn request that the client answers all the same; it does so once."""
+        """Return the withdrawn request that the client answers all the same, and forget it."""
         return self.withdrawn.pop(request_id, None)
 
     def terminal_created(self, terminal_id: str, session_id: str | None) -> None:
@@ -345,7 +345,7 @@ class Link(msgspec.Struct, eq=False):
         return terminals
 
     def withhold_error(self, frame: Frame, until: float) -> bool:
-        """Hold back an error without an id for the one open request, unless that is contradicted.
+        """Hold back an error without an id if it can only be for one open request.
 
         Returns whether it is held back.
         """
@@ -358,7 +358,7 @@ class Link(msgspec.Struct, eq=False):
         return True
 
     def withhold_empty_error(self, frame: Frame, request_id: bytes, until: float) -> bool:
-        """Hold back an error that says nothing, unless another one is; return whether it is."""
+        """Hold back an error that says nothing, unless one is held back; return whether it is."""
         if self.withheld_error is not None or not self.expects_hints:
             return False
         self.withheld_error = WithheldError(frame, request_id, until)
@@ -399,7 +399,7 @@ class Link(msgspec.Struct, eq=False):
     def pop_late_model_requests(self) -> list[ModelRequest]:
         """Return our own requests that are due, and give them up.
 
-        They stay known, since a late answer may still say that the model is another.
+        They are remembered, since a late answer may still change the model.
         """
         late = [
             (request_id, request)
@@ -442,7 +442,7 @@ class Link(msgspec.Struct, eq=False):
                 request.question.shift(seconds)
 
     def requeue(self, turn: Turn) -> None:
-        """Note that a prompt the agent was done with is on its way to it once more."""
+        """Note that a prompt is being sent again."""
         (request_id,) = turn.prompts
         request = self.from_client.get(request_id)
         if request is not None and request.turn is turn:
@@ -451,7 +451,7 @@ class Link(msgspec.Struct, eq=False):
         self.resent[request_id] = turn
 
     def turn_of(self, session: Session, request_id: bytes) -> Turn:
-        """Return the turn of a prompt on its way to the agent: new, unless the prompt is resent."""
+        """Return the turn of a prompt that is being sent: a new one, unless it is sent again."""
         turn = self.resent.pop(request_id, None)
         if turn is None:
             return self.new_turn(session)
@@ -493,7 +493,7 @@ class Link(msgspec.Struct, eq=False):
         decided = turn.decide(self.snapshot(turn))
         if isinstance(decided.cause, AgentError) or decided.cause.type not in LIMITS:
             return decided
-        # By the time of day, which does not belong to what is known of the turn.
+        # This depends on the time of day, which is not part of the snapshot.
         limit, now = turn.session.account_limit, self.options.local_time()
         verdict = late.limits.settle(decided.cause, limit, now, self.options.zone_of)
         return msgspec.structs.replace(decided, cause=verdict)
@@ -511,7 +511,7 @@ class Link(msgspec.Struct, eq=False):
         self.wakes_soon = True
 
     def may_send_retry(self, turn: Turn, retry: Retrying, what_next: str) -> bool:
-        """Return whether a retry may be reported now; the wait of one that may not is short."""
+        """Return whether a retry may be reported now; otherwise it is due soon."""
         may_send = turn.reported.may_send(retry, what_next, self.now)
         self.wakes_soon = self.wakes_soon or not may_send
         return may_send
@@ -527,7 +527,7 @@ class Link(msgspec.Struct, eq=False):
         return self.spending
 
     def bill_of(self, session: Session) -> Bill:
-        """Return what a session has cost, also before this process if the shell reported that."""
+        """Return what a session has cost, including earlier costs that the shell has reported."""
         costs = self.costs.get(session.session_id)
         if costs is None:
             spending = self.spend_limit()
@@ -538,7 +538,7 @@ class Link(msgspec.Struct, eq=False):
         return late.costs.Bill(session.session_id, session.last_turn, costs)
 
     def note_spent_out(self, spending: Spending, bill: Bill) -> None:
-        """Receive a cost at the limit, which may end the agent: a near deadline."""
+        """Note a cost at the limit, after which the agent may soon be ended."""
         spending.note_reached(bill, self.now, self.options.cancel_grace_seconds)
         self.wakes_soon = True
 
@@ -551,7 +551,7 @@ class Link(msgspec.Struct, eq=False):
         return activity.word if activity.note(kind, self.now) else ""
 
     def begin_activity(self, session: Session) -> None:
-        """Note that a turn begins, of a client that wants to know what happens beside turns."""
+        """Note that a turn begins, for a client that wants to know what happens outside turns."""
         activity = self.activities.get(session.session_id)
         if activity is None:
             activity = self.activities[session.session_id] = Activity()
