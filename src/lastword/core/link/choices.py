@@ -1,8 +1,8 @@
 """A session's mode, model and options: what was chosen, what the client shows, what is offered.
 
-Owns what is set again when the session returns in another agent, and the reading of both forms in
-which agents offer models. A choice holds until the agent says otherwise: a setting that the session
-has since left is no longer a choice.
+Owns what is set again when the session is restored in another agent, and the reading of both forms
+in which agents offer models. A choice holds until the agent says otherwise: a setting that the
+session has since left is no longer a choice.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Choices(msgspec.Struct, eq=False):
     """The settings with which a session works."""
 
     mode_option: str | None = None
-    """The option that is the mode, where the agent has one."""
+    """The option that stands for the mode, if the agent has one."""
     made: dict[tuple[str, str], dict[str, Any]] = {}
-    """The choices that hold, the latest last: by method and option, the params."""
+    """The choices that hold, the latest last: params by method and option."""
     mode: str | None = None
-    """The mode that was last told or chosen, if any was."""
+    """The mode that was last reported or chosen, if any was."""
     options: dict[str, Any] = {}
     """The options that the agent listed or the client chose, each with its value."""
     _model: str | None = None
@@ -34,11 +34,11 @@ class Choices(msgspec.Struct, eq=False):
 
     @property
     def model(self) -> str | None:
-        """The model's id, if the agent says which it is: as an option, or else as its model."""
+        """The model's id, if the agent states it: as an option, or else as its model."""
         return _text(self.options.get(self._model_option or "")) or self._model
 
     def chose(self, method: str, params: dict[str, Any], answer: object = None) -> None:
-        """Note that the agent accepted a choice of the client's, with this answer."""
+        """Note that the agent accepted the client's choice with this answer."""
         self.comes_back_with(method, params)
         if method == acp.SET_MODE:
             self._in_mode(params.get("modeId"))
@@ -50,7 +50,7 @@ class Choices(msgspec.Struct, eq=False):
             self.read_answer(answer)
 
     def comes_back_with(self, method: str, params: dict[str, Any]) -> None:
-        """Note what is to be set when the session returns, whatever the client shows until then."""
+        """Note what to set when the session is restored, whatever the client shows until then."""
         option = str(params.get("configId", ""))
         self.made.pop((method, option), None)
         self.made[method, option] = params
@@ -64,7 +64,7 @@ class Choices(msgspec.Struct, eq=False):
         self._list(members.get("configOptions"))
 
     def changed(self, session_id: str, update: dict[str, Any]) -> None:
-        """Note that the session itself switched to another mode or other options."""
+        """Note that the session itself switched its mode or options."""
         before = self.mode
         left = [option for method, option in self.made if method == acp.SET_OPTION]
         mode = update.get("currentModeId")
@@ -161,16 +161,16 @@ class Models:
     def __init__(self, answer: object) -> None:
         self.offered: tuple[str, ...] = ()
         self.current: str | None = None
-        """The model in force, as far as the agent has said."""
+        """The model in force, if the agent has stated it."""
         self.former: str | None = None
-        """The one that comes back at the end of the turn, while another is in force."""
+        """While another is in force, the model that is restored at the end of the turn."""
         self.user_chose: bool = False
         """Has the user chosen a model since the last switch was begun?"""
         self.returns_to_choice: bool = False
-        """Is the model that comes back one that the user has just chosen?"""
+        """Is the model to restore one that the user has just chosen?"""
         self._turn = 0
         self._tried: set[str | None] = set()
-        """The models that have failed this turn, or that the agent was asked for within it."""
+        """The models that have failed in this turn or were requested in it."""
         self._option: str | None = None
         self._listed: list[Any] = []
         """All config options, as the agent last listed them."""
@@ -220,8 +220,8 @@ class Models:
     def answered_to_user(self, method: str, params: dict[str, Any], *, accepts: bool) -> None:
         """Note the agent's answer to a request of the client's.
 
-        A model of the user's own choice stays. One that they chose before a switch was begun is
-        what the session goes back to.
+        The user's own choice stays in force. One that was made before a switch began is restored
+        after it.
         """
         chosen = self.chosen_by(method, params)
         if chosen is not None and accepts:
@@ -247,27 +247,27 @@ class Models:
         self._tried.add(self.current)
 
     def next_of(self, models: tuple[str, ...]) -> str | None:
-        """Return the first of these that is offered, and that the turn has not tried."""
+        """Return the first of these that is offered and not yet tried in the turn."""
         left = (model for model in models if model not in self._tried)
         return next((model for model in left if model in self.offered), None)
 
     def note_request(self, model: str) -> None:
-        """Note that the agent is asked for a model, once in a turn."""
+        """Note that a model is requested, which happens once in a turn."""
         self._tried.add(model)
 
     def leave(self) -> None:
-        """Note that a switch to another model is on its way."""
+        """Note that a switch to another model begins."""
         self.former, self.user_chose = self.former or self.current, False
 
     def pop_former(self) -> str | None:
-        """Return the model that was to come back, and forget it: the one in force stays."""
+        """Return the model that was to be restored, and forget it: the one in force stays."""
         former, self.former = self.former, None
         self.returns_to_choice = False
         return former
 
 
 def _values(options: object) -> list[str]:
-    """Return the values of an option, which may stand in groups."""
+    """Return the values of an option, which may be in groups."""
     values: list[str] = []
     for option in options if isinstance(options, list) else []:
         members = object_of(option)

@@ -12,10 +12,10 @@ Every shell drives it with this loop, each in its own way of waiting:
 Each call may move the moment that `next_timeout` returns, so ask for it again before each wait;
 `now` always comes from the same clock. `receive_oversized`, `receive_stderr`, `receive_hint`,
 `receive_silence`, `receive_spending`, `receive_report`, `client_detached` and `client_attached`
-take in other events in the same way. A shell that reads the agent's lines in blocks may first offer
+receive other events in the same way. A shell that reads the agent's lines in blocks may first pass
 them to `observe`, in the order of their arrival, each block as `jsonrpc.decode_block` returns it;
-no other shell may. The messages that it takes in pass as the bytes that arrived; the next message
-goes through `receive`, and the rest may be offered again.
+no other shell may. The messages that `observe` handles pass as the bytes that arrived; the next
+message goes through `receive`, and the rest may be passed to `observe` again.
 
 Owns the core's interface. The work is done by `core.link.client_side`, `core.link.agent_side` and
 `core.link.clocks` on the state in `core.link.state`. Nothing that a peer sends makes it raise. It
@@ -72,7 +72,7 @@ class Connection:
 
     def __init__(self, options: LinkOptions | None = None) -> None:
         self.link: Link = Link(options or LinkOptions())
-        """What is known, for those who wrap this. Whoever needs it at a moment asks `at`."""
+        """The state, for those who wrap this; `at` returns it at a moment."""
         self._horizon = clocks.horizon_seconds(self.link.options)
         self._due: float | None = None
         self._due_computed = False
@@ -97,15 +97,15 @@ class Connection:
     def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
         """Receive a run of the agent's messages, from `start` on, that pass untouched.
 
-        Handles the relay's usual case at a fifth of the cost. Returns how many messages were taken
-        in; the next one must go through `receive`.
+        Handles the relay's usual case at a fifth of the cost. Returns how many messages it handled;
+        the next one must go through `receive`.
         """
         self.link.at(now)
         self._look_again(now)
         return updates.observe(self.link, messages, start)
 
     def _look_again(self, now: float) -> None:
-        """Note that the frames that just passed can only have set deadlines at least so far away.
+        """Note that the frames that just passed can only have set deadlines this far away or more.
 
         Computing all deadlines costs 3 µs, a fifth of the cost of a request and its answer.
         """
@@ -147,12 +147,13 @@ class Connection:
     def receive_silence(self, cause: SilenceCause | None, now: float) -> None:
         """Receive why the only open turn is silent, as the system shows it; `None`: unknown.
 
-        It words a remark and, once the turn has run out of time, the failure. It never ends a turn.
+        It appears in a remark and, once the turn has run out of time, in the failure. It never ends
+        a turn.
         """
         clocks.note_silence(self.at(now), cause)
 
     def receive_spending(self, spent: Spent, now: float) -> list[Effect]:
-        """Receive what was spent in all, under the user's limit (`effects.Spend`)."""
+        """Receive the totals that count towards the user's limit (`effects.Spend`)."""
         return updates.receive_spending(self.at(now), spent)
 
     def expects_hints(self, *, present: bool) -> None:
@@ -163,13 +164,13 @@ class Connection:
         self.link.expect_hints(present=present)
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
-        """Return the turns at work that have been silent this long; asking moves no clock."""
+        """Return the turns at work that have been silent this long; this moves no deadline."""
         return reporting.silent_turns(self.link.at(now), seconds)
 
     def looked(self, now: float) -> list[Effect]:
-        """Note that the shell has looked at its sources, once a message has been taken in.
+        """Note that the shell has looked at its sources after receiving a message.
 
-        An answer that waits for that alone passes now, or is a failure. Without this call, it is
+        An answer that waits only for that passes now, or is a failure. Without this call, it is
         decided at the next `handle_timeout`.
         """
         return clocks.looked(self.at(now))
@@ -192,7 +193,7 @@ class Connection:
         effects: list[Effect] = []
         error = link.pop_withheld_error()
         if error is not None:
-            # It was the agent's last message: nothing can now contradict the guess whose it is.
+            # It was the agent's last message: nothing can contradict its assignment now.
             named = error.frame.message.request_id == error.request_id
             effects = agent_side.with_request_id(link, error.frame, error.request_id, waited=named)
         return [
@@ -222,13 +223,13 @@ class Connection:
     def client_attached(self, now: float) -> list[Effect]:
         """Note that somebody is attached again, acting for the client that sent `initialize`.
 
-        Nothing is sent again: the shell kept what they missed and the questions that wait for them.
+        Nothing is sent again: the shell has kept missed frames and open questions.
         """
         link = self.at(now)
         return [client_side.attached(link)] if link.note_presence(Presence.ATTACHED) else []
 
     def another_follows(self, cause: Verdict | None) -> bool:
-        """Return whether another agent will follow one that ended so; not if it never ran."""
+        """Return whether another agent will follow one that ended like this."""
         never_ran = cause is not None and cause.reason == failures.SPAWN_FAILED
         return self.link.restarts and not never_ran
 
@@ -277,16 +278,16 @@ class Connection:
         return next((stored for turn in turns if (stored := resend.stored_wait(turn))), None)
 
     def resume_wait(self, prompt: jsonrpc.Frame, stored: StoredWait, now: float) -> list[Effect]:
-        """Go on with such a wait, and with its prompt, in a session that the agent has again."""
+        """Continue such a wait, and its prompt, in a session that the agent has again."""
         return prompts.resume_wait(self.at(now), prompt, stored)
 
     def replay(self, past: Iterable[PastLine], turns: int) -> list[Effect]:
-        """Receive what was said before this process took the link up; return what to remember.
+        """Receive lines from before this process took over the link; return what to record.
 
-        Nothing of it is to be sent again.
+        Nothing is sent again.
 
         Args:
-            past: What still matters of it, in order.
+            past: The lines that still matter, in order.
             turns: How many turns there have been.
         """
         effects: list[Effect] = []
@@ -299,10 +300,10 @@ class Connection:
 
     @property
     def can_be_handed_over(self) -> bool:
-        """Whether another process needs no more than what both sides have said to continue.
+        """Whether another process can continue from what both sides have sent.
 
-        That is not so while something is held back here, or waits to be sent again; a turn that
-        waits for the end of a limit is stored.
+        It cannot while something is held back here, or waits to be sent again; a turn that waits
+        for the end of a limit is stored.
         """
         link = self.link
         pending = (link.agent_gone, link.withheld_error, link.model_requests, link.resent)
@@ -332,7 +333,7 @@ class Connection:
         return self.link.agent.name if self.link.initialized else None
 
     def stderr_tail(self) -> str:
-        """Return the end of the agent's stderr: that of open turns, if there are any."""
+        """Return the end of the agent's stderr, only from open turns if there are any."""
         marks = [turn.evidence.stderr_mark for turn in self.link.open_turns()]
         return self.link.stderr.tail(min(marks, default=0))
 
@@ -368,7 +369,7 @@ def _passes_untouched(effects: list[Effect]) -> bool:
     """Return whether the frame passes without setting anything due sooner than any limit."""
     if not effects or effects[-1] is not FORWARD:
         return False
-    # What is remembered of it comes before the frame.
+    # Its entries come before the frame.
     for effect in effects[:-1]:
         if not isinstance(effect, Record) or effect.entry.kind not in _SETS_NO_NEAR_DEADLINE:
             return False

@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from lastword.core.failure.option_values import SpendLimit
 
 NEAR = 0.8
-"""The part of the limit at which the user gets a notice."""
+"""The part of the limit at which the user is notified."""
 
 LATE_SECONDS = 2.0
-"""How long after a turn's end its cost may still be stated: until then it is not missed."""
+"""How long after a turn's end its cost may still be stated."""
 
 NO_COST = "The agent states no cost, so --spend-limit has no effect."
 
 MAX_CURRENCIES = 8
-"""The currencies of one session that are added up; an agent cannot make us remember more."""
+"""The most currencies that are added up for one session, so that an agent cannot fill memory."""
 
 MAX_SUMS = 512
-"""The sums of one session's sub-agents that are compared with what they state next: the latest."""
+"""The most sums, the latest, that are remembered for one session's sub-agents."""
 
 CORRECTED, CORRECTED_LATER = 0.5, 0.98
-"""A sum that falls to this part at least of what it was is corrected: within a turn, and in a later
-one. An agent that begins again states the cost of one model call first, not that of them all."""
+"""A sum that falls, but not below this part, is a correction: within a turn, and in a later one. An
+agent that begins again first states the cost of a single model call."""
 
 _PLACES = 9
 """Amounts and their sums, as binary fractions, are rounded to these decimals: 0.7 + 0.2 + 0.1 is to
@@ -63,7 +63,7 @@ Amount = Annotated[float, Meta(ge=0, le=MAX_AMOUNT)]
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What the shell knows of spending, also that of other processes.
+    """What the shell knows about spending, including that of other processes.
 
     Attributes:
         day: the user's local day, such as `2026-11-25`.
@@ -93,8 +93,8 @@ class Costs:
     def __init__(self, session_id: str, earlier: Mapping[str, tuple[float, float]]) -> None:
         self.session_id: str = session_id
         self._sums: dict[tuple[str, str], tuple[float, float]] = {}
-        """By session and currency, the sum stated last, and the highest since it began: what has
-        been counted of it. Sub-agents have their own sessions, which no client opens."""
+        """By session and currency, the last stated sum, and the highest since it began, which has
+        been counted. Sub-agents have their own sessions, which no client opens."""
         self.spent: dict[str, float] = {}
         """All that was spent."""
         for currency, (stated, spent) in earlier.items():
@@ -102,16 +102,16 @@ class Costs:
         self.in_turn: dict[str, float] = {}
         """What the last turn has cost."""
         self.unrecorded: dict[str, float] = {}
-        """What no entry has yet."""
+        """What is in no entry yet."""
         self._turn = 0
         self.is_other_reported: bool = False
         """Does the user know that the limit is in another currency?"""
 
     def state(self, amount: float, currency: str, turn: int, session_id: str) -> float:
-        """Receive a sum that the agent states; return what was added since the last.
+        """Receive a sum that the agent states; return what was added since the last one.
 
-        Before the session's first turn in this process (`turn` is 0), it is what the session had
-        cost before, and nothing is added.
+        Before the session's first turn in this process (`turn` is 0), it is an earlier cost, and
+        nothing is added.
         """
         if currency not in self.spent and len(self.spent) >= MAX_CURRENCIES:
             return 0.0
@@ -141,7 +141,7 @@ class Costs:
         return self.in_turn.get(currency, 0.0) if turn == self._turn else 0.0
 
     def pop_unrecorded(self) -> dict[str, float]:
-        """Return what no entry has yet, and forget it."""
+        """Return what is in no entry yet, and forget it."""
         costs, self.unrecorded = self.unrecorded, {}
         return {currency: amount for currency, amount in costs.items() if amount}
 
@@ -156,7 +156,7 @@ def _add(sums: dict[str, float], currency: str, amount: float) -> None:
 
 
 class Bill(msgspec.Struct, frozen=True):
-    """A session whose costs are looked at: its id, its latest turn, and the costs."""
+    """A session's id, its latest turn, and its costs."""
 
     session_id: str
     turn: int
@@ -164,7 +164,7 @@ class Bill(msgspec.Struct, frozen=True):
 
 
 class Spending(msgspec.Struct, eq=False):
-    """The user's limit, and what is spent of it beyond the link's sessions."""
+    """The user's limit, and what was spent of it outside the link's sessions."""
 
     limit: SpendLimit
     shared: Spent = Spent(day="")
@@ -172,10 +172,10 @@ class Spending(msgspec.Struct, eq=False):
     _noticed: dict[str, str] = {}
     _reached: dict[str, tuple[str, float]] = {}
     kill_due: float | None = None
-    """When the agent's process is to be ended, since it spends on beyond the limit."""
+    """When the agent's process is to be ended, since it keeps spending beyond the limit."""
     _kill_for: str = ""
     cost_due: float | None = None
-    """When an agent that has stated no cost is reported to state none: once a link."""
+    """When it is reported, once for a link, that the agent states no cost."""
     cost_due_in: str | None = None
     """The session whose turn ended without one; `None` until one does, or a cost is stated."""
 
@@ -209,7 +209,7 @@ class Spending(msgspec.Struct, eq=False):
         return bill.costs.spent.get(limit.currency, 0.0)
 
     def is_reached(self, bill: Bill) -> bool:
-        """Return whether nothing is left of the limit."""
+        """Return whether the limit is used up."""
         return self.spent(bill) >= self.limit.amount
 
     def is_near(self, bill: Bill) -> bool:
@@ -222,7 +222,7 @@ class Spending(msgspec.Struct, eq=False):
         return is_news
 
     def note_reached(self, bill: Bill, now: float, grace_seconds: float) -> None:
-        """Note that a cost has come at the limit: the agent is ended if it has had its grace."""
+        """Note a cost at the limit: the agent is ended if its grace period is over."""
         key, of = self._period(bill)
         before, since = self._reached.get(key, (None, now))
         if before != of:
@@ -236,7 +236,7 @@ class Spending(msgspec.Struct, eq=False):
         return self._kill_for
 
     def _period(self, bill: Bill) -> tuple[str, str]:
-        """Return for what the limit holds: a session and its turn, a session, or a day."""
+        """Return what the limit applies to: a session and its turn, a session, or a day."""
         scope = self.limit.scope
         if scope == "day":
             return "", self.shared.day
@@ -273,7 +273,7 @@ class Spending(msgspec.Struct, eq=False):
         )
 
     def sentence(self, bill: Bill) -> str:
-        """Return what was spent, and of how much."""
+        """Return in words how much of the limit was spent."""
         limit = self.limit
         spent, allowed = (money(each, limit.currency) for each in (self.spent(bill), limit.amount))
         return f"{_WHAT[limit.scope]} {spent} of the {allowed} allowed."
@@ -287,6 +287,6 @@ _WHAT = {
 
 
 def spending_of(text: str) -> Spending | None:
-    """Return the sums for a limit as the user wrote it; `None` for an empty text."""
+    """Return the sums for a limit in the user's notation; `None` for an empty text."""
     limit = limit_of(text)
     return None if limit is None else Spending(limit)

@@ -1,8 +1,8 @@
-"""The decision why a turn failed: pure rules over what is known of it at one moment.
+"""The decision why a turn failed: pure rules over a snapshot of it.
 
-Owns the one table of precedence over the sources. Does not decide whether the turn fails at all
-(`core.link.turn`: a user who cancelled gets `cancelled`, whatever is known here), nor what an error
-or a text means (`core.classify`).
+Owns the table of precedence over the sources. Does not decide whether the turn fails at all
+(`core.link.turn`: a user who cancelled gets `cancelled`), or what an error or a text means
+(`core.classify`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
 
 ANNOUNCED = "announced"
-"""The rule, in the record, of a failure that the agent reported in the contract's own words."""
+"""The recorded rule for a failure that the agent reported in the contract's own words."""
 
 RETRIES_PENDING = "retries_pending"
 """The reason of a failure that the agent was still retrying when its time ran out."""
 
 MIN_PIECE_CHARS = 12
-"""A shorter piece may have a failure's words by chance."""
+"""A shorter piece may contain a failure's words by chance."""
 
 GAVE_UP_SECONDS = 1.0
 """An agent that answers within this time of a failed call has not made another."""
@@ -56,7 +56,7 @@ _OUT_OF_TIME = WATCHDOG | {PROVIDER_SILENT, PROVIDER_UNREACHABLE}
 
 
 class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known of a turn at one moment; two are equal if nothing was learned in between.
+    """All that is known about a turn; two snapshots are equal if nothing was learned in between.
 
     Attributes:
         evidence: the signs of failure. A copy, as the facts are.
@@ -68,7 +68,7 @@ class TurnSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         slash: whether the prompt is a command of the agent's own, which may well show nothing.
         stderr: what the agent wrote there.
         stderr_bytes: how much that was.
-        wait_left_seconds: what is left of the wait that the hint states.
+        wait_left_seconds: the rest of the wait that the hint states.
     """
 
     evidence: TurnEvidence
@@ -96,12 +96,12 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def vague(self) -> bool:
-        """Return whether nothing that is known gives the failure a specific type."""
+        """Return whether the failure has no specific type."""
         return not isinstance(self.cause, AgentError) and certainty(self.cause) <= 1
 
     @property
     def verdict(self) -> Verdict:
-        """The failure without its words, which are for a failure that lasts."""
+        """The failure without its sentence, which is for a lasting failure."""
         cause = self.cause
         if not isinstance(cause, AgentError):
             return cause
@@ -120,7 +120,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def decide(snapshot: TurnSnapshot) -> Decision:
-    """Return why the turn failed. Total: what no rule knows is `unknown`."""
+    """Return why the turn failed; `unknown` if no rule applies."""
     best: Verdict | None = None
     for rule in RULES:
         cause = rule(snapshot)
@@ -143,7 +143,7 @@ def decide(snapshot: TurnSnapshot) -> Decision:
 
 
 def unexplained() -> Verdict:
-    """Return the verdict on a failure of which nothing is known."""
+    """Return the verdict on a failure about which nothing is known."""
     return late.classify.classify_text("")
 
 
@@ -310,7 +310,7 @@ def claim(snapshot: TurnSnapshot) -> Verdict | None:
 
 
 def _beside(snapshot: TurnSnapshot, verdict: Verdict | None) -> Verdict | None:
-    """Let a sign outside the answer decide the type, and keep the form of the answer."""
+    """Return a verdict from outside the answer, with what the form of the answer adds."""
     if verdict is None:
         return None
     claimed, failed = claim(snapshot), snapshot.evidence.answer
@@ -336,8 +336,8 @@ RULES: tuple[Callable[[TurnSnapshot], AgentError | Verdict | None], ...] = (
     stderr,
     claim,
 )
-"""The precedence: the first that names a failure decides. One that is vague (`unknown`, and an
-`internal` that may be no more than "Internal error") decides only where none after it names one."""
+"""The precedence: the first rule that names a failure decides. A vague failure (`unknown`, or an
+`internal` that may be a mere "Internal error") decides only if no later rule names one."""
 
 
 # --- a success that may not be one ---------------------------------------------------------------
@@ -356,14 +356,14 @@ def contradicts_success(snapshot: TurnSnapshot) -> bool:
 
 
 def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
-    """Return whether the turn ended on a failed call, with nothing to show for it afterwards.
+    """Return whether the turn ended on a failed call and showed nothing afterwards.
 
     A failure that only its form attributes to this turn counts if the turn shows nothing at all, or
     if the agent gave up at once; after a tool, only one in a log does, and at any time. Once there
-    was text, a call that was to be tried again does not count: a further call may have succeeded
-    with nothing to add, unless the runtime would have reported that. After an answer that was in
-    words, or that showed nothing more, the runtime's request may have been for a title. A command
-    of the agent's own, such as `/compact`, may well show nothing.
+    was text, a call that was to be tried again does not count: another call may have succeeded with
+    nothing to add, unless the runtime would have reported that. After an answer in words, or one
+    that showed nothing more, the runtime's request may have been for a title. A command of the
+    agent's own, such as `/compact`, may well show nothing.
     """
     evidence, facts = snapshot.evidence, snapshot.facts
     if evidence.hint is None or snapshot.slash:
@@ -410,5 +410,5 @@ def is_error_text(snapshot: TurnSnapshot) -> bool:
 
 
 def wait_left_seconds(evidence: TurnEvidence, now: float) -> int:
-    """Return what is left of the wait that a hint states, in whole seconds."""
+    """Return the rest of the wait that a hint states, in whole seconds."""
     return max(math.ceil(evidence.hint_wait_until - now), 0) if evidence.hint is not None else 0

@@ -31,14 +31,14 @@ class Side(Enum):
 
 
 CLIENT, AGENT = Side.CLIENT, Side.AGENT
-"""For paths that every frame takes: an enum's member costs 0.5 µs on Python 3.11."""
+"""For code that runs for every frame: an enum's member costs 0.5 µs on Python 3.11."""
 
 
 class PastLine(msgspec.Struct, frozen=True):
-    """A line that was said in an earlier process, to one that takes the link up.
+    """A line from an earlier process, for one that takes over the link.
 
     Attributes:
-        side: who said it.
+        side: who sent it.
         line: the line.
         at: when, on the monotonic clock.
         turn: the number of the turn that it begins; 0 for none.
@@ -51,15 +51,14 @@ class PastLine(msgspec.Struct, frozen=True):
 
 
 class PastRestarts(msgspec.Struct, frozen=True):
-    """What a process that takes a link up has to know of its agent's restarts.
+    """What a process that takes over a link must know about its agent's restarts.
 
     Attributes:
         generation: how many agents there have been before this one.
         requests: how many requests have been given another id.
-        origins: the ids by which the client knows open requests of the agent's, and the agent's
-            own.
-        stale: sessions of an earlier agent that this one has not been asked to bring back.
-        lost: those that cannot come back.
+        origins: the client's ids for open requests of the agent, and the agent's own.
+        stale: sessions of an earlier agent that this one has not been asked to restore.
+        lost: those that cannot be restored.
     """
 
     generation: int
@@ -89,9 +88,9 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class End(msgspec.Struct, frozen=True):
-    """We end a turn in this way. The frames that tell this link's client follow.
+    """We end a turn in this way. The frames for this link's client follow.
 
-    A shell that shows the session to others tells each of them by `core.failure.ladder.frames_for`.
+    A shell with other clients makes their frames with `core.failure.ladder.frames_for`.
     """
 
     ending: Ending | CancelledEnding
@@ -107,8 +106,8 @@ class Kill(msgspec.Struct, frozen=True):
     """End the agent's process, since it does not work.
 
     Attributes:
-        unsent: prompts that waited for it, for the next agent. `core.restart` takes them; no shell
-            ever sees any.
+        unsent: prompts that waited for it, for the next agent. `core.restart` removes them, so that
+            a shell never gets any.
     """
 
     unsent: tuple[Frame, ...] = ()
@@ -119,9 +118,9 @@ class Restart(msgspec.Struct, frozen=True):
 
 
 class Spend(msgspec.Struct, frozen=True):
-    """The session has cost more, which counts for the user's limit.
+    """The session has cost more, which counts towards the user's limit.
 
-    The shell adds it to what it remembers, and reports the sums with `receive_spending`.
+    The shell adds it to its sums, and reports them with `receive_spending`.
 
     Attributes:
         session_id: the session.
@@ -137,7 +136,7 @@ class Spend(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Something worth remembering happened."""
+    """Record an event."""
 
     entry: Entry
 
@@ -148,7 +147,7 @@ FORWARD = Forward()
 
 
 def forwarded_as(effects: list[Effect], sent: Effect) -> list[Effect]:
-    """Return the effects of a frame other than the one that just arrived, passed on as `sent`."""
+    """Return effects with `sent` in place of `Forward`, for a frame that did not just arrive."""
     return [sent if effect is FORWARD else effect for effect in effects]
 
 
@@ -175,7 +174,7 @@ class FrameSink:
         self.write(frame.line)
 
     def send(self, line: bytes) -> None:
-        """Send a frame of the core's, or one that it had held back."""
+        """Send a frame that the core made or had held back."""
         self.write(line)
 
     def answer(self, request_id: bytes, line: bytes) -> None:  # noqa: ARG002 - some do look at it
@@ -206,7 +205,7 @@ class Ends:
             record: Receives entries of the timeline.
             order: Receives what to do about the agent's process.
             dropped: Receives the reason why a frame was held back, which is also recorded.
-            ended: Receives how we ended a turn, for a shell that tells other clients.
+            ended: Receives how we ended a turn, for a shell with other clients.
         """
         self._client = client
         self._agent = agent

@@ -1,7 +1,7 @@
-"""Entries that the core records: one for each thing that happened, without anybody's words.
+"""Entries that the core records: one for each event, without text.
 
-Owns which turn an entry belongs to, and what may be kept of a failure: no other module of the core
-makes an entry. `core.timeline.entry` defines the shape of an entry, and
+Owns which turn an entry belongs to, and what an entry may contain about a failure: no other module
+of the core makes an entry. `core.timeline.entry` defines the shape of an entry, and
 `core.timeline.session_events` the facts of each kind.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
 MAX_ID_CHARS = 128
-"""Ids that an agent makes up may be as long as it likes."""
+"""An agent's ids may have any length."""
 
 STDERR_TAIL_CHARS = 2048
 MAX_CONTENT_CHARS = 1000
@@ -40,7 +40,7 @@ def record(
     turn: Turn | None = None,
     **facts: object,
 ) -> Record:
-    """Return an entry; without a turn it belongs to the one that its session has open."""
+    """Return an entry; without a turn it belongs to the session's open one."""
     if turn is None and session is not None and session.turns:
         turn = session.turns[-1]
     facts = {key: value for key, value in facts.items() if value is not None}
@@ -62,7 +62,7 @@ def of_question(made: Record, request_id: bytes, content: dict[str, str] | None 
 
 
 def question_texts(link: Link, frame: Frame) -> dict[str, str]:
-    """Return what the user is asked, if the user has content sent."""
+    """Return the text of a question, if notifications contain text."""
     if not link.options.notify_content:
         return {}
     params = jsonrpc.params_of(frame)
@@ -108,7 +108,7 @@ def prompt(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
 
 
 def silence(link: Link, session: Session, seconds: int, cause: SilenceCause | None) -> Record:
-    """Record that a turn has been silent this long, and why if that is seen."""
+    """Record that a turn has been silent this long, and why if that is known."""
     if cause is None:
         return record(link, Kind.SILENCE, session, silent_seconds=seconds)
     program = plain_program(cause.program)
@@ -129,7 +129,7 @@ def silence(link: Link, session: Session, seconds: int, cause: SilenceCause | No
 
 
 def waits(turn: Turn) -> dict[str, int]:
-    """Return the facts of a turn's end about what it waited for in silence."""
+    """Return how long a turn has waited in silence and for what, as facts of its end."""
     return {name: round(seconds) for name, seconds in turn.evidence.waits.items() if seconds >= 1}
 
 
@@ -145,9 +145,9 @@ def agent_ready(link: Link) -> Record:
 
 
 def failure(link: Link, error: AgentError, *, worded_by_us: bool = False) -> dict[str, Any]:
-    """Return the facts of a failure, with its words only if the user asked to keep them.
+    """Return the facts of a failure, with its text only if the user allows that.
 
-    A sentence of ours says nothing that the other facts do not, so it is never kept.
+    Our own sentence adds nothing to the other facts, so it is left out.
     """
     payload = msgspec.structs.replace(error, extra=None).payload()
     dropped = ("message",) if worded_by_us else ()
@@ -157,7 +157,7 @@ def failure(link: Link, error: AgentError, *, worded_by_us: bool = False) -> dic
 
 
 def failed_turn(link: Link, turn: Turn, error: AgentError, facts: dict[str, Any]) -> Record:
-    """Record that a turn failed, with its texts as content if the user has that sent."""
+    """Record that a turn failed, with its texts as content if notifications contain text."""
     made = record(link, Kind.ERROR, turn.session, turn, **facts)
     if not link.options.notify_content:
         return made
@@ -208,7 +208,7 @@ def failed_request(
 
 
 def before_end(link: Link, turn: Turn) -> list[Effect]:
-    """Record what belongs before a turn's end: what it has cost, and stderr."""
+    """Record a turn's costs and stderr, which come before its end."""
     session = turn.session
     return [*costs(link, session, turn.number), *stderr_burst(link, session, turn)]
 

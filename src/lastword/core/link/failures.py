@@ -1,9 +1,9 @@
 """Failures of a link in words: our own verdicts, and the typed error that a verdict becomes.
 
-Owns what every frame about a failure is made of, the answers that stand in
-for a peer's to requests other than prompts, and a turn's failure as one value. `core.classify`
-decides what a failure is, and `core.failure.wording` words it; both load with the first failure.
-`core.link.decision` says what a turn failed of, `core.link.ending` ends it.
+Owns the values from which frames about failures are made, the answers that replace a peer's to
+requests other than prompts, and a turn's failure as one value. `core.classify` decides what a
+failure is, and `core.failure.wording` words it; both load with the first failure.
+`core.link.decision` says why a turn failed, and `core.link.ending` ends it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from lastword.core.link.state import Link, OpenRequest
 
 SPAWN_FAILED = "spawn_failed"
-"""The reason of a verdict on a command that could not be started."""
+"""The reason for a failure of a command that could not be started."""
 
 
 def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
-    """Return the verdict on a failure that we saw ourselves."""
+    """Return the verdict on a failure that lastword itself observed."""
     return late.classify.own_failure(error_type, reason, detail=detail)
 
 
 def limit_reached(sentence: str) -> Verdict:
-    """Return the verdict on a turn at the user's spending limit; the sentence says how much."""
+    """Return the verdict on a turn at the user's spending limit; the sentence has the amounts."""
     verdict = own_failure(ErrorType.BUDGET, "spend_limit", detail=sentence)
     return msgspec.structs.replace(verdict, origin=Origin.LASTWORD)
 
@@ -92,10 +92,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
 
 
 def to_client(frame: bytes) -> list[Effect]:
-    """Send the client an optional frame of ours, unless it is too long.
-
-    It is too long if it repeats an overlong id of the agent's.
-    """
+    """Send the client an optional frame of ours, unless an overlong id makes it too long."""
     return [Send(Side.CLIENT, frame)] if ladder.is_short(frame) else []
 
 
@@ -157,7 +154,7 @@ def release_terminal(link: Link, terminal_id: str, session_id: str | None) -> li
 
 
 def cause_of(link: Link, turn: Turn, phase: Phase | None = None) -> tuple[AgentError, str]:
-    """Return what a turn failed of, in words, and the rule that says so."""
+    """Return the cause of a turn's failure, in words, and the rule that found it."""
     session, failed = turn.session, turn.evidence.answer
     cause = link.decide(turn).cause
     if isinstance(cause, AgentError):
@@ -180,9 +177,9 @@ def cause_of(link: Link, turn: Turn, phase: Phase | None = None) -> tuple[AgentE
 
 
 def with_our_care(link: Link, turn: Turn, error: AgentError) -> AgentError:
-    """Return the agent's own failure, as careful about a retry as what has passed here demands.
+    """Return the agent's own failure, as careful about a retry as the turn's frames demand.
 
-    The agent may know of more than has passed here, and is then the more careful one. Without a
+    The agent may know more than its frames show, and is then the more careful one. Without a
     `retry_safety`, nobody sends the prompt again.
     """
     ours, theirs = _facts(link, turn).retry_safety(retryable=True), error.retry_safety
@@ -197,7 +194,7 @@ def with_our_care(link: Link, turn: Turn, error: AgentError) -> AgentError:
 
 
 def _facts(link: Link, turn: Turn) -> Facts:
-    """Return what has happened in the turn, in all its tries, besides the error's own text."""
+    """Return what has happened in all tries of the turn, apart from the error's own text."""
     facts = turn.facts
     if facts.text and decision.is_error_text(link.decide(turn).snapshot):
         # Its text was the error itself.

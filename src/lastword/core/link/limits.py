@@ -1,4 +1,4 @@
-"""The end of a limit: where an agent states it, and how long a turn that failed of it waits.
+"""The end of a limit: where an agent states it, and how long a turn that failed at it waits.
 
 Owns the reading of what claude-agent-acp and codex-acp state of the plan's windows (in the `_meta`
 of a `usage_update`, or in an event that was asked for), what a limit's end means for a failure, and
@@ -44,11 +44,11 @@ _USED_UP_PER_CENT = 100
 _DAY_MINUTES = 1440
 
 _NOT_OF_A_WINDOW = frozenset({"credits", "spend_cap"})
-"""Reasons of a limit that no window's end lifts."""
+"""Reasons for a limit that does not end with a window."""
 
 
 class AccountLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """A limit of the account that the agent said is used up.
+    """A limit of the account that the agent reported as used up.
 
     Attributes:
         reset_at_epoch_ms: when it ends.
@@ -60,7 +60,7 @@ class AccountLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_account_limit(stated: object) -> AccountLimit | None:
-    """Return the limit that an update or event says is used up, if it says so of any."""
+    """Return the limit that an update or event reports as used up, if any."""
     members = object_of(stated)
     meta = object_of(members.get("_meta"))
     of_event = members.get(CLAUDE_EVENT_MEMBER)
@@ -78,7 +78,7 @@ def of_claude(stated: object) -> AccountLimit | None:
 
 
 def of_codex(stated: object) -> AccountLimit | None:
-    """Read the rate limits of Codex: of the windows that are used up, the one that ends last.
+    """Read Codex's rate limits: of the windows that are used up, return the one that ends last.
 
     The account's own limit comes before those of single models.
     """
@@ -106,9 +106,9 @@ def settle(
     now: datetime | None,
     zone_of: Callable[[str], tzinfo | None] | None = None,
 ) -> Verdict:
-    """Return the verdict with the end of its limit, where it is about one and that can be known.
+    """Return the verdict with the end of its limit, if it is about one and the end can be known.
 
-    An end that the failure states itself stands. Otherwise it is that of the account's limit, or
+    An end that the failure itself states stands. Otherwise it is that of the account's limit, or
     the clock time in the failure's own words.
 
     Args:
@@ -150,19 +150,19 @@ def _epoch_ms(now: datetime) -> float:
 # --- the wait for a limit's end -------------------------------------------------------------------
 
 LONGEST_DRAW_SECONDS = 60.0
-"""The most that chance adds to a wait, so that sessions of one account do not return together."""
+"""The most jitter added to a wait, so that sessions of one account do not continue together."""
 
 DRAW = 0.1
-"""The most that it adds to a shorter wait, as a part of the wait."""
+"""The most jitter added to a shorter wait, as a part of it."""
 
 AGAIN_SECONDS = 10.0
-"""What each earlier wait of the turn adds to the shortest next one: a clock that is wrong must not
+"""How much each earlier wait of the turn adds to the minimum of the next: a wrong clock must not
 lead to one request after another."""
 
 
 LATE_SECONDS = 60.0
-"""How long after the time that the user allows a turn may still continue: a computer that wakes up,
-and an agent that starts, take a moment."""
+"""How long after the time that the user allows a turn may still continue: a computer takes a moment
+to wake up, and an agent to start."""
 
 
 def reset_wait_seconds(
@@ -176,8 +176,8 @@ def reset_wait_seconds(
     """Return how long to wait for the end of the limit, or `None` if the turn is to fail.
 
     Args:
-        failed: What the turn failed of.
-        left_seconds: What is left of the time that the user allows for all of the turn's waits.
+        failed: Why the turn failed.
+        left_seconds: The rest of the time that the user allows for all of the turn's waits.
         waits: How often the turn has waited before.
         epoch_seconds: The time of day; without it, the moment of a reset counts as unknown.
         roll: A random number from 0 to 1.
@@ -194,7 +194,7 @@ def reset_wait_seconds(
 
 
 def sentence_of_wait(seconds: float, now: datetime | None) -> str:
-    """Return what the user reads about the wait; `now` is the local time, if there is a clock."""
+    """Return the sentence about the wait for the user; `now` is the local time, if known."""
     when = ""
     if now is not None:
         when = phrases.plain_moment(math.ceil((now.timestamp() + seconds) * 1000), now)

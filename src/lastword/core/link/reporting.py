@@ -54,7 +54,7 @@ FAILED = "The turn failed."
 
 
 def can_show(link: Link) -> bool:
-    """Return whether this client can show such lines at all."""
+    """Return whether this client can show such lines."""
     client = link.client
     return client.notices or not link.dialect.notice_needs_capability or has_air_report(link)
 
@@ -94,7 +94,7 @@ def remark(
     turn: Turn | None = None,
     error_type: ErrorType | None = None,
 ) -> list[Effect]:
-    """Report a delay, a retry and what made it necessary, or what else the user should know."""
+    """Report a delay, a retry and its cause, or something else that the user should know."""
     if not _warns_by_air(link):
         return _notice(session, title)
     return _air_warning(link, turn or session.turns[-1], error_type, title)
@@ -129,7 +129,7 @@ def remark_silence(
 
 
 def inform(link: Link, session: Session, text: str) -> list[Effect]:
-    """Report what the user should know in this client's own way, or else as a thought."""
+    """Report something to the user in the way that this client supports, or else as a thought."""
     if can_show(link):
         return remark(link, session, text)
     return thought(session, text) if link.options.show_retries == "auto" else []
@@ -201,7 +201,7 @@ def read_frame(link: Link, session: Session | None, frame: Frame) -> list[Effect
 
 
 def announces_retry(link: Link, frame: Frame) -> bool:
-    """Return whether a notification of the agent's own is about a retry of its model call."""
+    """Return whether the agent's own notification is about a retry of its model call."""
     sign = _sign(link, frame) if _may_report(frame) else None
     return sign is not None and sign.will_retry
 
@@ -255,7 +255,7 @@ def read_hint(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]
         link.withhold_retry(turn, hint)
         return before
     if not (effect.at_once or is_shown or turn.reported.waits):
-        # A second sign of it, or a while without output, has to confirm it.
+        # A second sign, or a while without output, has to confirm it.
         link.withhold_retry(turn, hint, UNCONFIRMED_SECONDS)
         return []
     before = report_withheld(link, turn) if turn.reported.withholds(hint.source) else []
@@ -348,7 +348,7 @@ def record_announced(link: Link, session: Session, frame: Frame) -> list[Effect]
 
 
 def _may_report(frame: Frame) -> bool:
-    """Return whether a frame may report a retry; asked of many updates that do not."""
+    """Return whether a frame may report a retry; this is cheap, since most do not."""
     if frame.message.method in wire.METHODS or frame.message.method in wire.EVENTS:
         return True
     return signs.may_report_retry(frame.line)
@@ -540,7 +540,7 @@ def is_of_one_call(link: Link) -> bool:
 
 
 def has_unread_error(link: Link, turn: Turn) -> bool:
-    """Return whether stderr has had what may be an error since the model last answered."""
+    """Return whether stderr may have an error from after the model's last answer."""
     stderr, evidence = link.stderr, turn.evidence
     if not stderr.has_news(turn.last_at):
         return False

@@ -2,14 +2,14 @@
 
 Owns `--retry`: which failed turn is tried again, and the wait before it; the prompt that ends a
 wait for a limit; and `--fallback-model`: the requests by which lastword switches a session's model
-and goes back to the former one. `core.failure.retry_policy` decides whether a retry is worthwhile
+and restores the former one. `core.failure.retry_policy` decides whether a retry is worthwhile
 and how long to wait, `core.link.limits` how long a limit lasts, `core.link.choices` which models
 there are, `core.link.ending` begins and ends the wait, and `core.restart` restarts an agent that
 crashed.
 
-A prompt is resent as the very frame that the client sent, under its id, and only when the agent no
-longer works on it: it has answered, or its process is gone. Version 2 has no such moment: there an
-answer accepts a prompt, and only the session's state says how the work went.
+A prompt is resent as the same frame, under the same id, and only when the agent no longer works on
+it: it has answered, or its process is gone. Version 2 has no such moment: there an answer accepts a
+prompt, and only the session's state shows how the work ended.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
 MAX_RESENDABLE_BYTES = 4 * 1024 * 1024
-"""A longer prompt is not kept, and so not sent again."""
+"""A longer prompt is not kept, and so is not sent again."""
 
 MAX_ALL_RESENDABLE_BYTES = 4 * MAX_RESENDABLE_BYTES
-"""What is kept of all sessions' prompts together."""
+"""The bound on the kept prompts of all sessions together."""
 
 _EARLY = frozenset({Phase.STARTUP, Phase.BEFORE_REQUEST, Phase.BEFORE_OUTPUT})
 

@@ -14,7 +14,7 @@ class State(Enum):
     """Where a turn stands."""
 
     SENT = auto()
-    """The prompt went to the agent; nothing came back yet."""
+    """The prompt was sent to the agent, which has shown nothing yet."""
     RUNNING = auto()
     """The agent has shown progress."""
     CANCELLING = auto()
@@ -22,13 +22,13 @@ class State(Enum):
     STOPPING = auto()
     """We told the agent to stop (watchdog, stderr, runaway); it has not answered yet."""
     WAITING = auto()
-    """It failed, and the agent is done with it: the prompt is sent again after a wait."""
+    """It failed, and the agent no longer works on it: the prompt is sent again after a wait."""
     ENDED = auto()
     """Answered, and not with a failure."""
     FAILED = auto()
     """Answered with a failure."""
 
-    # Members are singletons; Enum's own hash is a Python call, made twice for each event.
+    # Members are singletons. Enum's own hash is a Python call, made twice for every event.
     if not TYPE_CHECKING:  # pragma: no branch
         __hash__ = object.__hash__
 
@@ -41,19 +41,19 @@ class Event(Enum):
     CANCEL = auto()
     """The user cancelled."""
     STOP = auto()
-    """We give up on the turn for a reason other than time: stderr, runaway, a lost frame."""
+    """We give up on the turn for a reason other than time: stderr, a loop, a lost frame."""
     RESULT = auto()
     """The agent answered with a result that means what it says."""
     ERROR = auto()
     """The agent answered with an error, or with a result that hides one."""
     RETRY = auto()
-    """It failed, by an answer or by the agent's end, in a way that is worth another try."""
+    """It failed, by an answer or by the agent's end, and another try may help."""
     AGENT_LOST = auto()
-    """The agent's process is gone, and nothing that follows it serves the turn."""
+    """The agent's process is gone, and no later one serves the turn."""
     CLIENT_LOST = auto()
     """The client closed its side."""
     TIMEOUT = auto()
-    """A deadline of this state passed: the watchdog's, or the grace after a cancel or stop."""
+    """A deadline of this state passed: the watchdog's, or the end of a grace period."""
 
     if not TYPE_CHECKING:  # pragma: no branch
         __hash__ = object.__hash__
@@ -65,15 +65,15 @@ class Move(Enum):
     PASS = auto()
     """Let the frame through."""
     DROP = auto()
-    """Keep the frame back, and record it."""
+    """Hold the frame back, and record that."""
     IGNORE = auto()
-    """Nothing: there is no frame, and nothing to say."""
+    """Nothing: there is no frame and nothing to report."""
     CANCEL = auto()
-    """Let the user's cancel through and give the agent its grace."""
+    """Let the user's cancel through and give the agent a grace period."""
     STOP = auto()
-    """Send our own cancel and give the agent its grace."""
+    """Send our own cancel and give the agent a grace period."""
     WAIT = auto()
-    """Say that the prompt will be tried again, and let the wait begin."""
+    """Announce another try, and begin the wait before it."""
     RESEND = auto()
     """Send the prompt again: the turn begins anew."""
     FINISH = auto()
@@ -85,14 +85,14 @@ class Move(Enum):
 
 
 ANSWERS = frozenset({Move.FINISH, Move.CONFIRM, Move.FAIL})
-"""The moves by which a turn is answered; each leads into a final state, and none leads out."""
+"""The moves that answer a turn; they lead into a final state, and no move leads out of one."""
 
 FINAL = frozenset({State.ENDED, State.FAILED})
 AT_WORK = frozenset({State.SENT, State.RUNNING})
-"""Neither answered nor told to stop: the other open states have a grace that runs already."""
+"""Not answered, cancelled or stopped."""
 
 REPORTS_WAITS = AT_WORK | {State.WAITING}
-"""In these the user may be shown what is waited for: by the agent, or by us."""
+"""The states in which the user may be shown what the agent, or lastword, waits for."""
 
 _S, _E, _M = State, Event, Move
 
@@ -116,7 +116,7 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.RUNNING, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
     (_S.RUNNING, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
     (_S.RUNNING, _E.TIMEOUT): (_S.STOPPING, _M.STOP),
-    # The user's cancel is never answered with an error, whatever comes of it.
+    # The user's cancel is never answered with an error.
     (_S.CANCELLING, _E.UPDATE): (_S.CANCELLING, _M.PASS),
     (_S.CANCELLING, _E.CANCEL): (_S.CANCELLING, _M.PASS),
     (_S.CANCELLING, _E.STOP): (_S.CANCELLING, _M.IGNORE),
@@ -126,8 +126,8 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.CANCELLING, _E.AGENT_LOST): (_S.ENDED, _M.CONFIRM),
     (_S.CANCELLING, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
     (_S.CANCELLING, _E.TIMEOUT): (_S.ENDED, _M.CONFIRM),
-    # Our own stop is a failure, even if the agent then says `cancelled`; but a user who cancels now
-    # has cancelled.
+    # Our own stop is a failure, even if the agent then answers `cancelled`, unless the user cancels
+    # as well.
     (_S.STOPPING, _E.UPDATE): (_S.STOPPING, _M.PASS),
     (_S.STOPPING, _E.CANCEL): (_S.CANCELLING, _M.PASS),
     (_S.STOPPING, _E.STOP): (_S.STOPPING, _M.IGNORE),
@@ -137,8 +137,8 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.STOPPING, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
     (_S.STOPPING, _E.CLIENT_LOST): (_S.STOPPING, _M.IGNORE),
     (_S.STOPPING, _E.TIMEOUT): (_S.FAILED, _M.FAIL),
-    # The agent has answered, or is gone: no confirmation is awaited, and a further message about
-    # the prompt is not a second answer. Giving up the wait means failing as without one.
+    # The agent has answered, or is gone: no confirmation is expected, and another message about the
+    # prompt is not a second answer. Without the wait, the turn fails.
     (_S.WAITING, _E.UPDATE): (_S.WAITING, _M.PASS),
     (_S.WAITING, _E.CANCEL): (_S.ENDED, _M.CONFIRM),
     (_S.WAITING, _E.STOP): (_S.FAILED, _M.FAIL),

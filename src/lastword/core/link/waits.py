@@ -1,8 +1,8 @@
 """Waits as values: for the end of a limit, for another model, of a prompt, and for an answer.
 
-Owns what is remembered of each, in the link, in its restarts, and by those who let a wait survive
-the link's process; and what becomes of the agent's open question to the user, which a gateway's hub
-decides in the same way for its viewers. `core.link.resend` and `core.link.clocks` act on them.
+Owns what the link, its restarts, and shells that let a wait outlive the process remember about a
+wait; and the clock of the agent's open question to the user, which a gateway's hub shares for its
+viewers. `core.link.resend` and `core.link.clocks` act on them.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ class LimitWait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredWait(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn's wait for the end of a limit, as another process can continue with it.
+    """A turn's wait for the end of a limit, for another process to continue.
 
     Attributes:
         request_id: the id of the turn's prompt (JSON text).
         wait: the wait.
-        type: what the turn failed of.
-        reason: the same more precisely, if it is known.
-        waits: how often the turn has waited for a limit, this time included.
-        waited_seconds: how long these waits are, in all.
-        facts: what happened in the turn before.
+        type: the type of the turn's failure.
+        reason: its reason, if it is known.
+        waits: how often the turn has waited for a limit, including this time.
+        waited_seconds: the total of these waits.
+        facts: what happened earlier in the turn.
     """
 
     request_id: bytes
@@ -61,7 +61,7 @@ class StoredWait(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts
 
     def left_seconds(self, epoch_seconds: float | None) -> float:
-        """Return what is left of the wait, which began in another process, at this time of day.
+        """Return the rest of the wait, which began in another process, at this time of day.
 
         A clock that was set back makes no wait longer.
         """
@@ -76,7 +76,7 @@ class ModelSwitch(msgspec.Struct, kw_only=True):
 
     Attributes:
         resends: nothing was shown or begun, so the user's own prompt is to be sent again.
-        due: when the turn continues, or the agent has not switched in time.
+        due: when the turn continues, or when the agent is late.
         accepted: the agent has switched.
     """
 
@@ -97,7 +97,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
 
 
 def may_wait(waiting: Sequence[Frame], frame: Frame) -> bool:
-    """Return whether there is room for this frame behind those waiting; the first always fits."""
+    """Return whether there is room for this frame after those waiting; the first always fits."""
     if not waiting:
         return True
     size = len(frame.line) + sum(len(other.line) for other in waiting)
@@ -107,10 +107,10 @@ def may_wait(waiting: Sequence[Frame], frame: Frame) -> bool:
 # --- an open question of the agent to the user ----------------------------------------------------
 
 WAITING = "The agent is waiting for your answer"
-"""What a reminder begins with."""
+"""The beginning of a reminder."""
 
 MAX_REMINDERS = 5
-"""Reminders of one question."""
+"""The most reminders of one question."""
 
 REJECT = "reject"
 REJECT_ONCE = "reject_once"
@@ -129,7 +129,7 @@ class QuestionTimeout(NamedTuple):
 
 
 class Question(msgspec.Struct):
-    """An open question, and what becomes of it.
+    """An open question, with its clock.
 
     Attributes:
         params: the request's params.
@@ -165,13 +165,13 @@ class Question(msgspec.Struct):
         """Count a reminder, and set the time of the next."""
         self.reminders += 1
         following = now + every_seconds
-        # Whoever is reminded can still answer.
+        # After a reminder, there is still time to answer.
         is_last = self.reminders >= MAX_REMINDERS or following >= self.expires_at
         self.reminder_at = math.inf if is_last else following
 
 
 def read_timeout(text: str) -> QuestionTimeout | None:
-    """Return the value that the option's text means, or `None` for none."""
+    """Return the value of the option's text, or `None` if it is off."""
     duration, _, word = text.partition("=")
     seconds = seconds_of(duration) if text else None
     return QuestionTimeout(seconds, word or REJECT) if seconds else None
@@ -191,7 +191,7 @@ def begin_question(options: LinkOptions, params: dict[str, Any], now: float) -> 
 
 
 def answer_of_nobody(method: str, params: dict[str, Any], word: str) -> tuple[dict[str, Any], str]:
-    """Return the result that stands for an answer, and how the record names it.
+    """Return the result that is sent in place of an answer, and its name in the record.
 
     Args:
         method: The question's method.
@@ -210,9 +210,9 @@ def answer_of_nobody(method: str, params: dict[str, Any], word: str) -> tuple[di
 
 
 def stands_for(options: object, option_id: str, kind: str) -> bool:
-    """Return whether an id is that of options of this kind alone.
+    """Return whether all options with this id are of this kind.
 
-    An agent that gives its "yes" and its "no" the same id may take either for the other.
+    An agent that gives its "yes" and its "no" the same id may confuse them.
     """
     listed = [object_of(option) for option in (options if isinstance(options, list) else ())]
     kinds = [each.get("kind") for each in listed if str(each.get("optionId")) == option_id]
