@@ -1,8 +1,8 @@
 """The agent's half of the link: its answers, its requests to the client, its events and reports.
 
-Owns the matching of answers to requests, and which answers mean failure; which agent is asked for
-further events (a row of `quirks.wire`), by a member added to the request that opens a session; and
-what a handler in this process reports besides its frames. What an update does to a turn is in
+Owns the matching of answers to requests, and which answers mean failure; the request for further
+events that some agents get (`quirks.wire`), as a member added to the request that opens a session;
+and what a handler in this process reports besides its frames. What an update does to a turn is in
 `core.link.updates`.
 """
 
@@ -286,7 +286,7 @@ def model_answered(link: Link, request: ModelRequest, frame: Frame | None) -> li
 
 
 def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
-    """Handle an answer that nobody is waiting for, or is waiting for any longer."""
+    """Handle an answer to a request that is not open, or no longer."""
     resolved = _resolve(link, request_id)
     return resolved or [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
 
@@ -491,7 +491,7 @@ def extended_params(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Note(Enum):
-    """Something that happened in the turn without passing on the wire."""
+    """An event in the turn that is not visible on the wire."""
 
     PROGRESS = auto()
     """The handler is at work; nothing more is known."""
@@ -504,7 +504,7 @@ class Note(Enum):
     TOOL_FINISHED = auto()
     """One of those tools came to its end."""
     LIMIT_ENDED = auto()
-    """The wait for the end of a limit is over, and the model is called again."""
+    """The wait for the end of a limit is over; the model is called again."""
 
 
 class HandlerFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -527,7 +527,7 @@ HandlerReport: TypeAlias = Note | HandlerFailure | Retrying
 
 
 def receive_report(link: Link, request_id: bytes, report: HandlerReport) -> list[Effect]:
-    """Receive a report from the handler of this request of the client's."""
+    """Receive a report from the handler of this request from the client."""
     request = link.from_client.get(request_id)
     if isinstance(report, HandlerFailure):
         if request is None:

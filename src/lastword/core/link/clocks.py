@@ -478,7 +478,7 @@ def _questions_due(link: Link) -> list[Effect]:
 def _question_line(
     link: Link, session: Session | None, question: Question, line: str, end: str = ""
 ) -> list[Effect]:
-    """Report in a session what becomes of a question, and what it asks as far as that is known."""
+    """Report in a session that a question waits or was answered, with its title if it has one."""
     if session is None:
         return []
     call = object_of(question.params.get("toolCall"))

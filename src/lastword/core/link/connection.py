@@ -7,7 +7,7 @@ Every shell drives it with this loop, each in its own way of waiting:
         a line:       effects = receive(side, jsonrpc.decode(line), now)
         a side's end: effects = receive_eof(side, cause, now)
         the moment:   effects = handle_timeout(now)
-        carry out every effect, in order, before anything else is taken in
+        carry out every effect, in order, before anything else is received
 
 Each call may move the moment that `next_timeout` returns, so ask for it again before each wait;
 `now` always comes from the same clock. `receive_oversized`, `receive_stderr`, `receive_hint`,

@@ -151,7 +151,7 @@ def unexplained() -> Verdict:
 
 
 def announced(snapshot: TurnSnapshot) -> AgentError | None:
-    """The agent said what failed, in the contract's own words."""
+    """The agent announced the failure in the contract's own words."""
     return snapshot.evidence.announced
 
 
@@ -262,7 +262,7 @@ def _in_last_line(snapshot: TurnSnapshot) -> Verdict | None:
 
 
 def _by_form(text: str, *, alone: bool) -> Verdict | None:
-    """Return the failure that a message is by its form, unless it is another program's.
+    """Return the failure in a message with the form of an error, unless it is another program's.
 
     A message `alone`, without a tool, is the agent's own, whichever host it names.
     """
@@ -285,7 +285,7 @@ def _failed_state_in_words(text: str) -> Verdict | None:
 
 
 def may_be_error_text(snapshot: TurnSnapshot) -> bool:
-    """Return whether the last piece of the message is an error by its form, or ends with one."""
+    """Return whether the last piece of the message has the form of an error, or ends with one."""
     text = content_text(snapshot.content)
     return _by_form(text, alone=False) is not None or _in_last_line(snapshot) is not None
 
@@ -385,7 +385,7 @@ def _ended_on_hint(snapshot: TurnSnapshot) -> bool:
 
 
 def is_wordless(evidence: TurnEvidence, facts: Facts) -> bool:
-    """Return whether a tool ran and nothing was said after it except about retries."""
+    """Return whether a tool ran and no text followed it except about retries."""
     return facts.tool_called and not evidence.speaks
 
 

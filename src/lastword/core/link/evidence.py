@@ -221,8 +221,8 @@ class TurnEvidence(msgspec.Struct):
         hinted: whether there was any hint in this turn.
         last_call: the failed call that the newest of them reported, whatever came after it.
         output_at: when the agent last showed output.
-        suspected: whether the agent's own state said that something unspecified failed: a second
-            sign, not enough by itself.
+        suspected: whether the agent's own state reported an unspecified failure: a second sign, not
+            enough by itself.
         looks: how often stderr was looked at while the turn was open.
         silence: why the agent is silent, as the system last showed it; output ends it.
         silence_at: when that was.
@@ -480,7 +480,7 @@ class ReportedRetries(msgspec.Struct, eq=False):
         """Note that a retry is reported, or would be to a client that reads such reports.
 
         Its wait starts now; the call that it follows had failed at `since`. `attempt` is its number
-        by the source's count, if that is another.
+        by the source's count, if that differs.
         """
         if self.last is None:
             self.since = since

@@ -1,7 +1,7 @@
-"""The handshake: what each end says about itself in `initialize`, and our line in the answer.
+"""The handshake: what both ends state about themselves in `initialize`, and our part of the answer.
 
 Owns reading both messages raw (SDK models drop unknown keys) and adding one key to the agent's
-result without changing the meaning of any other byte.
+result without changing anything else.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ EXTENSION_VERSION = 1
 
 
 class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client said it is and can accept.
+    """What the client is and can accept, by its `initialize`.
 
     Attributes:
-        dialect: that of the protocol version that it asked for.
+        dialect: that of the protocol version that it requested.
         name: its `clientInfo.name`, lower case.
         version: its `clientInfo.version`.
         typed: it negotiated `agent_error`.
@@ -30,7 +30,7 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
         retry: it wants `agent_retry` updates.
         notices: it advertised `session.notices`.
         air: it reads JetBrains AIR's own `sessionFailure`.
-        activity: it wants to know whether the agent works on without a turn.
+        activity: it wants to know whether the agent keeps working without a turn.
     """
 
     dialect: acp.Dialect = acp.V1
@@ -45,7 +45,7 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent said it is.
+    """What the agent is, by its answer to `initialize`.
 
     Attributes:
         dialect: that of the protocol version that it chose; `None` until then.
@@ -93,7 +93,7 @@ def read_agent(result: object) -> AgentProfile:
     dialect = acp.dialect(members.get("protocolVersion"))
     own = {dialect.agent_info, dialect.agent_capabilities}
     if own.isdisjoint(members) and {acp.V1.agent_info, acp.V1.agent_capabilities} & members.keys():
-        # It repeats the client's number, and answers as version 1 does.
+        # It repeats the client's version, and answers as in version 1.
         dialect = acp.V1
     capabilities = object_of(members.get(dialect.agent_capabilities))
     methods = members.get("authMethods")
@@ -115,9 +115,9 @@ def advertise(
     """Return the agent's answer to `initialize` with our advertisement in its capabilities.
 
     Without an implementation, the agent speaks for itself. `with_air` adds JetBrains AIR's
-    advertisement, for a client that will be informed by its convention. Members that do not lead to
-    ours keep their bytes. If the agent's own shape leaves no room (`_meta` is not an object), the
-    line is left unchanged.
+    advertisement, for a client that gets failures by its convention. Members that do not contain
+    ours keep their bytes. If there is no place for it (`_meta` is not an object), the line is left
+    unchanged.
     """
     extension = {
         "version": EXTENSION_VERSION,

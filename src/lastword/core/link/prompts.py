@@ -1,7 +1,7 @@
 """Prompts: how a turn starts, and whether the agent's answer to it means what it says.
 
-Owns the reading of answers to `session/prompt`, the moment for which a success that shows nothing
-is held back, and what protocol version 2 has in place of an answer. `core.link.decision` says why a
+Owns the reading of answers to `session/prompt`, the time for which a success that shows nothing is
+held back, and what protocol version 2 has in place of an answer. `core.link.decision` says why a
 turn failed, and `core.link.ending` ends it.
 """
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame, Update
 
 HOLD_SECONDS = 0.25
-"""How long an answer that shows nothing, or an error without an id, is kept back: agents that send
-their output after the answer do so at once."""
+"""How long an answer that shows nothing, or an error without an id, is held back: agents that send
+output after the answer send it at once."""
 
 
 class _Block(msgspec.Struct):
@@ -51,10 +51,10 @@ class _Prompt(msgspec.Struct):
 
 
 def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """Note a prompt that goes to the agent now."""
+    """Note a prompt that is sent to the agent now."""
     request_id = frame.message.request_id or jsonrpc.NULL_ID
     if not session.turns:
-        # Leftovers of a replay, or of a late update of an earlier turn, are not this turn's.
+        # What is left from a replay, or from an earlier turn's late update, is not this turn's.
         session.tools.drain()
     joined = None
     if link.dialect.turn_ends_by_state:
@@ -478,7 +478,7 @@ def refused_turn(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
     turn = _apart(link, request_id, turn)
     if len(turn.prompts) == 1 and not turn.running:
         return turn
-    # It would have joined work that continues: only this prompt has failed.
+    # It would have joined work that continues, so only this prompt has failed.
     turn.drop_prompt(request_id)
     if turn.state is State.CANCELLING:
         for prompt in turn.prompts:
@@ -549,7 +549,7 @@ def _work_continues(link: Link, session: Session, update: Update) -> list[Effect
         session.begin(link.new_turn(session), link.now)
     alone = len(session.turns) == 1
     for turn in session.turns:
-        # A prompt cancelled before it was taken in is not part of another one's work.
+        # A prompt cancelled before it was accepted is not part of another one's work.
         turn.show_progress(running=alone or turn.state is not State.CANCELLING)
     if update.state == "requires_action":
         session.open_foreground_question(link.now)

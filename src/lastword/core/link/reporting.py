@@ -447,7 +447,7 @@ def _shown(link: Link, turn: Turn, retry: Retrying, what_next: str) -> list[Effe
         return remark(link, session, title, turn=turn, error_type=verdict.type)
     error = failures.compose(
         link,
-        # It is being tried again, whatever its type says of a failure that lasts.
+        # It is being tried again, whatever its type means for a lasting failure.
         msgspec.structs.replace(verdict, retryable=True, action=Action.WAIT),
         phase=turn.facts.phase(tool_running=session.tools.running),
         retry_safety=RetrySafety.AUTO,

@@ -287,7 +287,7 @@ def switch_answered(link: Link, request: ModelRequest, frame: Frame | None) -> l
         warned = reporting.warn(link, session, late.wording.plain_text(title))
         return [*effects, *warned, entry]
     if frame is not None and models.current == models.former:
-        # Without an answer, the agent may still switch, and so the former model comes back.
+        # Without an answer, the agent may still switch, so the former model has to be restored.
         models.pop_former()
     entry = _switch_entry(
         link, session, "refused", source=models.current, to=request.model, turn=turn

@@ -186,7 +186,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.cancelled, self.stop_due = other.cancelled, other.stop_due
 
     def stop(self, event: Event, verdict: Verdict, due: float) -> None:
-        """Give up on a turn at work; the agent, which is told to stop, has until `due`."""
+        """Give up on a turn at work; the agent has until `due` to stop."""
         self.step(event)
         self.evidence.note(FailureSign.STOPPED, verdict)
         self.stop_due = due
@@ -258,13 +258,13 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.translated = self.translated or not passed
 
     def decide(self, snapshot: TurnSnapshot) -> Decision:
-        """Return why the turn failed: decided once for what is known of it."""
+        """Return why the turn failed; it is decided once for a snapshot."""
         if self._decision is None or self._decision.snapshot != snapshot:
             self._decision = decide(snapshot)
         return self._decision
 
     def contradicts_success(self, snapshot: TurnSnapshot) -> bool:
-        """Return whether its claim of success is contradicted: judged once for what is known."""
+        """Return whether its claim of success is contradicted; it is judged once for a snapshot."""
         if self._judged is None or self._judged[0] != snapshot:
             self._judged = snapshot, contradicts_success(snapshot)
         return self._judged[1]

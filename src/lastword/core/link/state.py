@@ -1,4 +1,4 @@
-"""The mutable state of one link: its sessions, open requests, and what both ends said they are.
+"""The mutable state of one link: its sessions, its open requests, and both ends' profiles.
 
 Owns the data on which `core.link.client_side`, `core.link.agent_side`, `core.link.ending` and
 `core.link.clocks` work, the queries over it, and the methods that change it. Decides nothing.
@@ -112,9 +112,9 @@ class Presence(Enum):
 
     ATTACHED = auto()
     DETACHED = auto()
-    """Not now: turns and questions stay open for whoever comes."""
+    """Nobody now: turns and questions stay open for the next client."""
     LEFT = auto()
-    """Never again: turns are cancelled, and no agent is started any more."""
+    """Gone for good: turns are cancelled, and no agent is started any more."""
 
 
 class Link(msgspec.Struct, eq=False):

@@ -1,4 +1,4 @@
-"""Updates from the agent: what each does to progress, facts, costs, quarantine and the turn.
+"""Updates from the agent: their effect on progress, facts, costs, quarantine and the turn.
 
 Owns the meaning of updates, and what a cost leads to: a notice near the user's limit, and the end
 of the turn at it. `core.link.costs` has the sums, the rule and the words.
@@ -112,8 +112,8 @@ def _note(
         if turn.state is State.SENT:
             effects.append(entries.record(link, Kind.FIRST_PROGRESS, session, turn))
             turn.show_progress()
-        # A chunk with an empty text shows nothing, and neither does one about a retry. What the
-        # agent says after we have told it to stop is about that.
+        # A chunk with an empty text, or about a retry, shows nothing. What the agent says after our
+        # stop is about the stop.
         stopped = turn.state is State.STOPPING and update.session_update in acp.HARMLESS_KINDS
         if text == "" or of_retry or stopped:
             continue
@@ -379,7 +379,7 @@ def _cost(link: Link, session: Session | None, frame: Frame, update: Update) -> 
 
 
 def receive_spending(link: Link, spent: Spent) -> list[Effect]:
-    """Receive what was spent in all; end the turns that continue if the day's limit is reached."""
+    """Receive the totals; end the open turns if the day's limit is reached."""
     spending = link.spend_limit()
     if spending is None or not spending.update(spent):
         return []

@@ -1,9 +1,9 @@
 """The state of a restart: what is remembered for the next agent, and when it may start.
 
 Owns that state, the rules of its timing (backoff, crash loop, half-open attempts), and the two
-names of a session, the client's and the agent's, with the frames under either. They differ if a
+names of a session, the client's and the agent's, with the renaming of frames. The names differ if a
 restarted agent gives a new session the id of one that is not restored yet, as agents do that count
-from 1 in each process: the new session then gets an id of ours. Everything inside this layer knows
+from 1 in every process: the new session then gets an id of ours. Everything inside this layer knows
 only the client's names. `core.restart.layer` decides what is sent, and `core.restart.sessions`
 handles the sessions.
 """
@@ -340,7 +340,7 @@ class RestartState:
         self.not_before: float = 0.0
         self.looping: bool = False
         self.killed_by_us: bool = False
-        """The agent that ends next was told to, and has not crashed."""
+        """We end the agent, so its end is not a crash."""
         self.own: dict[bytes, OwnRequest] = {}
         self.given_up: dict[bytes, GivenUp] = {}
         """Settings without which sessions were restored, by the ids of their requests."""
@@ -436,7 +436,7 @@ class RestartState:
         self.renamed.clear()
 
     def not_started(self, now: float) -> None:
-        """Note that a start failed: whoever waited gets an error, the next request tries again."""
+        """Note that a start failed; the next request tries again."""
         self._down()
         self.killed_by_us = False
         self.not_before = now + (HALF_OPEN_SECONDS if self.looping else FIRST_BACKOFF_SECONDS)
