@@ -559,9 +559,8 @@ def receive_report(link: Link, request_id: bytes, report: HandlerReport) -> list
     if report is Note.OUTPUT:
         had_output = turn.facts.output
         turn.facts.note_output()
-        if had_output:
-            return []
-        return [entries.record(link, Kind.FIRST_OUTPUT, turn.session, turn)]
+        shown = entries.record(link, Kind.FIRST_OUTPUT, turn.session, turn)
+        return [] if had_output else [shown]
     if report is Note.TOOL_FINISHED:
         turn.facts.note_tool_finished()
         return [entries.record(link, Kind.TOOL_ENDED, turn.session, turn)]

@@ -1,10 +1,9 @@
 """Costs: what sessions have cost, as sums of what their agents state, and the user's limit.
 
-Owns the reading of a `usage_update`'s `cost`, the sums by session, turn and day, and the rule and
-the words of `--spend-limit`. An agent states a sum that grows with the session; one that has fallen
-has been corrected, or has begun again. What other processes spend on the same day, and what a
-session had cost before this one, comes from the shell (`Spent`), which gets each further cost
-(`core.link.effects.Spend`).
+Owns the reading of a `usage_update`'s `cost`, the sums by session, turn and day, and the rule of
+`--spend-limit`. An agent states a sum that grows with the session; one that falls is a correction
+or a new beginning. What other processes spend on the same day, and what a session had cost before
+this one, comes from the shell (`Spent`), which gets every further cost (`core.link.effects.Spend`).
 
 Works on values alone; loaded with the first cost, or the first prompt under a limit.
 """
@@ -261,16 +260,6 @@ class Spending(msgspec.Struct, eq=False):
         self._reached = {key: (of, at + seconds) for key, (of, at) in self._reached.items()}
         if self.cost_due is not None:
             self.cost_due += seconds
-
-    def near_text(self, bill: Bill) -> str:
-        return f"{self.sentence(bill)} The agent is stopped when the limit is reached."
-
-    def other_text(self, currency: str) -> str:
-        """Return the notice of costs in another currency."""
-        return (
-            f"The agent states costs in {currency}, and --spend-limit is in {self.limit.currency}: "
-            "the limit does not apply to them."
-        )
 
     def sentence(self, bill: Bill) -> str:
         """Return in words how much of the limit was spent."""

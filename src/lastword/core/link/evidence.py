@@ -294,16 +294,15 @@ class TurnEvidence(msgspec.Struct):
         """Read an update in which the agent may say that it has failed, without a cause."""
         self.suspected = self.suspected or late.agents.has_failed_state(update)
 
-    def say(self, text: str) -> None:
-        """Receive a piece of the turn's message."""
+    def say(self, text: str, *, of_retry: bool = False) -> None:
+        """Receive a piece of the turn's message.
+
+        One that may be `of_retry` is the answer if no call failed.
+        """
         self.messages += not self.chunks
         self.text = None if self.chunks else text
         self.chunks += 1
-
-    def say_of_retry(self, text: str) -> None:
-        """Receive a piece that may be about a retry: if no call failed, it is the answer."""
-        self.say(text)
-        self.retry_texts += 1
+        self.retry_texts += of_retry
 
     @property
     def speaks(self) -> bool:

@@ -1,7 +1,7 @@
 """Updates from the agent: their effect on progress, facts, costs, quarantine and the turn.
 
 Owns the meaning of updates, and what a cost leads to: a notice near the user's limit, and the end
-of the turn at it. `core.link.costs` has the sums, the rule and the words.
+of the turn at it. `core.link.costs` has the sums and the rule.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _note(
             turn.facts.note_elsewhere(update)
             continue
         if by_form:
-            turn.evidence.say_of_retry(words)
+            turn.evidence.say(words, of_retry=True)
         else:
             turn.show(update, text if is_text else None, link.now)
         had_output = turn.facts.output
@@ -358,7 +358,11 @@ def _cost(link: Link, session: Session | None, frame: Frame, update: Update) -> 
     spending.stop_expecting()
     if currency != spending.limit.currency:
         if bill.costs.report_other():
-            effects += reporting.inform(link, session, spending.other_text(currency))
+            text = (
+                f"The agent states costs in {currency}, and --spend-limit is in "
+                f"{spending.limit.currency}: the limit does not apply to them."
+            )
+            effects += reporting.inform(link, session, text)
             effects.append(entries.spend_limit(link, session, spending, "other_currency"))
         return effects
     if not added:
@@ -373,7 +377,8 @@ def _cost(link: Link, session: Session | None, frame: Frame, update: Update) -> 
         counted = list(link.sessions.values()) if scope == "day" else [session]
         effects += _stop_at_limit(link, spending, counted)
     elif spending.is_near(bill):
-        effects += reporting.inform(link, session, spending.near_text(bill))
+        text = f"{spending.sentence(bill)} The agent is stopped when the limit is reached."
+        effects += reporting.inform(link, session, text)
         effects.append(entries.spend_limit(link, session, spending, "near"))
     return effects
 

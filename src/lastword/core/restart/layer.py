@@ -257,8 +257,9 @@ def translate(state: RestartState, effects: list[Effect], frame: Frame | None) -
     for index, effect in enumerate(effects):
         if isinstance(effect, Answer) and effect.to is Side.AGENT:
             origin = state.origin(effect.request_id)
-            if origin:
-                translated[index] = Answer(Side.AGENT, origin, with_id(effect.frame, origin))
+            translated[index] = (
+                Answer(Side.AGENT, origin, with_id(effect.frame, origin)) if origin else effect
+            )
     return translated
 
 
