@@ -257,7 +257,7 @@ def test_a_mode_that_the_client_already_shows_is_not_repeated() -> None:
 
 def test_the_number_of_remembered_unanswered_settings_is_bounded() -> None:
     state = RestartState(0.0)
-    state.brings_back("s", ReturningSession([], []))
+    state.begin_restoring("s", ReturningSession([], []))
     for number in range(2 * MAX_GIVEN_UP):
         returning = state.returning["s"]
         returning.settings.append((MODE, {"modeId": str(number)}))

@@ -39,7 +39,7 @@ class Choices(msgspec.Struct, eq=False):
 
     def chose(self, method: str, params: dict[str, Any], answer: object = None) -> None:
         """Note that the agent accepted the client's choice with this answer."""
-        self.comes_back_with(method, params)
+        self.note_choice(method, params)
         if method == acp.SET_MODE:
             self._in_mode(params.get("modeId"))
         elif method == acp.SET_MODEL:
@@ -49,7 +49,7 @@ class Choices(msgspec.Struct, eq=False):
         if answer:
             self.read_answer(answer)
 
-    def comes_back_with(self, method: str, params: dict[str, Any]) -> None:
+    def note_choice(self, method: str, params: dict[str, Any]) -> None:
         """Note what to set when the session is restored, whatever the client shows until then."""
         option = str(params.get("configId", ""))
         self.made.pop((method, option), None)

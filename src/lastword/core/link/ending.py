@@ -124,7 +124,12 @@ def fail(link: Link, turn: Turn) -> list[Effect]:
     """End the turn as failed, as the agent answered, unless the user had cancelled."""
     if turn.waits:
         return []  # it was answered with a failure already, and is to be sent again
-    again = try_again(link, turn) or fall_back(link, turn) or wait_for_reset(link, turn)
+    again = try_again(link, turn)
+    if not again and link.options.fallback_model and turn.resendable is not None:
+        begun = resend.begin_switch(link, turn)
+        # The tools of the work that failed will not report any more.
+        again = [*_close(turn.session, turn), *begun] if begun else []
+    again = again or wait_for_reset(link, turn)
     if again:
         return again
     if turn.step(Event.ERROR) is Move.CONFIRM:
@@ -159,14 +164,6 @@ def try_again(link: Link, turn: Turn) -> list[Effect]:
     )
     burst = entries.stderr_burst(link, turn.session, turn)
     return [*burst, *reporting.announce(link, turn, retry)]
-
-
-def fall_back(link: Link, turn: Turn) -> list[Effect]:
-    """Begin the switch to another model instead of failing; return nothing if there is none."""
-    if not link.options.fallback_model or turn.resendable is None:
-        return []
-    begun = resend.begin_switch(link, turn)
-    return [*_close(turn.session, turn), *begun] if begun else []
 
 
 def wait_for_reset(link: Link, turn: Turn) -> list[Effect]:
@@ -239,7 +236,7 @@ def give_up_for_prompt(link: Link, session: Session) -> list[Effect]:
     """
     effects: list[Effect] = []
     for turn in resend.waiting(session):
-        if resend.goes_on(turn):
+        if resend.waits_to_continue(turn):
             effects += cancel_waiting(link, turn)
     return [*effects, *give_up_wait(link, session)]
 
@@ -262,7 +259,7 @@ def give_up_if_shown(link: Link, session_id: str | None) -> list[Effect]:
     named = link.sessions.get(session_id or "")
     effects: list[Effect] = []
     for session in [named] if named is not None else list(link.sessions.values()):
-        waiting = [turn for turn in resend.waiting(session) if not resend.goes_on(turn)]
+        waiting = [turn for turn in resend.waiting(session) if not resend.waits_to_continue(turn)]
         if any(resend.shows_work(turn) for turn in waiting):
             effects += give_up_wait(link, session)
     return effects
@@ -352,7 +349,7 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
     follows = verdict.reason != failures.SPAWN_FAILED
     effects: list[Effect] = []
     for session in list(link.sessions.values()) if link.options.tries_again else ():
-        if not follows or not resend.comes_back(link, session):
+        if not follows or not resend.can_be_restored(link, session):
             effects += give_up_wait(link, session)
             continue
         for turn in list(session.turns):

@@ -299,7 +299,7 @@ class Repetition:
         self._tool_shown: tuple[object, ...] = ()
         """What was last shown of a call without an input."""
 
-    def went_on(self, content: object, repeats: int) -> None:
+    def note_run(self, content: object, repeats: int) -> None:
         """Receive the result of a run of chunks: the content of the last, and its count."""
         if content != self.content:
             self._other_than_tools()

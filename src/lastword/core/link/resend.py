@@ -104,7 +104,7 @@ def epoch_seconds(link: Link) -> float | None:
     return None if now is None else now.timestamp()
 
 
-def comes_back(link: Link, session: Session) -> bool:
+def can_be_restored(link: Link, session: Session) -> bool:
     """Return whether another agent will follow that can have this session."""
     agent = link.agent
     by_agent = agent.can_resume or agent.can_load
@@ -116,7 +116,7 @@ def waiting(session: Session) -> list[Turn]:
     return [turn for turn in session.turns if turn.waits]
 
 
-def goes_on(turn: Turn) -> bool:
+def waits_to_continue(turn: Turn) -> bool:
     """Return whether a turn waits to continue, by any prompt, rather than for a retry."""
     return turn.limit_wait is not None or turn.switch is not None
 
@@ -183,7 +183,7 @@ def due_prompt(link: Link, turn: Turn) -> Frame | None:
     if wait is None:
         return turn.resendable
     resends = wait.resends and not shows_work(turn)
-    turn.go_on(new_prompt=not resends)
+    turn.end_wait(new_prompt=not resends)
     if resends:
         return turn.resendable
     text = {"type": "text", "text": link.options.continue_with}
@@ -307,7 +307,7 @@ def _switched(
     method, params = models.setting(session.session_id, request.model)
     models.is_set(method, params, result)
     effects = _show_options(session, models)
-    session.choices.comes_back_with(method, params)
+    session.choices.note_choice(method, params)
     outcome = "switched" if turn is not None else "restored"
     before, after = request.before, request.model
     effects.append(_switch_entry(link, session, outcome, source=before, to=after, turn=turn))
@@ -354,7 +354,7 @@ def restore_model(link: Link, session: Session) -> list[Effect]:
     ):
         return []  # It has been asked to.
     if link.agent_gone is not None:
-        session.choices.comes_back_with(*models.setting(session.session_id, models.former))
+        session.choices.note_choice(*models.setting(session.session_id, models.former))
         models.pop_former()
         return []
     # If the user is choosing a model, the agent's answer decides which it is to be.

@@ -316,7 +316,7 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
         self.wait(tried, until)
         self.switch = switch
 
-    def go_on(self, *, new_prompt: bool) -> None:
+    def end_wait(self, *, new_prompt: bool) -> None:
         """End such a wait. Work before a new prompt is still part of the turn."""
         self.limit_wait, self.switch, self.continues = None, None, True
         if new_prompt:

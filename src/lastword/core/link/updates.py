@@ -215,7 +215,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
                 # It may be one too many, for which the turn is stopped.
                 break
         else:
-            repetition.went_on(last_content, repeats)
+            repetition.note_run(last_content, repeats)
             # A call that begins or ends is recorded, which only `receive` does.
             if (
                 kind not in acp.TOOL_KINDS
@@ -232,7 +232,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         count += 1
     if count:
         _note_longer(session, messages[start : start + count])
-        repetition.went_on(last_content, repeats)
+        repetition.note_run(last_content, repeats)
         session.progress(link.now)
         for turn in session.turns:
             turn.recover(link.now)

@@ -58,7 +58,7 @@ def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> lis
     shown = session.choices
     settings = [(name, dict(params)) for (name, _), params in shown.made.items()]
     in_force = Choices(shown.mode_option)
-    state.brings_back(session_id, ReturningSession([frame], settings, in_force))
+    state.begin_restoring(session_id, ReturningSession([frame], settings, in_force))
     opening = {"mcpServers": [], **session.opening, "sessionId": session_id}
     params = agent_side.extended_params(link, opening)
     due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
@@ -90,7 +90,7 @@ def answered(
         models = link.session(own.session_id).models
         if models is not None:
             models.read(result)
-    return _go_on(connection, state, own.session_id, returning)
+    return _continue_restoring(connection, state, own.session_id, returning)
 
 
 def given_up(connection: Connection, state: RestartState, own: OwnRequest) -> list[Effect]:
@@ -101,7 +101,7 @@ def given_up(connection: Connection, state: RestartState, own: OwnRequest) -> li
     if own.purpose is Purpose.BRING_BACK and returning.fall_back():
         return []
     if own.purpose is Purpose.SET_AGAIN or returning.reopened:
-        return _go_on(connection, state, own.session_id, returning)
+        return _continue_restoring(connection, state, own.session_id, returning)
     return _lose(connection.link, state, own.session_id, returning.waiting, why="timeout")
 
 
@@ -136,7 +136,7 @@ def _update(session_id: str, update: dict[str, Any]) -> Effect:
     return Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params))
 
 
-def _go_on(
+def _continue_restoring(
     connection: Connection, state: RestartState, session_id: str, returning: ReturningSession
 ) -> list[Effect]:
     link = connection.link
@@ -148,7 +148,7 @@ def _go_on(
             Purpose.SET_AGAIN, link.now + SETTING_LIMIT_SECONDS, session_id
         )
         return [Send(Side.AGENT, jsonrpc.request(request_id, method, params))]
-    state.is_back(session_id)
+    state.note_restored(session_id)
     effects: list[Effect] = [entries.record(link, Kind.SESSION_RESUMED, link.session(session_id))]
     effects += _report_choices(session_id, returning, shown)
     return effects + _pass_on(connection, returning)
@@ -277,7 +277,7 @@ def as_the_client_knows(
         if request is not None and request.method in GIVES_NAME:
             given = new_session(frame)
     holder = state.names.ours.get(given, given) if given is not None else None
-    if given is not None and holder is not None and state.not_back(holder):
+    if given is not None and holder is not None and state.is_missing(holder):
         # The client knows the new session's id as another session's.
         if holder not in state.lost:
             returning = state.returning.get(holder)
@@ -328,7 +328,7 @@ def note_opened(
         answer = None if frame is None else jsonrpc.loads(frame.message.result)
         returning.reopen_answered(answer, opened=session_id in opened)
         if not returning.ours and returning.reopened:
-            state.is_back(session_id)
+            state.note_restored(session_id)
             outcome += _pass_on(connection, returning)
         elif not returning.ours:
             outcome += _lose(link, state, session_id, returning.waiting, why="refused")

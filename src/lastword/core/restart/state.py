@@ -491,12 +491,12 @@ class RestartState:
         self.returning.clear()
         return waiting
 
-    def brings_back(self, session_id: str, session: ReturningSession) -> None:
+    def begin_restoring(self, session_id: str, session: ReturningSession) -> None:
         """Note that the agent is asked to restore a session."""
         self.stale.discard(session_id)
         self.returning[session_id] = session
 
-    def is_back(self, session_id: str) -> None:
+    def note_restored(self, session_id: str) -> None:
         """Note that a session is restored."""
         del self.returning[session_id]
 
@@ -514,7 +514,7 @@ class RestartState:
         if returning is not None:
             returning.reopening = True
 
-    def not_back(self, session_id: str) -> bool:
+    def is_missing(self, session_id: str) -> bool:
         """Return whether the client knows a session with this id that the agent does not have."""
         return session_id in self.stale or session_id in self.lost or session_id in self.returning
 
