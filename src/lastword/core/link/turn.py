@@ -89,7 +89,7 @@ ANSWERS = frozenset({Move.FINISH, Move.CONFIRM, Move.FAIL})
 
 FINAL = frozenset({State.ENDED, State.FAILED})
 AT_WORK = frozenset({State.SENT, State.RUNNING})
-"""Not answered, cancelled or stopped."""
+"""The agent works on the turn, and nobody has cancelled or stopped it."""
 
 REPORTS_WAITS = AT_WORK | {State.WAITING}
 """The states in which the user may be shown what the agent, or lastword, waits for."""
