@@ -44,8 +44,9 @@ class Relay:
     ) -> None:
         self._connection = connection
         self._to_client = to_client
-        self._to_agent = to_agent
-        # What goes to either while one block is worked on: written with one call at its end.
+        self.to_agent = to_agent
+        """Where the agent reads; `None` for no agent."""
+        # What goes to either side while one block is handled: written with one call at its end.
         self._client_run: list[bytes] = []
         self._agent_run: list[bytes] = []
         self.orders: list[Order] = []
@@ -57,20 +58,16 @@ class Relay:
             order=self._order,
         )
         self.spend: Callable[[Spend], object] | None = None
-        """Called with each further cost, at once: the limit holds for the next frame already."""
+        """Called with each further cost at once: the limit applies to the very next frame."""
         self.before_end: Callable[[float], list[Effect]] | None = None
-        """Called with the time where an answer is held back, before the line behind it; returns
-        what comes of the answer."""
+        """Called with the time when an answer is held back, before the next line is handled;
+        returns the effects that end the turn."""
         self.client_spoke: bool = False
         self.noise: bytearray = bytearray()
         """The output, before the client's first message, of a program that is not an agent."""
         self.noise_cut: bool = False
         self.frames: Callable[[Side | None, bytes, list[bytes], list[bytes]], object] | None = None
-        """Called with what came from one side, and what is written to the client and the agent."""
-
-    def attach_agent(self, to_agent: FrameWriter | None) -> None:
-        """Write to this agent from now on; `None` for no agent."""
-        self._to_agent = to_agent
+        """Called with what one side sent, and what is written to the client and to the agent."""
 
     def _order(self, order: Order) -> None:
         if not isinstance(order, Spend):
@@ -79,7 +76,7 @@ class Relay:
             self.spend(order)
 
     def drain_orders(self) -> list[Order]:
-        """Return the core's requests since the last call, for the sidecar to carry out."""
+        """Return the core's requests since the last call."""
         orders = self.orders.copy()
         self.orders.clear()
         return orders
@@ -98,10 +95,11 @@ class Relay:
         lines = jsonrpc.split_block(block, messages) if messages else None
         if messages is None or lines is None:
             for line in block.removesuffix(b"\n").split(b"\n"):
-                if line.strip():
-                    self._agent_line(line, now)
-                else:
+                if not line.strip():
                     self._note(line)
+                    continue
+                for part in glued.decode_parts(line, may_quote=True):
+                    self._agent_frame(part, now)
         else:
             run = self._client_run
             run += lines[:passed]
@@ -113,10 +111,6 @@ class Relay:
                     run += lines[start:passed]
         self._write_runs(AGENT, block)
 
-    def _agent_line(self, line: bytes, now: float) -> None:
-        for part in glued.decode_parts(line, may_quote=True):
-            self._agent_frame(part, now)
-
     def _agent_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
         if isinstance(frame, jsonrpc.Malformed):
             self._note(frame.line)
@@ -126,7 +120,7 @@ class Relay:
             self._ends.carry_out(self.before_end(now))
 
     def _note(self, line: bytes) -> None:
-        """Keep a line that is not a frame, for users who ran a command such as `agent --help`."""
+        """Keep a line that is not a frame: the user may have run `agent --help`."""
         if self.client_spoke or self.noise_cut:
             return
         self.noise_cut = len(self.noise) + len(line) >= MAX_NOISE_BYTES
@@ -136,17 +130,9 @@ class Relay:
     def from_client(self, block: bytes, now: float) -> None:
         for line in whole_lines(block):
             self.client_spoke = True
-            frame = jsonrpc.decode(line)
-            if isinstance(frame, jsonrpc.Frame):
-                self._client_frame(frame, now)
-            else:
-                for part in glued.parts(frame, may_quote=False):
-                    self._client_frame(part, now)
+            for part in glued.decode_parts(line, may_quote=False):
+                self._ends.carry_out(self._connection.receive(CLIENT, part, now), CLIENT, part)
         self._write_runs(CLIENT, block)
-
-    def _client_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
-        effects = self._connection.receive(CLIENT, frame, now)
-        self._ends.carry_out(effects, CLIENT, frame)
 
     def apply(self, effects: list[Effect]) -> None:
         """Carry out effects that were not caused by a line."""
@@ -160,8 +146,8 @@ class Relay:
         if self._client_run:
             _write(self._to_client, self._client_run)
         if self._agent_run:
-            if self._to_agent is not None:
-                _write(self._to_agent, self._agent_run)
+            if self.to_agent is not None:
+                _write(self.to_agent, self._agent_run)
             else:
                 self._agent_run.clear()
 
@@ -173,27 +159,27 @@ def _write(outlet: FrameWriter, lines: list[bytes]) -> None:
 
 
 BLOCKED_SECONDS = 1.0
-"""A client that takes no bytes for this long stops the clocks."""
+"""A client that reads nothing for this long stops the clocks."""
 
 LATE_SECONDS = 1.0
-"""How late a clock may be handled while there is always something to read."""
+"""How late a timer may be handled while there is always something to read."""
 
 BREATH_SECONDS = 0.05
 
 MAX_ANSWERS_BYTES = 8 * 1024 * 1024
 
 MAX_AHEAD_BYTES = MAX_ANSWERS_BYTES
-"""How much is read of a client whose agent takes nothing, behind what filled the agent's pipe: a
-cancel stands there, or the next prompt. With pictures a prompt has some megabytes."""
+"""How much more is read from a client once the agent's pipe is full: a cancel may follow, or the
+next prompt, which with pictures has some megabytes."""
 
 
 class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
-    """The descriptors that the loop uses. All but the client's reading end should not block.
+    """The descriptors that the loop uses. All but the client's reading end are non-blocking.
 
     Attributes:
         client: for reading from and writing to the client.
-        agent: the agent's stdin, stdout and stderr; `None` if it could not be started.
-        wake: wakes the loop when it is readable; its owner reads it. -1 for none.
+        agent: the agent's stdin, stdout and stderr; `None` if the agent could not be started.
+        wake: wakes the loop when readable; its owner reads it. -1 for none.
     """
 
     client: tuple[int, int]
@@ -205,7 +191,7 @@ class PollLoop:
     """Moves bytes between the client's descriptors and the agent's."""
 
     read_bytes = READ_BYTES
-    """How much is read at once of one descriptor."""
+    """How much is read at once from one descriptor."""
 
     def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
@@ -217,7 +203,7 @@ class PollLoop:
         line_limit_bytes: int,
         to_client: FrameWriter | None = None,
     ) -> None:
-        """Args: `to_client` replaces the client's writing end, for a client in this process."""
+        """Create it; `to_client` replaces the writing end, for a client in this process."""
         client, agent = descriptors.client, descriptors.agent
         self._connection = connection
         self._poll = pipes.Poller()
@@ -236,18 +222,18 @@ class PollLoop:
         self.stderr: StderrWriter = console.stderr
         self.relay: Relay = Relay(connection, self.to_client, self.to_agent, note)
         self.beside: Sources | None = None
-        """Sources with their own descriptors besides the pipes."""
+        """Sources of evidence with descriptors besides the pipes."""
         self.before_client: Callable[[float], object] | None = None
-        """Called with the time before the client's bytes are taken in."""
+        """Called with the time before the client's bytes are handled."""
         self.client_open: bool = True
         self.agent_open: bool = agent is not None
         self.stderr_open: bool = self.agent_open
         self._blocked_since: float | None = None
         self._busy = False
         self._ahead_bytes = 0
-        """How many bytes were read from the client since the agent's pipe became full."""
+        """The number of bytes read from the client since the agent's pipe became full."""
         self._owes_answer = False
-        """Whether a request of the client was unanswered when the read-ahead was full."""
+        """Whether the client had an open request when the read-ahead became full."""
         self._standstill = Standstill()
         self._woke_at = time.monotonic()
 
@@ -255,14 +241,12 @@ class PollLoop:
         """Stop using the descriptors of an agent that has ended."""
         if self.to_agent is not None:
             self.to_agent.close()
-        self.to_agent = None
-        self.relay.attach_agent(None)
+        self.to_agent = self.relay.to_agent = None
         self.agent_open = self.stderr_open = False
         self._agent_fd = self._stderr_fd = -1
 
     def attach_agent(self, agent: tuple[int, int, int]) -> None:
-        self.to_agent = FrameWriter(agent[0])
-        self.relay.attach_agent(self.to_agent)
+        self.to_agent = self.relay.to_agent = FrameWriter(agent[0])
         self._agent_fd, self._stderr_fd = agent[1], agent[2]
         self._agent_lines = LineReader(self._line_limit_bytes)
         self.agent_open = self.stderr_open = True
@@ -273,7 +257,7 @@ class PollLoop:
         return self.agent_open and self.to_agent is not None and not self.to_agent.broken
 
     def wait(self, wake_at: float | None) -> None:
-        """Wait until something happens, at most until `wake_at`, and move the available bytes."""
+        """Wait for bytes, at most until `wake_at`, and move what is available."""
         wake = self.prepare(wake_at)
         timeout = None
         if wake is not None:
@@ -282,59 +266,23 @@ class PollLoop:
         self.move(wake, timeout)
 
     def prepare(self, wake_at: float | None) -> float | None:
-        """Register what is waited for; return until when, at most."""
-        self._update_interest()
-        due = None if self.to_client.pending_bytes else self._connection.next_timeout()
-        if due is not None:
-            self._standstill.begin(self._woke_at)
-            # A timer that waits for a look is due again when the look is: at `wake_at`.
-            looks = self.beside is not None and self.beside.holds_timer
-            left = BEAT_SECONDS if looks else due - self._woke_at
-            due = self._woke_at + beat_seconds(left)
-        return due if wake_at is None or (due is not None and due < wake_at) else wake_at
-
-    def move(self, wake: float | None, timeout_ms: float | None) -> None:
-        """Move the available bytes; wait for them at most this long. `wake` is when it was due."""
-        try:
-            ready = self._poll.poll(timeout_ms)
-        except OSError:
-            # The kernel is out of memory: for a moment, or for all of us.
-            time.sleep(BREATH_SECONDS)
-            ready = []
-        now = time.monotonic()
-        if wake is not None:
-            # From the last round on: we may have been stopped before we waited.
-            self._stand_still(self._standstill.seconds(now - max(wake, self._woke_at)))
-        self._woke_at = now
-        self._busy = bool(ready)
-        for fd, events in ready:
-            self._dispatch(fd, events, now)
-        self._note_blocking(now)
-
-    def is_clock_due(self, now: float) -> bool:
-        """Return whether a timer is due.
-
-        Ready input has been read before, so that an agent that answered in time does not look
-        stalled when lastword is late. No timer runs while the client does not read.
-        """
-        due = self._connection.next_timeout()
-        late = LATE_SECONDS if self._busy else 0.0
-        return due is not None and due + late <= now and not self.to_client.pending_bytes
-
-    def look_at_clocks(self, now: float) -> None:
-        self.relay.apply(self._connection.handle_timeout(now))
-
-    def _update_interest(self) -> None:
+        """Register the descriptors to wait for; return how long to wait, at most."""
         interest = {self.to_client.fd: POLLOUT if self.to_client.pending_bytes else 0}
         if self.client_open:
             # A client that writes without reading is still read, up to a bound: it may be waiting
             # for us to take its bytes before it takes ours.
-            flooded = self.to_client.pending_bytes > MAX_ANSWERS_BYTES
+            paused = self.to_client.pending_bytes > MAX_ANSWERS_BYTES
             if self.to_agent is None or not self.to_agent.full:
                 self._ahead_bytes = 0
-            paused = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
+            elif not paused and self._ahead_bytes >= MAX_AHEAD_BYTES:
+                if self._owes_answer and self._connection.idle:
+                    # We answered in the agent's place: what follows must be read as well.
+                    self._ahead_bytes = 0
+                else:
+                    # Memory is bound to a full pipe, the read-ahead, and the rest of one line.
+                    paused = self._client_lines.part_bytes <= READ_BYTES
             interest[self._client_fd] = 0 if paused else POLLIN
-        # In this order they are polled: what came before an answer on stderr explains it.
+        # They are polled in this order: what came on stderr before an answer explains it.
         if self.stderr_open:
             interest[self._stderr_fd] = POLLIN
         if self.agent_open:
@@ -352,6 +300,15 @@ class PollLoop:
         if interest != self._interest:
             self._register(interest)
 
+        due = None if self.to_client.pending_bytes else self._connection.next_timeout()
+        if due is not None:
+            self._standstill.begin(self._woke_at)
+            # A timer that waits for a look is due again when the look is: at `wake_at`.
+            looks = self.beside is not None and self.beside.holds_timer
+            left = BEAT_SECONDS if looks else due - self._woke_at
+            due = self._woke_at + beat_seconds(left)
+        return due if wake_at is None or (due is not None and due < wake_at) else wake_at
+
     def _register(self, interest: dict[int, int]) -> None:
         for fd in self._interest.keys() - interest.keys():
             self._poll.unregister(fd)
@@ -360,26 +317,60 @@ class PollLoop:
                 self._poll.register(fd, events)
         self._interest = interest
 
-    def _far_ahead(self) -> bool:
-        """Return whether enough has been read from the client for an agent that reads nothing.
+    def move(self, wake: float | None, timeout_ms: float | None) -> None:
+        """Move the available bytes; wait for them at most this long. `wake` is when it was due."""
+        try:
+            ready = self._poll.poll(timeout_ms)
+        except OSError:
+            # The kernel is out of memory: for a moment, or for all of us.
+            time.sleep(BREATH_SECONDS)
+            ready = []
+        now = time.monotonic()
+        if wake is not None:
+            # Counted from the last round: we may have been stopped before we waited. The clocks
+            # move before anything is read, since that happened later.
+            stood_still = self._standstill.seconds(now - max(wake, self._woke_at))
+            if stood_still > 0:
+                self._connection.stand_still(stood_still)
+                if self._blocked_since is not None:
+                    self._blocked_since += stood_still
+        self._woke_at = now
+        self._busy = bool(ready)
+        for fd, events in ready:
+            self._dispatch(fd, events, now)
+        # No timer runs while the client does not read: the agent cannot show progress.
+        if self.to_client.pending_bytes:
+            if self._blocked_since is None:
+                self._blocked_since = now
+        elif self._blocked_since is not None:
+            if now - self._blocked_since > BLOCKED_SECONDS:
+                self._connection.stand_still(now - self._blocked_since)
+            self._blocked_since = None
 
-        This bounds the memory: a full pipe, the read-ahead, and one line, which is read to its
-        end.
+    def is_clock_due(self, now: float) -> bool:
+        """Return whether a timer is due.
+
+        Ready input is read first, so that an agent that answered in time does not look stalled
+        when lastword is late. No timer runs while the client does not read.
         """
-        if self._owes_answer and self._connection.idle:
-            # We answered in the agent's place: requests after that one must be read as well.
-            self._ahead_bytes = 0
-            return False
-        return self._client_lines.part_bytes <= READ_BYTES
+        due = self._connection.next_timeout()
+        late = LATE_SECONDS if self._busy else 0.0
+        return due is not None and due + late <= now and not self.to_client.pending_bytes
 
     def _dispatch(self, fd: int, events: int, now: float) -> None:
         if fd == self._agent_fd and self.agent_open:
             if self.beside is not None and self.beside.observer_fd >= 0:
-                # What its runtime has reported before explains an answer.
+                # What its runtime reported earlier explains an answer.
                 self.beside.read_observer(now, early=True)
             self.read_agent(now)
         elif fd == self._client_fd and self.client_open:
-            self._read_client(now)
+            data = self._read(self._client_fd, self._console)
+            if data is not None:
+                if not data:
+                    self.client_open = False
+                    rest = self._client_lines.rest()
+                    data = rest + b"\n" if rest else b""
+                self.receive_client(data, now)
         elif fd == self._stderr_fd and self.stderr_open:
             self.read_stderr(now)
         elif fd == self.to_client.fd:
@@ -396,25 +387,6 @@ class PollLoop:
         elif self.beside is not None and fd == self.beside.observer_fd:
             self.beside.read_observer(now)
 
-    def _stand_still(self, seconds: float) -> None:
-        """Move the clocks by the time that this process, and so the agent, stood still.
-
-        It comes before what is read afterwards, which happened later.
-        """
-        if seconds > 0:
-            self._connection.stand_still(seconds)
-            if self._blocked_since is not None:
-                self._blocked_since += seconds
-
-    def _note_blocking(self, now: float) -> None:
-        """Stop the timers while the client does not read: the agent cannot show progress."""
-        if not self.to_client.pending_bytes:
-            if self._blocked_since is not None and now - self._blocked_since > BLOCKED_SECONDS:
-                self._connection.stand_still(now - self._blocked_since)
-            self._blocked_since = None
-        elif self._blocked_since is None:
-            self._blocked_since = now
-
     def read_agent(self, now: float) -> int:
         """Read once from the agent; return the number of bytes."""
         data = self._read(self._agent_fd)
@@ -429,42 +401,32 @@ class PollLoop:
         return len(data)
 
     def hand_over(self) -> tuple[bytes, bytes]:
-        """Return the line that the agent has begun, and what it has not taken, and forget both."""
+        """Return, and forget, the agent's incomplete line and the bytes that it has not read."""
         unsent = self.to_agent.pending() if self.to_agent is not None else b""
         return self._agent_lines.rest(), unsent
 
     def restore(self, begun: bytes, unsent: bytes) -> None:
-        """Go on with what `hand_over` returned in an earlier process."""
+        """Continue with what `hand_over` returned in an earlier process."""
         self._agent_lines.feed(begun)
         if self.to_agent is not None:
             self.to_agent.write(unsent)
 
     @property
     def holds_part(self) -> bool:
-        """Return whether the agent has begun a line that it has not ended."""
+        """Return whether the agent has written part of a line."""
         return self._agent_lines.holds_part
 
     def last_line(self, now: float) -> None:
-        """Take the last line of an agent that has gone, if it is complete but for its line end."""
+        """Handle the last line of an agent that has gone, if only its newline is missing."""
         rest = self._agent_lines.rest()
         if not rest or rest.isspace():
             return
-        # A frame that its writer's death cut short is not a broken answer: how it died is the
+        # A frame that was cut short by the agent's death is not a broken answer: the death is the
         # cause.
         parts = glued.decode_parts(rest, may_quote=True)
         begun = rest.lstrip(jsonrpc.BLANKS).startswith(b"{")
         if not begun or any(isinstance(part, jsonrpc.Frame) for part in parts):
             self.relay.from_agent(rest + b"\n", now)
-
-    def _read_client(self, now: float) -> None:
-        data = self._read(self._client_fd, self._console)
-        if data is None:
-            return
-        if not data:
-            self.client_open = False
-            rest = self._client_lines.rest()
-            data = rest + b"\n" if rest else b""
-        self.receive_client(data, now)
 
     def receive_client(self, data: bytes, now: float) -> None:
         if self.before_client is not None:
@@ -489,9 +451,9 @@ class PollLoop:
         return True
 
     def _read(self, fd: int, console: Console | None = None) -> bytes | None:
-        """Read once: return the bytes, `b""` at the end, or `None` if there is nothing now.
+        """Read once; return `b""` at the end, and `None` if nothing is available.
 
-        A failure counts as the end; a failure that ends the session is reported.
+        An error counts as the end, and is reported to `console`.
         """
         try:
             return pipes.read(fd, self.read_bytes)

@@ -208,7 +208,7 @@ class Sidecar:
         if self._loop.is_clock_due(now):
             # A clock ends a turn without any other evidence: look for evidence first.
             if self._sources.look(now, for_timer=True):
-                self._loop.look_at_clocks(now)
+                self._loop.relay.apply(self._connection.handle_timeout(now))
         elif self._sources.is_due(now):
             self._sources.look(now)
         self._look_at_client(now)
