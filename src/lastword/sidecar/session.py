@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from lastword.sidecar.spend_ledger import SpendLedger
 
 DRAIN_SECONDS = 1.0
-"""After the agent's exit, how long its stdout is still read where another process holds it open."""
+"""How long the agent's stdout is read after its exit, if another process holds it open."""
 
 FIRST_MESSAGE_SECONDS = 2.0
-"""How long an agent's early end waits for the client's first message before it ends us too; and a
-quiet end, with status 0, for what the client sends before it knows of it."""
+"""How long we wait for the client's first message if the agent ends before it; and, after an agent
+left with status 0 between turns, for what the client sends before it knows."""
 
 FLUSH_SECONDS = 5.0
 """How long a client that does not read may delay our end."""
@@ -51,13 +51,13 @@ SIGNALLED_FLUSH_SECONDS = 0.5
 """The same when a signal asked us to stop: its sender kills us soon after."""
 
 LEDGER_SECONDS = 5.0
-"""How long other processes that write their costs down may delay our end."""
+"""How long other processes that write their costs may delay our end."""
 
 STDERR_FLUSH_SECONDS = 0.5
-"""How long a reader of our stderr that does not read may delay our end."""
+"""How long a stalled reader of our stderr may delay our end."""
 
 _LAST_STDERR_READS = 16
-"""A pipe's worth: what a dead agent left there. Another process may write on forever."""
+"""A pipe's worth: what a dead agent left there. Another process may write forever."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class Settings(msgspec.Struct, frozen=True):
     verbose: bool = False
     own_journals: tuple[JournalRow, ...] = ()
     spend_folder: str = ""
-    """Where the ledger of a spending limit is; empty for none."""
+    """The folder of the spending ledger; empty for none."""
 
 
 class Sidecar:
@@ -88,7 +88,7 @@ class Sidecar:
         self._recorder = recorder
         self._child = Child(agent, guardian)
         self._past: list[Child] = []
-        """Agents that ended and left something behind which is still being ended."""
+        """Agents that have ended, while processes they left behind have not."""
         self._console = Console(verbose=settings.verbose)
         self._connection = FailOpen(Connection(options), self._console.report)
         self._loop: PollLoop = self._open_loop(inbox.fd)
@@ -137,18 +137,9 @@ class Sidecar:
             try:
                 self._recorder.record(entry)
                 if entry.kind in TERMINAL:
-                    # A client that kills us at the answer must find the end written down.
+                    # The end must be on disk even if the client kills us at the answer.
                     self._recorder.flush()
             except Exception as error:  # noqa: BLE001 - a session continues without its record
-                self._without_record(error)
-
-    def _keep_record(self, *, child_ended: bool) -> None:
-        if self._recorder is not None:
-            try:
-                self._recorder.flush()
-                if child_ended:
-                    self._recorder.tend()
-            except Exception as error:  # noqa: BLE001 - as above
                 self._without_record(error)
 
     def _without_record(self, error: Exception) -> None:
@@ -174,7 +165,7 @@ class Sidecar:
         self._note(Entry(kind=Kind.AGENT_STARTED, at_seconds=now, facts={"program": program}))
 
     def refuse(self, error: OSError) -> None:
-        """Answer every request with the reason why the agent could not be started."""
+        """Answer every request with the reason that the agent could not be started."""
 
         def cause() -> Verdict:
             # Loaded at the first failure: a healthy start does not need it.
@@ -188,7 +179,7 @@ class Sidecar:
     def run(self) -> Exit | None:
         """Relay until the session is over; return how the agent ended."""
         now = self._begin()
-        # One moment for a whole round: what was not due when it was looked at is waited for.
+        # One time for a whole round: what was not due when it was checked is waited for.
         while not self._finished(now):
             self._loop.wait(self._wake_at(now))
             now = time.monotonic()
@@ -206,7 +197,7 @@ class Sidecar:
         """Do what is due, now that the loop has moved the available bytes."""
         signalled = self._handle_signals(now)
         if self._loop.is_clock_due(now):
-            # A clock ends a turn without any other evidence: look for evidence first.
+            # A timer ends a turn without any other evidence: look for evidence first.
             if self._sources.look(now, for_timer=True):
                 self._loop.relay.apply(self._connection.handle_timeout(now))
         elif self._sources.is_due(now):
@@ -218,16 +209,27 @@ class Sidecar:
         if signalled or gone or not self._loop.talking:
             self._look_at_agent(now)
         if self._loop.relay.orders:
-            self._obey(now)
+            self._carry_out_orders(now)
         if self._ledger is not None:
-            self._tend_ledger(self._ledger, now)
+            before, spent = self._ledger.problem, self._ledger.tend(now)
+            if before is None and (problem := self._ledger.problem) is not None:
+                self._console.say(f"spending is counted in this process alone: {problem}")
+            if spent is not None:
+                # All processes together may have reached the limit.
+                self._loop.relay.apply(self._connection.receive_spending(spent, now))
         self._child.tidy(now)
         if self._past:
             self._past = [child for child in self._past if not child.tidy(now)]
-        self._keep_record(child_ended=signalled)
+        if self._recorder is not None:
+            try:
+                self._recorder.flush()
+                if signalled:
+                    self._recorder.tend()
+            except Exception as error:  # noqa: BLE001 - a session continues without its record
+                self._without_record(error)
 
     def _end(self) -> Exit | None:
-        """Finish: nothing of the agent is left; return how it ended."""
+        """Release everything, since nothing of the agent is left; return how it ended."""
         for child in (self._child, *self._past):
             child.stop.finish()
             child.dismiss_guardian()
@@ -244,23 +246,6 @@ class Sidecar:
     def _release_client(self) -> None:
         pipes.release_output(1, self._stdout_blocked, FLUSH_SECONDS)
 
-    def _obey(self, now: float) -> None:
-        """Carry out what the core asks for about the agent's process."""
-        for order in self._loop.relay.drain_orders():
-            if isinstance(order, Kill):
-                if self._child.over_at is None:
-                    self._child.stop.replaced(now)
-            elif self._child.over_at is not None and not self._client_lost:
-                self._start_again(now)
-
-    def _tend_ledger(self, ledger: SpendLedger, now: float) -> None:
-        """Write costs down; the limit may be reached by all processes together."""
-        before, spent = ledger.problem, ledger.tend(now)
-        if ledger.problem is not None and before is None:
-            self._console.say(f"spending is counted in this process alone: {ledger.problem}")
-        if spent is not None:
-            self._loop.relay.apply(self._connection.receive_spending(spent, now))
-
     def _close_ledger(self, seconds: float) -> None:
         ledger = self._ledger
         if ledger is not None and not ledger.close(seconds):
@@ -268,32 +253,40 @@ class Sidecar:
             self._console.say(f"the last costs are missing in the ledger of spending: {why}")
 
     def _look_at_ledger(self, now: float) -> None:
-        """Look at what others have spent, before the client's next messages are taken in."""
+        """Read what others have spent, before the client's next messages are handled."""
         spent = self._ledger.look() if self._ledger is not None else None
         if spent is not None:
             self._loop.relay.apply(self._connection.receive_spending(spent, now))
 
-    def _start_again(self, now: float) -> None:
-        self._console.say("starting the agent again")
-        child = self._child
-        self._loop.detach_agent()
-        child.close()
-        if child.stop.group_left:
-            self._past.append(child)
-        else:
-            child.dismiss_guardian()
-        try:
-            agent = self._settings.start.spawn()
-        except OSError as error:
-            self._child = Child(None, None)
-            self._console.say(f"the agent could not be started: {error.strerror or error}")
-            self.refuse(error)
-            return
-        self._child = Child(agent, self._guardian_of(agent))
-        self._ended_idle = False
-        self._loop.attach_agent((agent.stdin, agent.stdout, agent.stderr))
-        self._agent_runs(now)
-        self._loop.relay.apply(self._connection.agent_started(now))
+    def _carry_out_orders(self, now: float) -> None:
+        """Stop the agent's process, or start another, as the core requests."""
+        for order in self._loop.relay.drain_orders():
+            child = self._child
+            if isinstance(order, Kill):
+                if child.over_at is None:
+                    child.stop.replaced(now)
+                continue
+            if child.over_at is None or self._client_lost:
+                continue
+            self._console.say("starting the agent again")
+            self._loop.detach_agent()
+            child.close()
+            if child.stop.group_left:
+                self._past.append(child)
+            else:
+                child.dismiss_guardian()
+            try:
+                agent = self._settings.start.spawn()
+            except OSError as error:
+                self._child = Child(None, None)
+                self._console.say(f"the agent could not be started: {error.strerror or error}")
+                self.refuse(error)
+                continue
+            self._child = Child(agent, self._guardian_of(agent))
+            self._ended_idle = False
+            self._loop.attach_agent((agent.stdin, agent.stdout, agent.stderr))
+            self._agent_runs(now)
+            self._loop.relay.apply(self._connection.agent_started(now))
 
     def _handle_signals(self, now: float) -> bool:
         numbers = self._inbox.drain()
@@ -340,11 +333,11 @@ class Sidecar:
         if exit_ is None or child.exit_noticed_at is None:
             deaf = loop.to_agent is not None and loop.to_agent.broken
             if deaf or not loop.agent_open:
-                # It runs, but can no longer be reached: that counts as gone.
+                # It runs but can no longer be reached, which counts as gone.
                 child.stop.after(PIPE_GRACE_SECONDS, now)
             return
-        # What was in its pipe when it died is its own; later output is from another process that
-        # holds the pipe open, and gets a moment only if somebody waits for an answer.
+        # What was in its pipe when it died is its own. Later output is from another process that
+        # holds the pipe open; we wait for that briefly, and only if a request is open.
         while loop.agent_open and child.last_bytes > 0 and not loop.to_client.full:
             child.last_bytes -= loop.read_agent(now) or child.last_bytes
         if child.last_bytes > 0 and loop.agent_open and not self._client_lost:
@@ -352,11 +345,11 @@ class Sidecar:
         while loop.agent_open and not loop.to_client.full and loop.read_agent(now):
             if time.monotonic() > child.exit_noticed_at + DRAIN_SECONDS:
                 break
-        # What the agent itself wrote has been read: only a cut line, or a launcher that left on
-        # good terms, lets something more be hoped for.
-        hopeful = exit_.clean or loop.holds_part
+        # What the agent itself wrote has been read. More may come only to complete a cut line, or
+        # from the program behind a launcher that exited with status 0.
+        may_continue = exit_.clean or loop.holds_part
         late = now - child.exit_noticed_at >= DRAIN_SECONDS
-        over = not hopeful or late or self._connection.idle
+        over = not may_continue or late or self._connection.idle
         if not loop.agent_open or over or self._client_lost:
             self._agent_ended(exit_, now)
 
@@ -373,10 +366,10 @@ class Sidecar:
         needed = not self._connection.idle
 
         def cause() -> Verdict | None:
-            # Loaded when an agent has ended: a healthy turn does not need it.
+            # Loaded once an agent has ended: a healthy turn does not need it.
             from lastword.core.classify import classify_exit, own_failure, writers  # noqa: PLC0415
 
-            # If it exited as it should, or we ended it, its status does not report a failure.
+            # If it exited as it should, or we ended it, its status reports no failure.
             if stop.signalled:
                 return own_failure(ErrorType.AGENT_CRASH, "told_to_stop")
             if self._client_lost and (stop.acted or exit_.clean):
@@ -386,7 +379,7 @@ class Sidecar:
                 return None  # we ended it, because its pipes were closed
             tail = self._connection.stderr_tail()
             if self._connection.agent_name is not None:
-                # Before that, another program's words say why the agent did not start.
+                # Before it has a name, another program's words say why the agent did not start.
                 tail = writers.without_foreign(tail)
             return classify_exit(
                 exit_code=exit_.code,
@@ -396,9 +389,9 @@ class Sidecar:
             )
 
         own_terms = exit_.clean and not (self._client_lost or stop.acted)
-        # One that leaves before there is a session has failed to start, whatever its status says.
+        # One that exits before there is a session has failed to start, whatever its status is.
         self._ended_idle = own_terms and not needed and self._has_session
-        # What left in mid-turn left its workers behind, which would serve beside the next agent.
+        # An agent that exits in mid-turn leaves workers, which would serve beside the next agent.
         stop.agent_ended(now, leave_group=own_terms and not needed)
         if needed or not self._client_lost:
             loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
@@ -418,7 +411,7 @@ class Sidecar:
             wakes.append(exited + DRAIN_SECONDS)
         first = None
         for wake in wakes:
-            # A moment that has passed has been looked at: what is left waits for a descriptor.
+            # What was due has been handled: what is left of it waits for a descriptor.
             if wake is not None and wake > now and (first is None or wake < first):
                 first = wake
         return first
@@ -438,7 +431,7 @@ class Sidecar:
         if self._finish_by is None:
             self._finish_by = now + (SIGNALLED_FLUSH_SECONDS if stop.signalled else FLUSH_SECONDS)
             if unheard:
-                # No session was ever begun: this was a command such as `agent --version`.
+                # No session was begun: this was a command such as `agent --version`.
                 loop.to_client.write(bytes(loop.relay.noise))
                 if loop.relay.noise_cut:
                     self._console.say(
@@ -451,11 +444,11 @@ class Sidecar:
 
 _REPORTED = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP"}
 REPORTS = "~/Library/Logs/DiagnosticReports"
-"""Where macOS writes what is known of a crash, some seconds after it."""
+"""Where macOS writes a crash report, some seconds after the crash."""
 
 
 def describe(exit_: Exit) -> str:
-    """Return how it ended, in words."""
+    """Return in words how a process ended."""
     if exit_.signal is not None:
         try:
             name = signal.Signals(exit_.signal).name
