@@ -2,8 +2,8 @@
 
 Owns what is added for an agent that is recognised by its command: a port for `opencode acp`, which
 otherwise serves its events at 4096 or, if that is in use, at any port (1.18.33); and the observer,
-for one in whose runtime it was tried. It imports as little as `platform.process`, since it is
-loaded before the agent starts.
+for an agent with whose runtime it was tested. It imports as little as `platform.process`, since it
+is loaded before the agent starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ADDED_TO = ("opencode", "cline", "gemini", "kimi", "qwen", "vibe")
-"""A word of the command of each agent to which something is added by itself."""
+"""Words in the commands of the agents to which something may be added."""
 
 
 class AgentStart:
@@ -25,17 +25,17 @@ class AgentStart:
     __slots__ = ("_added", "command", "evidence", "group", "observer", "port", "started_well")
 
     def __init__(self, command: Sequence[str], evidence: str) -> None:
-        """Create it; `evidence` is the option's value, which allows the additions."""
+        """Create it; the value of the option `evidence` permits the additions."""
         self.command: tuple[str, ...] = tuple(command)
         self.evidence: str = evidence
         self.port: int | None = None
-        """The port at which the agent that was started last serves its events."""
+        """The port at which the latest agent serves its events."""
         self.group: int = 0
         """Its process group."""
         self.observer: ObserverPipe | None = None
-        """What its runtime reports."""
+        """The pipe on which its runtime reports."""
         self.started_well: bool = True
-        """Whether the last agent that had an observer came so far that it was ready."""
+        """Whether the last agent with an observer became ready."""
         self._added: tuple[str, int, bool] | None = None
 
     def spawn(self) -> Agent:
@@ -44,11 +44,27 @@ class AgentStart:
         Raises:
             OSError: as `platform.process.spawn`.
         """
-        self._renew_observer()
-        observer = self.observer
+        if self.observer is not None:
+            self.observer.close()
+        self.observer = observer = None
+        # Not if the agent before could not start with it.
+        if self.started_well and self.may_have_observer:
+            try:
+                self.observer = observer = ObserverPipe()
+                self.started_well = False
+            except OSError:
+                pass  # where no pipe can be made, the agent has no observer
         environment = observer.environment if observer is not None else None
+        self.port, command = None, self.command
         try:
-            agent = spawn(self._with_port(), environment=environment)
+            if self.may_have_port:
+                # Loaded for this one agent, whose own start takes a hundred times as long.
+                from lastword.platform.process_tree import free_port  # noqa: PLC0415
+
+                self.port = free_port()
+                if self.port is not None:
+                    command = (*command, "--port", str(self.port))
+            agent = spawn(command, environment=environment)
         except OSError:
             self.started_well = True
             if observer is not None:
@@ -59,11 +75,11 @@ class AgentStart:
         return agent
 
     def adopt(self, agent: Agent, observer: int, port: int | None) -> None:
-        """Go on with an agent that this process started before it replaced itself.
+        """Continue with an agent that this process started before it replaced itself.
 
         Args:
             agent: The agent, which has answered.
-            observer: The descriptor of what its runtime reports; -1 for none.
+            observer: The descriptor of the pipe on which its runtime reports; -1 for none.
             port: The port at which it serves its events.
         """
         self.group = agent.pid
@@ -71,7 +87,7 @@ class AgentStart:
         self.observer = ObserverPipe(observer) if observer >= 0 else None
 
     def note_ready(self) -> None:
-        """Note that the agent has answered: its processes have found what they were to load."""
+        """Note that the agent has answered, so that its processes have loaded the observer."""
         self.started_well = True
         if self.observer is not None:
             self.observer.hide()
@@ -87,14 +103,14 @@ class AgentStart:
 
     @property
     def may_have_observer(self) -> bool:
-        """Return whether its runtime is to report its requests."""
+        """Return whether its runtime should report its requests."""
         if self.evidence not in {"auto", "inside"} or not may_observe(self.command):
             return False
         return self.evidence == "inside" or self._recognised[2]
 
     @property
     def _recognised(self) -> tuple[str, int, bool]:
-        """Return the known agent, the number of the word that shows it, and if it is observed."""
+        """Return the agent's key, the index of the word that has it, and whether to observe it."""
         if self._added is None:
             self._added = ("", 0, False)
             if any(name in word for word in self.command for name in ADDED_TO):
@@ -104,25 +120,3 @@ class AgentStart:
                 agent, number = place_in(self.command) or ("", 0)
                 self._added = (agent, number, is_observed(agent))
         return self._added
-
-    def _renew_observer(self) -> None:
-        """Make a new pipe for a new agent, unless the one before could not start with it."""
-        if self.observer is not None:
-            self.observer.close()
-        self.observer = None
-        if self.started_well and self.may_have_observer:
-            try:
-                self.observer = ObserverPipe()
-            except OSError:
-                return  # nothing can be written there: the agent goes without
-            self.started_well = False
-
-    def _with_port(self) -> tuple[str, ...]:
-        """Return the command, with a port if it may have one."""
-        self.port = None
-        if self.may_have_port:
-            # Loaded for this one agent, whose own start takes a hundred times as long.
-            from lastword.platform.process_tree import free_port  # noqa: PLC0415
-
-            self.port = free_port()
-        return self.command if self.port is None else (*self.command, "--port", str(self.port))

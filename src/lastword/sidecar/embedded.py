@@ -1,7 +1,7 @@
 """The sidecar inside a program with an event loop, and with the client in that program.
 
 Owns how asyncio drives the sidecar's rounds, and the frames on their way to the client. A bug in
-the sidecar ends its agent, and not the program. What a round does is that of `session` and `loop`.
+the sidecar ends its agent, and not the program. `session` and `loop` decide what a round does.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from lastword.sidecar.session import Settings
 
 STOP_SECONDS = 15.0
-"""How long the agent may take to end; the sidecar's own limits are shorter."""
+"""How long the agent may take to exit; the sidecar's own limits are shorter."""
 
 BUG_STATUS = 1
-"""The status of a sidecar that ended by a bug, as Python has it of a process."""
+"""The status of a sidecar that a bug ended, as of a Python process that raised."""
 
 _READ = select.POLLIN | select.POLLPRI
 
@@ -53,25 +53,25 @@ _OF_LIMITS = frozenset({Kind.LIMIT_WAIT, Kind.CONTINUED})
 
 
 class LoopSignals:
-    """The signals that a sidecar needs, as the event loop reports them to each of its sidecars."""
+    """The signals for one sidecar, as the event loop reports them to all of its sidecars."""
 
     fd = -1
     _all: ClassVar[weakref.WeakSet[LoopSignals]] = weakref.WeakSet()
     _is_noted: ClassVar[bool] = False
 
     def __init__(self, wake: Callable[[], object]) -> None:
-        """Begin; to be called in the main thread, with its event loop running."""
+        """Begin; call it in the main thread, within its event loop."""
         self._numbers: list[int] = []
         self._wake = wake
         self._all.add(self)
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._note_all)
-        # When hundreds of agents end at once, not every signal fits into the loop's pipe: one is
-        # enough, and Python would print a warning for each of the others.
+        # When hundreds of agents end at once, not every signal fits into the loop's pipe. One is
+        # enough, and Python would warn about each of the others.
         signal.set_wakeup_fd(signal.set_wakeup_fd(-1), warn_on_full_buffer=False)
 
     @classmethod
     def _note_all(cls) -> None:
-        """Note the ends of processes, of many at the same time together."""
+        """Note that processes have ended: once for all that end at the same time."""
         if not cls._is_noted:
             cls._is_noted = True
             asyncio.get_running_loop().call_soon(cls._wake_all)
@@ -83,18 +83,17 @@ class LoopSignals:
             each.note(signal.SIGCHLD)
 
     def note(self, number: int) -> None:
-        """Note a signal."""
         self._numbers.append(number)
         self._wake()
 
     def drain(self) -> list[int]:
-        """Return the signals since the last call, in order."""
+        """Return the signals since the last call."""
         numbers, self._numbers = self._numbers, []
         return numbers
 
 
 class FrameQueue(FrameWriter):
-    """Whole frames for a client in this program, which takes them between the rounds."""
+    """Whole frames for a client in this program, which reads them between the rounds."""
 
     __slots__ = ("_ready", "paused")
 
@@ -104,42 +103,41 @@ class FrameQueue(FrameWriter):
         self.paused: bool = False
 
     def write(self, data: bytes) -> None:
-        """Keep whole lines for the client."""
         if data and not self.closed:
             self._ready.append(data)
             if self.paused:
                 self.pending_bytes += len(data)
 
     def pause(self, *, paused: bool) -> None:
-        """Keep everything until the client reads again; what it does not read counts as pending."""
+        """Keep everything until the client reads again; meanwhile it counts as pending."""
         self.paused = paused
         self.pending_bytes: int = sum(map(len, self._ready)) if paused else 0
 
     def next_block(self) -> bytes | None:
-        """Return what the client is to read next; `None` if there is nothing, or it does not."""
+        """Return what the client reads next; `None` if nothing is there, or while it is paused."""
         return None if self.paused or not self._ready else self._ready.popleft()
 
     def flush(self) -> None:
-        """Do nothing: the client takes what is there."""
+        """Do nothing: the client reads what is there."""
 
     def close(self) -> None:
-        """Take no more."""
+        """Ignore further frames."""
         self.closed = True
 
 
 class RunningAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that runs on while this process replaces itself.
+    """An agent that keeps running while this process replaces itself.
 
     Attributes:
         pid: its process id.
         pipes: our ends of its stdin, stdout and stderr.
         guardian: the process id and the descriptor of its guardian, if it has one.
-        observer: the descriptor of what its runtime reports; -1 for none.
+        observer: the descriptor of the pipe on which its runtime reports; -1 for none.
         port: the port at which it serves its events, if it does.
-        begun: the line that it has begun.
-        unsent: what it has not taken yet.
+        begun: its last line, so far incomplete.
+        unsent: what it has not read yet.
         speaks_typed: it sends `agent_error` itself.
-        restarts: what is to be known of its restarts, if there were any.
+        restarts: its restarts, if there were any.
     """
 
     pid: int
@@ -154,12 +152,12 @@ class RunningAgent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def descriptors(self) -> list[int]:
-        """Return all of them."""
+        """Return all descriptors that the next program needs."""
         beside = [self.observer] if self.observer >= 0 else []
         return [*self.pipes, *beside, *((self.guardian[1],) if self.guardian is not None else ())]
 
     def adopted(self, start: AgentStart) -> Agent:
-        """Return the agent, as one that `start` has started."""
+        """Return it as an agent that `start` has started."""
         agent = Agent(self.pid, *self.pipes)
         start.adopt(agent, self.observer, self.port)
         return agent
@@ -169,22 +167,19 @@ class EmbeddedLoop(PollLoop):
     """The sidecar's loop, woken by the event loop of this program."""
 
     read_bytes = 16 * 1024
-    """What an agent says at once is some 70 updates, for which this program's other sessions wait
-    2 to 3 ms; with 64 KiB they wait 10."""
+    """Some 70 updates, for which this program's other sessions wait 2 to 3 ms; with 64 KiB they
+    wait 10."""
 
-    _wake: Callable[[], object]
-
-    def wake_by(self, wake: Callable[[], object]) -> None:
-        """Call this once a descriptor is ready."""
-        self._wake = wake
+    wake: Callable[[], object]
+    """Called when a descriptor is ready."""
 
     def detach_agent(self) -> None:
-        """Stop using the descriptors of an agent that has ended: their numbers are used again."""
+        """Stop using the descriptors of an agent that has ended: their numbers are reused."""
         self.release()
         super().detach_agent()
 
     def release(self) -> None:
-        """Register nothing."""
+        """Watch no descriptor."""
         self._register({})
 
     def _register(self, interest: dict[int, int]) -> None:
@@ -205,11 +200,11 @@ class EmbeddedLoop(PollLoop):
                     loop.remove_writer(fd)
             try:
                 if events & _READ and not before & _READ:
-                    loop.add_reader(fd, self._wake)
+                    loop.add_reader(fd, self.wake)
                 if events & select.POLLOUT and not before & select.POLLOUT:
-                    loop.add_writer(fd, self._wake)
+                    loop.add_writer(fd, self.wake)
             except PermissionError:  # a file, such as stderr's: it is always ready
-                loop.call_soon(self._wake)
+                loop.call_soon(self.wake)
         self._interest = interest
 
 
@@ -234,14 +229,14 @@ class EmbeddedSidecar(Sidecar):
         Args:
             settings: The settings beyond the core's options.
             options: The core's options.
-            agent: The running agent; `None` if it could not be started.
+            agent: The running agent; `None` if the agent could not be started.
             deliver: Receives blocks of whole lines for the client.
             ended: Receives the exit status once the agent has ended and no other follows.
             recorder: Records the timeline.
-            waits: Receives each session's wait for the end of a limit when it begins, and `None`
-                before the prompt with which its turn continues.
+            waits: Receives a session's wait for the end of a limit when it begins, and `None`
+                before the prompt that continues its turn.
             noted: Receives every entry of the timeline, recorded or not.
-            guardian: That of an agent which runs since before this process replaced itself.
+            guardian: The guardian of an agent that was running before this process replaced itself.
         """
         if agent is not None and guardian is None:
             guardian = self._guardian_of(agent)
@@ -274,7 +269,7 @@ class EmbeddedSidecar(Sidecar):
             line_limit_bytes=self._settings.line_limit_bytes,
             to_client=self._to_client,
         )
-        made.wake_by(self._step)
+        made.wake = self._step
         self._embedded = made
         return made
 
@@ -283,7 +278,7 @@ class EmbeddedSidecar(Sidecar):
 
     @property
     def pid(self) -> int:
-        """Return the agent's process id; 0 for none that runs."""
+        """Return the running agent's process id, or 0."""
         agent = self._child.agent
         return agent.pid if agent is not None and agent.exit is None else 0
 
@@ -294,7 +289,7 @@ class EmbeddedSidecar(Sidecar):
 
     @property
     def can_be_handed_over(self) -> bool:
-        """Whether the agent can run on while this process replaces itself."""
+        """Whether the agent can keep running while this process replaces itself."""
         agent = self._child.agent
         runs = agent is not None and agent.poll() is None and self._loop.talking
         idle = not (self._past or self._child.stop.begun or self._loop.relay.orders)
@@ -302,11 +297,11 @@ class EmbeddedSidecar(Sidecar):
 
     @property
     def is_idle_without_agent(self) -> bool:
-        """Whether the agent has ended, and the next one is started with the next prompt."""
+        """Whether the agent has ended, and the next prompt will start another."""
         return not self.pid and self._connection.idle
 
     def hand_over(self) -> RunningAgent:
-        """Let go of the agent, which runs on, for the program that replaces this one."""
+        """Release the running agent, for the program that replaces this one."""
         agent, start = self._child.agent, self._settings.start
         assert agent is not None
         self.pause(paused=False)
@@ -337,11 +332,11 @@ class EmbeddedSidecar(Sidecar):
         )
 
     def adopt(self, agent: RunningAgent, past: Iterable[PastLine], turns: int) -> None:
-        """Go on with an agent that was handed over.
+        """Continue with an agent that was handed over.
 
         Args:
-            agent: As it was handed over.
-            past: What was said before and still matters, in order.
+            agent: The result of `hand_over`.
+            past: Earlier lines that still matter, in order.
             turns: How many turns there have been.
         """
         for effect in self._connection.replay(past, turns, agent.restarts):
@@ -357,13 +352,14 @@ class EmbeddedSidecar(Sidecar):
             return
         now = time.monotonic()
         if len(line) > self._settings.line_limit_bytes > 0:
-            self._contained(lambda: self._loop.receive_client(line, now))  # to be found oversized
+            # Without its line end, it is rejected as oversized.
+            self._contained(lambda: self._loop.receive_client(line, now))
             line = b""
         self._contained(lambda: self._loop.receive_client(line + b"\n", now))
         self._step_soon()
 
     def resume_wait(self, line: bytes, stored: StoredWait) -> None:
-        """Go on with a wait for the end of a limit, of the prompt in this line."""
+        """Continue to wait for the end of a limit, for the prompt in this line."""
         prompt = jsonrpc.decode(line)
         if isinstance(prompt, jsonrpc.Frame):
             now = time.monotonic()
@@ -379,13 +375,13 @@ class EmbeddedSidecar(Sidecar):
             self._waits(entry.session_id, self._connection.stored_wait(entry.session_id))
 
     def pause(self, *, paused: bool) -> None:
-        """Pause delivering frames to the client, or continue."""
+        """Pause or resume delivering frames to the client."""
         if paused != self._to_client.paused:
             self._to_client.pause(paused=paused)
             self._step_soon()
 
     async def stop(self) -> None:
-        """End the agent, as where a client closes its side."""
+        """End the agent, as when a client closes its side."""
         if self._gone.is_set():
             return
         self._loop.client_open = False
@@ -406,7 +402,7 @@ class EmbeddedSidecar(Sidecar):
             self._due = asyncio.get_running_loop().call_soon(self._step)
 
     def _step(self) -> None:
-        """Move the available bytes, do what is due, and wait for more."""
+        """Move the available bytes, do what is due, and arrange the next round."""
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -426,7 +422,7 @@ class EmbeddedSidecar(Sidecar):
         self._round(self._looked_at)
 
     def _rest(self) -> None:
-        """Wait for what comes next, or end."""
+        """Arrange the next round, or end if the session is over."""
         now = self._looked_at
         if self._finished(now):
             exit_ = self._end()
@@ -434,7 +430,7 @@ class EmbeddedSidecar(Sidecar):
             return
         self._wake = wake = self._loop.prepare(self._wake_at(now))
         timer = self._timer
-        # One that is early does no harm: a timeout that moves on with each frame needs no other.
+        # An early timer does no harm, so a timeout that each frame postpones needs no other.
         if timer is not None and (wake is None or not now <= timer.when() <= wake):
             timer.cancel()
             timer = None
@@ -447,7 +443,7 @@ class EmbeddedSidecar(Sidecar):
         self._step()
 
     def _contained(self, call: Callable[[], object]) -> None:
-        """Call something of the sidecar's; a bug in it ends this agent alone."""
+        """Call a part of the sidecar; a bug in it ends only this agent."""
         try:
             call()
         except Exception:  # noqa: BLE001 - the program has other work
@@ -456,7 +452,7 @@ class EmbeddedSidecar(Sidecar):
             self._give_up()
 
     def _give_up(self) -> None:
-        """End the agent's group at once, since nobody can reach it any more."""
+        """Kill the agent's group, which nobody can reach any more."""
         with contextlib.suppress(Exception):
             self._embedded.release()
         for child in (self._child, *self._past):
