@@ -1,9 +1,9 @@
-"""The event stream that opencode serves: one request, nothing awaited, two kinds of event read.
+"""The event stream that opencode serves: one request without blocking, two kinds of event read.
 
 Owns a connection to the agent's own port, and the necessary parts of HTTP/1.1 and server-sent
-events. The stream contains the conversation: only a line about a retry, or one that describes an
-answer without an end, is decoded, and no text is stored. A stream that is malformed, too fast or
-ended is closed; only its hints are lost.
+events. The stream contains the conversation: only lines about a retry or about an answer without
+an end are decoded, and no text is stored. A stream that is malformed, too fast or ended is closed;
+only its hints are lost.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import errno
 import os
 import socket
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -20,9 +20,6 @@ from lastword.core.failure.taxonomy import Attribution
 from lastword.core.link.evidence import Hint, HintSource
 from lastword.platform.pipes import POLLIN, POLLOUT, number_of
 from lastword.platform.process_tree import LOOPBACK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PATH = "/global/event"
 """The events of every folder with sessions; `/event` reports only the server's own folder
@@ -32,12 +29,12 @@ MARKS = (
     (b'"session.status"', b'"retry"'),
     (b'"message.updated"', b'"finish"', b'"unknown"'),
 )
-"""What the lines that are decoded contain."""
+"""The marks of a line that is decoded: all of one row."""
 
 EMPTY_ANSWERS = 2
-"""The number of empty answers to one prompt that makes a hint, as does each doubling of it. If the
-provider answers nothing, or with a page, opencode 1.18.33 asks again 15 times a second, forever,
-and reports nothing else about it."""
+"""This many empty answers to one prompt make a hint, and every doubling another. If the provider
+answers nothing, or with a page, opencode 1.18.33 asks again 15 times a second, forever, and reports
+nothing else about it."""
 
 MAX_PROMPTS = 64
 READ_BYTES = 64 * 1024
@@ -74,7 +71,7 @@ class EventStream:
         self._since = now
         self._read = 0
         self._answered: bytes | None = b""
-        """What has arrived of the response's head; `None` once it is complete."""
+        """The part of the response's head that has arrived; `None` once it is complete."""
         self._body: Chunks | None = None
         self._lines = EventLines()
         self._empty = EmptyAnswers()
@@ -92,7 +89,7 @@ class EventStream:
         self.fd = -1
 
     def look(self, now: float) -> None:
-        """Give up if no answer has begun in time."""
+        """Close the stream if no answer has begun in time."""
         if self._answered is not None and now - self._since > ANSWER_SECONDS:
             self.close()
 
@@ -100,76 +97,67 @@ class EventStream:
         """Read what is available; return the retries that it reports."""
         try:
             if self.poll_events == POLLOUT:
-                self._send_request()
+                request = f"GET {PATH} HTTP/1.1\r\nHost: {LOOPBACK}\r\nAccept: text/event-stream"
+                failed = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                # A working new connection accepts this much at once.
+                whole = f"{request}\r\n\r\n".encode()
+                if failed or self._socket.send(whole) < len(whole):
+                    self.close()
+                self.poll_events = POLLIN
                 return []
             data = self._socket.recv(READ_BYTES)
         except BlockingIOError:
             return []
         except OSError:
             data = b""
-        if not data or self._floods(len(data), now) or not self._receive_head(data):
+        if data and now - self._since > FLOOD_SECONDS:
+            self._since, self._read = now, 0
+        self._read += len(data)
+        if not data or self._read > FLOOD_BYTES or not self._receive(data):
             self.close()
             return []
-        return list(self._hints(now))
+        hints: list[Hint] = []
+        for line in self._lines.marked():
+            event = _event(line)
+            hint = _hint(event, now) or self._empty.hint(event, now)
+            if hint is not None:
+                hints.append(hint)
+        return hints
 
-    def _send_request(self) -> None:
-        request = f"GET {PATH} HTTP/1.1\r\nHost: {LOOPBACK}\r\nAccept: text/event-stream\r\n\r\n"
-        failed = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        # A working new connection accepts this much at once.
-        if failed or self._socket.send(request.encode()) < len(request):
-            self.close()
-        self.poll_events = POLLIN
-
-    def _floods(self, count: int, now: float) -> bool:
-        if now - self._since > FLOOD_SECONDS:
-            self._since, self._read = now, 0
-        self._read += count
-        return self._read > FLOOD_BYTES
-
-    def _receive_head(self, data: bytes) -> bool:
-        """Receive bytes; return `False` if this is not an event stream."""
-        if self._answered is None:
-            return self._receive_body(data)
-        self._answered += data
-        head, ended, rest = self._answered.partition(b"\r\n\r\n")
-        if not ended:
-            return len(head) <= MAX_HEAD_BYTES
-        status, *fields = head.lower().split(b"\r\n")
-        headers = {name: value for name, _, value in (field.partition(b":") for field in fields)}
-        is_stream = headers.get(b"content-type", b"").strip().startswith(b"text/event-stream")
-        if status.split()[1:2] != [b"200"] or not is_stream:
-            return False
-        self._answered = None
-        if headers.get(b"transfer-encoding", b"").strip() == b"chunked":
-            self._body = Chunks()
-        return self._receive_body(rest)
-
-    def _receive_body(self, data: bytes) -> bool:
+    def _receive(self, data: bytes) -> bool:
+        """Receive the response's head and body; return `False` if it is not an event stream."""
+        if self._answered is not None:
+            self._answered += data
+            head, ended, data = self._answered.partition(b"\r\n\r\n")
+            if not ended:
+                return len(head) <= MAX_HEAD_BYTES
+            status, *fields = head.lower().split(b"\r\n")
+            split = (field.partition(b":") for field in fields)
+            headers = {name: value for name, _, value in split}
+            is_stream = headers.get(b"content-type", b"").strip().startswith(b"text/event-stream")
+            if status.split()[1:2] != [b"200"] or not is_stream:
+                return False
+            self._answered = None
+            if headers.get(b"transfer-encoding", b"").strip() == b"chunked":
+                self._body = Chunks()
         body = data if self._body is None else self._body.feed(data)
         if body is None:
             return False
         self._lines.feed(body)
         return True
 
-    def _hints(self, now: float) -> Iterator[Hint]:
-        for line in self._lines.marked():
-            event = _event(line)
-            hint = _hint(event, now) or self._empty.hint(event, now)
-            if hint is not None:
-                yield hint
-
 
 class EmptyAnswers:
-    """The empty answers to each prompt, which the agent asks for again without a word."""
+    """Counts empty answers, after which the agent silently asks again."""
 
     __slots__ = ("_counts",)
 
     def __init__(self) -> None:
         self._counts: dict[str, tuple[str, int]] = {}
-        """The last empty answer's id, and how many there were, by the prompt's id."""
+        """By the prompt's id: the last empty answer's id, and how many there were."""
 
     def hint(self, event: Any, now: float) -> Hint | None:
-        """Return what an event says about an answer that ended without text or reason."""
+        """Return a hint if an event reports one more answer without text or stop reason."""
         properties = _member(event, "properties")
         info, session = _member(properties, "info"), _member(properties, "sessionID")
         prompt, answer = _member(info, "parentID"), _member(info, "id")
@@ -181,7 +169,7 @@ class EmptyAnswers:
             and all(isinstance(each, str) for each in (session, prompt, answer))
         )
         last, count = self._counts.get(prompt, ("", 0)) if is_empty else ("", 0)
-        if not is_empty or answer == last:  # each is described twice
+        if not is_empty or answer == last:  # every answer is reported twice
             return None
         count += 1
         if len(self._counts) >= MAX_PROMPTS and prompt not in self._counts:
@@ -209,12 +197,12 @@ class Chunks:
 
     def __init__(self) -> None:
         self._head = b""
-        """What has arrived of a chunk's first line."""
+        """The part of a chunk's first line that has arrived."""
         self._left = 0
-        """The number of bytes left of the chunk, including the line end after it."""
+        """How many bytes of the chunk are still to come, with the line end after it."""
 
     def feed(self, data: bytes) -> bytes | None:
-        """Return the bytes of the body; `None` at its end or if it is malformed."""
+        """Return the body's bytes; `None` at its end or if it is malformed."""
         body: list[bytes] = []
         while data:
             if self._left > 0:
@@ -256,7 +244,7 @@ class EventLines:
                 return
             self._skips = False
         whole, ended, last = (self._part + data).rpartition(b"\n")
-        # Most blocks have no marked line, which one search shows without splitting them.
+        # Most blocks have no marked line: one search shows that without splitting them.
         if ended and _is_marked(whole):
             self._marked += [
                 line
@@ -268,7 +256,7 @@ class EventLines:
             self._part, self._skips = b"", True
 
     def marked(self) -> list[bytes]:
-        """Return the lines with marks, once."""
+        """Return the marked lines since the last call."""
         lines, self._marked = self._marked, []
         return lines
 
@@ -278,7 +266,6 @@ def _is_marked(data: bytes) -> bool:
 
 
 def _event(line: bytes) -> Any:
-    """Return the event in a line, `None` if there is none."""
     name, _, data = line.partition(b":")
     if name != b"data":
         return None
@@ -290,7 +277,7 @@ def _event(line: bytes) -> Any:
 
 
 def _hint(event: Any, now: float) -> Hint | None:
-    """Return what an event says about a retry."""
+    """Return the retry that an event reports."""
     properties = _member(event, "properties")
     status = _member(properties, "status")
     if _member(event, "type") != "session.status" or _member(status, "type") != "retry":
@@ -298,11 +285,13 @@ def _hint(event: Any, now: float) -> Hint | None:
     session, message = _member(properties, "sessionID"), _member(status, "message")
     if not isinstance(session, str) or not isinstance(message, str):
         return None
-    # Loaded at the first retry: a turn that goes well does not need it.
+    # Loaded at the first retry: a healthy turn does not need it.
     from lastword.core.classify import classify  # noqa: PLC0415
 
-    attempt, next_at = _member(status, "attempt"), _number(_member(status, "next"))
-    wait = None if next_at is None else max(0.0, next_at / 1000 - time.time())
+    attempt, next_at = _member(status, "attempt"), _member(status, "next")
+    wait = None
+    if isinstance(next_at, int | float) and not isinstance(next_at, bool):
+        wait = max(0.0, float(next_at) / 1000 - time.time())
     is_count = (
         isinstance(attempt, int) and not isinstance(attempt, bool) and 0 <= attempt < MAX_ATTEMPT
     )
@@ -321,8 +310,3 @@ def _hint(event: Any, now: float) -> Hint | None:
 
 def _member(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else None
-
-
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None

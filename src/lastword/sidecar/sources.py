@@ -1,10 +1,11 @@
-"""The sources beside the pipes: an agent's journals, events and runtime, and when to look at them.
+"""The sources besides the pipes: an agent's journals, events and runtime, and when to look at them.
 
-Owns the schedule: each second while an open turn has been silent for a second or more, and before
+Owns the schedule: every second while an open turn has been silent for a second or more, and before
 one of the core's timers takes effect; and what a look may cost. A look at all sessions is made in
 slices of a few milliseconds, between which frames pass, and looks take at most a hundredth of the
 time. Sources are loaded when the agent is ready: an event stream does not report the past, and the
-size of a journal at the prompt decides what is new. The session continues without one that fails.
+size of a journal at the prompt decides what is new. If a source fails, the session continues
+without it.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from lastword.core.timeline.entry import Kind
 from lastword.sidecar import late_modules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from lastword.core.link.effects import Effect
-    from lastword.core.link.evidence import Hint, SilentTurn
+    from lastword.core.link.evidence import Hint
     from lastword.core.link.facts import SilenceCause
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
@@ -37,23 +38,23 @@ if TYPE_CHECKING:
     from lastword.sidecar.silence import SilenceLooks
 
 SILENT_SECONDS = 1.0
-"""How long a turn is silent before its sources are looked at, and the time between looks."""
+"""How long a turn is silent before the first look, and the time between looks."""
 
 PENDING_SECONDS = 0.2
-"""How long a turn has been silent whose vague end the core delays (0.25 s), and whose sources are
-looked at before the end is reported."""
+"""The same before a timer: the core delays the end of a turn without a clear cause by 0.25 s, so
+that a look can be made first."""
 
 SLICE_SECONDS = 0.002
-"""How long looks may delay the next frame; one step may take as long again."""
+"""How long a look may delay the next frame; its last step may take as long again."""
 
 PAUSE_SECONDS = 0.0005
 LOADING_SECONDS = 0.005
 LOADING_SHARE = 0.25
-"""How long a look waits for modules that a thread loads, before it looks for them again: at first,
-and as a share of the time that they have taken, since each look takes the interpreter from it."""
+"""How long to wait before checking again for modules that a thread loads: at first, and as a share
+of the time so far, since every check takes the interpreter from the thread."""
 
 FIND_SECONDS = 0.02
-"""How long after one the next prompt's files are looked for: many prompts share one search."""
+"""The time between searches for the files of new prompts: many prompts share one search."""
 
 SHARE = 0.01
 """Looks take at most this share of the time."""
@@ -61,17 +62,18 @@ SHARE = 0.01
 MAX_CREDIT_SECONDS = 0.05
 MAX_CHARGE_SECONDS = 0.005
 MAX_DEBT_SECONDS = 0.1
-"""A look before a timer takes effect is made even if others have taken their share, up to this."""
+"""A look before a timer is made even beyond the share, up to this debt."""
 
 TIMER_SECONDS = 0.5
-"""How much of the processor's time the look before a timer may take: on a busy machine that is
-longer by the clock, and the look is finished all the same."""
+"""How much processor time the look before a timer may take; on a busy machine that is longer by the
+clock."""
 
 READY_SHARE = 0.25
-"""After how much of a silence what its end needs is loaded, which a busy machine makes long."""
+"""The share of a silence after which the modules for its end are loaded, which takes long on a busy
+machine."""
 
 MAX_CONNECTIONS = 3
-"""How often an agent's stream is requested: one that ends each time is not an event stream."""
+"""How often an agent's stream is requested: one that always ends is not an event stream."""
 
 _BEGINNINGS = frozenset({Kind.AGENT_READY, Kind.PROMPT})
 
@@ -83,7 +85,7 @@ class LookBudget:
 
     def __init__(self) -> None:
         self.seconds: float = MAX_CREDIT_SECONDS
-        """What may be spent; negative if too much was."""
+        """The time that may be spent; negative if too much was."""
         self._at = time.monotonic()
 
     def spend(self, seconds: float) -> None:
@@ -91,13 +93,13 @@ class LookBudget:
         now = time.monotonic()
         earned = (now - self._at) * SHARE
         self._at = now
-        # What takes longer happens once: a module is loaded.
+        # Only loading a module takes longer, and that happens once.
         spent = min(seconds, MAX_CHARGE_SECONDS)
         self.seconds = min(self.seconds + earned, MAX_CREDIT_SECONDS) - spent
 
     @property
     def wait_seconds(self) -> float:
-        """Return how long nothing may be spent."""
+        """Return how long to wait before the next look."""
         return max(0.0, -self.seconds / SHARE)
 
 
@@ -148,29 +150,29 @@ class Sources:
         self._start: AgentStart | None = start if enabled else None
         self._journals: Journals | OwnLogs | None = None
         self._agent: str | None = None
-        """The name of the agent that the journals belong to."""
+        """The name of the agent whose journals these are."""
         self._events: EventStream | None = None
         self._requests: ModelRequests | None = None
-        """What the agent's runtime has reported, once it has."""
+        """The requests that the agent's runtime has reported, if any."""
         self._silences: SilenceLooks | None = None
         self._tree_cause: SilenceCause | None = None
-        """What the last look at the agent's processes has shown."""
+        """The cause that the last look at the agent's processes found."""
         self._has_request_open = False
-        """Whether the last look found that the turn waited for one."""
+        """Whether at the last look the turn waited for a request."""
         self._failures = late_modules.LateModules(late_modules.FAILURE)
         self._connections: dict[int, int] = {}
-        """How often each agent's stream was requested, by its port."""
+        """How often the stream at a port was requested."""
         self._budget = LookBudget()
         self._searched_at = 0.0
-        """When files of new turns were looked for last."""
+        """The time of the last search for the files of new turns."""
         self._looking: Generator[Hint | None] | None = None
         """The rest of a look that was interrupted."""
         self._marked: set[tuple[str, float]] = set()
-        """The open turns for which the sizes of files were remembered."""
+        """The open turns for which file sizes were stored."""
         self._timer_spent: float | None = None
-        """How much of the processor's time the look has taken that a timer waits for."""
+        """How much processor time a look that a timer waits for has taken; `None` for no timer."""
         self._is_fresh = True
-        """Whether the look that continues began after that."""
+        """Whether the current look began after the timer was due."""
         self.due: float | None = None
         """When to look; `None` while no turn is open."""
         connection.expects_hints(present=enabled)
@@ -184,7 +186,7 @@ class Sources:
         if kind is Kind.AGENT_READY:
             self._start.note_ready()
         if kind is Kind.AGENT_READY or (self._start.port is not None and self.fd < 0):
-            # As soon as the current frame has been passed on.
+            # As soon as the current frame has passed.
             self.due = now
         elif self.due is None:
             self.due = now + SILENT_SECONDS
@@ -193,7 +195,7 @@ class Sources:
             try:
                 self._mark(now)
                 self._budget.spend(time.thread_time() - began)
-            except Exception as error:  # noqa: BLE001 - without evidence a session goes on
+            except Exception as error:  # noqa: BLE001 - a session continues without evidence
                 self._without(error)
 
     def is_due(self, now: float) -> bool:
@@ -210,13 +212,13 @@ class Sources:
         began = time.thread_time()
         try:
             over = self._look_for_timer(now) if for_timer else self._look(now, SILENT_SECONDS)
-        except Exception as error:  # noqa: BLE001 - without evidence a session goes on
+        except Exception as error:  # noqa: BLE001 - a session continues without evidence
             self._without(error)
             return True
         spent = time.thread_time() - began
         self._budget.spend(spent)
         if not for_timer:
-            # What a timer has waited for has moved the timer on.
+            # News has moved the timer that waited.
             self._timer_spent = None
         elif self._timer_spent is not None:
             self._timer_spent += spent
@@ -225,10 +227,10 @@ class Sources:
         return over
 
     def look_at_end(self, now: float) -> list[Effect]:
-        """Look before an answer passes that waits for this alone; return what comes of it.
+        """Look before an answer passes that waits only for this; return the effects.
 
-        It is nothing yet if the look takes longer, or needs modules that are not loaded: then it is
-        one before a timer, since the answer is due at once.
+        There are none yet if the look takes longer, or needs modules that are not loaded. It then
+        continues as a look before a timer, since the answer is due at once.
         """
         turns = self._connection.silent_turns(now, 0.0)
         answered = [turn for turn in turns if turn.answered]
@@ -236,8 +238,13 @@ class Sources:
             return []
         if self._start is not None:
             began = time.thread_time()
+            over = True
             try:
-                over = self._look_at_files(turns, answered, now)
+                if self._journals is not None and self._budget.seconds >= -MAX_DEBT_SECONDS:
+                    over = False
+                    if self._looking is None:
+                        self._looking = self._journals.look(turns, answered)
+                        over = self._continue_look(now)
             except Exception as error:  # noqa: BLE001 - as in `look`
                 self._without(error)
                 over = True
@@ -246,36 +253,24 @@ class Sources:
                 return []
         return self._connection.looked(now)
 
-    def _look_at_files(
-        self, turns: Sequence[SilentTurn], answered: Sequence[SilentTurn], now: float
-    ) -> bool:
-        """Look at the files of turns with an answer; return whether the look is over."""
-        if self._journals is None or self._budget.seconds < -MAX_DEBT_SECONDS:
-            return True
-        if self._looking is None:
-            self._looking = self._journals.look(turns, answered)
-            if self._go_on(self._looking, now):
-                self._looking = None
-        return self._looking is None
-
     @property
     def holds_timer(self) -> bool:
-        """Return whether a timer waits until a look is over."""
+        """Return whether a timer waits for the end of a look."""
         return self._timer_spent is not None
 
     def _look_for_timer(self, now: float) -> bool:
-        """Look before a timer takes effect; it does not wait forever."""
+        """Look before a timer takes effect, within bounds; return whether the look is over."""
         if self._timer_spent is None:
             if self._budget.seconds < -MAX_DEBT_SECONDS:
                 return True
             self._timer_spent, self._is_fresh = 0.0, self._looking is None
         if not self._failures.loaded():
-            # What takes effect now has to be put into words.
+            # The timer's effect has to be put into words.
             self._wait_for_modules(now)
             return False
         over = self._look(now, PENDING_SECONDS, for_timer=True)
         if over and not self._is_fresh:
-            # That was the rest of an earlier look.
+            # Only an earlier look is over: begin one for the timer.
             self._is_fresh, over = True, False
             self.due = now + PAUSE_SECONDS
         if over or self._timer_spent > TIMER_SECONDS:
@@ -287,13 +282,12 @@ class Sources:
         self.due = now + max(LOADING_SECONDS, loading_seconds * LOADING_SHARE)
 
     def _look(self, now: float, seconds: float, *, for_timer: bool = False) -> bool:
-        """Go on with a look, or begin one, for a slice of time; return whether it is over."""
+        """Look for a slice of time, beginning if needed; return whether the look is over."""
         self._look_at_events(now)
         self._look_at_requests(now)
         if self._looking is None:
             self._looking = self._steps(now, seconds)
-        if self._go_on(self._looking, now):
-            self._looking = None
+        if self._continue_look(now):
             self._look_at_processes(now, seconds, for_timer=for_timer)
         turns = self._connection.silent_turns(now, 0.0)
         if late_modules.LateModules.in_progress and self._looking is not None:
@@ -313,7 +307,27 @@ class Sources:
         return self._looking is None
 
     def _steps(self, now: float, seconds: float) -> Generator[Hint | None]:
-        journals = yield from self._current_journals()
+        name, start, journals = self._connection.agent_name, self._start, self._journals
+        if journals is None or name != self._agent:
+            # Loaded once the agent is ready: its start does not need them.
+            yield from late_modules.load_here(late_modules.JOURNALS)
+            from lastword.sidecar.journal_files import Attributions  # noqa: PLC0415
+            from lastword.sidecar.journals import Journals  # noqa: PLC0415
+
+            attributions = Attributions(lambda: 0 if start is None else start.group)
+            command = () if start is None else start.command
+            journals = Journals(
+                name, os.environ, attributions, own=self._own_journals, command=command
+            )
+            if not journals:
+                # Loaded for an agent without a row.
+                from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
+
+                yield None
+                journals = OwnLogs(name, os.environ, attributions, *command[:1])
+            yield None
+            self._agent, self._journals = name, journals
+            self._connection.expects_hints(present=bool(journals) or self.fd >= 0)
         self._mark(now)
         self._searched_at = now
         turns = self._connection.silent_turns(now, 0.0)
@@ -322,18 +336,19 @@ class Sources:
             yield from late_modules.load(late_modules.SILENCE)
         yield from journals.look(turns, silent)
 
-    def _go_on(self, steps: Iterable[Hint | None], now: float) -> bool:
-        """Take steps for a slice of time; return whether there are no more."""
+    def _continue_look(self, now: float) -> bool:
+        """Take steps of the current look for a slice of time; return whether it is over."""
         end = time.perf_counter() + SLICE_SECONDS
-        for hint in steps:
+        for hint in self._looking or ():
             if hint is not None:
                 self._apply([hint], now)
             if late_modules.LateModules.in_progress or time.perf_counter() >= end:
                 return False
+        self._looking = None
         return True
 
     def _mark(self, now: float) -> None:
-        """Remember how large the files are at a prompt; those not yet known are found soon."""
+        """Store the sizes of files at a prompt; unknown files are searched for soon."""
         turns = self._connection.silent_turns(now, 0.0)
         for turn in turns:
             is_new = (turn.session_id, turn.began_at) not in self._marked
@@ -349,7 +364,17 @@ class Sources:
         turn = TurnId.of(silent)
         inside = None if turn is None else self._requests
         request_cause = None if inside is None else inside.silence(turn)
-        looked = self._look_at_tree(silent, now, for_timer=for_timer)
+        looked = False
+        if self._silences is None and late_modules.LateModules(late_modules.SILENCE).loaded():
+            # Loaded at the first silence, as the journals are.
+            from lastword.sidecar.silence import SilenceLooks  # noqa: PLC0415
+
+            self._silences = SilenceLooks()
+        if self._silences is not None and self._start is not None and self._start.group:
+            start = self._start
+            looked = self._silences.is_due(now, for_timer=for_timer)
+            if looked:
+                self._tree_cause = self._silences.look(start.group, silent, now, port=start.port)
         is_over = self._has_request_open and request_cause is None
         self._has_request_open = request_cause is not None
         if not (looked or request_cause or is_over):
@@ -357,27 +382,11 @@ class Sources:
         tree_cause = self._tree_cause
         cause = request_cause or (tree_cause if looked else None)
         if request_cause and tree_cause and tree_cause.cause is Cause.TOOL:
-            # A program that was started since then is what the turn waits for now.
+            # If a program was started after the request, the turn waits for the program.
             cause = max(request_cause, tree_cause, key=lambda each: each.since)
         if cause is None and inside is not None:
             cause = inside.idleness(turn, now)
         self._connection.receive_silence(cause, now)
-
-    def _look_at_tree(self, silent: Sequence[SilentTurn], now: float, *, for_timer: bool) -> bool:
-        """Look at the agent's processes, if that is due; return whether it was."""
-        if self._silences is None:
-            if not late_modules.LateModules(late_modules.SILENCE).loaded():
-                return False
-            # Loaded at the first silence, as the journals are.
-            from lastword.sidecar.silence import SilenceLooks  # noqa: PLC0415
-
-            self._silences = SilenceLooks()
-        group = 0 if self._start is None else self._start.group
-        if not group or not self._silences.is_due(now, for_timer=for_timer):
-            return False
-        port = None if self._start is None else self._start.port
-        self._tree_cause = self._silences.look(group, silent, now, port=port)
-        return True
 
     def _apply(self, hints: Sequence[Hint], now: float) -> None:
         for hint in hints:
@@ -387,7 +396,7 @@ class Sources:
 
     @property
     def fd(self) -> int:
-        """Return the descriptor of the agent's stream, -1 if there is none."""
+        """Return the event stream's descriptor, or -1."""
         return -1 if self._events is None else self._events.fd
 
     @property
@@ -395,7 +404,7 @@ class Sources:
         return 0 if self._events is None else self._events.poll_events
 
     def ready(self, now: float) -> None:
-        """Read what the stream has."""
+        """Read from the event stream."""
         try:
             if self._events is not None:
                 self._apply(self._events.ready(now), now)
@@ -403,7 +412,7 @@ class Sources:
             self._without(error)
 
     def close(self) -> None:
-        """Close the stream and the pipe: an agent may wait for its end before it exits."""
+        """Close the stream and the pipe: an agent may wait for this before it exits."""
         if self._events is not None:
             self._events.close()
         if self._start is not None and self._start.observer is not None:
@@ -413,12 +422,12 @@ class Sources:
 
     @property
     def observer_fd(self) -> int:
-        """Return the descriptor of what the runtime reports, -1 if there is none."""
+        """Return the descriptor of the pipe on which the runtime reports, or -1."""
         observer = None if self._start is None else self._start.observer
         return -1 if observer is None else observer.fd
 
     def read_observer(self, now: float, *, early: bool = False) -> None:
-        """Read what the runtime has reported, `early` if the agent is about to say something."""
+        """Read what the runtime has reported; `early`: before output of the agent is handled."""
         try:
             observer = None if self._start is None else self._start.observer
             lines = observer.read() if observer is not None else []
@@ -427,7 +436,7 @@ class Sources:
                 from lastword.observer.requests import ModelRequests  # noqa: PLC0415
 
                 self._requests = ModelRequests()
-            # Each piece of the agent's output comes by: mostly there is nothing to do.
+            # Called for all of the agent's output: mostly there is nothing to do.
             if self._requests is not None and (lines or self._requests.due is not None):
                 turn = TurnId.of(self._connection.silent_turns(now, 0.0))
                 for line in lines:
@@ -475,34 +484,6 @@ class Sources:
             self._events = EventStream(port, now)
         except OSError:
             return
-
-    # --- the journals
-
-    def _current_journals(self) -> Generator[None, None, Journals | OwnLogs]:
-        name = self._connection.agent_name
-        if self._journals is not None and name == self._agent:
-            return self._journals
-        start = self._start
-        # Loaded once the agent is ready, since its start does not need them.
-        yield from late_modules.load_here(late_modules.JOURNALS)
-        from lastword.sidecar.journal_files import Attributions  # noqa: PLC0415
-        from lastword.sidecar.journals import Journals  # noqa: PLC0415
-
-        attributions = Attributions(lambda: 0 if start is None else start.group)
-        command = () if start is None else start.command
-        journals: Journals | OwnLogs = Journals(
-            name, os.environ, attributions, own=self._own_journals, command=command
-        )
-        if not journals:
-            # Loaded for an agent without a row.
-            from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
-
-            yield
-            journals = OwnLogs(name, os.environ, attributions, *command[:1])
-        yield
-        self._agent, self._journals = name, journals
-        self._connection.expects_hints(present=bool(journals) or self.fd >= 0)
-        return journals
 
     def _without(self, error: Exception) -> None:
         self._start = self.due = self._looking = self._timer_spent = None
