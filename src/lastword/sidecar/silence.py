@@ -2,10 +2,10 @@
 
 Owns the schedule and the cost: at most once in 2 s, at most a five-hundredth of the time unless a
 timer takes effect, and only while one turn is silent. The judgement is pure rules. A model provider
-is known by the size of what it was sent, after the prompt, and not by its address: it may be on
-this machine, as an MCP server may be elsewhere. What the rules do not prove has no cause, nor has
-anything on a system that shows nothing. A program is named, but never a command line, whose words
-may be secrets. Loaded at the first silence.
+is recognised by the size of what was sent to it after the prompt, and not by its address: it may be
+on this machine, as an MCP server may be elsewhere. Without proof there is no cause, as on a system
+that shows no processes. A program is named, but never its command line, which may have secrets.
+Loaded at the first silence.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def program_of(words: Sequence[str]) -> str | None:
     if not words:
         return None
     if len(words) == 1 and " " in words[0]:
-        # Some programs replace their command line by a title, as npm does: "npm run test".
+        # Some programs, such as npm, replace their command line with a title: "npm run test".
         words = words[0].split()
     program, rest = _base(words[0]), list(words[1:])
     if _INTERPRETERS.fullmatch(program) and rest:
@@ -78,16 +78,13 @@ def program_of(words: Sequence[str]) -> str | None:
 
 
 def starts_others(words: Sequence[str]) -> bool:
-    """Return whether a command line is one of a program that starts another.
-
-    A shell does, and a sandbox, which many agents have of their own.
-    """
+    """Return whether a command line is that of a shell, a sandbox or another launcher."""
     program = _base(words[0]) if words else ""
     return program in _STARTERS or "sandbox" in program
 
 
 def is_server(words: Sequence[str]) -> bool:
-    """Return whether a command line is that of a server, of tools or of a language."""
+    """Return whether a command line is that of an MCP server or a language server."""
     if words and _base(words[0]) in _SHELLS:
         return False
     return any(_SERVERS.search(word.lower()) for word in words[:MAX_WORDS])
@@ -100,28 +97,28 @@ def _base(word: str) -> str:
 # --- the judgement of two looks
 
 REQUEST_BYTES = 4096
-"""The least size of a request to a model, which has the agent's instructions and its tools."""
+"""The least size of a request to a model: it has the agent's instructions and tools."""
 
 SMALL_REQUEST_BYTES = 64
 ERROR_BYTES = 4096
-"""The most that an error has; the certificates of a new connection come on top."""
+"""The largest error response; on a new connection certificates are added."""
 
 CERTIFICATE_BYTES = 8192
 HANDSHAKE_BYTES = 4096
-"""The most that is sent to begin a connection, ahead of its first request."""
+"""The most that is sent on a new connection before its first request."""
 
 MIN_TRIES = 3
 SAME_BYTES = 128
-"""How much the same request, sent again, may differ: a count in its header."""
+"""How much the size of a repeated request may differ: its header may have a count."""
 
 MAX_BETWEEN = 3
-"""How many tries there may be between any two looks at the least; there are more between others."""
+"""The most tries between the two looks that have the fewest between them."""
 
 MIN_SECONDS = 2.0
 BUSY_SHARE = 0.8
 MIN_RETRANSMITS = 3
 CLOCK_SECONDS = 0.05
-"""How much the kernel's clock ticks and ours may differ."""
+"""How much the kernel's clock and ours may differ."""
 
 
 class OwnSocket(msgspec.Struct, frozen=True):
@@ -132,7 +129,7 @@ class OwnSocket(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What was seen of an agent at one moment."""
+    """An agent's processes and connections at one moment."""
 
     at: float
     processes: tuple[Process, ...] = ()
@@ -141,24 +138,37 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class Judge:
-    """The cause of a silence, from each look and the one before."""
+    """Finds the cause of a silence by comparing each look with the one before."""
 
     def __init__(self) -> None:
         self._before: Look | None = None
         self._began_at = -1.0
         self._base: dict[int, int] = {}
-        """What each connection had sent before the prompt, as far as it was looked at."""
+        """What each connection had sent before the prompt, at the last look before it."""
         self._since: dict[Cause, float] = {}
-        """Since when each state has lasted."""
+        """When each lasting state began."""
         self._requests: list[_Sent] = []
 
     def judge(self, look: Look, turn: SilentTurn) -> SilenceCause | None:
         """Return why this turn is silent, if the two looks prove it."""
-        before = self._before
+        before, self._before = self._before, look
         if turn.began_at != self._began_at:
-            self._begin(turn.began_at)
-        self._before = look
-        connections = _outside(look)
+            self._began_at = turn.began_at
+            sockets = before.sockets if before is not None else ()
+            self._base = {each.tcp.inode: each.tcp.sent_bytes for each in sockets}
+            self._since.clear()
+            self._requests = []
+        # Connections between two of the agent's own processes do not count.
+        ends = {
+            (each.tcp.local_port, each.tcp.remote_port)
+            for each in look.sockets
+            if each.tcp.loopback
+        }
+        connections = [
+            each
+            for each in look.sockets
+            if not (each.tcp.loopback and (each.tcp.remote_port, each.tcp.local_port) in ends)
+        ]
         tools = self._tools(look, connections)
         connections = [each for each in connections if each.pid not in tools]
         self._count_requests(look, before, connections)
@@ -177,13 +187,6 @@ class Judge:
             if cause is not None:
                 return cause
         return None
-
-    def _begin(self, began_at: float) -> None:
-        self._began_at = began_at
-        sockets = self._before.sockets if self._before is not None else ()
-        self._base = {each.tcp.inode: each.tcp.sent_bytes for each in sockets}
-        self._since.clear()
-        self._requests = []
 
     # --- connections
 
@@ -209,7 +212,10 @@ class Judge:
     ) -> SilenceCause | None:
         large = self._large(look, connections)
         earlier = {each.tcp.inode: each.tcp for each in before.sockets}
-        if not large or any(_has_received(each.tcp, earlier) for each in large):
+        if not large or any(
+            (last := earlier.get(each.tcp.inode)) and each.tcp.received_bytes > last.received_bytes
+            for each in large
+        ):
             return None
         most = max(self._sent(each.tcp) for each in large)
         silent = [
@@ -222,14 +228,14 @@ class Judge:
         ]
         if not silent:
             return None
-        last = min(silent, key=lambda tcp: tcp.sent_ago)
-        cause = Cause.UNREACHABLE if last.retransmits >= MIN_RETRANSMITS else Cause.PROVIDER
-        return SilenceCause(cause=cause, since=look.at - last.sent_ago)
+        newest = min(silent, key=lambda tcp: tcp.sent_ago)
+        cause = Cause.UNREACHABLE if newest.retransmits >= MIN_RETRANSMITS else Cause.PROVIDER
+        return SilenceCause(cause=cause, since=look.at - newest.sent_ago)
 
     def _unreachable(
         self, look: Look, before: Look, connections: list[OwnSocket]
     ) -> SilenceCause | None:
-        """Return a connection that is not made, in a turn in which no request was sent."""
+        """Return that a connection is not established, in a turn in which no request was sent."""
         ports = {each.tcp.remote_port for each in before.sockets if each.tcp.state == SYN_SENT}
         waits = any(
             each.tcp.state == SYN_SENT and each.tcp.remote_port in ports for each in connections
@@ -238,9 +244,9 @@ class Judge:
         return self._lasting(Cause.UNREACHABLE, before.at, holds=waits)
 
     def _server(self, look: Look, before: Look) -> SilenceCause | None:
-        """Return a server on this machine that was sent a small request and has not answered.
+        """Return that a server on this machine has not answered a small request.
 
-        The agent's own processes are none, but for those that are servers by their names.
+        Of the agent's own processes, only those count that are servers by their names.
         """
         earlier = {each.tcp.inode for each in before.sockets}
         servers = {process.pid for process in look.processes if is_server(process.words)}
@@ -291,14 +297,18 @@ class Judge:
         del self._requests[:-MAX_REQUESTS]
 
     def _tries(self) -> SilenceCause | None:
-        """Return that the same request was sent again and again, with an error's answer each."""
+        """Return that one request was repeated, with answers short enough to be errors."""
         answered = [request for request in self._requests if request.received]
         first = [request for request in answered if request.first]
         again = [request for request in answered if not request.first]
         # The first look at a connection may show one request or several.
         count = max(_same(first), _same(again) + 1 if again else 0)
-        if _are_alike(first, again):
-            count = max(count, _same(first) + _same(again))
+        if first and again:
+            # An agent that waits longer and longer between its tries reuses a connection until that
+            # is closed for being idle, and makes a new one for every later try.
+            more = min(request.sent for request in first) - min(request.sent for request in again)
+            if -SAME_BYTES <= more <= HANDSHAKE_BYTES:
+                count = max(count, _same(first) + _same(again))
         if count < MIN_TRIES:
             return None
         return SilenceCause(cause=Cause.TRIES, since=self._requests[0].at, tries=count)
@@ -315,7 +325,7 @@ class Judge:
         )
 
     def _busy(self, look: Look, before: Look, tools: set[int]) -> SilenceCause | None:
-        # On a machine under load it is as busy, but waits for its share of the processors.
+        # On a loaded machine a busy process waits for its share of the processors.
         earlier = {each.pid: each.cpu_seconds + each.queued_seconds for each in before.processes}
         enough = (look.at - before.at) * BUSY_SHARE
         busy = any(
@@ -342,17 +352,22 @@ class Judge:
         if not lasting:
             return None
         tool = max(lasting, key=lambda process: process.age_seconds)
-        program = program_of(_innermost(tool, look.processes).words)
+        since = look.at - tool.age_seconds
+        # A shell or sandbox stands for the program that it was started for.
+        children = [process for process in look.processes if process.parent == tool.pid]
+        while children and starts_others(tool.words):
+            tool = max(children, key=lambda process: process.age_seconds)
+            children = [process for process in look.processes if process.parent == tool.pid]
+        program = program_of(tool.words)
         if program is None:
             return None
-        since = look.at - tool.age_seconds
         return SilenceCause(cause=Cause.TOOL, since=since, program=program)
 
     def _tools(self, look: Look, connections: list[OwnSocket]) -> set[int]:
         """Return the processes that are tools: started in this turn, once the model had answered.
 
-        What has sent the model's request itself is a part of the agent, and so is what was started
-        before it was sent.
+        A process that sends the model's request itself is a part of the agent, as is one that was
+        started before the request.
         """
         large = self._large(look, connections)
         tools: set[int] = set()
@@ -364,10 +379,13 @@ class Judge:
             elif started < self._began_at - CLOCK_SECONDS or process.state == "Z":
                 continue
             elif own is not None and program_of(process.words) == own:
-                # A worker.
-                continue
+                continue  # a worker
             elif not is_server(process.words):
-                below = _subtree(process.pid, look.processes)
+                # The process and its descendants; a parent comes before its children.
+                below = {process.pid}
+                for each in look.processes:
+                    if each.parent in below:
+                        below.add(each.pid)
                 others = [each.tcp for each in large if each.pid not in below]
                 is_own = not others and any(each.pid in below for each in large)
                 answered = any(
@@ -393,7 +411,7 @@ class _Sent(msgspec.Struct):
 
 
 def _same(requests: list[_Sent]) -> int:
-    """Return how often the same request was sent; 0 if they differ, or one was answered at length.
+    """Return how often the same request was sent; 0 if requests differ, or an answer was long.
 
     Several may have been sent between two looks. The first look at a connection does not show how
     many there were.
@@ -402,57 +420,26 @@ def _same(requests: list[_Sent]) -> int:
         return 0
     least = min(request.sent for request in requests)
     most = 1 if requests[0].first else MAX_BETWEEN
-    return next((count for few in range(1, most + 1) if (count := _count(requests, least, few))), 0)
-
-
-def _count(requests: list[_Sent], least: int, few: int) -> int:
-    """Return how many requests were sent if there were `few` where the least was sent, or 0."""
-    size = least / few
-    count = 0
-    for request in requests:
-        times = 1 if request.first else round(request.sent / size)
-        room = CERTIFICATE_BYTES if request.first else 0
-        if abs(request.sent - times * size) > times * SAME_BYTES / few:
-            return 0
-        if request.received > times * ERROR_BYTES + room:
-            return 0
-        count += times
-    return count
-
-
-def _are_alike(first: list[_Sent], again: list[_Sent]) -> bool:
-    """Return whether the requests sent first on connections are those sent on used ones.
-
-    An agent that waits longer and longer between its tries uses a connection again until it is
-    closed for being idle, and makes a new one for each later try.
-    """
-    if not (first and again):
-        return False
-    more = min(request.sent for request in first) - min(request.sent for request in again)
-    return -SAME_BYTES <= more <= HANDSHAKE_BYTES
-
-
-def _outside(look: Look) -> list[OwnSocket]:
-    """Return the connections that do not lead to another of the agent's own processes."""
-    ends = {
-        (each.tcp.local_port, each.tcp.remote_port) for each in look.sockets if each.tcp.loopback
-    }
-    return [
-        each
-        for each in look.sockets
-        if not (each.tcp.loopback and (each.tcp.remote_port, each.tcp.local_port) in ends)
-    ]
-
-
-def _has_received(tcp: TcpSocket, earlier: dict[int, TcpSocket]) -> bool:
-    before = earlier.get(tcp.inode)
-    return before is not None and tcp.received_bytes > before.received_bytes
+    for few in range(1, most + 1):
+        # Suppose that the smallest amount was of so few requests.
+        size, count = least / few, 0
+        for request in requests:
+            times = 1 if request.first else round(request.sent / size)
+            room = CERTIFICATE_BYTES if request.first else 0
+            differs = abs(request.sent - times * size) > times * SAME_BYTES / few
+            if differs or request.received > times * ERROR_BYTES + room:
+                break
+            count += times
+        else:
+            if count:
+                return count
+    return 0
 
 
 def _is_unanswered(tcp: TcpSocket) -> bool:
     """Return whether nothing was received since something was last sent.
 
-    What comes within one round trip was under way already: a session's ticket, a window's size.
+    What arrives within one round trip was already under way, such as a TLS session ticket.
     """
     if tcp.received_bytes == 0 or tcp.received_ago > tcp.sent_ago:
         return True
@@ -463,37 +450,18 @@ def _in_state(process: Process, earlier: dict[int, str], states: str) -> bool:
     return process.state in states and earlier.get(process.pid, "-") in states
 
 
-def _subtree(pid: int, processes: Iterable[Process]) -> set[int]:
-    """Return a process and its descendants; a parent comes before its children."""
-    below = {pid}
-    below.update(process.pid for process in processes if process.parent in below)
-    for process in processes:
-        if process.parent in below:
-            below.add(process.pid)
-    return below
-
-
-def _innermost(tool: Process, processes: tuple[Process, ...]) -> Process:
-    """Return the program that a shell was started for."""
-    children = [process for process in processes if process.parent == tool.pid]
-    while children and starts_others(tool.words):
-        tool = max(children, key=lambda process: process.age_seconds)
-        children = [process for process in processes if process.parent == tool.pid]
-    return tool
-
-
 # --- the looks
 
 LOOK_SECONDS = 2.0
 LOOK_SHARE = 500
-"""The next look waits this many times as long as the last one took: 0.2 % of a core."""
+"""The next look waits this many times the duration of the last: 0.2 % of a core."""
 
 MAX_LOOK_SECONDS = 30.0
 MAX_STORED = 4096
 
 
 class SilenceLooks:
-    """The causes of an agent's silences."""
+    """Looks at an agent's processes and connections."""
 
     __slots__ = (
         "_due",
@@ -512,25 +480,25 @@ class SilenceLooks:
         self._looked_at = -LOOK_SECONDS
         self._due = 0.0
         self._owners: dict[int, int] = {}
-        """The process of each of the agent's connections, by its number."""
+        """The processes of the agent's connections, by inode."""
         self._others: set[int] = set()
-        """The numbers of connections that are not the agent's."""
+        """The inodes of connections that are not the agent's."""
         self._has_sockets = True
         self.seconds: float = 0.0
-        """How long the looks have taken altogether, of this thread's own time."""
+        """The processor time of all looks, in this thread."""
 
     def is_due(self, now: float, *, for_timer: bool = False) -> bool:
-        """Return whether another look may be made; before a timer, whatever the last one cost."""
+        """Return whether to look; before a timer, the cost of the last look does not matter."""
         return now >= (self._looked_at + LOOK_SECONDS if for_timer else self._due)
 
     def look(
         self, root: int, turns: Sequence[SilentTurn], now: float, *, port: int | None = None
     ) -> SilenceCause | None:
-        """Return why the only silent turn is silent, if that is seen.
+        """Return why the only silent turn is silent, if a look shows it.
 
         Args:
             root: The agent's process.
-            turns: The silent turns. Of several, nobody can tell whose a connection is.
+            turns: The silent turns. With several, nobody can tell whose a connection is.
             now: The time.
             port: The port at which the agent serves its events to us.
         """
@@ -560,29 +528,25 @@ class SilenceLooks:
                 or (each.local_port != port and not (each.loopback and each.remote_port == port))
             ]
         except OSError:
-            # A sandbox without this source: the processes are still seen.
+            # A sandbox without this source: the processes are still visible.
             self._has_sockets = False
             return []
-        self._find_owners(listed, processes)
-        return [
-            OwnSocket(self._owners[each.inode], each)
-            for each in listed
-            if each.inode in self._owners
-        ]
-
-    def _find_owners(self, listed: Sequence[TcpSocket], processes: Sequence[Process]) -> None:
-        """Find the process of each new connection; reading descriptors is what costs."""
         inodes = {each.inode for each in listed}
         pids = {process.pid for process in processes}
         self._others &= inodes
         self._owners = {
             inode: pid for inode, pid in self._owners.items() if inode in inodes and pid in pids
         }
-        if inodes <= self._others | self._owners.keys():
-            return
-        # Later processes first: what a child has inherited, the parent has too.
-        for process in reversed(processes):
-            for inode in sockets_of(process.pid):
-                if inode in inodes:
-                    self._owners[inode] = process.pid
-        self._others = set(sorted(inodes - self._owners.keys())[:MAX_STORED])
+        # Reading descriptors is expensive: it is done only for new connections.
+        if not inodes <= self._others | self._owners.keys():
+            # Later processes first: what a child has inherited, the parent has too.
+            for process in reversed(processes):
+                for inode in sockets_of(process.pid):
+                    if inode in inodes:
+                        self._owners[inode] = process.pid
+            self._others = set(sorted(inodes - self._owners.keys())[:MAX_STORED])
+        return [
+            OwnSocket(self._owners[each.inode], each)
+            for each in listed
+            if each.inode in self._owners
+        ]
