@@ -1,10 +1,10 @@
-"""The file of `--frames`: what both sides sent, and what lastword made of it, for a bug report.
+"""The file of `--frames`, for a bug report: what both sides sent, and how lastword changed it.
 
-Owns the file, which is this user's alone, and its lines. A line is a JSON object with the time
-`at` (seconds since 1970), the `pid` of the process that wrote it, who sent a message (`from`), who
-got it (`to`: null for nobody), and the message (`frame`, or `text` if it is not JSON or is too
-long). `was` is the message as it came, if lastword changed it. Secrets are removed. Several
-processes may write one file. It is loaded if the option is given.
+Owns the file, which only this user can read, and its lines. A line is a JSON object with the time
+`at` (seconds since 1970), the `pid` of the process that wrote it, the sender of a message (`from`),
+its receiver (`to`; null for none), and the message (`frame`, or `text` if it is not JSON or is too
+long). `was` is the original message, if lastword changed it. Secrets are removed. Several processes
+may write one file. It is loaded if the option is given.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_FRAME_BYTES = 64 * 1024
 """A longer message is cut."""
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
-"""At this size the file is renamed, with `.1` at its end, and another is begun."""
+"""At this size the file is renamed, with `.1` appended, and a new one is begun."""
 
 Line = dict[str, Any]
 
@@ -45,12 +45,12 @@ class Frames:
         """Open it.
 
         Args:
-            path: Where it is.
+            path: Its path.
             secrets: Values that are removed wherever they occur.
-            max_bytes: The size at which another is begun.
+            max_bytes: The size at which a new file is begun.
 
         Raises:
-            OSError: It cannot be written, is not a file, or is another user's.
+            OSError: It cannot be written, is not a regular file, or is another user's.
         """
         self._path = os.path.abspath(os.path.expanduser(path))
         self._max_bytes = max_bytes
@@ -61,7 +61,7 @@ class Frames:
     def note(
         self, sender: Side | None, block: bytes, to_client: list[bytes], to_agent: list[bytes]
     ) -> None:
-        """Append what one side sent, if anything, and what either side got for it.
+        """Append what one side sent, if anything, and what both sides received as a result.
 
         Raises:
             OSError: The file cannot be written; no part of a line is left in it.
@@ -95,8 +95,17 @@ class Frames:
 
     def _append(self, lines: Sequence[Line]) -> None:
         data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-        size = self._size()
-        if size and size + len(data) > self._max_bytes:
+        status = os.fstat(self._fd)
+        try:
+            there = os.stat(self._path, follow_symlinks=False)
+        except FileNotFoundError:
+            there = None
+        if there is None or not os.path.samestat(status, there):
+            # Another process has begun a new file.
+            os.close(self._fd)
+            self._fd = _opened(self._path)
+            status = os.fstat(self._fd)
+        if status.st_size and status.st_size + len(data) > self._max_bytes:
             os.close(self._fd)
             os.replace(self._path, f"{self._path}.1")
             self._fd = _opened(self._path)
@@ -104,19 +113,6 @@ class Frames:
         if written < len(data):
             os.ftruncate(self._fd, os.fstat(self._fd).st_size - written)
             raise OSError(errno.ENOSPC, "the disk is full")
-
-    def _size(self) -> int:
-        """Return the size of the file, opened again if another process has begun a new one."""
-        status = os.fstat(self._fd)
-        try:
-            there = os.stat(self._path, follow_symlinks=False)
-        except FileNotFoundError:
-            there = None
-        if there is None or not os.path.samestat(status, there):
-            os.close(self._fd)
-            self._fd = _opened(self._path)
-            status = os.fstat(self._fd)
-        return status.st_size
 
 
 def _opened(path: str) -> int:
@@ -132,7 +128,7 @@ def _opened(path: str) -> int:
 
 
 def _origin(sent: bytes, came: Sequence[bytes]) -> bytes | None:
-    """Return the message that this one is, or was made of."""
+    """Return the original of a message, changed or not."""
     if sent in came:
         return sent
     key = _key(sent)
@@ -140,7 +136,7 @@ def _origin(sent: bytes, came: Sequence[bytes]) -> bytes | None:
 
 
 def _key(line: bytes) -> tuple[object, ...] | None:
-    """Return what a message keeps when lastword changes it."""
+    """Return the parts of a message that lastword does not change."""
     value = _decoded(line)
     if not isinstance(value, dict):
         return None

@@ -1,13 +1,13 @@
 """Files that other programs write: found in their folders, and read while they grow.
 
 Owns what may be read: only regular files of this user, no links, and only the end of what was
-appended since a prompt; anything else, and every error, counts as nothing new. A listing of a
-folder, which all sessions share, says since when a name has been there: a file that did not exist
-when a prompt was sent belongs to the time after it. A large folder is read in steps, and delays
-nothing. Of a line, it owns what proves that the agent of this run wrote it: the process that the
-line names, or that its processes alone have the file open for writing. Nothing is known on systems
-without /proc, nor of a writer that opens the file for each line. `sidecar.journal_lines` interprets
-the lines.
+appended since a prompt; anything else, and every error, counts as nothing new. Listings of folders,
+which all sessions share, have a time at which each name was not there yet: a file that did not
+exist when a prompt was sent belongs to the time after it. A large folder is read in steps, and
+delays nothing. Owns also the proof that the agent of this run wrote a line: the line names one of
+its processes, or only its processes have the file open for writing. There is no proof on systems
+without /proc, or if a writer opens the file for every line. `sidecar.journal_lines` interprets the
+lines.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ NEVER = -math.inf
 SESSION = "{session}"
 
 FRESH_SECONDS = 0.02
-"""A folder is looked at once in this time, however many sessions need it."""
+"""A folder is checked once in this time, however many sessions need it."""
 
 MAX_NAMES = 16_384
 """At most this many names of one folder are read."""
 
 MAX_ALL_NAMES = 65_536
 MAX_FOLDERS = 4096
-"""At most so much is remembered; what was listed first goes for what is new."""
+"""The oldest listings are dropped beyond this many names or folders."""
 
 STEP_NAMES = 256
 _RECENT_NS = 50_000_000
-"""A folder that changed so shortly ago may change once more without its time changing."""
+"""A folder that changed this recently may change again without a new time of change."""
 
 
 class Listing:
@@ -57,10 +57,10 @@ class Listing:
 
     def __init__(self) -> None:
         self.names: dict[str, float] = {}
-        """Each name, and a moment at which it was not there yet."""
+        """Every name, with a time at which it was not there yet."""
         self.folders: set[str] = set()
         self.mtime_ns: int = -1
-        """The folder's time of change, -1 if it has to be read again."""
+        """The folder's time of change; -1 if it has to be read again."""
         self.checked_at: float = NEVER
 
 
@@ -78,7 +78,7 @@ class FolderIndex:
 
         Args:
             folder: Its path.
-            born_after: A moment at which the folder was not there yet.
+            born_after: A time at which the folder was not there yet.
         """
         now = time.monotonic()
         listing = self._listings.get(folder)
@@ -87,7 +87,10 @@ class FolderIndex:
         mtime_ns = _mtime_ns(folder)
         if listing is None:
             listing, absent_at = Listing(), born_after
-            self._make_room()
+            while self._listings and (
+                len(self._listings) >= MAX_FOLDERS or self._count > MAX_ALL_NAMES
+            ):
+                self._count -= len(self._listings.pop(next(iter(self._listings))).names)
             self._listings[folder] = listing
         else:
             absent_at = listing.checked_at
@@ -95,19 +98,6 @@ class FolderIndex:
                 listing.checked_at = now
                 return listing
         recent = time.time_ns() - mtime_ns < _RECENT_NS
-        yield from self._fill(folder, listing, absent_at)
-        listing.checked_at = now
-        listing.mtime_ns = -1 if recent else mtime_ns
-        return listing
-
-    def note_unchanged(self) -> None:
-        """Note of each folder that is as it was listed that it has no other name up to now."""
-        now = time.monotonic()
-        for folder, listing in self._listings.items():
-            if listing.mtime_ns == _mtime_ns(folder):
-                listing.checked_at = now
-
-    def _fill(self, folder: str, listing: Listing, absent_at: float) -> Generator[None]:
         names: dict[str, float] = {}
         folders: set[str] = set()
         try:
@@ -122,16 +112,20 @@ class FolderIndex:
             pass  # it is not there, or not ours to read
         self._count += len(names) - len(listing.names)
         listing.names, listing.folders = names, folders
+        listing.checked_at = now
+        listing.mtime_ns = -1 if recent else mtime_ns
+        return listing
 
-    def _make_room(self) -> None:
-        while self._listings and (
-            len(self._listings) >= MAX_FOLDERS or self._count > MAX_ALL_NAMES
-        ):
-            self._count -= len(self._listings.pop(next(iter(self._listings))).names)
+    def note_unchanged(self) -> None:
+        """Note, for every folder that has not changed, that it has no new names up to now."""
+        now = time.monotonic()
+        for folder, listing in self._listings.items():
+            if listing.mtime_ns == _mtime_ns(folder):
+                listing.checked_at = now
 
 
 def _mtime_ns(folder: str) -> int:
-    """Return when a folder changed last, 0 if it is not there."""
+    """Return when a folder last changed; 0 if it is not there."""
     try:
         return os.stat(folder).st_mtime_ns
     except (OSError, ValueError):
@@ -141,10 +135,10 @@ def _mtime_ns(folder: str) -> int:
 def find(
     index: FolderIndex, folder: str, path: str, sessions: set[str | None]
 ) -> Generator[None, None, dict[str | None, tuple[str, float]]]:
-    """Return the files that a path matches, one for each session, with moments before each.
+    """Return one file for each session that a path matches, with a time before the file existed.
 
-    In the path `*` stands for any name, or its beginning, and `{session}` for a session; without
-    it, the one file is that of no session. Of several files the one counts that was written last.
+    In the path `*` stands for any name, or the beginning of one, and `{session}` for a session;
+    without it there is one file, of the session `None`. Of several files, the newest counts.
     """
     places: list[tuple[str, float, str | None]] = [(folder, NEVER, None)]
     names = path.split("/")
@@ -169,7 +163,7 @@ def find(
 def _matches(
     pattern: str, listing: Listing, sessions: set[str | None], session: str | None
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield the names that fit one part of a path, each with the session that it belongs to."""
+    """Yield the names that match one part of a path, each with its session."""
     if SESSION not in pattern or session is not None:
         ending = pattern.replace(SESSION, session or "").strip("*")
         yield from ((name, session) for name in listing.names if name.endswith(ending))
@@ -178,7 +172,7 @@ def _matches(
     if not pattern.startswith("*"):
         yield from ((name, endings[name]) for name in endings.keys() & listing.names.keys())
         return
-    # The ending begins with a character of the pattern's, or else with any.
+    # An ending begins with the pattern's next character, or with any if the session comes next.
     first = pattern.lstrip("*").partition(SESSION)[0][:1]
     for name in listing.names:
         starts = (at for at, char in enumerate(name) if not first or char == first)
@@ -190,24 +184,23 @@ def _matches(
 # --- files that grow
 
 MARKS = re.compile(rb"rror|ERR|WARN|warn|FATAL|CRIT")
-"""No line of a log in an unknown format is read without one of them."""
+"""In a log of unknown format, only lines with one of these marks are read."""
 
 MAX_NEWS_BYTES = 256 * 1024
-"""At most this much of what was appended is read at once: the end of it."""
+"""At most this much of what was appended is read at once, from its end."""
 
 MAX_SIZES = 256
-"""At most this many prompts' sizes are remembered; an earlier prompt has the first of them."""
+"""At most this many sizes are stored; for an earlier prompt the first one counts."""
 
 BORN_SECONDS = 0.03
-"""How much earlier than at a prompt a folder may have been listed; a little more than what
-`FRESH_SECONDS` is."""
+"""How long before a prompt a folder may have been listed; a little more than `FRESH_SECONDS`."""
 
 MAX_ID_CHARS = 128
 _ID_CHARS = frozenset(string.ascii_letters + string.digits + "-_.")
 
 
 def is_plain(session_id: str) -> bool:
-    """Return whether an id made up by an agent can safely be one part of a path."""
+    """Return whether an agent's session id is safe as one part of a path."""
     short = 0 < len(session_id) <= MAX_ID_CHARS
     return short and session_id[0] != "." and _ID_CHARS.issuperset(session_id)
 
@@ -225,27 +218,27 @@ NO_NEWS = News(0, b"")
 class GrowingFile:
     """A file that grows, read from where the last look ended.
 
-    It remembers how large the file was at each prompt: what stands before that position says
-    nothing about that prompt's turn, whatever time it names.
+    It stores the size of the file at every prompt: lines before that position are not about that
+    prompt's turn, whatever their time.
     """
 
     __slots__ = ("_at", "_read_identity", "_sizes", "is_gone", "path")
 
     def __init__(self, path: str, born_after: float = math.inf) -> None:
-        """Watch a file that was not there yet at some moment (`FolderIndex`)."""
+        """Watch a file that was not there yet at some time (`FolderIndex`)."""
         self.path: str = path
         self.is_gone: bool = False
-        """Whether it was there at the look before the last, and no longer at the last."""
+        """Whether it disappeared between the last two looks."""
         status = _status(path)
         self._read_identity = None if status is None else _identity(status)
         """The identity of the file that is read."""
         self._at = 0
         size = 0 if status is None else status.st_size
         self._sizes: list[tuple[float, int]] = [(NEVER, 0), (born_after + BORN_SECONDS, size)]
-        """The sizes at prompts, each with the time of the first prompt at which it was that."""
+        """The sizes at prompts, each with the time of the first prompt at which it applied."""
 
     def mark(self, at: float) -> None:
-        """Remember the file's size for a prompt that is sent at this time."""
+        """Store the file's size for a prompt that is sent at this time."""
         status = _status(self.path)
         self._follow(status)
         size = 0 if status is None else status.st_size
@@ -272,36 +265,35 @@ class GrowingFile:
             return NO_NEWS
         try:
             opened = os.fstat(fd)
-            return self._read(fd, opened, began_at) if _may_be_read(opened) else NO_NEWS
+            if not _may_be_read(opened):
+                return NO_NEWS
+            self._follow(opened)
+            size = opened.st_size
+            # At the prompt the last line may have been incomplete: reading begins one byte early,
+            # and drops the rest of that line.
+            begin = max(self._at, self.size_at(began_at) - 1, size - MAX_NEWS_BYTES)
+            news, self._at = appended(fd, begin, size, cut=begin > self._at)
         except OSError:
             return NO_NEWS
         finally:
             os.close(fd)
+        return news
 
     def _follow(self, status: os.stat_result | None) -> None:
-        """Begin anew with a file that was truncated or replaced."""
+        """Start over with a file that was truncated or replaced."""
         identity = None if status is None else _identity(status)
         if status is None or identity != self._read_identity or status.st_size < self._at:
             self._read_identity, self._at, self._sizes = identity, 0, [(NEVER, 0)]
-
-    def _read(self, fd: int, opened: os.stat_result, began_at: float) -> News:
-        self._follow(opened)
-        size = opened.st_size
-        # At the prompt the last line may have been incomplete: it is left out, as from the byte
-        # before that position.
-        begin = max(self._at, self.size_at(began_at) - 1, size - MAX_NEWS_BYTES)
-        news, self._at = appended(fd, begin, size, cut=begin > self._at)
-        return news
 
 
 def appended(fd: int, begin: int, size: int, *, cut: bool) -> tuple[News, int]:
     """Return the whole lines between two positions of a file, and the end of the last one.
 
-    If there was more before (`cut`), the first line is incomplete and left out.
+    If something before them is skipped (`cut`), the first line may be incomplete and is left out.
     """
     data = read_at(fd, min(size - begin, MAX_NEWS_BYTES), begin)
     end = data.rfind(b"\n") + 1
-    # Nothing waits for the end of a line that fills the whole block.
+    # A line that fills the whole block is skipped.
     whole = begin + end if end or len(data) < MAX_NEWS_BYTES else begin + len(data)
     start = data.find(b"\n") + 1 if cut else 0
     return News(begin + start, data[start:end]), whole
@@ -325,13 +317,13 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 # --- whose lines they are
 
 VALID_SECONDS = 2.0
-"""How long it is valid who has a file open: a search reads the table of each process."""
+"""How long the result of a search for writers is valid: it reads every process's open files."""
 
 MAX_WRITERS = 64
 
 
 class Attributions:
-    """Who writes the files of one agent."""
+    """Finds out who writes the files of one agent."""
 
     __slots__ = ("_group", "_writers")
 
@@ -348,22 +340,17 @@ class Attributions:
         Args:
             path: The file.
             pid: The process that the line names, if any.
-            best: What is known of a line that this agent has written.
+            best: The attribution of a line that this agent has written.
         """
         if pid is not None:
             return best if belongs_to(pid, self._group()) else Attribution.FOREIGN
-        writers = yield from self._writers_of(path)
+        now = time.monotonic()
+        searched_at, writers = self._writers.get(path, (NEVER, None))
+        if writers is None or now - searched_at >= VALID_SECONDS:
+            writers = yield from find_writers(path, self._group())
+            if len(self._writers) >= MAX_WRITERS:
+                self._writers.clear()
+            self._writers[path] = now, writers
         if writers.others:
             return Attribution.FOREIGN
         return best if writers.own else Attribution.WEAK
-
-    def _writers_of(self, path: str) -> Generator[None, None, Writers]:
-        now = time.monotonic()
-        valid = self._writers.get(path)
-        if valid is not None and now - valid[0] < VALID_SECONDS:
-            return valid[1]
-        writers = yield from find_writers(path, self._group())
-        if len(self._writers) >= MAX_WRITERS:
-            self._writers.clear()
-        self._writers[path] = now, writers
-        return writers

@@ -1,8 +1,8 @@
-"""One line of an agent's journal, and what it says about a failed model call.
+"""One line of an agent's journal, and the failed model call that it reports.
 
 Owns reading a line according to its row (`quirks.journals`): its time, the verdict, the attempt.
-It reads no file and no clock, and ignores a line that does not fit its row. Nothing of the line
-is passed on except in the verdict, whose text the core redacts.
+It reads no file and no clock, and ignores a line that does not match its row. Only the verdict has
+text from the line, which the core redacts.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from lastword.core.classify import Verdict, classify
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.quirks.journals import JournalMembers, JournalRow, Path
+    from lastword.quirks.journals import JournalRow, Path
 
 MAX_LINE_BYTES = 64 * 1024
-"""A longer line does not report a failed call."""
+"""A longer line is ignored."""
 
 MAX_TEXT_BYTES = 16 * 1024
 """The limit for a line that is not JSON."""
@@ -38,17 +38,17 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A failed call, as a line reports it.
 
     Attributes:
-        at_epoch: when the line was written, in seconds of the time of day.
+        at_epoch: when the line was written, in seconds since 1970.
         verdict: why the call failed.
         session_id: the agent's id of the session, if the line has it.
         attempt: the number of the next attempt; the first was 1.
         max_attempts: the maximum number of attempts.
-        wait_seconds: how long the agent waits before it.
+        wait_seconds: how long the agent waits before the next attempt.
         side: the call was not part of the turn itself.
-        goes_on: the line says whether the agent tries again; `None` if the line does not say.
-        may_go_on: it is a warning, or says that the call is tried again.
+        goes_on: whether the agent tries again; `None` if the line does not say.
+        may_go_on: the line is a warning, or says that the call is tried again.
         pid: the process that wrote the line, if it says.
-        strong: it has the form of a model call's failure, not only the words of one.
+        strong: the line has the form of a model call's failure, not only its words.
     """
 
     at_epoch: float
@@ -65,19 +65,17 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_line(row: JournalRow, line: bytes) -> FailedCall | None:
-    """Return what a marked line says; `None` if it is not understood."""
+    """Return the failed call that a marked line reports; `None` if it does not match the row."""
     if len(line) > (MAX_LINE_BYTES if row.members else MAX_TEXT_BYTES):
         return None
-    if row.members is None:
-        return _from_text(row, line.decode(errors="replace"))
+    members = row.members
+    if members is None:
+        match = re.match(row.pattern, line.decode(errors="replace"))
+        return None if match is None else read_groups(match.groupdict())
     try:
         record = msgspec.json.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    return _from_object(row.members, record)
-
-
-def _from_object(members: JournalMembers, record: Any) -> FailedCall | None:
     if any(_within(record, path) != value for path, value in members.must.items()):
         return None
     at = moment(_within(record, members.at))
@@ -97,19 +95,20 @@ def _from_object(members: JournalMembers, record: Any) -> FailedCall | None:
     )
 
 
-def _from_text(row: JournalRow, line: str) -> FailedCall | None:
-    match = re.match(row.pattern, line)
-    return None if match is None else read_groups(match.groupdict())
-
-
 def read_groups(groups: Mapping[str, str | None]) -> FailedCall | None:
-    """Return what a line says, given the groups that its row's pattern has found in it."""
+    """Return the failed call in the groups that a row's pattern found in a line."""
     at = moment(groups["at"])
     if at is None:
         return None
     attempt = _next_try(_number_in(groups.get("attempt"), MAX_ATTEMPT))
+    message = groups.get("message")
+    if quoted := groups.get("quoted"):
+        try:
+            message = msgspec.json.decode(f'"{quoted}"', type=str)
+        except (msgspec.DecodeError, ValueError):
+            message = quoted
     failure = {
-        "message": _unquoted(quoted) if (quoted := groups.get("quoted")) else groups.get("message"),
+        "message": message,
         "http_status": _number_in(groups.get("status"), MAX_STATUS),
         "exception_class": groups.get("name"),
     }
@@ -124,15 +123,8 @@ def read_groups(groups: Mapping[str, str | None]) -> FailedCall | None:
     )
 
 
-def _unquoted(text: str) -> str:
-    try:
-        return msgspec.json.decode(f'"{text}"', type=str)
-    except (msgspec.DecodeError, ValueError):
-        return text
-
-
 def _within(value: Any, path: Path) -> Any:
-    """Return the value at this path, or nothing."""
+    """Return the value at this path, or `None`."""
     if not path:
         return None
     for member in path:
@@ -141,9 +133,9 @@ def _within(value: Any, path: Path) -> Any:
 
 
 def moment(value: object) -> float | None:
-    """Return a time in seconds: ISO 8601 (local without a zone), or a number.
+    """Return a time in seconds since 1970, from ISO 8601 (local without a zone) or a number.
 
-    A number too large for seconds is in milliseconds.
+    A number too large for seconds counts as milliseconds.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
         seconds = value / 1000 if value > _SECONDS_TO else value
@@ -163,7 +155,6 @@ def _next_try(value: object) -> int | None:
 
 
 def _number_in(text: str | None, most: float) -> float | None:
-    """Return the number that a group of a pattern has, if it has one."""
     try:
         return _number(float(text), most) if text else None
     except ValueError:

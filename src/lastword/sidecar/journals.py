@@ -1,4 +1,4 @@
-"""The journals of one agent: where they are, and what they say about silent turns.
+"""The journals of one agent: where they are, and their hints about silent turns.
 
 Owns the location of an agent's journals, given the environment that it inherits, and the choice
 of hints: the last line about each session since its prompt. It is loaded when the agent is ready.
@@ -22,7 +22,7 @@ from lastword.sidecar import late_modules
 from lastword.sidecar.journal_files import SESSION, FolderIndex, GrowingFile, find, is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from lastword.core.link.evidence import SilentTurn
     from lastword.quirks.journals import JournalRow
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from lastword.sidecar.own_patterns import Groups
 
     Steps = Generator[Hint | None, None, None]
-    """A look, step by step, with what is new."""
+    """The steps of a look, with new hints."""
 
 MAX_FILES = 1024
-"""At most this many files are remembered; the one that was added first goes for a new one."""
+"""At most this many files are watched; a new one replaces the oldest."""
 
 MAX_LINES = 32
-"""At most this many marked lines are read at one look: the last."""
+"""At most this many marked lines are read at one look, the last ones."""
 
 LATE_SECONDS = 0.05
-"""How much the clocks of a line's time and of a turn's beginning may differ."""
+"""How much earlier than a turn's beginning the time in one of its lines may be."""
 
 
 def rows_of(
     agent_name: str | None, own: Sequence[JournalRow] = (), command: Sequence[str] = ()
 ) -> list[JournalRow]:
-    """Return the journals that an agent may keep, the user's own rows first.
+    """Return the rows of an agent's journals, the user's own rows first.
 
-    A user's row names the agent by its key or as the agent names itself.
+    A user's row has the agent's key, or the name that the agent gives itself.
     """
     key = agent_of(list(command), agent_name)
     names = {key, agent_name} - {None, ""}
@@ -57,7 +57,7 @@ def rows_of(
 
 
 def folder_of(row: JournalRow, environment: Mapping[str, str]) -> str:
-    """Return where an agent in this environment keeps a journal."""
+    """Return the folder of a journal of an agent in this environment."""
     for variable, rest in row.variables:
         if environment.get(variable):
             return os.path.join(environment[variable], rest)
@@ -65,7 +65,7 @@ def folder_of(row: JournalRow, environment: Mapping[str, str]) -> str:
 
 
 def by_file(rows: Sequence[JournalRow]) -> list[list[JournalRow]]:
-    """Return the rows, grouped by the file that they read."""
+    """Return the rows, grouped by their file."""
     files: dict[tuple[object, ...], list[JournalRow]] = {}
     for row in rows:
         files.setdefault((row.variables, row.default, row.path), []).append(row)
@@ -99,7 +99,7 @@ class Journals:
         Args:
             agent_name: The agent's own name.
             environment: The agent's environment.
-            attributions: Who writes a file that is not a session's own.
+            attributions: The writers of files that several sessions share.
             own: The user's own rows.
             command: The agent's command.
         """
@@ -115,10 +115,10 @@ class Journals:
         return bool(self._rows_by_file)
 
     def mark(self, turn: SilentTurn) -> bool:
-        """Remember how large the known files are, for a turn that has just begun.
+        """Store the sizes of the known files, for a turn that has just begun.
 
         Returns:
-            Whether all files of the turn are known. Otherwise a look finds those that are there.
+            Whether all files of the turn are known. Otherwise a look should search for them.
         """
         complete = True
         for rows in self._rows_by_file:
@@ -129,18 +129,18 @@ class Journals:
             else:
                 file.mark(turn.began_at)
         if not complete:
-            # What the agent creates from now on is the turn's, whenever the next look comes.
+            # What the agent creates from now on is the turn's, however late the next look is.
             self._index.note_unchanged()
         return complete
 
     def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:
-        """Yield what is new about turns, and `None` between the steps.
+        """Yield new hints about turns, and `None` between the steps.
 
         Without a turn, only the folders are listed.
 
         Args:
             turns: All open turns.
-            silent: Those whose own files are looked at.
+            silent: The turns whose own files are read.
         """
         # The difference between this machine's two clocks: lines have the time of day.
         since = time.time() - time.monotonic()
@@ -155,7 +155,7 @@ class Journals:
                 yield None
 
     def _find(self, row: JournalRow, sessions: set[str]) -> Generator[None]:
-        """Find files that are not yet known: those of sessions, or the one of all."""
+        """Find files that are not yet known: the sessions' own, or the one that they share."""
         owners: set[str | None] = {None}
         if SESSION in row.path:
             owners = {each for each in sessions if is_plain(each)}
@@ -176,7 +176,7 @@ class Journals:
         turns: Sequence[SilentTurn],
         since: float,
     ) -> Steps:
-        """Yield what a file has of these turns, the oldest first."""
+        """Yield a file's hints about these turns, the oldest first."""
         key = rows[0].name, session_id
         file = self._files.get(key)
         if file is None or not turns:
@@ -189,16 +189,21 @@ class Journals:
         for row in rows:
             if row.marker in news.data and row.name not in self._slow:
                 calls = yield from self._calls(row, file, news, session_id)
-                read = [hint_of(each, file, turns, -since, HintSource.JOURNAL) for each in calls]
-                hints += _last(
-                    msgspec.structs.replace(hint, goes_on=row.goes_on) for hint in read if hint
-                )
+                # The last hint about each session, and the last about calls outside turns.
+                last: dict[tuple[str | None, bool], Hint] = {}
+                for call in calls:
+                    hint = hint_of(call, file, turns, -since, HintSource.JOURNAL)
+                    if hint is not None:
+                        last[hint.session_id, hint.side] = hint
+                hints += [
+                    msgspec.structs.replace(hint, goes_on=row.goes_on) for hint in last.values()
+                ]
         yield from sorted(hints, key=lambda hint: hint.at_seconds)
 
     def _calls(
         self, row: JournalRow, file: GrowingFile, news: News, session_id: str | None
     ) -> Generator[None, None, list[LoggedCall]]:
-        # Loaded at the first marked line: a turn that is silent and well needs no classifier.
+        # Loaded at the first marked line: a healthy turn that is silent needs no classifier.
         yield from late_modules.load(late_modules.JOURNAL_LINES)
         from lastword.sidecar.journal_lines import read_groups, read_line  # noqa: PLC0415
 
@@ -226,8 +231,8 @@ class Journals:
     def _match(
         self, row: JournalRow, lines: Sequence[tuple[int, bytes]]
     ) -> Generator[None, None, Sequence[Groups | None]]:
-        """Return the groups that a user's pattern finds in lines; drop one that takes long."""
-        # Loaded for a user's own patterns alone.
+        """Return the groups that a user's pattern finds in lines; disable a slow pattern."""
+        # Loaded only for a user's own patterns.
         from lastword.sidecar.own_patterns import SlowPatternError, match_lines  # noqa: PLC0415
 
         texts = [line.decode(errors="replace") for _, line in lines]
@@ -245,9 +250,9 @@ class LoggedCall(NamedTuple):
 
     Attributes:
         position: where it begins in its file.
-        session_id: whose it is, `None` if nothing says so.
+        session_id: its session; `None` if unknown.
         attribution: how certain it is that this agent wrote it.
-        call: what it says.
+        call: the call that it reports.
     """
 
     position: int
@@ -263,14 +268,14 @@ def hint_of(
     zero: float,
     source: HintSource,
 ) -> Hint | None:
-    """Return a line as a hint about an open turn; `None` if it is about none.
+    """Return the hint that a line gives about an open turn, if any.
 
     Args:
         each: The line.
         file: Its file.
         turns: All open turns to which it may belong.
-        zero: The clock of the turns when the time of day was 0.
-        source: What the line was read from.
+        zero: The monotonic clock's value when the time of day was 0.
+        source: The kind of the file.
     """
     call = each.call
     own = [turn for turn in turns if each.session_id in {None, turn.session_id}]
@@ -294,11 +299,6 @@ def hint_of(
         side=call.side,
         attribution=each.attribution,
     )
-
-
-def _last(hints: Iterable[Hint]) -> list[Hint]:
-    """Return the last hint about each session, and about calls outside turns."""
-    return list({(hint.session_id, hint.side): hint for hint in hints}.values())
 
 
 def _marked(marker: bytes, news: News) -> list[tuple[int, bytes]]:

@@ -1,7 +1,7 @@
 """Modules loaded in a thread, so that no frame waits for what only a look or a timer needs.
 
-Owns the thread, which may do other work, too, and the lists of what is loaded together. The loop
-continues meanwhile: a thread that imports gives way each half a millisecond.
+Owns the thread, which may do other work, too, and the lists of modules that are loaded together.
+The loop continues meanwhile: a thread that imports yields to it every half millisecond.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FAILURE = (
     "lastword.core.failure.wording",
     "lastword.core.redact.redactor",
 )
-"""What a failed call needs: all of it is loaded with the first."""
+"""What a failed call needs, loaded together."""
 
 JOURNALS = (
     "lastword.quirks.journals",
@@ -31,14 +31,14 @@ JOURNALS = (
     "lastword.sidecar.journal_files",
     "lastword.sidecar.journals",
 )
-"""What has to be there at the first prompt: a thread would take longer."""
+"""What the first prompt needs, without the delay of a thread."""
 
 JOURNAL_LINES = ("lastword.sidecar.journal_lines", *FAILURE)
 LOG_LINES = ("lastword.sidecar.log_lines", *FAILURE)
 SILENCE = ("lastword.sidecar.silence",)
 
 SWITCH_SECONDS = 0.0005
-"""How long the loop waits for the interpreter at most, while a thread has it."""
+"""How long the loop waits at most for the interpreter while a thread has it."""
 
 USUAL_SECONDS = sys.getswitchinterval()
 
@@ -49,16 +49,16 @@ class LateModules:
     __slots__ = ("_done", "_names", "_started")
 
     in_progress: ClassVar[int] = 0
-    """How many threads are loading something."""
+    """How many threads are at work."""
     began_at: ClassVar[float] = 0.0
-    """When the last of them began."""
+    """When the last thread began."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
         self._started = self._done = False
 
     def loaded(self) -> bool:
-        """Return whether they are there; the first call begins to load them."""
+        """Return whether they are loaded; the first call begins to load them."""
         if not self._started:
             self._started = True
             if not LateModules.in_progress and all(name in sys.modules for name in self._names):
@@ -70,7 +70,7 @@ class LateModules:
             try:
                 _thread.start_new_thread(self._load, ())
             except RuntimeError:
-                # No more threads: whoever needs them loads them.
+                # No more threads: they are loaded where they are needed.
                 self._end()
         return self._done
 
@@ -78,7 +78,7 @@ class LateModules:
         try:
             for name in self._names:
                 import_module(name)
-        except Exception:  # noqa: BLE001 - whoever needs the module gets the exception
+        except Exception:  # noqa: BLE001 - importing where it is needed raises it again
             return
         finally:
             self._end()
@@ -107,14 +107,14 @@ class _Work(LateModules):
 
 
 def run(work: Callable[[], None]) -> Generator[None]:
-    """Do something beside the loop; yield until it is done, or cannot be."""
+    """Do something in a thread; yield until it is done, or no thread can be started."""
     thread = _Work(work)
     while not thread.loaded():
         yield
 
 
 def load(names: tuple[str, ...]) -> Generator[None]:
-    """Load modules beside the loop; yield until they are there."""
+    """Load modules in a thread; yield until they are loaded."""
     modules = LateModules(names)
     while not modules.loaded():
         yield

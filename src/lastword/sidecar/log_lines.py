@@ -1,10 +1,10 @@
 """Records of an agent's own log or session file in an unknown format, judged by their form alone.
 
-A record is a line, or several where the first alone has a time. Owns which records report a failed
-model call. Such files also contain prompts and the output of
-tools, so a record needs two different signs: its writer marks it as a failure (a level, a status, a
-stop reason), and its text is a provider's error that the tables know. Text from a prompt, a tool
-or another server is never considered. It reads no file and no clock.
+A record is a line, or several if only the first has a time. Owns which records report a failed
+model call. Such files also contain prompts and the output of tools, so a record needs two different
+signs: its writer marks it as a failure (a level, a status, a stop reason), and its text is a
+provider's error that the tables know. Text from a prompt, a tool or another server is never
+considered. It reads no file and no clock.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH, _MAX_LEAVES = 6, 256
 _HEAD_CHARS = 240
-"""How much of a line shows what it is about; the rest may quote anything."""
+"""How much of a line shows its subject; the rest may quote anything."""
 
 _MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
@@ -60,13 +60,13 @@ _OF_RETRIES = frozenset({
     *("seconds", "second", "request", "requests", "call", "stream", "turn", "response", "now"),
     *("model", "llm", "api", "provider", "completion", "inference", "sampling", "transient"),
 })  # fmt: skip
-"""Words of a line about a retry that does not say of what, or that says a model call's."""
+"""Words in a line about a retry of a model call, or about one that names no other subject."""
 
 _BEGIN = re.compile(rb"\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)|\{|[ \t\r]*$")
-"""How a line begins that is not a part of the record before it."""
+"""The beginning of a line that does not continue the record before it."""
 
 _FRAME = re.compile(r"^[ \t]++(?:at |File \").*$", re.MULTILINE)
-"""A line of a stack: its paths and names do not describe the failure."""
+"""A line of a stack trace: its paths and names do not describe the failure."""
 
 _PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
 _PAGE_LINES = 4
@@ -75,46 +75,39 @@ MAX_RECORDS = 32
 
 
 def records(news: News) -> list[tuple[int, bytes]]:
-    """Return the last records with a mark, each with its position, and an error page whole."""
+    """Return the last records with a mark and their positions; an error page is one record."""
     lines = news.data.split(b"\n")
     positions = list(accumulate((len(line) + 1 for line in lines), initial=news.begin))
     ends: dict[int, int] = {}
     for number in range(len(lines) - 1, -1, -1):
         if MARKS.search(lines[number]) is None:
             continue
-        first = _first_line(lines, number)
-        ends.setdefault(first, _end_of(lines, first))
+        # The record's first line, or else this line itself.
+        first = number
+        for earlier in range(number, max(number - _RECORD_LINES, -1), -1):
+            if _BEGIN.match(lines[earlier]) is not None:
+                if lines[earlier].strip():
+                    first = earlier
+                break
+        end = first + 1
+        if _PAGE.search(lines[first]) is not None and lines[first][:1] != b"{":
+            end = first + _PAGE_LINES
+        elif lines[first][:1] != b"{":
+            most = min(first + _RECORD_LINES, len(lines))
+            while end < most and _BEGIN.match(lines[end]) is None:
+                end += 1
+        ends.setdefault(first, end)
         if len(ends) == MAX_RECORDS:
             break
     return [(positions[first], b"\n".join(lines[first:end])) for first, end in sorted(ends.items())]
 
 
-def _first_line(lines: list[bytes], number: int) -> int:
-    """Return where the record begins that has this line, the line itself if that is not seen."""
-    for first in range(number, max(number - _RECORD_LINES, -1), -1):
-        if _BEGIN.match(lines[first]) is not None:
-            return first if lines[first].strip() else number
-    return number
-
-
-def _end_of(lines: list[bytes], first: int) -> int:
-    if lines[first][:1] == b"{":
-        return first + 1
-    if _PAGE.search(lines[first]) is not None:
-        return first + _PAGE_LINES
-    end = first + 1
-    most = min(first + _RECORD_LINES, len(lines))
-    while end < most and _BEGIN.match(lines[end]) is None:
-        end += 1
-    return end
-
-
 def read_own_line(line: bytes, *, of_session: bool) -> FailedCall | None:
-    """Return what a line says about a failed model call; `None` if nothing.
+    """Return the failed model call that a record reports; `None` if it reports none.
 
     Args:
-        line: One whole record.
-        of_session: Whether the file is the session's own, or the line names the session.
+        line: A whole record.
+        of_session: Whether the file is the session's own, or the record names the session.
     """
     if len(line) > MAX_LINE_BYTES or MARKS.search(line) is None:
         return None
@@ -140,8 +133,13 @@ def _from_text(line: str) -> FailedCall | None:
     again = _AGAIN.search(head)
     if writers.is_foreign(text):
         return None
-    if not writers.has_form(text) and (again is None or not _retries_no_other(text)):
-        return None
+    if not writers.has_form(text):
+        # A record may also say that something is retried and, on its next lines, why. An agent need
+        # not name its model call there, but if the line names anything else, that is retried.
+        first, _, cause = text.partition("\n")
+        words = map(str.lower, _WORD.findall(first[:_HEAD_CHARS]))
+        if again is None or not cause or not _OF_RETRIES.issuperset(words):
+            return None
     verdict = read_lines(text, source="log")
     if verdict is None or not writers.names_call(verdict):
         return None
@@ -158,17 +156,6 @@ def _from_text(line: str) -> FailedCall | None:
     )
 
 
-def _retries_no_other(text: str) -> bool:
-    """Return whether a record says that something is retried, and below, why, but not what.
-
-    An agent need not name the call of its model, if the cause is a provider's. What it does name,
-    such as a download, is something else.
-    """
-    line, _, cause = text.partition("\n")
-    words = map(str.lower, _WORD.findall(line[:_HEAD_CHARS]))
-    return bool(cause) and _OF_RETRIES.issuperset(words)
-
-
 # --- lines that are JSON objects -----------------------------------------------------------------
 
 _MOMENTS = ("timestamp", "time", "ts", "at", "date", "datetime", "createdAt", "created_at")
@@ -177,7 +164,7 @@ _SPOKEN = frozenset({
     *("prompt", "tools", "tool", "tooluseresult", "toolresult", "toolcall", "result", "results"),
     *("messages", "history", "sections", "snapshot", "diff", "stdout", "command", "thinking"),
 })  # fmt: skip
-"""Members that contain speech or a tool's data: nothing below them is read."""
+"""Members with messages or a tool's data: nothing below them is read."""
 _SPEAKERS = frozenset({"user", "tool", "system", "developer", "function", "human"})
 _ERRORS = frozenset({"error", "err", "exception", "failure", "lasterror"})
 _WHOLE_ERRORS = frozenset({"errormessage", "errmsg", "errormsg", "errortext"})
@@ -198,13 +185,13 @@ _MOST = frozenset({"maxattempts", "maxretries"})
 _WAITS_MS = frozenset({"retryinms", "retrydelayms", "delayms", "waitms"})
 _STATUS_FROM, _STATUS_TO = 400, 599
 _WITHIN = frozenset({"data", "cause", "details", "response", "body"})
-"""Members of an error that tell more about it."""
+"""Members with an error's details."""
 
 _ERROR_EVENT = re.compile(r"[._-]error$")
 """The name of an event that is an error, such as `session.error`."""
 
 _NOT_OF_TURN = frozenset({"issidechain", "sidechain", "issidetask"})
-"""Members that are true where a call was not for the turn itself."""
+"""Members that are true if the call was not part of the turn itself."""
 
 
 class _Report(msgspec.Struct):
@@ -224,7 +211,17 @@ class _Report(msgspec.Struct):
     def add(self, parent: str, key: str, value: str | float) -> None:
         """Add a member that is a string or a number."""
         if isinstance(value, str):
-            self._add_text(parent, key, value)
+            within = parent in _ERRORS
+            if key in _WHOLE_ERRORS or key in _ERRORS or (within and key in _MESSAGES):
+                self.message = self.message or value
+            elif (within and key in _CODES) or key in {"errortype", "errorcode"}:
+                self.code = self.code or value
+            elif within and key in _CLASSES:
+                self.name = value
+            if key in _KINDS and not within:
+                self.failed = self.failed or _FAILED.search(value) is not None
+                self.beside = self.beside or _KIND_BESIDE.search(value) is not None
+                self.warns = self.warns or writers.may_go_on(value)
         elif key in _STATUSES and _STATUS_FROM <= value <= _STATUS_TO:
             self.status = self.status or int(value)
         elif key in _ATTEMPTS and 0 <= value <= MAX_ATTEMPT:
@@ -233,19 +230,6 @@ class _Report(msgspec.Struct):
             self.most = int(value) + 1
         elif key in _WAITS_MS and 0 <= value <= MAX_WAIT_SECONDS * 1000:
             self.wait_ms = value
-
-    def _add_text(self, parent: str, key: str, value: str) -> None:
-        within = parent in _ERRORS
-        if key in _WHOLE_ERRORS or key in _ERRORS or (within and key in _MESSAGES):
-            self.message = self.message or value
-        elif (within and key in _CODES) or key in {"errortype", "errorcode"}:
-            self.code = self.code or value
-        elif within and key in _CLASSES:
-            self.name = value
-        if key in _KINDS and not within:
-            self.failed = self.failed or _FAILED.search(value) is not None
-            self.beside = self.beside or _KIND_BESIDE.search(value) is not None
-            self.warns = self.warns or writers.may_go_on(value)
 
 
 def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
@@ -289,7 +273,7 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
 
 
 def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
-    """Yield an object's strings and numbers with the names leading to them, without speech."""
+    """Yield an object's strings and numbers, with their names and parents, but no messages."""
     is_error = any(_ERROR_EVENT.search(str(whole.get(name))) for name in ("type", "event", "kind"))
     waiting: list[tuple[str, dict[str, Any], int]] = [("", whole, 0)]
     left = _MAX_LEAVES
@@ -305,12 +289,10 @@ def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
                     more = parent in _ERRORS or (is_error and each is whole)
                     owner = "error" if more and key in _WITHIN else key
                     waiting.append((owner, value, depth + 1))
-            elif key not in _SPOKEN and _is_leaf(value):
+            elif isinstance(value, bool) or key in _SPOKEN:
+                continue
+            elif isinstance(value, str | int | float):
                 yield parent, key, value
-
-
-def _is_leaf(value: object) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def _plain(name: str) -> str:
@@ -323,7 +305,7 @@ _PID = re.compile(rb"\bpid[\"\s:=]{1,4}(\d{1,9})\b", re.IGNORECASE)
 
 
 def named_session(line: bytes) -> bytes | None:
-    """Return the session of a line in a log that several processes may write to."""
+    """Return the session that a line names, in a log that several processes may write."""
     named = _SESSION.search(line)
     return None if named is None else named[1]
 

@@ -1,7 +1,7 @@
 """Logs and session files of an agent without known journals, found by the agent's own name.
 
-Owns where they may be and which are read: in folders with the agent's name, files whose path has
-the session's id, and logs. `sidecar.log_lines` interprets the lines; `sidecar.journal_files` opens
+Owns where they may be and which are read: in folders with the agent's name, logs and files whose
+path has the session's id. `sidecar.log_lines` interprets the lines; `sidecar.journal_files` opens
 the files safely and within bounds. It is loaded when such an agent is ready.
 """
 
@@ -19,33 +19,33 @@ from lastword.sidecar.journal_files import MARKS, NEVER, FolderIndex, GrowingFil
 from lastword.sidecar.journals import LoggedCall, hint_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from lastword.core.link.evidence import Hint, SilentTurn
     from lastword.sidecar.journal_files import Attributions
     from lastword.sidecar.journals import Steps
 
 MAX_ENTRIES = 4096
-"""At most this many names of a folder are compared with the agent's."""
+"""At most this many names in a folder are compared with the agent's."""
 
 MAX_DEPTH = 8
 MAX_FOLDERS = 2048
 MAX_CANDIDATES = 8192
 MAX_LOGS = 64
-"""At most this many logs shared by sessions are watched: those that were written last."""
+"""At most this many logs shared by sessions are watched, the newest ones."""
 
 MAX_FILES = 8
-"""At most this many files of a session are watched: those that were written last."""
+"""At most this many files of a session are watched, the newest ones."""
 
 MAX_SEARCHED_AT_END = 64
-"""Among more folders no new file is looked for while an answer waits for the look."""
+"""With more folders, no new files are searched for while an answer waits for the look."""
 
 MAX_SESSIONS = 1024
 ANOTHER = ""
 """A session that has no open turn."""
 
 MIN_ID_CHARS = 6
-"""A shorter id of a session may stand in a path by chance."""
+"""A shorter session id may be part of a path by chance."""
 
 _WORD = re.compile(r"[a-z]+|\d+")
 SAME_SECONDS = 0.3
@@ -57,7 +57,7 @@ _COMMON = frozenset({
     *("npx", "bun", "bunx", "deno", "pnpm", "yarn", "uv", "uvx", "env", "sh", "bash", "main"),
     *("config", "local", "share", "cache", "state", "data", "log", "logs", "home", "com", "io"),
 })  # fmt: skip
-"""Words that occur in the names of many agents and identify none."""
+"""Words that many agents' names have, and that identify none."""
 
 _SHARED = (
     ("XDG_DATA_HOME", "~/.local/share"),
@@ -70,7 +70,7 @@ _OWN_ENDINGS = frozenset({"home", "dir"})
 _OF_OTHERS = frozenset({
     *("project", "projects", "work", "working", "workspace", "cwd", "plugin", "plugins", "user"),
 })  # fmt: skip
-"""Parts of a variable that names a folder which is the user's, or another program's."""
+"""Parts of variables for folders of the user, or of other programs."""
 _NAMES = (".log", ".jsonl", ".ndjson")
 _SKIPPED = frozenset({
     *("node_modules", ".git", "plugins", "skills", "extensions", "bin", "history", "file-history"),
@@ -91,26 +91,23 @@ def folders_of(words: frozenset[str], environment: Mapping[str, str]) -> list[st
     for variable, value in environment.items():
         parts = variable.lower().split("_")
         of_agent = words.intersection(parts) and not _OF_OTHERS.intersection(parts)
-        if of_agent and parts[-1] in _OWN_ENDINGS and _is_below(value, home):
+        if not of_agent or parts[-1] not in _OWN_ENDINGS or not os.path.isabs(value):
+            continue
+        # Not a folder that contains the whole home.
+        if not os.path.join(home, "").startswith(os.path.join(os.path.normpath(value), "")):
             folders[value] = None
     shared = [environment.get(variable) or default for variable, default in _SHARED]
     for folder in (home, *(os.path.join(home, each.removeprefix("~/")) for each in shared)):
-        folders.update(dict.fromkeys(_named_so(folder, words, hidden=folder == home)))
+        folders.update(dict.fromkeys(_folders_named(folder, words, hidden=folder == home)))
     for default in _SHARED_ON_MAC:
         folders.update(
-            dict.fromkeys(_named_so(os.path.join(home, default[2:]), words, hidden=False))
+            dict.fromkeys(_folders_named(os.path.join(home, default[2:]), words, hidden=False))
         )
     return list(folders)
 
 
-def _is_below(folder: str, home: str) -> bool:
-    """Return whether this is a folder that does not contain the whole home."""
-    whole = os.path.join(os.path.normpath(folder), "")
-    return os.path.isabs(folder) and not os.path.join(home, "").startswith(whole)
-
-
-def _named_so(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
-    """Return the folders within this one whose names contain one of the words."""
+def _folders_named(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
+    """Return the folders in this one whose names contain one of the words."""
     try:
         with os.scandir(folder) as entries:
             return [
@@ -145,39 +142,39 @@ class OwnLogs:
         attributions: Attributions,
         program: str = "",
     ) -> None:
-        """Find the folders of the agent with this name, or else this program, and environment."""
+        """Find the folders of the agent with this name or, without one, of this program."""
         words = words_of(agent_name) or words_of(os.path.basename(program))
         self._folders = folders_of(words, environment) if words else []
         self._attributions = attributions
         self._index = FolderIndex()
         self._candidates: dict[str, float] = {}
-        """The files that are logs by their names, each with a moment at which it was not there."""
+        """The files that may be logs by their names, each with a time before it existed."""
         self._searched: dict[str, dict[str, float]] = {}
-        """The names of each folder that were looked through."""
+        """The names in each folder that were already searched."""
         self._logs: dict[str, GrowingFile] = {}
         """Logs shared by sessions."""
         self._of_sessions: dict[str, dict[str, GrowingFile]] = {}
         self._reported_at: dict[str, float] = {}
-        """When the last reported call of each session failed."""
+        """For each session, when the call that was reported last failed."""
 
     def __bool__(self) -> bool:
         return bool(self._folders)
 
     def mark(self, turn: SilentTurn) -> bool:
-        """Remember how large the known files are, for a turn that has just begun.
+        """Store the sizes of the known files, for a turn that has just begun.
 
         Returns:
-            Whether files of its session were looked for before.
+            Whether files of its session were searched for before.
         """
         own = self._of_sessions.get(turn.session_id)
         for file in (*self._logs.values(), *(own or {}).values()):
             file.mark(turn.began_at)
-        # What the agent creates from now on is the turn's, whenever the next look comes.
+        # What the agent creates from now on is the turn's, however late the next look is.
         self._index.note_unchanged()
         return own is not None
 
     def look(self, turns: Sequence[SilentTurn], silent: Sequence[SilentTurn]) -> Steps:
-        """Yield what is new about turns, and `None` between the steps; as `Journals.look`."""
+        """Yield new hints about turns, and `None` between the steps, as `Journals.look` does."""
         # The difference between this machine's two clocks: lines have the time of day.
         zero = time.monotonic() - time.time()
         waits = any(turn.answered for turn in turns)
@@ -193,35 +190,30 @@ class OwnLogs:
                 hints += yield from self._read(file, turn.session_id, [turn], zero)
             yield None
         for turn in turns:
-            # Without a session a line counts only where one turn is open.
+            # A line without a session counts only if no other turn is open.
             owners = {turn.session_id, None} if len(turns) == 1 else {turn.session_id}
-            yield from self._unreported(turn, [hint for hint in hints if hint.session_id in owners])
-
-    def _unreported(self, turn: SilentTurn, hints: Sequence[Hint]) -> Iterator[Hint]:
-        """Yield the last hint, the most certain and informative one first, unless reported before.
-
-        Agents write about one failure in several files.
-        """
-        if not hints:
-            return
-        last = max(hint.at_seconds for hint in hints) - SAME_SECONDS
-        best = max(
-            (hint for hint in hints if hint.at_seconds >= last),
-            key=lambda hint: (hint.attribution, hint.attempt is not None),
-        )
-        reported_at = self._reported_at.get(turn.session_id)
-        if reported_at is None or best.at_seconds > reported_at + SAME_SECONDS:
-            if len(self._reported_at) >= MAX_SESSIONS:
-                del self._reported_at[next(iter(self._reported_at))]
-            self._reported_at[turn.session_id] = best.at_seconds
-            yield best
+            own = [hint for hint in hints if hint.session_id in owners]
+            if not own:
+                continue
+            # Agents write about one failure in several files: of the last hints, the most certain
+            # and informative one counts, once.
+            last = max(hint.at_seconds for hint in own) - SAME_SECONDS
+            best = max(
+                (hint for hint in own if hint.at_seconds >= last),
+                key=lambda hint: (hint.attribution, hint.attempt is not None),
+            )
+            reported_at = self._reported_at.get(turn.session_id)
+            if reported_at is None or best.at_seconds > reported_at + SAME_SECONDS:
+                if len(self._reported_at) >= MAX_SESSIONS:
+                    del self._reported_at[next(iter(self._reported_at))]
+                self._reported_at[turn.session_id] = best.at_seconds
+                yield best
 
     # --- the files
 
     def _find(self, sessions: set[str]) -> Generator[None]:
-        """Find new logs, and the files of sessions that were not looked for."""
-        searched = frozenset(self._of_sessions)
-        for session in sessions - searched:
+        """Find new logs, and the files of new sessions."""
+        for session in sessions - self._of_sessions.keys():
             if is_plain(session) and len(session) >= MIN_ID_CHARS:
                 if len(self._of_sessions) >= MAX_SESSIONS:
                     del self._of_sessions[next(iter(self._of_sessions))]
@@ -233,9 +225,23 @@ class OwnLogs:
         for folder, born_after, depth in waiting:
             listing = yield from self._index.read(folder, born_after)
             yield
-            if self._searched.get(folder) is not listing.names:
-                names = listing.names
-                yield from self._sort_in(folder, names)
+            names = listing.names
+            if self._searched.get(folder) is not names:
+                for name, born in names.items():
+                    path = os.path.join(folder, name)
+                    if not name.endswith(_NAMES) or path in self._candidates:
+                        continue
+                    if len(self._candidates) >= MAX_CANDIDATES:
+                        del self._candidates[next(iter(self._candidates))]
+                    self._candidates[path] = born
+                    for session in self._of_sessions:
+                        self._add_own(session, path, born)
+                    if name.endswith(".log"):
+                        self._logs[path] = GrowingFile(path, born)
+                        yield
+                if len(self._logs) > MAX_LOGS:
+                    latest = sorted(self._logs, key=_changed_at, reverse=True)[:MAX_LOGS]
+                    self._logs = {path: self._logs[path] for path in latest}
                 self._searched[folder] = names
             if depth < MAX_DEPTH and len(waiting) < MAX_FOLDERS:
                 waiting += [
@@ -244,26 +250,8 @@ class OwnLogs:
                     if name not in _SKIPPED
                 ]
 
-    def _sort_in(self, folder: str, names: Mapping[str, float]) -> Generator[None]:
-        """Add the new files of a folder."""
-        for name, born_after in names.items():
-            path = os.path.join(folder, name)
-            if not name.endswith(_NAMES) or path in self._candidates:
-                continue
-            if len(self._candidates) >= MAX_CANDIDATES:
-                del self._candidates[next(iter(self._candidates))]
-            self._candidates[path] = born_after
-            for session in self._of_sessions:
-                self._add_own(session, path, born_after)
-            if name.endswith(".log"):
-                self._logs[path] = GrowingFile(path, born_after)
-                yield
-        if len(self._logs) > MAX_LOGS:
-            latest = sorted(self._logs, key=_changed_at, reverse=True)[:MAX_LOGS]
-            self._logs = {path: self._logs[path] for path in latest}
-
     def _add_own(self, session: str, path: str, born_after: float) -> None:
-        """Add a file to a session's own, if its path has the session's id."""
+        """Add a file to a session's own if its path has the session's id."""
         if session not in path:
             return
         files = self._of_sessions[session]
@@ -277,11 +265,11 @@ class OwnLogs:
     def _read(
         self, file: GrowingFile, session_id: str | None, turns: Sequence[SilentTurn], zero: float
     ) -> Generator[None, None, list[Hint]]:
-        """Return the last failed call of each session that a file reports."""
+        """Return the last failed call of each session in a file."""
         news = file.news(min(turn.began_at for turn in turns))
         if MARKS.search(news.data) is None:
             return []
-        # Loaded at the first of them: a turn that goes well needs no classifier.
+        # Loaded at the first mark: a healthy turn needs no classifier.
         yield from late_modules.load(late_modules.LOG_LINES)
         from lastword.sidecar.log_lines import (  # noqa: PLC0415
             named_process,
@@ -314,7 +302,7 @@ class OwnLogs:
 
 
 def _session_of(line: bytes, named: bytes | None, turns: Sequence[SilentTurn]) -> str | None:
-    """Return the session that a line names: one with a turn, `ANOTHER`, or none."""
+    """Return the session that a line names, `ANOTHER` if it has no turn, or `None`."""
     for turn in turns:
         session = turn.session_id
         long = len(session) >= MIN_ID_CHARS and session.encode() in line

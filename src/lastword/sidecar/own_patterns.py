@@ -1,6 +1,7 @@
-"""A user's own patterns, matched in their own process: none of them can hold the loop.
+"""A user's own patterns, matched in a separate process so that none can block the loop.
 
-Owns that process, which ends itself if a pattern takes long. A look continues in the meantime.
+Owns that process, which exits by itself if a pattern takes too long. Meanwhile the look waits, but
+not the loop.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Groups: TypeAlias = dict[str, str | None]
 
 LIMIT_SECONDS = 5.0
-"""How long a pattern may take for the new lines of a look."""
+"""How long a pattern may take for all new lines of a look."""
 
 _PROGRAM = """\
 import faulthandler, json, re, sys
@@ -37,14 +38,14 @@ MAX_CHARS = 16 * 1024
 
 
 class SlowPatternError(Exception):
-    """The pattern took too long; the text says so."""
+    """The pattern took too long; the message says so."""
 
 
 def match_lines(pattern: str, lines: Sequence[str]) -> Generator[None, None, list[Groups | None]]:
-    """Return the groups of each line that matches; yield until they are there.
+    """Return the groups of every line, `None` without a match; yield until they are there.
 
     Raises:
-        SlowPatternError: The pattern cannot be used.
+        SlowPatternError: The pattern took too long.
     """
     texts = [line if len(line) <= MAX_CHARS else "" for line in lines]
     finished: list[subprocess.CompletedProcess[str]] = []

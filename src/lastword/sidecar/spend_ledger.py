@@ -1,10 +1,10 @@
-"""The ledger of what was spent: a small file beside the record, which all processes share.
+"""The spending ledger: a small file beside the record, which all processes share.
 
-Owns the file and its lock. It has what was spent on the user's present day, and what the latest
-sessions have cost. Costs are collected for a write, of which there are a few in a second at most.
-What cannot be written then, because of another process or the disk, is kept for the next; only the
-end waits. All work on the file is done in a thread, one order after the other, so that a disk that
-is slow delays no frame. Loaded where `--spend-limit` holds for sessions or days.
+Owns the file and its lock. The file has today's spending and the costs of the latest sessions.
+Costs are collected, and written a few times in a second at most. What cannot be written because of
+another process or the disk is kept for the next write; only the end waits. A thread does all work
+on the file, one order after the other, so that a slow disk delays no frame. Loaded where
+`--spend-limit` applies to sessions or days.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from lastword.core.link.costs import Spent
 from lastword.platform.files import CREATE, NO_LINK, READ, lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import TypeAlias
 
     from lastword.core.link.effects import Spend
@@ -36,27 +35,27 @@ FILE = "spending.json"
 LOCK = "spending.lock"
 
 MAX_SESSIONS = 512
-"""Sessions that are remembered, the latest; a file of some tens of kilobytes."""
+"""The number of sessions in the file, the latest ones: some tens of kilobytes."""
 
 MAX_ID_CHARS = 1024
-"""A session with a longer id is not remembered, so that the file stays within its size."""
+"""A session with a longer id is left out, so that the file stays small."""
 
 MAX_BYTES = 4 * 1024 * 1024
 WRITE_SECONDS = 0.25
 """How long costs are collected for one write."""
 
 COLLECT_SECONDS = 0.05
-"""How often to look whether the thread is done."""
+"""How often to check whether the thread is done."""
 
 PROMPT_SECONDS = 0.1
-"""How long the client's next message waits for a look at the file, which takes 0.1 ms: a prompt
-beyond a limit that another process has reached does not go to the agent."""
+"""How long the client's next message waits for a look at the file, which takes 0.1 ms: if another
+process has reached the limit, a prompt must not pass to the agent."""
 
 RETRY_SECONDS = 5.0
-"""How long to wait before trying again to write to a disk that has failed."""
+"""How long to wait before writing again after the disk has failed."""
 
 LOOK_SECONDS = 5.0
-"""How often to look, during a turn, at what other processes have spent."""
+"""How often to read, during a turn, what other processes have spent."""
 
 PAUSE_SECONDS = 0.01
 """The time between attempts to take the lock at the end. It is held for a millisecond or two."""
@@ -70,11 +69,11 @@ def local_day() -> str:
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """What the thread found and did.
+    """The thread's answer to an order.
 
     Attributes:
-        stored: what the file has now; `None` if it has not changed, or cannot be read.
-        is_written: whether what was to be written is in the file.
+        stored: the file's content; `None` if it has not changed, or cannot be read.
+        is_written: whether the order's costs are in the file.
         problem: why the file cannot be written, if it cannot.
         seconds: how long it took.
     """
@@ -86,26 +85,26 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 class SpendLedger:
-    """What was spent in all, by this process and others.
+    """The spending of this process and all others.
 
-    All but the work on the file is the caller's thread's.
+    Apart from the work on the file, everything is done in the caller's thread.
     """
 
     def __init__(self, folder: str) -> None:
         self._file = _LedgerFile(folder)
         self._unwritten: _Spends = {}
         self._handed_over: _Spends | None = None
-        """What the thread is to write: nothing for a look; `None` while it waits for work."""
+        """What the thread shall write: empty for a look; `None` while it waits for work."""
         self._orders: SimpleQueue[tuple[str, _Spends]] = SimpleQueue()
         self._outcomes: SimpleQueue[_Outcome] = SimpleQueue()
         self._has_thread = False
         self._is_slow = False
         self._written_at, self._look_at = -RETRY_SECONDS, 0.0
         self.problem: str | None = None
-        """Why the file cannot be used, since it could not the last time."""
+        """Why the file could not be used the last time, if so."""
 
     def add(self, spend: Spend) -> None:
-        """Keep what was spent here, once for each session: a disk may stay full for long."""
+        """Add what was spent here, as one sum for each session: a disk may stay full for long."""
         earlier = self._unwritten.pop((spend.session_id, spend.currency), None)
         if earlier is not None:
             spend = msgspec.structs.replace(spend, added=earlier.added + spend.added)
@@ -124,7 +123,7 @@ class SpendLedger:
         return self._written_at + (WRITE_SECONDS if self.problem is None else RETRY_SECONDS)
 
     def tend(self, now: float) -> Spent | None:
-        """Have what is due written or looked at; return what is known if that may have changed."""
+        """Order a write or a look that is due; return the spending if it may have changed."""
         if self._handed_over is None:
             if self._unwritten and now >= self._write_at:
                 self._written_at = now
@@ -135,9 +134,9 @@ class SpendLedger:
         return self._collect(0.0)
 
     def look(self) -> Spent | None:
-        """Return what is known if another process has spent, or a new day has begun.
+        """Return the spending if another process has spent, or a new day has begun.
 
-        A disk that is slow is waited for once, until it has answered in time again.
+        A slow disk is waited for only once, until it answers in time again.
         """
         if self._handed_over is None:
             self._begin(write=False)
@@ -146,7 +145,7 @@ class SpendLedger:
     def close(self, seconds: float) -> bool:
         """Write what is left, waiting this long for the disk and other processes.
 
-        A disk that fails is not waited for. Returns whether all is written.
+        A disk that fails is not waited for. Return whether everything is written.
         """
         end = time.monotonic() + seconds
         self._collect(seconds)
@@ -184,7 +183,7 @@ class SpendLedger:
         self._outcomes.put(self._file.settle(day, spends))
 
     def _collect(self, seconds: float) -> Spent | None:
-        """Take the thread's outcome, waiting this long; return what is known if that is news."""
+        """Wait this long for the thread's outcome; return the spending if it has changed."""
         if self._handed_over is None:
             return None
         try:
@@ -204,19 +203,19 @@ class SpendLedger:
 
 
 class _LedgerFile:
-    """The file, which the thread alone reads and writes."""
+    """The file, which only the thread reads and writes."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._path = os.path.join(folder, FILE)
         self._last_mark: tuple[str, tuple[int, int, int] | None] = ("", None)
-        """The day, and what the file was, when it was last read."""
+        """The day and the file's identity when it was last read."""
 
     def settle(self, day: str, spends: _Spends) -> _Outcome:
-        """Write what was spent, unless another process writes; look at what there is."""
+        """Write what was spent, unless another process is writing; read the file."""
         begun = time.monotonic()
         try:
-            outcome = self._write_down(day, spends) if spends else self._look(day)
+            outcome = self._add(day, spends) if spends else self._look(day)
         except Exception as error:  # noqa: BLE001 - a session continues without its ledger
             reason = error.strerror if isinstance(error, OSError) else None
             outcome = _Outcome(problem=reason or str(error) or type(error).__name__)
@@ -230,22 +229,25 @@ class _LedgerFile:
         self._last_mark = mark
         return _Outcome(stored)
 
-    def _write_down(self, day: str, spends: _Spends) -> _Outcome:
+    def _add(self, day: str, spends: _Spends) -> _Outcome:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        with self._locked() as is_ours:
-            stored = self._read(day)
-            if is_ours:
-                stored = _sum(stored, spends)
-                self._write(stored)
-                self._last_mark = day, self._mark()
-        return _Outcome(stored, is_written=is_ours)
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[bool]:
         path = os.path.join(self._folder, LOCK)
         fd = os.open(path, os.O_RDWR | CREATE | NO_LINK, 0o600)
         try:
-            yield _lock(fd)
+            try:
+                lock(fd, wait=False)  # it is released with the descriptor
+            except BlockingIOError:
+                return _Outcome(self._read(day))
+            stored = _sum(self._read(day), spends)
+            new = f"{self._path}.new"
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(new)
+            written = os.open(new, os.O_WRONLY | os.O_EXCL | CREATE, 0o600)
+            with os.fdopen(written, "wb") as file:
+                file.write(msgspec.json.encode(stored))
+            os.replace(new, self._path)
+            self._last_mark = day, self._mark()
+            return _Outcome(stored, is_written=True)
         finally:
             os.close(fd)
 
@@ -257,29 +259,20 @@ class _LedgerFile:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def _read(self, day: str) -> Spent:
-        """Return what the file says of this day; nothing if there is none, or it is damaged.
+        """Return the file's content for this day; nothing if the file is missing or damaged.
 
         Raises:
-            OSError: It cannot be read now; what it has must not be replaced.
+            OSError: It cannot be read now, and must not be replaced.
         """
         try:
             spent = msgspec.json.decode(_content(self._path), type=Spent)
         except (ValueError, msgspec.MsgspecError):
             spent = Spent(day=day)
-        # A process in a time zone to the east begins a day earlier, for all of them: they would
-        # otherwise take turns at beginning it anew.
-        if spent.day in {day, _day_after(day)}:
+        # A process in a time zone to the east begins the next day for all of them: otherwise each
+        # would begin its own day again and again.
+        if spent.day in {day, (date.fromisoformat(day) + timedelta(days=1)).isoformat()}:
             return spent
         return Spent(day=day, sessions=spent.sessions)
-
-    def _write(self, spent: Spent) -> None:
-        new = f"{self._path}.new"  # the lock is ours
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(new)
-        fd = os.open(new, os.O_WRONLY | os.O_EXCL | CREATE, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(msgspec.json.encode(spent))
-        os.replace(new, self._path)
 
 
 def _sum(spent: Spent, spends: _Spends) -> Spent:
@@ -287,25 +280,18 @@ def _sum(spent: Spent, spends: _Spends) -> Spent:
     for spend in spends.values():
         sum_ = today.get(spend.currency, 0.0) + spend.added
         today[spend.currency] = round(sum_, _PLACES)
-        if _can_be_written(spend.session_id):
-            of_session = sessions.pop(spend.session_id, {})
-            sessions[spend.session_id] = of_session | {spend.currency: spend.stated}
+        session_id = spend.session_id
+        # An agent may choose an id that is not text.
+        is_text = session_id.encode(errors="replace").decode() == session_id
+        if is_text and len(session_id) <= MAX_ID_CHARS:
+            of_session = sessions.pop(session_id, {})
+            sessions[session_id] = of_session | {spend.currency: spend.stated}
     newest = dict(list(sessions.items())[-MAX_SESSIONS:])
     return Spent(day=spent.day, today=today, sessions=newest)
 
 
-def _can_be_written(session_id: str) -> bool:
-    """Return whether a session can be remembered: an agent may choose an id that is not text."""
-    is_text = session_id.encode(errors="replace").decode() == session_id
-    return is_text and len(session_id) <= MAX_ID_CHARS
-
-
-def _day_after(day: str) -> str:
-    return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
-
-
 def _content(path: str) -> bytes:
-    """Return what a file has; nothing for a link, a queue or a device, which we never write."""
+    """Return a file's content; nothing for a link, a pipe or a device, which we never write."""
     try:
         with open(path, "rb", opener=lambda name, _: os.open(name, READ)) as file:
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
@@ -316,12 +302,3 @@ def _content(path: str) -> bytes:
         if error.errno == errno.ELOOP:
             return b""
         raise
-
-
-def _lock(fd: int) -> bool:
-    """Return whether the lock is ours; it goes with the descriptor."""
-    try:
-        lock(fd, wait=False)
-    except BlockingIOError:
-        return False
-    return True
