@@ -1,7 +1,7 @@
 """One client, one handler, the core between them: frames and exceptions in, frames out.
 
-Owns which request each frame belongs to, and the warnings about handlers that break the rules. Does
-no I/O: its shell provides a way to send to either side, and calls it when it is due.
+Owns which request a frame belongs to, and the warnings about handlers that break the rules. Does no
+I/O: its shell provides a way to send to either side, and calls it when it is due.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
     from lastword.inprocess.waits import SkippedTime
 
 OWN_CANCEL_SECONDS = 0.5
-"""How long an author's own handler of `session/cancel` has to bring a prompt to an end before that
-is cancelled."""
+"""How long an author's own handler of `session/cancel` may take to end a prompt before the prompt's
+handler is cancelled."""
 
 LAST_ANSWERS_SECONDS = 0.25
-"""How long handlers may still be at work once the client is gone."""
+"""How long handlers may continue once the client is gone."""
 
 LATE_SECONDS = 0.25
-"""A clock that rings so late stood still with its process, or had no processor, or a blocked loop:
-what has become ready meanwhile is handled first, which gets as long once. That the process stood
-still, or that its loop stays blocked, `inprocess.loop_watchdog` sees."""
+"""If a timer is this late, its process stood still, had no processor, or had a blocked loop. What
+became ready meanwhile is handled first, once, within the same time again. `handling.LoopWatchdog`
+detects a process that stood still and a loop that stays blocked."""
 
 MAX_REFUSALS = 16
-"""Errors of the client's that are remembered, the latest."""
+"""The number of the client's errors that are remembered, the latest ones."""
 
 
 class HandlerLink:
     """The core, and the requests that handlers are working on.
 
-    Every entry point takes the lock, since a handler may use its own thread, and our watchdog
-    thread may have to act when a handler blocks the event loop.
+    Every entry point takes the lock: a handler may use its own thread, and our watchdog thread may
+    have to act when a handler blocks the event loop.
     """
 
     def __init__(  # noqa: PLR0913 - six options is our own limit
@@ -74,19 +74,19 @@ class HandlerLink:
         """Connect a core.
 
         Args:
-            options: The options that were asked for.
+            options: The options.
             to_client: Sends a frame, without its line end, at once.
             to_handler: Delivers a message from the client, with the request that it begins.
-            on_cancel: Called with the requests whose handlers are to stop.
+            on_cancel: Called with the requests whose handlers should stop.
             rearm: Called when `next_timeout` may have changed.
             read_ready: Passes on what the client has sent by now, without waiting.
-            note: Takes what the core records; it never raises.
+            note: Receives the core's entries; it never raises.
         """
         self._skipped = waits.SKIPPED.get()
-        """The time that a test has skipped; `None` outside of such tests."""
+        """The time that a test has skipped; `None` outside such tests."""
         self._active_at = time.monotonic()
         self._not_before = 0.0
-        """When the clock rings at the earliest, after it was late."""
+        """The earliest time of the next timer, after one was late."""
         if self._skipped is not None:
             options = waits.limits_that_pass(options)
         self._core = FailOpen(Connection(options), _report)
@@ -94,18 +94,18 @@ class HandlerLink:
             client=_Client(to_client, self._answered),
             agent=_Handlers(self._deliver),
             record=note,
-            order=_no_process,
+            order=lambda _: None,  # handlers have no process to end or start
         )
         self._note_entry = note
         self._observer: TurnObserver | None = None
         if options.evidence == "inside":
-            # Loaded where it is asked for.
+            # Loaded for this option.
             from lastword.inprocess.observed import TurnObserver  # noqa: PLC0415
 
             self._observer = TurnObserver(self._observe)
         self._secrets = options.secrets
         self._under_way: list[Effect] = []
-        """What is being carried out."""
+        """The effects that are being carried out."""
         self._to_handler = to_handler
         self._on_cancel = on_cancel
         self._rearm = rearm
@@ -116,37 +116,30 @@ class HandlerLink:
         self._initialized = False
         self.client_gone: bool = False
         self.closing: bool = False
-        """No handler will answer any more."""
+        """Whether no handler will answer any more."""
         self.door: asyncio.Task[Any] | None = None
-        """The task that delivers the client's messages, as its door says."""
+        """The task that delivers the client's messages."""
         self._refusals: deque[tuple[object, object]] = deque(maxlen=MAX_REFUSALS)
 
     def from_client(self, line: bytes) -> None:
         self._stay_in_process()
-        frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame):
-            self._client_frame(frame)
-        else:
-            for part in glued.parts(frame, may_quote=False):
-                self._client_frame(part)
+        for frame in glued.decode_parts(line, may_quote=False):
+            if isinstance(frame, jsonrpc.Frame) and frame.shallow:
+                # Handlers take values, and no parser can decode a line nested this deep.
+                frame = jsonrpc.Malformed(frame.line, jsonrpc.MALFORMED_JSON)  # noqa: PLW2901
+            with self._lock:
+                effects = self._core.receive(CLIENT, frame, self._moved())
+                self._carry_out(effects, CLIENT, frame)
         self._rearm()
 
-    def _client_frame(self, frame: Frame | jsonrpc.Malformed) -> None:
-        if isinstance(frame, jsonrpc.Frame) and frame.shallow:
-            # Handlers take values, which no parser can make of a line nested this deep.
-            frame = jsonrpc.Malformed(frame.line, jsonrpc.MALFORMED_JSON)
-        with self._lock:
-            effects = self._core.receive(CLIENT, frame, self._moved())
-            self._carry_out(effects, CLIENT, frame)
-
     def oversized(self, ends: bytes) -> None:
-        """Receive a skipped line from the client, over the limit, by its beginning and end."""
+        """Receive the beginning and end of a line from the client that is over the limit."""
         with self._lock:
             self._carry_out(self._core.receive_oversized(Side.CLIENT, ends, self._moved()))
         self._rearm()
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
-        """Receive one frame from the handler, with the request that it was working on."""
+        """Receive one frame from a handler, with the request that the handler works on."""
         self._stay_in_process()
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
@@ -157,7 +150,16 @@ class HandlerLink:
                     method = message.method or ""
                     settings.after_its_answer(method, request.method, dropped=request.failed)
                 if request.failed:
-                    self._refuse(message)
+                    if message.id is not UNSET:
+                        # No other answer will come to a request of a turn that is over.
+                        error = {
+                            "code": acp.REQUEST_CANCELLED,
+                            "message": "The turn of this request is over.",
+                        }
+                        request_id = message.request_id or jsonrpc.NULL_ID
+                        refusal = jsonrpc.decode(jsonrpc.error(request_id, error))
+                        if isinstance(refusal, jsonrpc.Frame):
+                            self._to_handler(refusal, None)
                     return
             if message and message.method is not None:
                 for at_work in self._requests.values():
@@ -170,7 +172,7 @@ class HandlerLink:
         self._rearm()
 
     def say(self, request: Request, report: HandlerReport) -> None:
-        """Receive what a handler reports of its turn."""
+        """Receive a handler's report about its turn."""
         self._stay_in_process()
         with self._lock:
             self._look_at_requests(early=True)
@@ -179,7 +181,7 @@ class HandlerLink:
         self._rearm()
 
     def failed(self, request: Request, report: HandlerReport) -> bool:
-        """Note that a handler raised; return `False` if nothing answers for it."""
+        """Note that a handler raised; return `False` if the core cannot answer its request."""
         with self._lock:
             if self._core.blown:
                 return False
@@ -189,7 +191,7 @@ class HandlerLink:
     def read_ready(self, request: Request) -> None:
         """Receive what the client has sent by now, before the end of a prompt's handler.
 
-        The handler may have blocked the loop that reads: a cancel among it came before its end.
+        The handler may have blocked the loop that reads, so that a cancel was sent before its end.
         """
         if request.method == acp.PROMPT and not request.over and not self.client_gone:
             self._read_ready()
@@ -202,9 +204,9 @@ class HandlerLink:
                 self._carry_out(self._core.receive_eof(Side.CLIENT, None, self._now()))
 
     def handler_left(self) -> None:
-        """Note that no handler will answer any more: the process, or its connection, ends."""
+        """Note that no handler will answer any more: the process or its connection ends."""
         if os.getpid() != self._pid:
-            return  # the parent's handlers are at work
+            return  # the parent's handlers continue
         if self._observer is not None:
             self._observer.stop()
         with self._lock:
@@ -216,27 +218,27 @@ class HandlerLink:
     def refused_by_client(self, error: object) -> bool:
         """Return whether this error object is the client's answer to a handler's request.
 
-        An SDK raises it in the handler just like one of the author's own; but a client that does
-        not allow a file to be read is not asking for a login.
+        In the handler, an SDK raises it just like the author's own errors. But a client that
+        refuses to read a file is not asking for a login.
         """
         members = error if isinstance(error, dict) else {}
         return (members.get("code"), members.get("message")) in self._refusals
 
     def redacted(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Remove the secrets from what goes to the client without passing the core."""
-        # Imported when a handler raises: no part of a healthy turn.
+        """Remove the secrets from what goes to the client without passing through the core."""
+        # Imported when a handler raises: a healthy turn does not need it.
         from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
 
         redacted: dict[str, Any] = Redactor(self._secrets).json(value)
         return redacted
 
     def _observe(self, request: Request, turn: TurnRequests, report: dict[str, Any]) -> None:
-        """Receive what a turn's own request to a model provider has come to."""
+        """Receive a report about a turn's own request to a model provider."""
         with self._lock:
             if request.request_id not in self._requests:
                 return
             now = self._moved()
-            # What has been waited for until now is counted before it changes.
+            # The wait until now is counted before its cause changes.
             self._core.receive_silence(turn.requests.silence(None), now)
             self._hear(turn, turn.note(report, now))
             self._core.receive_silence(turn.requests.silence(None), now)
@@ -253,8 +255,8 @@ class HandlerLink:
             self._note_entry(entry)
 
     def _stay_in_process(self) -> None:
-        """End a process that a handler forked: what it does here would be done twice."""
-        # Before the lock, which another thread may have had when it was forked.
+        """End a process that a handler forked: its actions here would be done twice."""
+        # Before the lock, which another thread may have held at the fork.
         if os.getpid() != self._pid:
             stdio.end_speaker()
 
@@ -266,7 +268,12 @@ class HandlerLink:
             if body is not None:
                 due = body if due is None else min(due, body)
             if self._skipped is not None:
-                due = self._sooner(due, self._skipped)
+                # Check also whether the time until the next due moment can be skipped.
+                due = self._skipped.sooner(due)
+                if due is not None:
+                    due -= self._skipped.seconds
+                    if self.in_turn:
+                        due = min(due, self._active_at + waits.QUIET_SECONDS)
             return None if due is None else max(due, self._not_before)
 
     def handle_timeout(self) -> None:
@@ -277,7 +284,7 @@ class HandlerLink:
         self._rearm()
 
     def ring(self, due: float) -> None:
-        """Do what has been due since this moment; what is ready by now comes first."""
+        """Do what has been due since this moment, unless something ready must come first."""
         now = time.monotonic()
         if now - due > LATE_SECONDS and self._not_before != due:
             self._not_before = now + LATE_SECONDS
@@ -297,18 +304,10 @@ class HandlerLink:
         return time.monotonic() + (0.0 if self._skipped is None else self._skipped.seconds)
 
     def _moved(self) -> float:
-        """Return the core's clock, at a moment when one of the two sides does something."""
+        """Return the core's clock, and note that one of the two sides does something."""
         if self._skipped is not None:
             self._active_at = time.monotonic()
         return self._now()
-
-    def _sooner(self, due: float | None, skipped: SkippedTime) -> float | None:
-        """Return when to check whether the time until the next due moment can be skipped."""
-        soonest = skipped.sooner(due)
-        if soonest is None:
-            return None
-        real = soonest - skipped.seconds
-        return min(real, self._active_at + waits.QUIET_SECONDS) if self.in_turn else real
 
     def _skip(self, skipped: SkippedTime) -> bool:
         """Skip time if a turn has been quiet for long enough; return whether it was skipped."""
@@ -338,7 +337,7 @@ class HandlerLink:
         side: Side | None = None,
         frame: Frame | jsonrpc.Malformed | None = None,
     ) -> None:
-        # A handler may be started, and send something, in the middle of it.
+        # Meanwhile a handler may be started, and send something.
         outer, self._under_way = self._under_way, effects
         try:
             self._ends.carry_out(effects, side, frame)
@@ -346,12 +345,18 @@ class HandlerLink:
             self._under_way = outer
 
     def _answered(self, request_id: bytes, *, own: bool) -> None:
-        """Note that the client gets its answer: the handler's, or one of the core's `own`."""
+        """Note that the client gets an answer: the handler's, or the core's `own`."""
         request = self._requests.pop(request_id, None)
         if self._observer is not None:
             self._observer.turns.pop(request_id, None)
         if request is not None:
-            request.end(failed=own and any(map(_ends_by_us, self._under_way)))
+            # The core's answer is a failure, or an unconfirmed cancel.
+            failed = own and any(
+                isinstance(effect, Record)
+                and (effect.entry.kind is Kind.ERROR or effect.entry.facts.get("by") == "lastword")
+                for effect in self._under_way
+            )
+            request.end(failed=failed)
 
     def _deliver(self, frame: Frame) -> None:
         message = frame.message
@@ -367,36 +372,31 @@ class HandlerLink:
             if isinstance(refusal, dict):
                 self._refusals.append((refusal.get("code"), refusal.get("message")))
         elif message.method in {acp.CANCEL, acp.CANCEL_REQUEST}:
-            stopping = self._cancelled_by(frame)
+            if message.method == acp.CANCEL:
+                cancelled = [
+                    each
+                    for each in self._requests.values()
+                    if each.method == acp.PROMPT and each.session_id == message.session_id
+                ]
+            else:
+                params = message.params
+                named = b"" if params is UNSET or params.request_id is UNSET else params.request_id
+                one = self._requests.get(jsonrpc.same_id(bytes(named))) if named else None
+                cancelled = [one] if one else []
+            for each in cancelled:
+                each.request_cancel()
             if message.method == acp.CANCEL:
                 self._to_handler(frame, None)
-            if stopping:
-                self._on_cancel(stopping)
+            if cancelled:
+                self._on_cancel(cancelled)
             return
         self._to_handler(frame, request)
-
-    def _cancelled_by(self, frame: Frame) -> list[Request]:
-        message = frame.message
-        if message.method == acp.CANCEL:
-            cancelled = [
-                request
-                for request in self._requests.values()
-                if request.method == acp.PROMPT and request.session_id == message.session_id
-            ]
-        else:
-            params = message.params
-            named = b"" if params is UNSET or params.request_id is UNSET else params.request_id
-            one = self._requests.get(jsonrpc.same_id(bytes(named))) if named else None
-            cancelled = [one] if one else []
-        for request in cancelled:
-            request.request_cancel()
-        return cancelled
 
     def _comes_too_late(self, message: jsonrpc.Envelope, request: Request) -> bool:
         """Return whether this was sent for a turn that is over.
 
-        The context says in which request a task was started, not for which it works: many agents
-        have a task for each session that outlives the turn, or the `session/new`, where it began.
+        The context shows in which request a task was started, not which one it works for: in many
+        agents a session has a task that outlives the turn, or the `session/new`, that started it.
         """
         if message.method is None or not request.over or request.method != acp.PROMPT:
             return False
@@ -410,18 +410,9 @@ class HandlerLink:
             for other in self._requests.values()
         )
 
-    def _refuse(self, message: jsonrpc.Envelope) -> None:
-        """Refuse a request for a turn that is over: no other answer will come."""
-        if message.id is UNSET:
-            return
-        error = {"code": acp.REQUEST_CANCELLED, "message": "The turn of this request is over."}
-        answer = jsonrpc.decode(jsonrpc.error(message.request_id or jsonrpc.NULL_ID, error))
-        if isinstance(answer, jsonrpc.Frame):
-            self._to_handler(answer, None)
-
 
 class _Client(FrameSink):
-    """The client, whose requests are answered by what is sent to it."""
+    """The client; answers to it end its requests."""
 
     __slots__ = ("_answered",)
 
@@ -440,7 +431,7 @@ class _Client(FrameSink):
 
 
 class _Handlers(FrameSink):
-    """The author's handlers, who take whole messages."""
+    """The author's handlers, which take whole messages."""
 
     __slots__ = ("_deliver",)
 
@@ -456,23 +447,11 @@ class _Handlers(FrameSink):
         self.forward(jsonrpc.decode(line))
 
 
-def _no_process(_: object) -> None:
-    """Do nothing: handlers have no process of their own to end or start."""
-
-
 def _process_ends() -> Verdict:
-    # Imported when the process ends in the middle of a turn.
+    # Imported when the process ends in mid-turn.
     from lastword.core.classify import own_failure  # noqa: PLC0415
 
     return own_failure(ErrorType.AGENT_CRASH, "premature_exit")
-
-
-def _ends_by_us(effect: Effect) -> bool:
-    """Return whether the answer is lastword's own: a failure, or an unconfirmed cancel."""
-    if not isinstance(effect, Record):
-        return False
-    entry = effect.entry
-    return entry.kind is Kind.ERROR or entry.facts.get("by") == "lastword"
 
 
 def _report(error: Exception) -> None:

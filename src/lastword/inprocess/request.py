@@ -27,52 +27,48 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 CANCELLED: dict[str, Any] = {"stopReason": acp.CANCELLED}
-"""What a prompt's handler that was cancelled answers."""
+"""The result of a prompt whose handler was cancelled."""
 
 
 MAX_REMEMBERED = 16
-"""Failures that are kept, the latest; the one that leaves the handler is among them."""
+"""The number of failures that are kept: the latest, among which is the handler's own."""
 
 
 class CallAttempt:
-    """What has happened since a model call began, which decides whether it may be sent again.
+    """The facts since a model call began, which decide whether it may be sent again.
 
-    Each of several concurrent calls counts the output of its own tasks, and all of them count
-    output from elsewhere in the turn.
+    A concurrent call counts the output of its own tasks, and output from elsewhere in the turn, but
+    not that of the other calls.
     """
 
-    __slots__ = ("_around", "_request", "_tools", "facts")
+    __slots__ = ("_around", "_tools", "facts", "request")
 
     def __init__(self, request: Request | None) -> None:
         self.facts: Facts = Facts()
-        self._request = request
+        self.request = request
+        """The request of its turn; `None` if the turn is unknown."""
         self._tools = OpenTools()
         self._around: tuple[CallAttempt, ...] = ()
 
     def enter(self) -> None:
         """Begin the call in this context."""
-        if self._request is not None:
-            self._request.attempts.append(self)
+        if self.request is not None:
+            self.request.attempts.append(self)
         self._around = _ENTERED.get()
         _ENTERED.set((*self._around, self))
 
     def leave(self) -> None:
         """End the call."""
-        if self._request is not None:
-            self._request.attempts.remove(self)
+        if self.request is not None:
+            self.request.attempts.remove(self)
         _ENTERED.set(self._around)
 
     @property
-    def is_outside_of_turns(self) -> bool:
-        """Return whether the call is made by a task whose turn is unknown."""
-        return self._request is None
-
-    @property
     def concerned(self) -> bool:
-        """Return whether what happens in this context is the call's doing, as far as is known."""
-        if self._request is None:
+        """Return whether the call causes what happens in this context, as far as is known."""
+        if self.request is None:
             return self in _ENTERED.get()
-        here = [attempt for attempt in _ENTERED.get() if attempt in self._request.attempts]
+        here = [attempt for attempt in _ENTERED.get() if attempt in self.request.attempts]
         return self in here or not here
 
     def note(self, message: Envelope) -> None:
@@ -88,18 +84,18 @@ class CallAttempt:
 
 
 _ENTERED: ContextVar[tuple[CallAttempt, ...]] = ContextVar("lastword_attempts", default=())
-"""The attempts within which this very code runs, the innermost last."""
+"""The attempts within which this code runs, the innermost last."""
 
 
 def note_outside_of_turns(message: Envelope) -> None:
-    """Receive what went to the client, for model calls here whose turn is unknown."""
+    """Receive a message to the client, for model calls in this context whose turn is unknown."""
     for attempt in _ENTERED.get():
-        if attempt.is_outside_of_turns:
+        if attempt.request is None:
             attempt.note(message)
 
 
 class RequestLink(Protocol):
-    """The link that delivered a request, as seen from its handler's side."""
+    """The link that delivered a request, as its handler needs it."""
 
     @property
     def closing(self) -> bool:
@@ -108,7 +104,7 @@ class RequestLink(Protocol):
 
     @property
     def door(self) -> asyncio.Task[Any] | None:
-        """The task that delivers the client's messages; `None` on trio, and before the first."""
+        """The task that delivers the client's messages; `None` on trio and before the first."""
         ...
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
@@ -116,11 +112,11 @@ class RequestLink(Protocol):
         ...
 
     def say(self, request: Request, report: HandlerReport) -> None:
-        """Receive what a handler reports of its turn."""
+        """Receive a handler's report about its turn."""
         ...
 
     def failed(self, request: Request, report: HandlerReport) -> bool:
-        """Note that a handler raised; return `False` if nothing answers for it."""
+        """Note that a handler raised; return `False` if the core cannot answer its request."""
         ...
 
     def read_ready(self, request: Request) -> None:
@@ -136,7 +132,7 @@ class RequestLink(Protocol):
         ...
 
     def redacted(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Remove the secrets from what goes to the client without passing the core."""
+        """Remove the secrets from what goes to the client without passing through the core."""
         ...
 
 
@@ -172,23 +168,23 @@ class Request:
         self.method: str = message.method or ""
         self.session_id: str | None = message.session_id
         self.started: bool = False
-        """The handler has been entered."""
+        """Whether the handler has been entered."""
         self.over: bool = False
-        """The client has its answer."""
+        """Whether the client has its answer."""
         self.failed: bool = False
-        """And it was a failure, or lastword's own."""
+        """Whether that was a failure or lastword's own."""
         self.failure: BaseException | None = None
-        """What the handler raised."""
+        """The exception that the handler raised."""
         self.settled: bool = False
-        """That has been answered: what else is sent as the answer is nobody's."""
+        """Whether the failure has been answered; any other answer is dropped."""
         self.attempts: list[CallAttempt] = []
-        """Model calls that are under way, and may be tried again."""
+        """Open model calls, which may be tried again."""
         self.tried: list[tuple[BaseException, tuple[FailedAttempt, ...]]] = []
-        """What model calls finally failed with, and each with all its attempts."""
+        """The final failures of model calls, with their attempts."""
         self.tools: dict[str, int] = {}
-        """Tools that the handler said are at work, by name, and how often."""
+        """The number of open tools that the handler reported, by name."""
         self.waits: int = 0
-        """Model calls that wait before they are tried again."""
+        """The number of model calls that wait before they are tried again."""
         self.warned: bool = False
         self.cancel_requested: bool = False
         self.cancel_sent: bool = False
@@ -196,16 +192,16 @@ class Request:
 
     @property
     def waiting(self) -> bool:
-        """Whether the handler does nothing but wait before it tries again."""
+        """Whether the handler only waits before it tries again."""
         return self.waits > 0 and not self.attempts
 
     @property
     def left_behind(self) -> bool:
-        """Whether turn and handler are over, so that code still running here serves another."""
+        """Whether turn and handler are over: code that still runs here works for another turn."""
         return self.over and self._cancel is None
 
     def raised(self, error: BaseException) -> None:
-        """Note what the handler raised; an earlier `turn.fail()` stands."""
+        """Note what the handler raised; an earlier `turn.fail()` takes precedence."""
         self.failure = self.failure or error
 
     def overrule(self, failure: BaseException) -> None:
@@ -221,13 +217,13 @@ class Request:
         self.over, self.failed = True, failed
 
     def warn_once(self) -> bool:
-        """Return whether this is the first time that the author is warned of a late message."""
+        """Return whether to warn the author about a late message: `True` once."""
         first, self.warned = not self.warned, True
         return first
 
     @contextlib.contextmanager
     def wait(self) -> Iterator[None]:
-        """Mark the wait before a model call is tried again."""
+        """Count a wait before a model call is tried again."""
         self.waits += 1
         try:
             yield
@@ -239,7 +235,7 @@ class Request:
         self.tried = [*self.tried[1 - MAX_REMEMBERED :], (error, tried)]
 
     def request_cancel(self) -> None:
-        """Ask the handler to stop, with `cancel` if it does not do so itself."""
+        """Note that the handler should stop; `cancel` follows if it does not."""
         self.cancel_requested = True
 
     def cancel(self) -> None:
@@ -249,11 +245,11 @@ class Request:
             self._cancel()
 
     async def run(self, work: Callable[[], Awaitable[_Result]]) -> _Result | dict[str, Any]:
-        """Run the handler; return its result, or `CANCELLED` if its client wanted it cancelled.
+        """Run the handler; return its result, or `CANCELLED` if the client cancelled it.
 
-        On asyncio it is cancelled once, as a task is, so that what it awaits while cleaning up is
-        not disturbed; on trio by a cancel scope, as usual there. A cancellation of the author's, by
-        a timer or by the task's own `cancel()`, goes no further than the handler.
+        On asyncio it is cancelled once, like a task, so that it can await while cleaning up; on
+        trio by a cancel scope, as usual there. The author's own cancellation, by a timer or by the
+        task's `cancel()`, ends only the handler.
 
         Raises:
             BaseException: What the handler raised. A cancellation is the author's, unless
@@ -264,7 +260,13 @@ class Request:
             return CANCELLED
         task = asyncio_task()
         if task is None:
-            return await self._run_in_scope(work)
+            try:
+                with anyio.CancelScope() as scope:
+                    self._cancel = scope.cancel
+                    return await work()
+            finally:
+                self._cancel = None
+            return CANCELLED
         self._cancel = task.cancel
         try:
             return await contained(work, self.link, task)
@@ -275,24 +277,13 @@ class Request:
         finally:
             self._cancel = None
 
-    async def _run_in_scope(
-        self, work: Callable[[], Awaitable[_Result]]
-    ) -> _Result | dict[str, Any]:
-        try:
-            with anyio.CancelScope() as scope:
-                self._cancel = scope.cancel
-                return await work()
-        finally:
-            self._cancel = None
-        return CANCELLED
-
 
 async def contained(
     work: Callable[[], Awaitable[_Result]], link: RequestLink, task: asyncio.Task[Any] | None
 ) -> _Result:
-    """Run a handler, and undo its author's cancellations of its task when it has finished.
+    """Run a handler, and then undo the author's cancellations of its task.
 
-    That includes a cancellation not yet delivered because the handler finished before its next
+    That includes a cancellation that was not delivered because the handler finished before its next
     wait: it would end whatever runs the handler.
     """
     if task is None:
@@ -322,8 +313,8 @@ def is_the_doors(error: BaseException, link: RequestLink) -> bool:
 def _door_closes(link: RequestLink) -> bool:
     if link.closing or anyio.current_effective_deadline() == -math.inf:
         return True
-    # If a task raises `SystemExit`, the event loop ends, and whoever started it cancels all that
-    # runs in it, in any order: a handler may see that before the connection's own task does.
+    # If a task raises `SystemExit`, the event loop ends, and all of its tasks are cancelled in any
+    # order: perhaps the handler before the connection's own task.
     return link.door is not None and link.door.cancelling() > 0
 
 
