@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lastword.inprocess.request import Request
 
 AUTHOR_RULE = "author"
-"""The rule's name where the author said what failed."""
+"""The name of the rule for a failure that the author reported."""
 
 _MAX_STEPS = 8
 
@@ -41,7 +41,7 @@ Word = TypeVar("Word", ErrorType, Action)
 
 
 class AuthorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report of an author on a failure, besides its type and message."""
+    """An author's report of a failure, apart from its type and message."""
 
     retryable: bool | None = None
     retry_after_seconds: float | None = None
@@ -52,7 +52,7 @@ class AuthorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthorError(TurnFailedError):
-    """`TurnFailedError` with its report for the core."""
+    """A `TurnFailedError` with its report for the core."""
 
     def __init__(self, error: AgentError, word: HandlerFailure) -> None:
         super().__init__(error)
@@ -102,11 +102,11 @@ def report_for(request: Request, error: BaseException, sent: object = None) -> H
     Args:
         request: The request whose handler it left.
         error: The exception itself. Its methods are foreign code, which may raise anything.
-        sent: The JSON-RPC error object that it stands for, if it is one of an SDK's own.
+        sent: The JSON-RPC error object that its author meant, if it is an SDK's own error.
     """
     try:
         return _report(request, error, sent)
-    except BaseException:  # noqa: BLE001 - its turn is answered, whatever it does to its readers
+    except BaseException:  # noqa: BLE001 - even if it cannot be read, its turn is answered
         name = type(error).__name__
         return HandlerFailure(verdict=classify.own_failure(ErrorType.INTERNAL, detail=name))
 
@@ -117,29 +117,23 @@ def _report(request: Request, error: BaseException, sent: object) -> HandlerFail
     if isinstance(error, ClientError) or (
         sent is not None and request.link.refused_by_client(sent)
     ):
-        return HandlerFailure(verdict=_client_refused(error))
+        # The client refused the handler's request, and the handler did not expect that.
+        try:
+            detail = str(error)
+        except BaseException:  # noqa: BLE001 - foreign code
+            detail = type(error).__name__
+        refused = Verdict(
+            type=ErrorType.INTERNAL,
+            rule="client_error",
+            retryable=False,
+            reason="client_error",
+            origin=Origin.CLIENT,
+            detail=detail,
+        )
+        return HandlerFailure(verdict=refused)
     return HandlerFailure(
         verdict=verdict_of(error, sent), sent=sent, tried=tried_before(request, error)
     )
-
-
-def _client_refused(error: BaseException) -> Verdict:
-    """Return the verdict on a handler that did not expect the client's refusal of its request."""
-    return Verdict(
-        type=ErrorType.INTERNAL,
-        rule="client_error",
-        retryable=False,
-        reason="client_error",
-        origin=Origin.CLIENT,
-        detail=_text_of(error),
-    )
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except BaseException:  # noqa: BLE001 - foreign code
-        return type(error).__name__
 
 
 def tried_before(request: Request, error: BaseException) -> tuple[FailedAttempt, ...]:
@@ -157,7 +151,7 @@ def verdict_of(error: BaseException, sent: object = None) -> Verdict:
         return classify.own_failure(ErrorType.AGENT_CRASH, "premature_exit")
     if sent is None:
         return classify.classify(error)
-    # The cause of an SDK's own error says more than the error.
+    # The cause of an SDK's own error is more specific than the error.
     for cause in causes(error):
         if cause is not error:
             verdict = classify.classify(cause)

@@ -1,15 +1,15 @@
-"""Running one handler for one request, and its answer, however it ends.
+"""Running one handler for one request, and answering the request, however the handler ends.
 
 Owns the one place where an author's handlers run, for every entry point: what they return and what
-they raise. A failure is answered where it is raised, before any log or library sees it, and then
+they raise. A failure is answered where it is raised, before any log or library sees it. It then
 continues to the author's own log, through a filter that redacts its traceback: an exception of a
-provider's package holds what the provider said, and some providers echo the key. The core decides
-what it means.
+provider's package contains the provider's answer, and some providers echo the key. The core decides
+what the failure means.
 
-Owns the watchdog, too, the one thread in an agent's process that is ours. While a turn is open, it
-asks the loop for a sign of life; a handler that blocks the loop for long is named in the log, and
-if a limit passes in the meantime, the thread does what is due in the loop's place. Its waits also
-show that the whole process stood still, which a blocked loop cannot tell.
+Owns the watchdog, too, our only thread in an agent's process. While a turn is open, it checks that
+the loop runs. If a handler blocks the loop for long, the log shows where, and the thread handles
+timers in the loop's place. Its waits also show that the whole process stood still, which a blocked
+loop cannot detect.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from lastword.inprocess.request import Request, RequestLink
 
     SentError: TypeAlias = Callable[[BaseException], dict[str, Any] | None]
-    """The JSON-RPC error object that an exception stands for by its author's will."""
+    """Returns the JSON-RPC error object that an author meant by an exception, if any."""
 
 
 LOOK_SECONDS = 1.0
-"""How often an open turn's loop is asked."""
+"""How often the loop of an open turn is checked."""
 
 BLOCKED_SECONDS = 5.0
-"""The silence of a loop after which its author is warned: a person notices a tenth of it."""
+"""How long a loop is blocked before its author is warned: a person notices a tenth of it."""
 
 POLL_SECONDS = 0.25
 _FRAMES_SHOWN = 4
@@ -60,7 +60,7 @@ class LoopWatchdog:
         """Watch a loop.
 
         Args:
-            link: The link whose turns are at stake; it is called from the watching thread.
+            link: The link of the turns; the watchdog's thread calls it.
             call_soon: Schedules a call in the loop, from any thread; raises RuntimeError once the
                 loop is closed.
         """
@@ -72,7 +72,7 @@ class LoopWatchdog:
         self._thread: threading.Thread | None = None
         self._standstill = Standstill()
         self._stood_still = False
-        """Whether the process stood still in the last wait."""
+        """Whether the process stood still during the last wait."""
 
     def look(self) -> None:
         """Note that a turn begins."""
@@ -99,14 +99,12 @@ class LoopWatchdog:
             except RuntimeError:
                 return
             if self._wait(alive, BLOCKED_SECONDS):
-                self._wait(self._closed, self._beat_seconds())
+                due = self._link.next_timeout()
+                left = LOOK_SECONDS if due is None else due - time.monotonic()
+                beat = min(LOOK_SECONDS, max(beat_seconds(left), LAST_BEAT_SECONDS))
+                self._wait(self._closed, beat)
             elif not self._closed.is_set() and not self._stood_still:
                 self._stand_in(alive)
-
-    def _beat_seconds(self) -> float:
-        due = self._link.next_timeout()
-        left = LOOK_SECONDS if due is None else due - time.monotonic()
-        return min(LOOK_SECONDS, max(beat_seconds(left), LAST_BEAT_SECONDS))
 
     def _wait(self, event: threading.Event, seconds: float) -> bool:
         """Wait for an event; if the process stood still meanwhile, so did the link's clocks."""
@@ -120,13 +118,15 @@ class LoopWatchdog:
         return happened
 
     def _stand_in(self, alive: threading.Event) -> None:
-        """Do what is due until the loop runs again."""
+        """Handle timers until the loop runs again."""
         since = time.monotonic() - BLOCKED_SECONDS
+        frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  (its documented name)
+        stack = traceback.extract_stack(frame) if frame else []
         logger.error(
             "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a limit "
             "can reach the handler: await slow work, or run it with asyncio.to_thread.",
             BLOCKED_SECONDS,
-            self._where(),
+            "".join(traceback.format_list(stack[-_FRAMES_SHOWN:])),
         )
         while not self._wait(alive, POLL_SECONDS) and not self._closed.is_set():
             due = self._link.next_timeout()
@@ -135,34 +135,29 @@ class LoopWatchdog:
         blocked = time.monotonic() - since
         logger.warning("The event loop runs again after %.0f seconds.", blocked)
 
-    def _where(self) -> str:
-        frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  (its documented name)
-        stack = traceback.extract_stack(frame) if frame else []
-        return "".join(traceback.format_list(stack[-_FRAMES_SHOWN:]))
-
 
 _FAILED: ContextVar[tuple[BaseException, RequestLink] | None] = ContextVar("failed", default=None)
-"""What the handler of this context raised, and the link that knows the secrets."""
+"""The exception that this context's handler raised, and the link that knows the secrets."""
 
 # --- tracebacks
 
 _FORMATTER = logging.Formatter()
 _WHOLE_CHARS = 8192
-"""The longest text that the redactor takes without a cut."""
+"""The longest text that the redactor does not cut."""
 
 
 class _WithoutSecrets(logging.Filter):
-    """Redacts the traceback of what left a handler, and leaves every other record alone."""
+    """Redacts the traceback of a handler's exception, and passes every other record unchanged."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         failed = _FAILED.get()
         if failed is None or not record.exc_info or record.exc_info[1] is not failed[0]:
             return True
         text = _FORMATTER.formatException(record.exc_info)
-        # Redaction cuts a long text: a long traceback goes through it by the line.
+        # Redaction cuts a long text, so a long traceback is redacted line by line.
         parts = [text] if len(text) <= _WHOLE_CHARS else text.split("\n")
         redacted = "\n".join(failed[1].redacted({"text": part})["text"] for part in parts)
-        # Without a secret the author's own formatter has its way.
+        # Without a secret, the author's own formatter applies.
         if redacted != text:
             record.exc_text = redacted
         return True
@@ -172,9 +167,9 @@ _FILTER = _WithoutSecrets()
 
 
 def readable(error: BaseException) -> BaseException:
-    """Return the exception, or one of its name where it, a cause or a member cannot be looked at.
+    """Return the exception, or another with its name if it, a cause or a member cannot be read.
 
-    A `__getattribute__` that raises does so wherever somebody asks for the exception's class.
+    A `__getattribute__` that raises does so even when the exception's class is requested.
     """
     waiting, looked_at = [error], set[int]()
     try:
@@ -195,12 +190,12 @@ def readable(error: BaseException) -> BaseException:
 def is_printable(error: BaseException) -> bool:
     """Return whether a log can print the exception, with its notes, causes and members.
 
-    One whose methods raise `SystemExit`, or a cancellation, would end whatever prints it: the SDK,
-    or the event loop.
+    If its methods raise `SystemExit` or a cancellation, printing it would end the SDK or the event
+    loop.
     """
     try:
         for text_of in (str, repr):
-            with contextlib.suppress(Exception):  # which logs are prepared for
+            with contextlib.suppress(Exception):  # logs expect that
                 text_of(error)
         traceback.format_exception(error)
     except BaseException:  # noqa: BLE001 - foreign code
@@ -209,7 +204,7 @@ def is_printable(error: BaseException) -> bool:
 
 
 def redact(error: BaseException, link: RequestLink) -> None:
-    """Have the log record of what a handler raised redacted, in the context of its request.
+    """Have the log record of a handler's exception redacted, in the context of its request.
 
     The official SDK logs it on the root logger, `lastword.serve` on the logger `lastword`.
     """
@@ -221,31 +216,30 @@ def redact(error: BaseException, link: RequestLink) -> None:
 # --- handlers
 
 PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal error"}
-"""What answers a failure when the core is out of order: without the exception's text."""
+"""The answer to a failure if the core has failed: without the exception's text."""
 
 
 _PROCESS_STAYS: ContextVar[bool] = ContextVar("lastword_process_stays", default=False)
 
 
 class HandlerFailedError(Exception):
-    """Wraps what a handler raised that is not an `Exception`, which becomes the cause."""
+    """Wraps a handler's exception that is not an `Exception`, which becomes the cause."""
 
 
 async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: SentError) -> Any:
-    """Run a request's handler; if it fails, the failure has been answered when this raises.
+    """Run a request's handler; a failure has been answered when this raises.
 
     Args:
         request: The request.
         work: The handler with its arguments.
-        sent_error: Returns the error object that an exception stands for, if its author meant one.
+        sent_error: Returns the error object that an author meant by an exception, if any.
 
     Returns:
-        What the handler returned, for `answer`; for a cancelled handler, what it should have
-        returned.
+        The handler's result, for `answer`; for a cancelled handler, what it should have returned.
 
     Raises:
-        Exception: What the handler raised, for the author's log.
-        HandlerFailedError: It raised something else, and the log has it for its author.
+        Exception: The handler's exception, for the author's log.
+        HandlerFailedError: It raised something else, which has been logged.
         SystemExit: It ends the process; every open request has an answer.
         KeyboardInterrupt: The same.
         BaseException: The cancellation that ends the connection itself.
@@ -263,7 +257,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         request.raised(error)
         ending = process_ending(error)
         if ending is not None:
-            # The process ends now, so whoever waits gets an answer first.
+            # The process ends now: open requests are answered first.
             request.link.handler_left()
             request.settle()
             if isinstance(ending, SystemExit):
@@ -274,7 +268,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         if isinstance(error, Exception) and printable:
             redact(error, request.link)
             raise
-        # The author hears of a self-cancellation when the core names it.
+        # A self-cancellation is reported to the author by the core.
         if not printable:
             settings.unprintable(request.method, raised)
         elif not isinstance(error, asyncio.CancelledError):
@@ -285,12 +279,12 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
             stdio.end()
         request.link.read_ready(request)
         return result
-    # Not where it was caught: what cannot be printed is not to be its context either.
+    # Raised outside the `except`: an exception that cannot be printed must not be its context.
     raise HandlerFailedError(f"{request.method} raised {name}") from cause
 
 
 def _leave_process(method: str, ending: BaseException) -> NoReturn:
-    """Raise what ends the process, or the agent alone in a test, whose process has others."""
+    """Raise what ends the process or, in a test that must continue, only the agent."""
     if isinstance(ending, SystemExit) and _PROCESS_STAYS.get():
         raise HandlerFailedError(f"{method} raised SystemExit") from ending
     raise ending from None
@@ -298,7 +292,7 @@ def _leave_process(method: str, ending: BaseException) -> NoReturn:
 
 @contextlib.contextmanager
 def process_stays() -> Iterator[None]:
-    """Keep the `SystemExit` of handlers in here from ending the process, which is a test's."""
+    """Keep the `SystemExit` of handlers in this context from ending a test's process."""
     token = _PROCESS_STAYS.set(True)
     try:
         yield
@@ -308,13 +302,13 @@ def process_stays() -> Iterator[None]:
 
 async def _result(request: Request, work: Callable[[], Awaitable[Any]]) -> Any:
     result = await request.run(work)
-    if request.failure is not None:  # `turn.fail()`, and somebody caught it
+    if request.failure is not None:  # `turn.fail()` was called, and its exception caught
         raise request.failure
     return result
 
 
 async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]) -> None:
-    """Run a notification's handler, whose failure only its author learns of.
+    """Run a notification's handler, whose failure is only logged.
 
     Raises:
         BaseException: As `run`, except for a failure, which is logged.
@@ -341,7 +335,7 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
 
 
 def answer(request: Request, message: object) -> None:
-    """Pass the answer that a handler returned to the core, as a JSON-RPC message."""
+    """Pass a handler's answer, a JSON-RPC message, to the core."""
     try:
         line = jsonrpc.dumps(message)
     except (TypeError, ValueError, RecursionError) as error:
@@ -355,9 +349,9 @@ def _failed(request: Request, error: BaseException, sent_error: SentError | None
     """Have a failure answered, by the core or in its place.
 
     Returns:
-        Whether the exception could be asked for the error object that it stands for.
+        Whether `sent_error` could read the exception.
     """
-    # Imported when a handler raises: no part of a healthy turn.
+    # Imported when a handler raises: a healthy turn does not need it.
     from lastword.inprocess.exceptions import report_for  # noqa: PLC0415
 
     request.settle()

@@ -2,8 +2,8 @@
 
 Owns the loop of attempts, built on tenacity, and its limits. `core.failure.retry_policy` decides
 whether there is another attempt and after what wait, `core.link.limits` how long a limit lasts,
-`core.classify` what a failure is, and `inprocess.request` what had happened before it. All loops of
-a process share its `core.failure.retry_policy`.
+`core.classify` what a failure is, and `inprocess.request` has what happened before it. All loops of
+a process share one bucket of retries.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def limits(self) -> retry_policy.RetryBounds:
-        """The limits in the form that the policy takes."""
+        """The limits, as the policy takes them."""
         return retry_policy.RetryBounds(
             tries=self.attempts,
             max_wait_seconds=self.max_wait_seconds,
@@ -136,7 +136,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def requested_wait_seconds(verdict: Verdict) -> float | None:
-    """Return the server's wait in seconds, whether given as a wait or as the moment of a reset."""
+    """Return the wait that the server requested in seconds, as a duration or as a reset's time."""
     return retry_policy.requested_wait_seconds(retry_policy.failed_of(verdict), time.time())
 
 
@@ -172,7 +172,7 @@ class Attempt:
             if not isinstance(error, Exception):
                 return None  # a cancellation, or the process's end, passes at once
         if error is None:
-            self._loop.succeeded()
+            waits.retry_bucket().succeed()
         # tenacity keeps the exception, and raises it if no attempt follows.
         return self._manager.__exit__(kind, error, traceback)
 
@@ -189,35 +189,32 @@ class _Loop:
         self._facts = Facts()
         self._ends_at = waits.current_time() + retry.budget_seconds
         self._wait_seconds: float | None = None
-        """How long to wait before the next attempt; `None` where there is none."""
+        """How long to wait before the next attempt; `None` if there is none."""
         self._for_reset = False
-        """Is that for the end of a limit?"""
+        """Whether the next attempt waits for a limit to reset."""
         self._waited_for: list[float] = []
-        """How long each earlier such wait was, in seconds."""
+        """The seconds of earlier waits for a reset."""
 
     def failure_before(self, error: BaseException) -> BaseException | None:
         """Return the failure of the attempt before, if this one made no request of its own."""
-        if self._failure is None or not _is_reuse(error):
+        if self._failure is None:
+            return None
+        is_awaited = isinstance(error, RuntimeError) and str(error) == _AWAITED_BEFORE
+        if not is_awaited and not isinstance(error, SpentStreamError):
             return None
         settings.reused(error)
-        self._wait_seconds = None  # nor would another
+        self._wait_seconds = None  # another attempt would make none either
         return self._failure
 
     def failed(self, error: BaseException, facts: Facts) -> None:
-        """Receive how an attempt ended."""
+        """Receive an attempt's failure, and decide on the wait before the next."""
         self._facts, self._failure = facts, error
         within = tried_before(self.request, error) if self.request is not None else ()
         if within and within is not self._remembered:
             self._tried += within  # a loop within this one made, and reported, these
         else:
             self._tried.append(FailedAttempt(verdict_of(error), tries_of(error)))
-        self._decide(retry_policy.failed_of(self._tried[-1].verdict), time.time())
-        if self.request is not None:
-            self._remembered = tuple(self._tried)
-            self.request.remember(error, self._remembered)
-
-    def _decide(self, failed: retry_policy.Failed, epoch_seconds: float) -> None:
-        """Decide on the wait before the next attempt."""
+        failed, epoch_seconds = retry_policy.failed_of(self._tried[-1].verdict), time.time()
         requested = retry_policy.requested_wait_seconds(failed, epoch_seconds)
         roll = waits.roll(requested=requested is not None)
         self._wait_seconds = wait = retry_policy.next_wait(
@@ -239,6 +236,9 @@ class _Loop:
                 epoch_seconds=epoch_seconds,
                 roll=roll,
             )
+        if self.request is not None:
+            self._remembered = tuple(self._tried)
+            self.request.remember(error, self._remembered)
 
     def worth_another(self, error: BaseException) -> bool:
         """Return whether another attempt would help, do no harm, and stay within bounds."""
@@ -249,10 +249,6 @@ class _Loop:
         if self._wait_seconds is None or not self._retry.permits(self._facts):
             return False
         return waits.retry_bucket().spend(self._tried[-1].verdict.type)
-
-    def succeeded(self) -> None:
-        """Note that an attempt went well."""
-        waits.retry_bucket().succeed()
 
     def wait(self, _: RetryCallState) -> float:
         return self._wait_seconds or 0.0
@@ -277,7 +273,7 @@ class _Loop:
             self.request.link.say(self.request, word)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; the user's cancel ends it at once."""
+        """Wait; the user's cancel ends the wait at once."""
         sleep = waits.sleep_by_day if self._for_reset else waits.sleep
         with contextlib.nullcontext() if self.request is None else self.request.wait():
             await sleep(seconds)
@@ -318,41 +314,34 @@ class _Attempts(AsyncIterator[Attempt]):
 
 def attempts(retry: Retry, request: Request | None) -> AsyncIterator[Attempt]:
     """Return the attempts of one model call, for authors to enter; see `CurrentTurn.attempts`."""
-    # A task that outlived the request in which it was started must not depend on its fate.
+    # A task that outlives the request in which it was started must not depend on that request.
     return _Attempts(retry, None if request is None or request.left_behind else request)
 
 
 _AWAITED_BEFORE = "cannot reuse already awaited coroutine"
 
 
-def _is_reuse(error: BaseException) -> bool:
-    """Return whether an attempt was given what an earlier one had used up."""
-    return isinstance(error, SpentStreamError) or (
-        isinstance(error, RuntimeError) and str(error) == _AWAITED_BEFORE
-    )
-
-
 def tries_of(error: BaseException) -> int:
-    """Return how many requests stand behind one exception, since providers' packages also retry.
+    """Return how many requests one exception is the result of: providers' packages also retry.
 
-    The packages of OpenAI and Anthropic number their requests in a header of each; tenacity, which
-    Google's and LangChain's use, numbers its attempts.
+    The packages of OpenAI and Anthropic number their requests in a header; tenacity, which Google's
+    and LangChain's use, numbers its attempts.
     """
-    return next((count + 1 for cause in causes(error) if (count := _retries_of(cause)) > 0), 1)
-
-
-def _retries_of(cause: BaseException) -> int:
-    try:
-        request = getattr(cause, "request", None)
-        if request is None:
-            request = getattr(getattr(cause, "response", None), "request", None)
-        headers = getattr(request, "headers", None)
-        count = headers.get("x-stainless-retry-count") if headers is not None else None
-        if count is None:
-            count = getattr(getattr(cause, "last_attempt", None), "attempt_number", 1) - 1
-        return int(count)
-    except BaseException:  # noqa: BLE001 - foreign: httpx raises where there was no request
-        return 0
+    for cause in causes(error):
+        try:
+            request = getattr(cause, "request", None)
+            if request is None:
+                request = getattr(getattr(cause, "response", None), "request", None)
+            headers = getattr(request, "headers", None)
+            count = headers.get("x-stainless-retry-count") if headers is not None else None
+            if count is None:
+                count = getattr(getattr(cause, "last_attempt", None), "attempt_number", 1) - 1
+            retries = int(count)
+        except BaseException:  # noqa: BLE001, S112 - foreign: httpx raises if there was no request
+            continue
+        if retries > 0:
+            return retries + 1
+    return 1
 
 
 Async = TypeVar("Async", bound="Callable[..., Awaitable[Any] | AsyncIterator[Any]]")

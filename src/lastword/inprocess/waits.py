@@ -1,7 +1,7 @@
 """Waits of a link and of its retries: real ones, except in a test that skips them.
 
-Owns the one place where a wait can be skipped. In production the context holds nothing, and a wait
-is the event loop's own. A test (`lastword.testing.without_waits`) puts a `SkippedTime` there: the
+Owns the one place where a wait can be skipped. In production the context is empty, and a wait is
+the event loop's own. A test (`lastword.testing.without_waits`) puts a `SkippedTime` there: the
 clock then advances by what was skipped, so that everything that is reported, recorded or counted
 against a budget has its real value.
 """
@@ -26,15 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 QUIET_SECONDS = 0.25
-"""An agent that does nothing for this long, in real time, is taken to do nothing until the next
-limit or cancel is due. A step of a healthy handler takes a fraction of it."""
+"""If an agent does nothing for this long in real time, it is assumed to do nothing until the next
+limit or cancel is due. A step of a healthy handler takes a fraction of this."""
 
 QUIET_STEPS = 100
-"""The rounds of the event loop that go by as well; a cancel takes a few of them."""
+"""The rounds of the event loop that must also pass; a cancel takes a few."""
 
 LOOK_SECONDS = 15.0
-"""How often the time of day is looked at in a wait that may be hours long: a computer that slept
-may have slept past its end."""
+"""How often a wait of perhaps hours checks the time of day: a computer may sleep past its end."""
 
 _SILENCES = (
     *("first_update_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"),
@@ -43,11 +42,11 @@ _SILENCES = (
 
 
 class SkippedTime:
-    """How much time has been skipped, and what is to happen at which moment of simulated time.
+    """How much time has been skipped, and the calls scheduled in simulated time.
 
     Attributes:
         seconds: The time skipped so far.
-        retry_bucket: The retries of the tests in it, apart from the process's.
+        retry_bucket: The test's retries, separate from the process's.
     """
 
     def __init__(self) -> None:
@@ -61,13 +60,13 @@ class SkippedTime:
         return time.monotonic() + self.seconds
 
     def skip_to(self, moment: float) -> None:
-        """Advance to a moment, and make the calls that are due by then."""
+        """Advance to a time, and make the calls that are due by then."""
         self.seconds += max(0.0, moment - self.now())
         while self._alarms and self._alarms[0][0] <= self.now():
             heapq.heappop(self._alarms)[2]()
 
     def call_at(self, moment: float, call: Callable[[], object]) -> Callable[[], None]:
-        """Schedule a call at this moment; return a function that cancels it."""
+        """Schedule a call at this time; return a function that cancels it."""
         alarm = (moment, next(self._count), call)
         heapq.heappush(self._alarms, alarm)
 
@@ -79,19 +78,19 @@ class SkippedTime:
         return withdraw
 
     def sooner(self, due: float | None) -> float | None:
-        """Return which comes first: this moment, or that of the next call."""
+        """Return the earlier of this time and that of the next call."""
         moments = [
             at for at in (due, self._alarms[0][0] if self._alarms else None) if at is not None
         ]
         return min(moments, default=None)
 
     async def sleep(self, seconds: float) -> None:
-        """Let a wait pass; calls due within it happen at their own moments."""
+        """Let a wait pass; calls due within it are made at their own times."""
         until = self.now() + seconds
         while (alarm := self.sooner(None)) is not None and alarm <= until:
             self.skip_to(alarm)
-            # The call may end this very wait: give it the time to, and the rounds, since a process
-            # that is not run may miss all of that time.
+            # The call may end this wait: give it time, and rounds of the loop, since a process may
+            # not run at all in that time.
             await anyio.sleep(QUIET_SECONDS)
             for _ in range(QUIET_STEPS):
                 await anyio.lowlevel.checkpoint()
@@ -104,13 +103,13 @@ SKIPPED: ContextVar[SkippedTime | None] = ContextVar("lastword_skipped_time", de
 
 @contextlib.contextmanager
 def skipped() -> Iterator[SkippedTime]:
-    """Skip the waits of whatever is started in this context."""
+    """Skip the waits of everything that is started in this context."""
     before = SKIPPED.get()
     SKIPPED.set(passed := SkippedTime())
     try:
         yield passed
     finally:
-        # By its value: a test's fixture may be left in another context than it was entered in.
+        # Not by a token: a test's fixture may be left in another context than it was entered in.
         SKIPPED.set(before)
 
 
@@ -134,7 +133,7 @@ _OF_PROCESS = RetryBucket()
 
 
 def retry_bucket() -> RetryBucket:
-    """Return the retries that are left to this process, over all of its sessions."""
+    """Return the bucket of retries that all sessions of this process share."""
     passed = SKIPPED.get()
     return _OF_PROCESS if passed is None else passed.retry_bucket
 
@@ -148,8 +147,8 @@ def current_time() -> float:
 def roll(*, requested: bool) -> float:
     """Return a random number from 0 to 1, for the jitter of a wait.
 
-    If waits are skipped, it is not random: a wait that the server `requested` is reported as that
-    long, and any other wait as long as it can be.
+    If waits are skipped, it is not random: a wait that the server `requested` has that length, and
+    any other wait its maximum.
     """
     if SKIPPED.get() is None:
         return random.random()  # noqa: S311 - jitter, no secret
@@ -157,10 +156,10 @@ def roll(*, requested: bool) -> float:
 
 
 def limits_that_pass(options: LinkOptions) -> LinkOptions:
-    """Return the options without the limits on silence that nobody has set.
+    """Return the options without limits on silence, except for those that were set.
 
-    If waits pass at once, a handler that works for a second in silence would have been silent for
-    as long as any limit allows. Whoever sets a limit for a test wants to see it reached.
+    If waits are skipped, a handler that works silently for a second would reach any limit. A limit
+    that is set for a test should be reached.
     """
     usual = LinkOptions()
     unset = {name: 0.0 for name in _SILENCES if getattr(options, name) == getattr(usual, name)}
