@@ -1,9 +1,9 @@
 """Stdin and stdout, reserved for the client.
 
-Owns where descriptors 0 and 1 lead while an agent serves, where printed output goes in the
-meantime, and that everything is restored afterwards. The author's own streams are left alone. A
-process that a handler has forked ends when it comes back into the agent's own code: client and
-event loop are its parent's, whose turns it would answer and whose client it would silence.
+Owns where descriptors 0 and 1 lead while an agent serves, where printed output goes meanwhile, and
+restoring everything afterwards. The author's own streams are not touched. A process that a handler
+has forked ends when it returns into the agent's own code: it has its parent's client and event
+loop, and would answer its parent's turns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def end(error: BaseException | None = None, *, status: int = 0) -> NoReturn:
-    """End this process, with the exception that leaves its copy of the handler, if one does."""
+    """End this process, with the exception that its copy of the handler raised, if any."""
     ending = None if error is None else process_ending(error)
     code = ending.code if isinstance(ending, SystemExit) else status or int(error is not None)
     if error is not None and ending is None:
@@ -42,7 +42,7 @@ def end(error: BaseException | None = None, *, status: int = 0) -> NoReturn:
 
 
 def end_speaker() -> NoReturn:
-    """End this process, which would have spoken to its parent's client."""
+    """End this process before it writes to its parent's client."""
     logger.error(
         "A process that a handler forked has ended: it used the connection to the client, which is "
         "its parent's. Leave such a process with os._exit()."
@@ -57,12 +57,12 @@ AT_A_TERMINAL = (
 )
 
 _serving: set[int] = set()
-"""This process, while it serves a client on stdin and stdout; a fork of it is another one."""
+"""This process, while it serves a client on stdin and stdout; its forks have other ids."""
 
 
 @contextlib.contextmanager
 def claimed() -> Iterator[None]:
-    """Serve one client on stdin and stdout: a second agent would read nothing, and answer nobody.
+    """Claim stdin and stdout for one client: a second agent there would have no input.
 
     Raises:
         MisuseError: Another agent in this process serves a client there.
@@ -82,14 +82,14 @@ def claimed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reserved() -> Iterator[tuple[int, int]]:
-    """Take stdin and stdout away from everything but the client.
+    """Reserve stdin and stdout for the client.
 
-    In the meantime, descriptor 0 is empty, and descriptor 1 and `sys.stdout` lead to stderr: what a
+    Meanwhile descriptor 0 is empty, and descriptor 1 and `sys.stdout` lead to stderr: what a
     handler prints, and what a process that it starts reads or prints, is not part of the protocol.
     Output that was printed before and is still buffered goes to stderr too.
 
     Yields:
-        The descriptor to read the client from, and the one to write to.
+        The descriptors for reading from the client and for writing to it.
 
     Raises:
         MisuseError: Another agent in this process has reserved them.
@@ -100,7 +100,15 @@ def reserved() -> Iterator[tuple[int, int]]:
         if os.isatty(source) and sys.stderr is not None:
             sys.stderr.write(AT_A_TERMINAL)
         try:
-            _point_elsewhere()
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, STDIN)
+            try:
+                os.dup2(STDERR, STDOUT)
+            except OSError:  # no stderr
+                os.dup2(nothing, STDOUT)
+            os.close(nothing)
+            # Output that was printed before and is still buffered is not meant for the client.
+            _flush()
             with printing_to_stderr():
                 yield source, sink
         finally:
@@ -115,10 +123,10 @@ def reserved() -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def unblocked(source: int, sink: int) -> Iterator[int]:
-    """Make both descriptors non-blocking, except for a terminal or a file to write to.
+    """Make both descriptors non-blocking, except for writing to a terminal or a file.
 
     Yields:
-        The descriptor to read from in place of `source`: it signals when it is ready.
+        A descriptor to read from in place of `source`, which a loop can wait for.
     """
     reading = source if is_waitable(source) else _pumped(source)
     try:
@@ -133,7 +141,7 @@ def unblocked(source: int, sink: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def polled(source: int) -> Iterator[int]:
-    """Yield a descriptor to read from that a loop can wait for, in place of `/dev/null`."""
+    """Yield a descriptor that a loop can wait for, also in place of `/dev/null`."""
     is_device = stat.S_ISCHR(os.fstat(source).st_mode)
     reading = _pumped(source) if is_device else source
     try:
@@ -145,7 +153,7 @@ def polled(source: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def printing_to_stderr() -> Iterator[None]:
-    """Redirect `sys.stdout` to stderr, and tell the author at the first output."""
+    """Redirect `sys.stdout` to stderr, and warn the author at the first output."""
     elsewhere = None if sys.stderr is None else _Printed(sys.stderr, _Once(settings.printed))
     with contextlib.redirect_stdout(elsewhere):
         yield
@@ -175,7 +183,7 @@ class _Once:
 
 
 class _Printed:
-    """A stream that replaces the author's stdout, with the byte stream below it."""
+    """A stream that replaces the author's stdout, and its byte stream."""
 
     def __init__(self, stream: Any, report: Callable[[], None]) -> None:
         self._stream = stream
@@ -205,27 +213,15 @@ class _Printed:
         return getattr(self._stream, name)
 
 
-def _point_elsewhere() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, STDIN)
-    try:
-        os.dup2(STDERR, STDOUT)
-    except OSError:  # no stderr
-        os.dup2(nothing, STDOUT)
-    os.close(nothing)
-    # Output that was printed before and is still buffered was not meant for the client either.
-    _flush()
-
-
 def _flush() -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
 
 
 def _pumped(fd: int) -> int:
-    """Return a pipe fed by a thread that reads a descriptor which does not signal readiness.
+    """Return a pipe fed by a thread that reads a descriptor without readiness signals.
 
-    The thread is a daemon: waiting for a person at a terminal must not keep the process alive.
+    The thread is a daemon: waiting for input at a terminal must not keep the process alive.
     """
     own = os.dup(fd)
     near, far = os.pipe()

@@ -1,7 +1,7 @@
 """Transports to a client on asyncio: byte streams, or an SDK transport that moves whole messages.
 
-Owns the ways to read and write, and the splitting of bytes into lines, which the descriptors of
-`inprocess.serve.transport` share. Does not look into messages.
+Owns the ways to read and write, and splitting bytes into lines, which `inprocess.serve.transport`
+shares. Does not look into messages.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
 
 LAST_FRAMES_SECONDS = 2.0
-"""How long the client may take, at the end, to read what was sent before."""
+"""How long the client may take at the end to read what was sent before."""
 
 BLOCKED_WRITE_SECONDS = 5.0
-"""How long a client that takes no bytes may hold up the thread that stands in for the loop."""
+"""How long a client that does not read may delay the thread that writes in the loop's place."""
 
 
 Block: TypeAlias = tuple[bytes | None, list[bytes]]
-"""How an oversized line began, if one was skipped, and whole lines."""
+"""The beginning of an oversized line, if one was skipped, and whole lines."""
 
 OnLines: TypeAlias = "Callable[[bytes | None, list[bytes]], None]"
-"""Takes in a block, as its two parts."""
+"""Receives the two parts of a block."""
 
 OnEnd: TypeAlias = "Callable[[Exception | None], None]"
-"""Takes in that nothing more comes, and why, where it was a failure."""
+"""Called at the end of input, with the failure if there was one."""
 
 
 class FrameTransport(Protocol):
-    """A client, as far as reading and writing are concerned."""
+    """Reading from a client and writing to it."""
 
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
         """Begin to read."""
         ...
 
     def read_ready(self) -> None:
-        """Pass on what has arrived by now and can be read without waiting; from the event loop."""
+        """Pass on what can be read now without waiting; call it in the event loop."""
         ...
 
     def write(self, frame: bytes) -> None:
@@ -82,11 +82,11 @@ async def line_blocks(
 
 
 async def _pull(blocks: AsyncIterator[Block], on_lines: OnLines, end: OnEnd) -> None:
-    """Read from a source that has to be asked."""
+    """Pass on blocks as they arrive."""
     try:
         async for oversized, lines in blocks:
             on_lines(oversized, lines)
-    except Exception as error:  # noqa: BLE001  (whoever reads on decides what it means)
+    except Exception as error:  # noqa: BLE001  (`end` decides what it means)
         end(error)
     else:
         end(None)
@@ -95,7 +95,7 @@ async def _pull(blocks: AsyncIterator[Block], on_lines: OnLines, end: OnEnd) -> 
 class ByteTransport:
     """Byte streams, as a `FrameTransport`.
 
-    It passes for an SDK transport, which the SDK only hands on to the guard.
+    It also has the methods of an SDK transport, since the SDK passes it to the guard.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class ByteTransport:
         self._reading: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._unsent = bytearray()
-        """What another thread could not write, and must come before all else."""
+        """What another thread could not write, which must be written first."""
         self._keeping = threading.Lock()
 
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
@@ -139,19 +139,15 @@ class ByteTransport:
         has begun to write, is kept until the loop runs: the frame may be a turn's only answer.
         """
         rest = memoryview(frame + b"\n")
+        # The SDK's own transport for Windows has no buffer: it writes at once.
+        size = getattr(self._writer.transport, "get_write_buffer_size", None)
         with self._keeping:
-            if not self._unsent and not self._is_behind():
-                with contextlib.suppress(OSError):  # the loop will notice a departed client too
+            if not self._unsent and not (size is not None and size()):
+                with contextlib.suppress(OSError):  # the loop will also notice a departed client
                     rest = self._write_past_the_loop(rest)
             if rest:
                 self._unsent += rest
                 self._loop.call_soon_threadsafe(self._write_unsent)
-
-    def _is_behind(self) -> bool:
-        """Return whether the loop has begun to write what the client has not accepted yet."""
-        # The SDK's own transport for Windows has no buffer: it writes at once.
-        size = getattr(self._writer.transport, "get_write_buffer_size", None)
-        return size is not None and bool(size())
 
     def _write_past_the_loop(self, rest: memoryview) -> memoryview:
         transport = self._writer.transport
@@ -160,7 +156,7 @@ class ByteTransport:
             self._writer.write(bytes(rest))
             return rest[:0]
         until = time.monotonic() + BLOCKED_WRITE_SECONDS
-        # Not `select`, which takes no descriptor from 1024 up.
+        # Not `select`, which accepts no descriptor above 1023.
         poll = pipes.Poller()
         poll.register(end.fileno(), pipes.POLLOUT)
         while rest and time.monotonic() < until:
@@ -178,7 +174,7 @@ class ByteTransport:
         await self._writer.drain()
 
     async def aclose(self) -> None:
-        """As `FrameTransport.aclose`: streams stay open for their owner, as under the SDK."""
+        """As `FrameTransport.aclose`; their owner's streams stay open, as under the SDK."""
         if self._reading is not None:
             self._reading.cancel()
 
@@ -187,7 +183,7 @@ class ByteTransport:
         await self.drain()
 
     async def receive(self) -> dict[str, Any] | None:
-        """As the SDK's transport; the guard uses `start` instead."""
+        """Raise RuntimeError: an SDK transport has this method, but the guard uses `start`."""
         raise RuntimeError("this stream is read by lastword")
 
     async def close(self) -> None:
@@ -209,11 +205,11 @@ class PipeTransport(ByteTransport):
 
     @classmethod
     async def open(cls, source: int, sink: int, *, receive_timeout: float | None = None) -> Self:
-        """Read and write descriptors that stay the caller's; they become non-blocking.
+        """Read and write the caller's descriptors, which become non-blocking and stay open.
 
         Raises:
-            ValueError: One of them is neither a pipe nor a socket, according to asyncio; only what
-                is written may also go to a file.
+            ValueError: One of them is neither a pipe nor a socket, according to asyncio; the `sink`
+                may also be a file.
         """
         loop = asyncio.get_running_loop()
         receiver = Receiver(receive_timeout)
@@ -237,7 +233,7 @@ class PipeTransport(ByteTransport):
             self._receiver.data_received(data)
 
     async def let_go(self) -> None:
-        """Write what is left, for as long as a client that reads may take, and end."""
+        """Write what is left, within `LAST_FRAMES_SECONDS`, and close."""
         self._receiver.stop()
         self._reading_from.close()
         self._write_unsent()
@@ -256,14 +252,14 @@ def _own(fd: int, mode: str) -> Any:
 
 
 class _FileTransport(asyncio.WriteTransport):
-    """Writes to a file, as where somebody keeps the answers: asyncio takes only what can wait."""
+    """Writes to a file, if answers are redirected there: asyncio takes only pipes and sockets."""
 
     def __init__(self, file: Any) -> None:
         super().__init__({"pipe": file})
         self._file = file
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write at once; after a failure, such as a full disk, nothing more."""
+        """Write at once; write nothing after a failure such as a full disk."""
         rest = memoryview(data)
         try:
             while rest and not self._file.closed:
@@ -284,7 +280,7 @@ class _FileTransport(asyncio.WriteTransport):
 
 
 class Receiver(asyncio.Protocol):
-    """What the event loop calls when data arrives on a pipe."""
+    """The asyncio protocol that receives a pipe's data."""
 
     def __init__(self, timeout_seconds: float | None = None) -> None:
         self._timeout_seconds = timeout_seconds
@@ -296,7 +292,7 @@ class Receiver(asyncio.Protocol):
         self._end: OnEnd | None = None
 
     def start(self, on_lines: OnLines, end: OnEnd) -> None:
-        """Pass on what has already arrived, and what arrives from now on."""
+        """Pass on what has already arrived, and what will arrive."""
         self._on_lines, self._end = on_lines, end
         early, self._early = self._early, []
         for data in early:
@@ -319,7 +315,7 @@ class Receiver(asyncio.Protocol):
             self._timer = loop.call_later(self._timeout_seconds, self._finish, TimeoutError())
 
     def data_received(self, data: bytes) -> None:
-        """As the event loop calls it."""
+        """Receive bytes from the event loop."""
         if self._on_lines is None:
             self._early.append(data)
             return
@@ -330,7 +326,7 @@ class Receiver(asyncio.Protocol):
             self._on_lines(oversized, whole_lines(block))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As the event loop calls it, at the end of input too."""
+        """Receive the end of input, or a failure, from the event loop."""
         if self._on_lines is None:
             self._over = (exc,)
         else:
@@ -371,11 +367,11 @@ class MessageTransport:
     def write(self, frame: bytes) -> None:
         self._waiting.append(frame)
         if self._sending is None or self._sending.done():
-            # For frames that no handler caused, such as a watchdog's: nobody would call `drain`.
+            # For frames that no handler caused, such as the watchdog's, nobody calls `drain`.
             self._sending = asyncio.ensure_future(self._send_quietly())
 
     def write_for_blocked_loop(self, frame: bytes) -> None:
-        """Write for a blocked loop: here the frame has to wait for the loop."""
+        """Keep a frame until the loop runs: an SDK transport cannot write without it."""
         self._waiting.append(frame)
 
     async def _send_quietly(self) -> None:

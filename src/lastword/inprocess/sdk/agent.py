@@ -1,9 +1,8 @@
 """The guard: an agent written with the official Python SDK, with lastword around its handlers.
 
-Owns the place where the SDK's messages and its handlers' exceptions meet the core: the order of
-what goes to the handlers and to the client, the core's clock on the SDK's event loop, and the
-moment at which a handler is cancelled. The SDK still parses requests, calls handlers, and encodes
-what they return.
+Owns where the SDK's messages and its handlers' exceptions meet the core: the order of messages to
+the handlers and to the client, the core's timer on the SDK's event loop, and when a handler is
+cancelled. The SDK still parses requests, calls handlers, and encodes what they return.
 
 The connection's transport is replaced when the SDK passes the connection to the agent
 (`on_connect`): from then on every message passes through the core, and the context in which the SDK
@@ -42,7 +41,7 @@ from lastword.inprocess.transports import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
 
     from lastword.core.link.options import LinkOptions
     from lastword.core.protocol.jsonrpc import Frame
@@ -59,8 +58,11 @@ class GuardedTransport:
             inner if isinstance(inner, ByteTransport) else MessageTransport(inner)
         )
         self._stdout = contextlib.ExitStack()
-        if _is_on_stdout(inner):
-            # The author's own streams are left alone; printed output is kept out of them.
+        # The SDK has no public way to a transport's stream, and a later one may have none at all; a
+        # test checks this.
+        sender = getattr(inner, "_sender", inner)
+        if stdio.is_stdout(getattr(sender, "_writer", None)):
+            # The author's own streams stay in use; printed output is kept out of them.
             self._stdout.enter_context(stdio.claimed())
             self._stdout.enter_context(stdio.printing_to_stderr())
         self._own_cancel_seconds = own_cancel_seconds
@@ -83,7 +85,7 @@ class GuardedTransport:
         self._watch = LoopWatchdog(self.link, self._loop.call_soon_threadsafe)
 
     async def receive(self) -> dict[str, Any] | None:
-        """Return the next message for the agent; its request becomes its handler's context."""
+        """Return the next message for the agent; its handler finds its request in the context."""
         if not self._started:
             self._started = True
             self.link.door = asyncio.current_task()
@@ -94,30 +96,30 @@ class GuardedTransport:
         if isinstance(item, BaseException):
             raise item
         message, request = item
-        # The SDK starts the handler's task from here, so the task finds this in its context.
+        # The SDK starts the handler's task from here, with this in its context.
         CURRENT.set(request)
         return message
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Receive a message from the agent: the core decides what of it goes to the client."""
+        """Receive a message from the agent; the core decides what goes to the client."""
         request = CURRENT.get()
-        if "method" not in message:
-            self._answer(message, request)
-            await self._drain_answer()
+        if "method" in message:
+            self.link.from_handler(jsonrpc.dumps(message), request)
+            await self._wire.drain()
+            # As under the SDK, whose writer is a separate task, let the loop run once. A handler
+            # that reads a provider's blocking stream gives it no other chance: without this,
+            # neither its own cancel nor any other session would be handled until it finishes.
+            await asyncio.sleep(0)
             return
-        self.link.from_handler(jsonrpc.dumps(message), request)
-        await self._wire.drain()
-        # As under the SDK, whose writer is a separate task, let the loop run once. A handler that
-        # reads a provider's blocking stream gives it no other chance: without this, neither its own
-        # cancel nor any other session would be heard until it finishes.
-        await asyncio.sleep(0)
-
-    def _answer(self, message: dict[str, Any], request: Request | None) -> None:
         if request is None:
             self.link.from_handler(jsonrpc.dumps(message), None)
         elif not request.settled:
+            # An exception was answered when it was raised: the SDK's answer to it is dropped.
             handling.answer(request, message)
-        # The SDK's answer to an exception is not sent: it was answered when it was raised.
+        # The client's departure ends handlers that still send, but must not end those that answer:
+        # the SDK would raise that to whoever closes the connection, as a failure of the process.
+        with contextlib.suppress(OSError):
+            await self._wire.drain()
 
     async def close(self) -> None:
         """Close the link; every open request gets an answer."""
@@ -135,12 +137,6 @@ class GuardedTransport:
         self._stdout.close()
         await self._wire.aclose()
 
-    async def _drain_answer(self) -> None:
-        # The client's departure ends the handlers that still send, but none of those that answer
-        # it: the SDK passes such a failure on to whoever closes the connection, as the process's.
-        with contextlib.suppress(OSError):
-            await self._wire.drain()
-
     def _receive_lines(self, oversized: bytes | None, lines: list[bytes]) -> None:
         if oversized is not None:
             self.link.oversized(oversized)
@@ -150,7 +146,7 @@ class GuardedTransport:
     def _end(self, error: Exception | None) -> None:
         if error is None:
             self.link.client_left()
-        # A failure to read belongs in the SDK's own loop.
+        # A failure to read is raised in the SDK's own loop.
         self._inbox.put_nowait(error)
 
     def _to_client(self, frame: bytes) -> None:
@@ -179,7 +175,7 @@ class GuardedTransport:
             wait = 0.0 if request.waiting else self._own_cancel_seconds
             if request.method != protocol.PROMPT:
                 wait = 0.0
-            # From the event loop, since a handler may have caused it itself by what it sent.
+            # From the event loop, since the handler's own message may be the cause.
             self._loop.call_later(wait, request.cancel)
 
     def _rearm(self) -> None:
@@ -200,13 +196,6 @@ class GuardedTransport:
         self.link.ring(due)
 
 
-def _is_on_stdout(transport: Any) -> bool:
-    """Return whether this transport, ours or the SDK's, writes to the process's stdout."""
-    # The SDK has no public way to tell, and a later one may have none at all; a test checks this.
-    sender = getattr(transport, "_sender", transport)
-    return stdio.is_stdout(getattr(sender, "_writer", None))
-
-
 # --- the guard
 
 AgentT = TypeVar("AgentT")
@@ -220,7 +209,7 @@ HANDLERS = frozenset(
         *("resumeSession", "setSessionMode", "setConfigOption", "extMethod"),
     }
 )
-"""The methods by which the SDK calls an agent; those in camel case are its older names."""
+"""The agent's methods that the SDK calls; those in camel case are the older names."""
 
 
 async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
@@ -290,8 +279,13 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 
     if input_stream is None and output_stream is None:
         if sys.platform != "win32":
-            async with _standard_streams(connection_kwargs.pop("receive_timeout", None)) as pipes:
-                await serve(pipes, None)
+            timeout = connection_kwargs.pop("receive_timeout", None)
+            with stdio.reserved() as (source, sink), stdio.polled(source) as reading:
+                pipes = await PipeTransport.open(reading, sink, receive_timeout=timeout)
+                try:
+                    await serve(pipes, None)
+                finally:
+                    await asyncio.shield(pipes.let_go())
             return
         output_stream, input_stream = await stdio_streams(limit=stdio_buffer_limit_bytes)
     if isinstance(input_stream, asyncio.StreamWriter):
@@ -301,17 +295,6 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
         input_stream = ByteTransport(output_stream, input_stream, receive_timeout=timeout)
         output_stream = None
     await serve(input_stream, output_stream)
-
-
-@contextlib.asynccontextmanager
-async def _standard_streams(receive_timeout: float | None) -> AsyncIterator[PipeTransport]:
-    """Yield the client at stdin and stdout, which are reserved for it in the meantime."""
-    with stdio.reserved() as (source, sink), stdio.polled(source) as reading:
-        pipes = await PipeTransport.open(reading, sink, receive_timeout=receive_timeout)
-        try:
-            yield pipes
-        finally:
-            await asyncio.shield(pipes.let_go())
 
 
 def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:
@@ -339,13 +322,13 @@ def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:
         make: Callable[[Any], object] = agent
         made: Any = lambda connection: guard(make(connection), options=options)  # noqa: E731
         return cast("AgentT", made)
-    # The SDK uses the name of its class to say which agent a warning is about.
+    # The SDK names an agent's class in its warnings.
     named: type[_Guarded] = type(type(agent).__name__, (_Guarded,), {})
     return cast("AgentT", named(agent, options))
 
 
 class _Guarded:
-    """An agent whose handlers' exceptions are kept and whose connection passes the core."""
+    """An agent whose handlers and connection go through the core."""
 
     def __init__(self, agent: Any, options: Options | None) -> None:
         self._agent = agent
@@ -353,18 +336,18 @@ class _Guarded:
 
     def __getattr__(self, name: str) -> Any:
         if name == "cancel" and not hasattr(self._agent, name):
-            # The SDK would log a missing method, with a traceback, at each of the user's cancels.
+            # The SDK would log a missing method, with a traceback, at every cancel.
             return _nothing_to_cancel
         value: Any = getattr(self._agent, name)
         is_handler = name in HANDLERS and callable(value)
         return _guarded_handler(value) if is_handler else value
 
     def on_connect(self, connection: Any) -> None:
-        """Insert the core into the connection that the SDK has made, then tell the agent."""
-        # The SDK has no public way to a connection's transport; a test checks that this one works.
+        """Insert the core into the SDK's connection, then call the agent's own `on_connect`."""
+        # The SDK has no public way to a connection's transport; a test checks this one.
         inner = connection._conn  # noqa: SLF001
         cancel = getattr(self._agent, "cancel", None)
-        # What it inherits from the SDK's own class is a stub, and ends nothing.
+        # The method of the SDK's own class is a stub that ends nothing.
         has_cancel = callable(cancel) and _function(cancel) is not _function(acp.Agent.cancel)
         inner._transport = GuardedTransport(  # noqa: SLF001
             inner._transport,  # noqa: SLF001
@@ -377,11 +360,11 @@ class _Guarded:
 
 
 async def _nothing_to_cancel(session_id: str, **_: Any) -> None:
-    """Do nothing: the prompt's handler is cancelled without the agent's help."""
+    """Do nothing: lastword cancels the prompt's handler."""
 
 
 def _guarded_handler(handler: Any) -> Callable[..., Awaitable[Any]]:
-    """Wrap a handler so that it is answered for if it raises; the SDK logs the exception."""
+    """Wrap a handler so that its request is answered if it raises; the SDK logs the exception."""
 
     @functools.wraps(handler)
     async def guarded(*args: Any, **kwargs: Any) -> Any:
@@ -390,7 +373,7 @@ def _guarded_handler(handler: Any) -> Callable[..., Awaitable[Any]]:
             return await handler(*args, **kwargs)
         return await handling.run(request, lambda: handler(*args, **kwargs), _sent_error)
 
-    # The SDK recognises its older calling convention by the function behind a bound method.
+    # The SDK recognises its older calling convention by a bound method's function.
     guarded.__func__ = _function(handler)  # type: ignore[attr-defined]
     return guarded
 
@@ -400,5 +383,5 @@ def _function(method: Any) -> Any:
 
 
 def _sent_error(error: BaseException) -> dict[str, Any] | None:
-    """Return the JSON-RPC error object that an exception stands for, if its author meant one."""
+    """Return the JSON-RPC error object that an author meant by an exception, if any."""
     return error.to_error_obj() if isinstance(error, acp.RequestError) else None

@@ -1,9 +1,8 @@
 """One client and an author's handlers, with the core between them, until the client leaves.
 
-Owns the check of the handlers, the order in which they are started, the moment at which one is
-cancelled, the requests that they make to the client until each is answered or given up, and the
-task that calls the core when something is due. `inprocess.handling` decides what a handler's end
-means.
+Owns checking the handlers, the order in which they are started, when one is cancelled, their
+requests to the client until these are answered or given up, and the task that calls the core when
+something is due. `inprocess.handling` decides what a handler's end means.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from lastword.inprocess.settings import logger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from types import TracebackType
 
     from anyio.abc import TaskGroup, TaskStatus
 
@@ -64,7 +62,7 @@ class Client:
         """Create a client; handlers are passed one and need not do this.
 
         Args:
-            send: Takes a frame in, with the request whose handler sends it.
+            send: Receives a frame, with the request whose handler sends it.
             drain: Waits until the client has room for more.
         """
         self._send = send
@@ -85,13 +83,13 @@ class Client:
         ```
 
         Args:
-            session_id: The session that it is for.
+            session_id: Its session.
             update: The update as it is sent.
             members: Its members by name, in snake_case like handlers' arguments.
 
         Raises:
             MisuseError: The update has no kind.
-            TypeError: It holds something that is not JSON.
+            TypeError: It contains something that is not JSON.
         """
         whole = dict(update or {}) | {camel_case(name): value for name, value in members.items()}
         if not whole.get("sessionUpdate"):
@@ -110,7 +108,7 @@ class Client:
         """Send a notification.
 
         Raises:
-            TypeError: `params` hold something that is not JSON.
+            TypeError: `params` contain something that is not JSON.
         """
         self._send(jsonrpc.notification(method, dict(params or {})), CURRENT.get())
         await self._drain()
@@ -125,7 +123,7 @@ class Client:
 
         Raises:
             ClientError: The client answered with an error.
-            TypeError: `params` hold something that is not JSON.
+            TypeError: `params` contain something that is not JSON.
         """
         self._count += 1
         request_id = str(self._count).encode()
@@ -140,7 +138,18 @@ class Client:
             if request.answer is None and (current is None or not current.over):
                 cancelled = {"requestId": int(request_id)}
                 self._send(jsonrpc.notification(acp.CANCEL_REQUEST, cancelled), current)
-        return _result_of(request.answer)
+        if request.answer is None:  # impossible: the wait ends with an answer
+            raise AssertionError("no answer")
+        error = jsonrpc.loads(request.answer.message.error)
+        if error is None:
+            return jsonrpc.loads(request.answer.message.result)
+        fields = error if isinstance(error, dict) else {}
+        code, message = fields.get("code"), fields.get("message")
+        raise ClientError(
+            code if isinstance(code, int) else acp.INTERNAL_ERROR,
+            message if isinstance(message, str) else "it gave no reason",
+            fields.get("data"),
+        )
 
     def answered(self, frame: Frame) -> None:
         """Receive an answer from the client; lastword calls this."""
@@ -159,27 +168,12 @@ class Client:
         self.info = info if isinstance(info, dict) else {}
 
 
-def _result_of(answer: Frame | None) -> Any:
-    if answer is None:  # the wait ended without one, which it does not
-        raise AssertionError("no answer")
-    error = jsonrpc.loads(answer.message.error)
-    if error is None:
-        return jsonrpc.loads(answer.message.result)
-    members = error if isinstance(error, dict) else {}
-    code, message = members.get("code"), members.get("message")
-    raise ClientError(
-        code if isinstance(code, int) else acp.INTERNAL_ERROR,
-        message if isinstance(message, str) else "it gave no reason",
-        members.get("data"),
-    )
-
-
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 REQUIRED = ("session/new", acp.PROMPT)
 
 _CUTOFF = 0.85
-"""How alike a name is that is misspelled: `session/load` is not `session/new`."""
+"""How similar a misspelled name is; `session/load` is not a misspelled `session/new`."""
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEAM = re.compile(r"(?<=[A-Za-z0-9])_([a-z0-9])")
@@ -188,18 +182,21 @@ _BY_PLACE = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Paramete
 
 
 class Method:
-    """A handler, and what it takes.
+    """A handler, and the params that it takes.
 
     Attributes:
-        handler: What the author wrote.
+        handler: The author's function.
         needed: The params without which it cannot be called, in snake_case.
     """
 
     __slots__ = ("_accepts_all", "_first", "_names", "handler", "needed")
 
     def __init__(self, name: str, handler: Handler) -> None:
-        """Raise TypeError, naming the method, for what cannot be called as a handler is."""
-        if not _is_async(handler):
+        """Raise TypeError, naming the method, if this cannot be called as a handler."""
+        is_async = inspect.iscoroutinefunction(handler) or (
+            callable(handler) and inspect.iscoroutinefunction(type(handler).__call__)
+        )
+        if not is_async:
             what = "an asynchronous generator" if inspect.isasyncgenfunction(handler) else handler
             raise TypeError(f'the handler of "{name}" is an `async def` function, not {what!r}')
         first, *rest = inspect.signature(handler).parameters.values() or (None,)
@@ -219,7 +216,7 @@ class Method:
         )
 
     def arguments(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of a message's params with which the handler is called."""
+        """Return the params of a message that the handler takes."""
         named = {snake_case(key): value for key, value in params.items()}
         # A param named like the first argument would be passed twice.
         named.pop(self._first, None)
@@ -256,28 +253,22 @@ def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
 
 
 async def initialize(_: object) -> dict[str, Any]:
-    """Answer for an agent that says nothing about itself."""
+    """Answer for an agent without an `initialize` of its own."""
     return {"protocolVersion": acp.V1.version, acp.V1.agent_capabilities: {}}
 
 
 def snake_case(key: str) -> str:
-    """Return a name as handlers take it: `sessionId` becomes `session_id`."""
+    """Return a name in the form of handlers' arguments: `sessionId` becomes `session_id`."""
     return _WORD.sub("_", key).lower()
 
 
 def camel_case(name: str) -> str:
-    """Return a name as it is sent: `session_id` becomes `sessionId`. A leading `_` stays."""
+    """Return a name in its wire form: `session_id` becomes `sessionId`. A leading `_` stays."""
     return _SEAM.sub(lambda letter: letter[1].upper(), name)
 
 
-def _is_async(handler: object) -> bool:
-    if inspect.iscoroutinefunction(handler):
-        return True
-    return callable(handler) and inspect.iscoroutinefunction(type(handler).__call__)
-
-
 class Clock:
-    """Rings when the link says that it is due."""
+    """Calls the link when it is due."""
 
     def __init__(self, waker: Waker) -> None:
         self._waker = waker
@@ -285,7 +276,7 @@ class Clock:
         self._rings_at: float | None = None
 
     async def keep(self, link: HandlerLink) -> None:
-        """Sleep and ring; runs until it is cancelled."""
+        """Wait and call the link, until cancelled."""
         while True:
             due = self._rings_at = link.next_timeout()
             self._earlier = anyio.Event()
@@ -296,9 +287,9 @@ class Clock:
                 link.ring(due)
 
     def rearm(self, link: HandlerLink) -> None:
-        """Note that the link may be due earlier now; from any thread."""
+        """Note that the link may be due earlier now; call it from any thread."""
         if not self._waker.is_here:
-            # Whoever hears it asks again.
+            # The task that wakes calls this again.
             self._waker.ring()
             return
         due = link.next_timeout()
@@ -333,7 +324,7 @@ class ServedTransport(Protocol):
 
 
 class ServedConnection:
-    """What `serve` runs."""
+    """A client that `serve` serves."""
 
     def __init__(
         self, transport: ServedTransport, waker: Waker, router: Router, options: LinkOptions
@@ -343,7 +334,7 @@ class ServedConnection:
         self._router = router
         self._inbox: deque[tuple[Frame, Request | None] | list[Request]] = deque()
         self._lines: deque[bytes] = deque()
-        """What has been read, and not been taken in."""
+        """Lines that have been read, and not yet handled."""
         self._delivering = anyio.Lock()
         self._reading = anyio.CancelScope()
         self._clock = Clock(waker)
@@ -357,7 +348,7 @@ class ServedConnection:
             options,
             to_client=transport.write,
             to_handler=lambda frame, request: self._post((frame, request)),
-            # Through the inbox, since a handler may have caused it itself by what it sent.
+            # Through the inbox, since the handler's own message may be the cause.
             on_cancel=self._post,
             rearm=lambda: self._clock.rearm(self._link),
             read_ready=self._read_ready,
@@ -381,7 +372,15 @@ class ServedConnection:
                 self._tasks.start_soon(self._clock.keep, self._link)
                 with self._reading:
                     await self._read()
-                await self._leave()
+                # The client has left: prompts are cancelled, other handlers get a moment.
+                self._link.client_left()
+                for request in self._link.open_requests:
+                    if request.method == acp.PROMPT:
+                        request.request_cancel()
+                        request.cancel()
+                with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+                    while self._at_work:
+                        await self._all_done.wait()
                 self._tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             self._exit = self._exit or process_ending(group)
@@ -405,7 +404,7 @@ class ServedConnection:
                 await self._deliver()
 
     def _read_ready(self) -> None:
-        """Receive all that has arrived by now; its handlers start when the loop runs again."""
+        """Receive everything that has arrived; its handlers start when the loop runs again."""
         while self._lines:
             self._link.from_client(self._lines.popleft())
         oversized, lines = self._transport.read_ready()
@@ -414,23 +413,12 @@ class ServedConnection:
         for line in lines:
             self._link.from_client(line)
 
-    async def _leave(self) -> None:
-        """Cancel prompts after the client left, and give other handlers a moment."""
-        self._link.client_left()
-        for request in self._link.open_requests:
-            if request.method == acp.PROMPT:
-                request.request_cancel()
-                request.cancel()
-        with anyio.move_on_after(LAST_ANSWERS_SECONDS):
-            while self._at_work:
-                await self._all_done.wait()
-
     def _post(self, item: tuple[Frame, Request | None] | list[Request]) -> None:
         self._inbox.append(item)
         self._waker.ring()
 
     async def _attend(self) -> None:
-        """Handle events from outside the reader: a clock, a handler, a thread."""
+        """Handle events other than the client's lines: from a timer, a handler or a thread."""
         while True:
             await self._waker.wait()
             await self._deliver()
@@ -482,8 +470,8 @@ class ServedConnection:
             async with anyio.create_task_group() as own:
                 own.start_soon(self._run_handler, request, work, task_status)
         except Exception:  # noqa: BLE001 - it is logged
-            # The handler's task ended with a scope or a group still open, as happens when a
-            # generator holds one. The event loop may complain of that, in this task alone.
+            # The handler's task ended with an open scope or group, as happens if a generator has
+            # one. The event loop may raise for that, but only in this task.
             logger.exception("A handler left a cancel scope or a task group open.")
         finally:
             done.set()
@@ -497,7 +485,7 @@ class ServedConnection:
         work: Callable[[], Awaitable[Any]],
         task_status: TaskStatus[None],
     ) -> None:
-        # The handler runs to its first wait before the next message is looked at.
+        # The handler runs to its first wait before the next message is handled.
         task_status.started()
         CURRENT.set(request)
         try:
@@ -505,7 +493,10 @@ class ServedConnection:
                 await handling.run_notification(self._link, work)
             else:
                 result = await handling.run(request, work, self._router.sent_error)
-                handling.answer(request, _response(request, result))
+                if result is None and request.method != acp.PROMPT:
+                    result = {}
+                response = {"jsonrpc": "2.0", "id": Raw(request.request_id), "result": result}
+                handling.answer(request, response)
         except (SystemExit, KeyboardInterrupt) as ending:
             self._exit = ending
             self._tasks.cancel_scope.cancel()
@@ -516,14 +507,17 @@ class ServedConnection:
                 self._log(request, error)
 
     def _log(self, request: Request, error: Exception) -> None:
-        """Log the exception itself for the author; the client has got what it means."""
+        """Log an exception for the author, with the traceback from the author's own code on."""
         if isinstance(error, TurnFailedError) or self._router.sent_error(error) is not None:
-            return  # in the author's own words already
+            return  # the author's own words
+        frames = error.__traceback__
+        while frames and str(frames.tb_frame.f_globals.get("__name__")).startswith("lastword."):
+            frames = frames.tb_next
         logger.error(
             "The handler of %s raised %s.",
             request.method,
             type(error).__name__,
-            exc_info=(type(error), error, _own_frames(error)),
+            exc_info=(type(error), error, frames or error.__traceback__),
         )
 
     def _cancel(self, requests: list[Request]) -> None:
@@ -533,21 +527,6 @@ class ServedConnection:
                 request.cancel()
             else:
                 self._tasks.start_soon(_cancel_after, request, own)
-
-
-def _response(request: Request, result: object) -> dict[str, Any]:
-    """Return what a handler returned, as the answer to its request."""
-    if result is None and request.method != acp.PROMPT:
-        result = {}
-    return {"jsonrpc": "2.0", "id": Raw(request.request_id), "result": result}
-
-
-def _own_frames(error: BaseException) -> TracebackType | None:
-    """Return the traceback starting at the author's own code."""
-    frames = error.__traceback__
-    while frames and str(frames.tb_frame.f_globals.get("__name__")).startswith("lastword."):
-        frames = frames.tb_next
-    return frames or error.__traceback__
 
 
 async def _cancel_after(request: Request, own: anyio.Event) -> None:

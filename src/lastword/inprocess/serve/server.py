@@ -1,11 +1,11 @@
 """`lastword.serve`: an agent without an SDK, as functions named after ACP's methods.
 
 Owns the entry point, and the library that dispatches: no other module knows `jsonrpcserver`, and
-nothing that it says about an exception reaches the client. Imported by `lastword.serve` alone,
-since that library takes 51 ms to import.
+none of its texts about exceptions reaches the client. Imported only by `lastword.serve`, since that
+library takes 51 ms to import.
 
-Only the library's synchronous dispatch is used, to find the handler for a message and to check
-whether the message's params fit it. Handlers run on the author's own event loop.
+Only the library's synchronous dispatch is used, to find a message's handler and to check that the
+message's params match it. Handlers run on the author's own event loop.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from lastword.inprocess.serve.connection import (
 from lastword.inprocess.serve.transport import DescriptorTransport, Waker
 
 with warnings.catch_warnings():
-    # On Python 3.11 and 3.12 the library reads its own file in a way that is deprecated there,
-    # so programs that turn warnings into errors could not import this.
+    # On Python 3.11 and 3.12 the library reads its own file by a deprecated function, so programs
+    # that turn warnings into errors could not import this.
     warnings.simplefilter("ignore", DeprecationWarning)
     import jsonrpcserver
 
@@ -118,7 +118,7 @@ async def serve_over(
 
 
 class Bound:
-    """The library's `context`: takes the client in, and the handler with its arguments out."""
+    """The library's `context`: the client and, as the result, the handler with its arguments."""
 
     __slots__ = ("client", "work")
 
@@ -135,7 +135,7 @@ class Dispatch:
         self._dispatched = {name: _binding(method) for name, method in methods.items()}
 
     def route(self, frame: Frame, client: Client) -> Callable[[], Awaitable[Any]] | dict[str, Any]:
-        """Return what to run, or a JSON-RPC error object if there is nothing to run."""
+        """Return the call to make, or a JSON-RPC error object if there is none."""
         name = frame.message.method or ""
         message = jsonrpc.loads(frame.line)
         params = message.get("params") if isinstance(message, dict) else None
@@ -144,7 +144,7 @@ class Dispatch:
             return _refusal(acp.INVALID_PARAMS, f"The params of {name} are an object, by name.")
         fitting = method.arguments(params or {}) if method else {}
         bound = Bound(client)
-        # Every message is dispatched as a request: for a notification the library says nothing.
+        # Every message is dispatched as a request: for notifications the library returns nothing.
         response = jsonrpcserver.dispatch_to_serializable(
             "",
             self._dispatched,
@@ -154,8 +154,16 @@ class Dispatch:
         )
         if bound.work is not None:
             return bound.work
+        # The library's refusal, in words for the author of the client.
         error = response.get("error", {}) if isinstance(response, dict) else {}
-        return _explained(error.get("code"), name, method, fitting)
+        code, shown = error.get("code"), name[:MAX_QUOTED_CHARS]
+        if code == acp.METHOD_NOT_FOUND:
+            return _refusal(acp.METHOD_NOT_FOUND, f'This agent has no method "{shown}".')
+        if code == acp.INVALID_PARAMS and method is not None:
+            missing = [handlers.camel_case(key) for key in method.needed if key not in fitting]
+            words = ", ".join(f'"{key}"' for key in missing) or "others"
+            return _refusal(acp.INVALID_PARAMS, f"Invalid params: {name} needs {words}.")
+        return _refusal(acp.INTERNAL_ERROR, f"{shown} could not be dispatched.")
 
     def sent_error(self, error: BaseException) -> dict[str, Any] | None:
         """Return the JSON-RPC error object that an author meant by an exception, if any."""
@@ -177,20 +185,6 @@ def _binding(method: Method) -> Callable[..., Any]:
         return jsonrpcserver.Success(None)
 
     return bind
-
-
-def _explained(
-    code: object, name: str, method: Method | None, fitting: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the library's refusal, in words for the author of the client."""
-    if code == acp.METHOD_NOT_FOUND:
-        shown = name[:MAX_QUOTED_CHARS]
-        return _refusal(acp.METHOD_NOT_FOUND, f'This agent has no method "{shown}".')
-    if code == acp.INVALID_PARAMS and method is not None:
-        missing = [handlers.camel_case(key) for key in method.needed if key not in fitting]
-        words = ", ".join(f'"{key}"' for key in missing)
-        return _refusal(acp.INVALID_PARAMS, f"Invalid params: {name} needs {words or 'others'}.")
-    return _refusal(acp.INTERNAL_ERROR, f"{name[:MAX_QUOTED_CHARS]} could not be dispatched.")
 
 
 def _refusal(code: int, message: str) -> dict[str, Any]:

@@ -63,15 +63,15 @@ class DescriptorTransport:
 
     @property
     def broken(self) -> bool:
-        """Whether nobody reads any more."""
+        """Whether the client no longer reads."""
         return self._outlet.broken
 
     def blocks(self) -> AsyncIterator[Block]:
-        """Yield input for as long as there is room for the answers to it."""
+        """Yield input while there is room for answers."""
         return line_blocks(self._read, self._lines)
 
     def read_ready(self) -> Block:
-        """Return what has arrived by now; the end of input is left to `blocks`."""
+        """Return what has arrived; `blocks` handles the end of input."""
         data = b""
         with contextlib.suppress(OSError):  # there is nothing
             data = read(self._source, READ_BYTES)
@@ -86,11 +86,11 @@ class DescriptorTransport:
                 return read(self._source, READ_BYTES)
             except BlockingIOError:
                 continue
-            except OSError:  # a connection that was reset has no more to say
+            except OSError:  # the connection was reset
                 return b""
 
     def write(self, frame: bytes) -> None:
-        """Send a frame, without its line end, or keep it until the client reads; any thread."""
+        """Send a frame, without its line end, or queue it; call it from any thread."""
         with self._lock:
             self._outlet.write(frame + b"\n")
             done = not self._outlet.pending_bytes and not self._outlet.broken
@@ -98,7 +98,7 @@ class DescriptorTransport:
             self._waker.ring()
 
     def go_on(self) -> None:
-        """Let the writer check; from the event loop."""
+        """Let the writer check; call it in the event loop."""
         if self._outlet.pending_bytes:
             self._waiting.set()
         elif self._outlet.broken:
@@ -115,7 +115,7 @@ class DescriptorTransport:
             await moved.wait()
 
     async def write_on(self) -> None:
-        """Write what is queued as the client reads; runs until it is cancelled."""
+        """Write what is queued as the client reads, until cancelled."""
         while True:
             await self._waiting.wait()
             self._waiting = anyio.Event()
@@ -132,11 +132,11 @@ class DescriptorTransport:
             self._waker.ring()
 
     async def last_frames(self) -> None:
-        """Write what is left, for as long as a client that reads may take; then no more."""
+        """Write what is left, within `LAST_FRAMES_SECONDS`, and then nothing more."""
         with anyio.move_on_after(LAST_FRAMES_SECONDS, shield=True), contextlib.suppress(OSError):
             await self.flush()
         with self._lock:
-            # A thread that still sends must not write to whatever uses this descriptor next.
+            # A thread that still sends must not write to the descriptor's next user.
             self._outlet.give_up()
 
 
@@ -144,7 +144,7 @@ _DRAIN_BYTES = 4096
 
 
 class Waker:
-    """A signal that anything may send, for the one task that waits."""
+    """A signal from any thread to the one task that waits."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -176,7 +176,7 @@ class Waker:
         if self.is_here:
             self._rung.set()
             return
-        # A full socket is a waker that rings already; nobody hears a closed one.
+        # With a full socket the signal is already sent; with a closed one nobody waits.
         with contextlib.suppress(OSError):
             self._far.send(b"!")
 
@@ -187,7 +187,7 @@ class Waker:
             self._far.send(b"!")
 
     async def listen(self) -> None:
-        """Listen for other threads; runs until it is cancelled."""
+        """Receive the signals of other threads, until cancelled."""
         while True:
             await anyio.wait_readable(self._near)
             with contextlib.suppress(BlockingIOError):
