@@ -1,8 +1,8 @@
 """Journal of a link in this process: the log, the record, or a test that collects its entries.
 
 Owns where an entry goes, and the logger `lastword.timeline` with the names of its records' fields.
-A turn pays only for a check of the log level and a place in a queue; the thread of `record.thread`
-does the rest. `inprocess.settings` tells an author what to fix.
+A turn only checks the log level and appends to a queue; the thread of `record.thread` does the
+rest. `inprocess.settings` warns an author about what to fix.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from lastword.record.sink import ReportSink, Sink
     from lastword.record.thread import RecorderThread
 
-# If logging is not set up, Python itself would write the warnings among them to stderr.
+# If logging is not set up, Python itself would write warnings to stderr.
 timeline.logger.addHandler(logging.NullHandler())
 
 FINISH_SECONDS = 0.3
-"""How long a link's end may keep the thread that writes for all links."""
+"""How long the end of one link may occupy the thread that writes for all."""
 
 PREFIX = "lastword_"
-"""What every field's name begins with, so that none is one of a log record's own."""
+"""The prefix of all fields, which keeps them apart from a log record's own."""
 
 _LEVELS = {
     Level.DEBUG: logging.DEBUG,
@@ -51,10 +51,10 @@ _NAMED = ("type", "reason", "tool", "stop_reason", "by")
 
 
 class EntryCollector(Protocol):
-    """Takes the entries of every link, in place of the record."""
+    """Receives the entries of all links, in place of the record."""
 
     def take(self, link: str, entry: Entry) -> None:
-        """Take an entry of the link with this id."""
+        """Receive an entry of the link with this id."""
         ...
 
 
@@ -63,7 +63,7 @@ _collectors: list[EntryCollector] = []
 
 @contextlib.contextmanager
 def collected_by(collector: EntryCollector) -> Iterator[None]:
-    """Send entries to the collector, and none to the record, until this context is left."""
+    """Send entries to the collector instead of the record, until this context is left."""
     _collectors.append(collector)
     try:
         yield
@@ -72,7 +72,7 @@ def collected_by(collector: EntryCollector) -> Iterator[None]:
 
 
 class Journal:
-    """Takes one link's entries."""
+    """Receives one link's entries."""
 
     __slots__ = ("_door", "_folder", "_number", "_over", "_run_id", "_thread")
 
@@ -115,12 +115,12 @@ class Journal:
     def _recorder(self) -> Recorder:
         """Create the recorder, in the thread. Without a folder it may still send telemetry."""
         with gate.use():
-            # With SQLite, 10 ms: nobody waits for them in the thread.
+            # With SQLite, 10 ms, for which nobody waits in the thread.
             from lastword.record.sink import StoreSink  # noqa: PLC0415
 
         def start() -> Sink | None:
             run = this_run(self._run_id, door=self._door, program=_program())
-            with gate.use():  # a fork waits for what they import
+            with gate.use():  # a fork waits for their imports
                 telemetry = enabled.within_program(run)
                 reports = _reports(self._folder, run)
             if self._folder is None and telemetry is None and reports is None:
@@ -143,7 +143,7 @@ def _reports(folder: str | None, run: Run) -> ReportSink | None:
     """Return the outbox, if the environment asks for reports."""
     if not settings.reports():
         return None
-    # As above: nobody waits for this in the thread.
+    # As above, nobody waits for this in the thread.
     from lastword.outbox.report import TargetError, target_of, target_options_in  # noqa: PLC0415
     from lastword.outbox.sender import OutboxSink  # noqa: PLC0415
 
@@ -166,14 +166,14 @@ def _program() -> str:
 
 
 def log(entry: Entry) -> None:
-    """Log an entry at its level; if nobody listens, this is one look into a cache."""
+    """Log an entry at its level; without a listener, this is one look into a cache."""
     level = _LEVELS[entry.level]
     if not timeline.isEnabledFor(level):
         return
     words = [str(entry.facts[name]) for name in _NAMED if entry.facts.get(name) is not None]
     summary = f"{entry.kind.value}: {', '.join(words)}" if words else entry.kind.value
     extra = fields(entry)
-    # The first argument is always one of three, since log collectors group records by it.
+    # There are only three formats, since log collectors group records by them.
     if entry.session_id is None:
         timeline.log(level, "%s", summary, extra=extra)
     elif entry.turn is None:

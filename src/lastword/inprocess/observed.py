@@ -1,8 +1,8 @@
-"""The requests to a model provider that this process makes, and the turns to which they belong.
+"""This process's own requests to model providers, and the turns to which they belong.
 
-Owns the hooks in HTTP libraries (those of `observer/python`), which are set for `evidence="inside"`
-alone. A request belongs to the turn in whose context it is made, so that a handler whose client
-retries in silence is understood, whatever else continues at the same time.
+Owns the hooks in HTTP libraries (those of `observer/python`), which are set only for
+`evidence="inside"`. A request belongs to the turn in whose context it is made. So silent retries of
+a handler's HTTP client are recognised even if other turns run at the same time.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class TurnRequests:
         self.requests: ModelRequests = ModelRequests()
 
     def note(self, report: dict[str, Any], now: float) -> list[Hint]:
-        """Receive a report; return what it says of failed requests."""
+        """Receive a report; return hints about failed requests."""
         return self._named(self.requests.note(report, now))
 
     def look(self, now: float) -> list[Hint]:
-        """Return the refusals whose bodies have not come in time."""
+        """Return hints about refusals whose bodies have not arrived in time."""
         return self._named(self.requests.look(now))
 
     def look_early(self) -> list[Hint]:
-        """Return those that still wait for their bodies."""
+        """Return hints about refusals that still wait for their bodies."""
         return self._named(self.requests.look_early())
 
     def entries(self) -> list[Entry]:
-        """Return an entry for each request that has ended since the last call."""
+        """Return an entry for every request that has ended since the last call."""
         return self.requests.entries([SilentTurn(self._session_id or "", 0.0, 0.0)])
 
     def _named(self, hints: list[Hint]) -> list[Hint]:
@@ -61,23 +61,33 @@ class TurnRequests:
 
 
 class TurnObserver:
-    """Hears of the model requests of this process, and finds the turn of each."""
+    """Receives reports of this process's model requests, and finds their turns."""
 
     def __init__(self, note: Callable[[Request, TurnRequests, dict[str, Any]], None]) -> None:
         """Begin to observe.
 
         Args:
-            note: Called with each report, in the thread of the request that it is about.
+            note: Called with every report, in the thread of the request.
         """
         self._note = note
         self.turns: dict[bytes, TurnRequests] = {}
         """By the prompt's id."""
-        self.stop: Callable[[], object] = _hooks().observe(self._report, MODEL_PATH)
-        """Ends it; the hooks stay, and report nothing."""
+        if MODULE not in sys.modules:
+            # The module with the hooks is outside the package.
+            path = os.path.join(PYTHON_FOLDER, f"{MODULE}.py")
+            loader = SourceFileLoader(MODULE, path)
+            spec = ModuleSpec(MODULE, loader, origin=path)
+            spec.has_location = True
+            module = module_from_spec(spec)
+            loader.exec_module(module)
+            sys.modules[MODULE] = module
+        hooks: Any = sys.modules[MODULE]
+        self.stop: Callable[[], object] = hooks.observe(self._report, MODEL_PATH)
+        """Stops the reports; the hooks stay."""
 
     @property
     def due(self) -> float | None:
-        """When a refusal is reported without its body."""
+        """When to report a refusal without its body."""
         dues = [turn.requests.due for turn in list(self.turns.values())]
         return min((due for due in dues if due is not None), default=None)
 
@@ -89,16 +99,3 @@ class TurnObserver:
         if turn is None:
             turn = self.turns[request.request_id] = TurnRequests(request)
         self._note(request, turn, report)
-
-
-def _hooks() -> Any:
-    """Return the module with the hooks, which stands outside the package."""
-    if MODULE not in sys.modules:
-        path = os.path.join(PYTHON_FOLDER, f"{MODULE}.py")
-        loader = SourceFileLoader(MODULE, path)
-        spec = ModuleSpec(MODULE, loader, origin=path)
-        spec.has_location = True
-        module = module_from_spec(spec)
-        loader.exec_module(module)
-        sys.modules[MODULE] = module
-    return sys.modules[MODULE]

@@ -1,13 +1,13 @@
 """An agent's settings in its own process, and the log of its author.
 
 Settings of an agent that lastword runs, from its author or, in the environment, from a user. Owns
-reading the environment: the same variables as for `lastword run`, so that a user need learn them
-only once. An unusable value is reported and ignored: it must not stop an agent.
+reading the environment: the same variables as for `lastword run`, so that a user learns them only
+once. An unusable value is reported and ignored: it must not stop an agent.
 
-What lastword writes to the log of an agent's author, on the logger `lastword`. Owns that a handler
-of the author's logging that raises keeps no turn from its answer (the standard library's own
-handlers never raise out of a call, but others do), and the warnings to authors whose handlers break
-the rules, with how to fix that. The core informs the client in its own words.
+What lastword writes to the log of an agent's author, on the logger `lastword`. Owns that a logging
+handler that raises does not keep a turn from its answer (the standard library's own handlers never
+raise out of a call, but others do), and the warnings to authors whose handlers break the rules,
+with how to fix that. The core informs the client in its own words.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _INSTEAD = {
 """The settings without a meaning for an agent in this process, each with what to do instead."""
 
 _ALLOWED = {"evidence": ("inside",)}
-"""Their values that do have one."""
+"""Values of these settings that do have a meaning here."""
 
 _READ = frozenset(Options.__struct_fields__) - {*_INSTEAD, "record"}
-"""What is read from the environment as it is: the variables that mean nothing here are there for
+"""The settings that are read from the environment. Variables without a meaning here are for
 `lastword run`, and the record has its own rules (`record_folder`)."""
 
 
@@ -68,7 +68,7 @@ def check(options: Options | None) -> None:
 
 
 def complete(options: Options | None) -> LinkOptions:
-    """Return the given options or the environment's, completed with what this process knows.
+    """Return the given options or the environment's, completed with this process's own values.
 
     Raises:
         MisuseError: One of them cannot apply here.
@@ -111,10 +111,10 @@ def passthrough(environment: Mapping[str, str]) -> bool:
 
 
 def record_folder(options: Options, environment: Mapping[str, str]) -> str | None:
-    """Return where the record is kept, or `None` for nowhere.
+    """Return the record's folder, or `None` for no record.
 
-    A user's `LASTWORD_NO_RECORD` outranks anything that an author chose; a folder that the author
-    named outranks the user's own.
+    A user's `LASTWORD_NO_RECORD` takes precedence over the author's choice, and a folder that the
+    author named over the user's own.
     """
     if _is_set(environment, "no_record") or options.record in (False, ""):
         return None
@@ -144,7 +144,7 @@ class AuthorLog(logging.LoggerAdapter[logging.Logger]):
     """A logger that never raises."""
 
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
-        """Log as `Logger.log` does, and print what a handler of the author's raises."""
+        """Log as `Logger.log` does, and print what the author's logging handler raises."""
         try:
             self.logger.log(level, msg, *args, **kwargs)
         except Exception:  # noqa: BLE001 - whatever an author's handler raises
@@ -190,7 +190,7 @@ _DROPPED = {
 
 
 def note(entry: Entry) -> None:
-    """Warn if an entry of the core's shows something that the author can fix."""
+    """Warn if an entry shows something that the author can fix."""
     if entry.kind is Kind.ERROR:
         advice = _MENDED_BY.get(str(entry.facts.get("reason")))
         if advice:
@@ -205,7 +205,7 @@ def note(entry: Entry) -> None:
 
 
 def after_its_answer(method: str, of: str, *, dropped: bool) -> None:
-    """Warn that a frame was sent by a turn, or a request `of` another method, that is over."""
+    """Warn that a frame was sent after the answer to its request, which is `of` this method."""
     logger.warning(
         "%s was sent after the answer to its own %s, and is %s: await what you send, and every "
         "task that sends, before the handler returns.",
@@ -262,7 +262,7 @@ def unusable(method: str, error: BaseException) -> None:
 
 
 def reused(error: BaseException) -> None:
-    """Warn that an attempt of a model call was given what an earlier attempt had used up."""
+    """Warn that an attempt of a model call got a stream or coroutine that was already used."""
     logger.warning(
         "A model call was not retried, because its stream or coroutine was made before the "
         "attempts began (%s): make the call itself within `with attempt:`.",

@@ -1,11 +1,11 @@
 """Watching a model provider's stream: items pass unchanged, and a truncated stream raises.
 
 Providers' packages raise nothing when a connection ends cleanly in the middle of an answer: the
-loop just ends. This module looks at the items themselves: a complete answer says so in its last
-items, and a failed one may say so in an item too.
+loop just ends. This module checks the items themselves: the last items of a complete answer show
+that it is complete, and an item may report a failure.
 
 Owns how items of each dialect are recognised, by their shape and never by an import, and closes a
-stream that nobody reads to its end. Does not own what the two failures mean (`core.classify`),
+stream that is not read to its end. Does not own what the two failures mean (`core.classify`),
 retries nothing, and keeps no item.
 """
 
@@ -32,21 +32,21 @@ __all__ = ["CLOSE_TIMEOUT_SECONDS", "watch"]
 T = TypeVar("T")
 
 CLOSE_TIMEOUT_SECONDS = 5.0
-"""How long closing a stream that is not read to its end may hold up whoever stopped reading."""
+"""How long closing a stream that was not read to its end may delay the caller."""
 
 MAX_LISTED = 64
-"""Types of unknown streams that the log names."""
+"""The most types of unknown streams that are logged."""
 
 _REPORTED = (
     *("type", "event_type", "event", "code", "status", "message", "param", "detail", "error"),
     *("finish_reason", "native_finish_reason", "request_id", "data"),
 )
-"""What a failure's `body` takes over from its event. An allow-list, as such events also repeat
-the instructions and the answer so far, which are not the error's business."""
+"""The members of an event that a failure's `body` keeps. The list is closed because such events
+also repeat the instructions and the answer so far, which do not belong in an error."""
 
 
 class SpentStreamError(MisuseError):
-    """A generator that has ended, from which nothing more can come."""
+    """A generator that has already ended."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -108,11 +108,11 @@ async def watch(
 
 
 _unguarded: set[tuple[type, type]] = set()
-"""The types of streams, and of their items, of which the log has said that they are unknown."""
+"""The types of unknown streams, and of their items, that were logged."""
 
 
 def _say_if_unguarded(judge: _Judge, stream: object) -> None:
-    """Tell the author that a stream passed unchecked, once for each type."""
+    """Warn the author that a stream passed unchecked, once for each type."""
     item = judge.unknown
     if item is None or (type(stream), item) in _unguarded or len(_unguarded) >= MAX_LISTED:
         return
@@ -137,20 +137,19 @@ def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
         return _from_memory(stream)
     if isinstance(stream, Iterable):
         return _Threaded(stream)
-    raise TypeError(_no_stream(stream))
-
-
-def _no_stream(stream: object) -> str:
-    """Return advice for an author who passed something other than a stream."""
     name = type(stream).__qualname__
     for method, words in (("__aenter__", "async with"), ("__enter__", "with")):
         if hasattr(stream, method):
-            return f"This {name} is not a stream yet: enter it with `{words}`, and give the result."
+            raise TypeError(
+                f"This {name} is not a stream yet: enter it with `{words}`, and give the result."
+            )
     if inspect.isawaitable(stream):
         if inspect.iscoroutine(stream):
-            stream.close()  # or Python would complain a second time, and less plainly
-        return f"This {name} is not a stream yet: await the call first, and give the result."
-    return f"This {name} is not iterable, so it is not a stream."
+            stream.close()  # or Python would also warn, less clearly
+        raise TypeError(
+            f"This {name} is not a stream yet: await the call first, and give the result."
+        )
+    raise TypeError(f"This {name} is not iterable, so it is not a stream.")
 
 
 async def _from_memory(items: Iterable[T]) -> AsyncIterator[T]:
@@ -163,8 +162,8 @@ class _Threaded:
 
     def __init__(self, stream: Iterable[Any]) -> None:
         self._iterator = iter(stream)
-        # Separate threads, since a provider that hangs must not use up the threads of others. Two,
-        # as a read abandoned to a hung provider continues while the stream is closed.
+        # Threads of its own, so that a provider that hangs does not use up those of others. Two,
+        # because an abandoned read of a hung provider continues while the stream is closed.
         self._limiter = anyio.CapacityLimiter(2)
 
     def __aiter__(self) -> _Threaded:
@@ -178,7 +177,7 @@ class _Threaded:
         return item
 
     async def run(self, call: Callable[[], Any]) -> Any:
-        """Return the call's result; a cancellation does not wait for it."""
+        """Return the call's result; a cancellation abandons the call."""
         return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
 
 
@@ -190,7 +189,7 @@ async def _close(source: AsyncIterator[Any], stream: object) -> None:
             close = getattr(target, "aclose", None) or getattr(target, "close", None)
             if not callable(close):
                 continue
-            # The error that stopped the reader must be seen, not a failure to clean up.
+            # The error that stopped the reader must surface, not a failure to clean up.
             with suppress(Exception):
                 done = await source.run(close) if isinstance(source, _Threaded) else close()
                 if inspect.isawaitable(done):
@@ -198,7 +197,7 @@ async def _close(source: AsyncIterator[Any], stream: object) -> None:
 
 
 class _Progress:
-    """How far the answers of one stream have come; one request may ask for several."""
+    """The progress of one stream's answers; a request may ask for several."""
 
     def __init__(self) -> None:
         self.over = False
@@ -210,7 +209,7 @@ class _Progress:
         return self.over or (bool(self._complete) and not self._open)
 
     def note(self, answer: Any, *, reason: Any, goes_on: bool = False) -> None:
-        """Note an answer by index: it is complete once it has a reason, unless it continues."""
+        """Note an item of an answer: with a reason, the answer is complete unless it continues."""
         index = _get(answer, "index")
         index = index if isinstance(index, int) else 0
         if reason and str(getattr(reason, "value", reason)) not in dialects.UNSET_REASONS:
@@ -222,7 +221,7 @@ class _Progress:
 
 
 class _Dialect(NamedTuple):
-    """One way of streaming an answer; `wrapped_in` names the member that wraps its items."""
+    """One way of streaming an answer; `wrapped_in` is the member that has the item, if any."""
 
     name: str
     look: Callable[[_Progress, Any], None]
@@ -230,14 +229,14 @@ class _Dialect(NamedTuple):
 
 
 class _Judge:
-    """Finds the dialect by the first item that has one, and applies it from then on."""
+    """Recognises the dialect by the first item that has one, and then applies it."""
 
     def __init__(self, stream: object, finished: Callable[[Any], bool] | None) -> None:
         self._finished = finished
         self.progress = _Progress()
         self._dialect: _Dialect | None = None
         self._home = _home(stream) or ("stream" if finished else "")
-        # Nothing is known of a stream without a dialect, except that some are never empty.
+        # A stream without a dialect may end at any time; only known packages' are never empty.
         self.progress.over = not self._home
         self._first: type | None = None
 
@@ -266,7 +265,7 @@ class _Judge:
 
 
 def _home(stream: object) -> str:
-    """Return the provider's package that a stream object comes from, or an empty string."""
+    """Return the provider's package from which a stream comes, or an empty string."""
     module, packages = type(stream).__module__, dialects.PACKAGES
     if module == "builtins":
         frame = getattr(stream, "ag_frame", None) or getattr(stream, "gi_frame", None)
@@ -276,7 +275,7 @@ def _home(stream: object) -> str:
 
 
 def _recognise(item: Any) -> _Dialect | None:
-    """Return the dialect of an item, or None if the item does not show one."""
+    """Return the dialect of an item, or `None` if the item does not show one."""
     # Mistral's events, and those decoded with their SSE name, have the item in `data`; the OpenAI
     # package's helper has it in `chunk`, between its own events.
     for key in ("", "data", "chunk"):
@@ -310,7 +309,7 @@ def _look_at_event(progress: _Progress, item: Any) -> None:
     if kind in dialects.ENDINGS or kind in dialects.BEGINNINGS:
         progress.over = kind in dialects.ENDINGS
     elif kind == "message_delta" and _get(_get(item, "delta"), "stop_reason"):
-        progress.over = True  # Anthropic: the answer is whole, whatever happens to its last event
+        progress.over = True  # Anthropic: the answer is complete, even without its last event
     elif kind in dialects.FAILURES:
         raise _failure(item)
 
@@ -319,7 +318,7 @@ def _look_at_chat(progress: _Progress, item: Any) -> None:
     choices = _list(item, "choices")
     if (isinstance(item, dict) or not choices) and _get(item, "error"):
         raise _failure(item)
-    for choice in choices:  # a chunk of usage alone has none
+    for choice in choices:  # a chunk with only the usage has none
         reason = _get(choice, "finish_reason")
         if reason == "error":
             raise _failure(item if _get(item, "error") else choice)
@@ -334,7 +333,7 @@ def _look_at_gemini(progress: _Progress, item: Any) -> None:
         progress.over = True
     for candidate in candidates:
         reason = _get(candidate, "finish_reason") or _get(candidate, "finishReason")
-        # The package may run a function by itself, and continues with the next answer's chunks.
+        # The package may run a function itself, and then continues with the next answer's chunks.
         goes_on = bool(_get(_get(candidate, "content"), "parts"))
         progress.note(candidate, reason=reason, goes_on=goes_on)
 
@@ -346,7 +345,7 @@ def _look_at_ollama(progress: _Progress, item: Any) -> None:
 
 
 def _look_at_converse(progress: _Progress, item: Any) -> None:
-    for key in item if isinstance(item, dict) else ():  # one key, which is the event's name
+    for key in item if isinstance(item, dict) else ():  # the only key is the event's name
         if str(key).endswith("Exception"):
             members = item[key] if isinstance(item[key], dict) else {}
             raise StreamFailedError({"error": {"type": key, **members}})
@@ -357,13 +356,13 @@ def _is_chat(item: Any) -> bool:
     choices = _get(item, "choices")
     if not isinstance(choices, list):
         return False
-    if not choices:  # Azure's first chunk, or one of usage alone
+    if not choices:  # Azure's first chunk, or one with only the usage
         return isinstance(_get(item, "model"), str)
     return any(_get(choices[0], key) is not None for key in ("delta", "finish_reason"))
 
 
 def _is_failure_report(item: Any) -> bool:
-    """Return whether an otherwise unknown item is a failure, as every dialect writes one."""
+    """Return whether an otherwise unknown item is a failure, in the form of all dialects."""
     error = _get(item, "error")
     if isinstance(error, str):
         return error != "" and isinstance(item, dict) and len(item) == 1
@@ -373,13 +372,13 @@ def _is_failure_report(item: Any) -> bool:
 
 
 def _refusal(item: Any) -> Any:
-    """Return why Gemini refused the prompt, if it did; such an answer has no candidate."""
+    """Return why Gemini refused the prompt, if it did: such an answer has no candidate."""
     feedback = _get(item, "prompt_feedback") or _get(item, "promptFeedback")
     return _get(feedback, "block_reason") or _get(feedback, "blockReason")
 
 
 def _kind(item: Any) -> str:
-    """Return an event's own name for its kind."""
+    """Return the kind of an event, or an empty string."""
     for key in ("type", "event_type", "event"):
         kind = _get(item, key)
         if isinstance(kind, str):
@@ -402,7 +401,7 @@ def _list(value: Any, name: str) -> list[Any]:
 
 
 def _failure(item: Any) -> StreamFailedError:
-    """Return the failure that an item reports, as plain values."""
+    """Return the failure that an item reports, with plain values."""
     body = {key: _plain(value) for key in _REPORTED if (value := _get(item, key)) is not None}
     error = _get(_get(item, "response"), "error")
     return StreamFailedError(body if error is None else body | {"error": _plain(error)})
@@ -413,5 +412,5 @@ def _plain(value: Any) -> Any:
         return value
     try:
         return value.model_dump(exclude_none=True, warnings=False)
-    except Exception:  # noqa: BLE001 - foreign code, and some description is better than none
+    except Exception:  # noqa: BLE001 - foreign code; any description is better than none
         return str(value)

@@ -1,7 +1,7 @@
 """The turn that a handler is working on, from its author's point of view.
 
-Owns what only the handler knows and can say: tools that are not on the wire, output that the user
-saw elsewhere, what went wrong in its own words. The core has the rules for it.
+Owns what only the handler can report: tools that are not on the wire, output that reached the user
+elsewhere, a failure in its own words. The core has the rules.
 """
 
 from __future__ import annotations
