@@ -1,7 +1,7 @@
-"""Files of this user: how they are opened, whose they are, and locks on them between processes.
+"""Files of this user: how they are opened, their owner, and locks on them between processes.
 
-A lock ends with the process that has it: `flock`, and on Windows `LockFileEx` on a byte far behind
-what any file holds. On Windows a user's profile is readable for this user alone.
+A lock ends with its process: `flock`, and on Windows `LockFileEx` on a byte far beyond the end of
+any file. On Windows only the user can read their profile.
 """
 
 from __future__ import annotations
@@ -59,29 +59,29 @@ if sys.platform == "win32":
         return not succeeded or code.value == _STILL_ACTIVE
 
     def _place() -> _Overlapped:
-        # Windows keeps others from reading what is locked: nothing is there.
+        # Windows keeps others from reading a locked place, so it is one without data.
         return _Overlapped(Offset=0, OffsetHigh=0x7FFFFFFF)
 
 else:
     import fcntl
 
     CREATE = os.O_CREAT | os.O_CLOEXEC
-    """Flags, besides those for reading or writing, that create a file no child inherits."""
+    """Flags that create a file no child inherits, apart from those for reading or writing."""
 
     READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    """Flags that read a file of another program: no link is followed, and no queue waited for."""
+    """Flags for reading another program's file: without following a link or waiting for a pipe."""
 
     NO_LINK = os.O_NOFOLLOW
     """A flag that refuses a link."""
 
 
 def is_own(status: stat_result) -> bool:
-    """Return whether a file is this user's; on Windows opening it goes by its access list."""
+    """Return whether a file is this user's; on Windows its access list decides who opens it."""
     return sys.platform == "win32" or status.st_uid == os.geteuid()
 
 
 def read_at(fd: int, size: int, position: int) -> bytes:
-    """Return bytes of a file from a position on.
+    """Return bytes of a file from a position.
 
     Raises:
         OSError: It cannot be read.
@@ -93,11 +93,11 @@ def read_at(fd: int, size: int, position: int) -> bytes:
 
 
 def name_for_child(fd: int, path: str) -> str:
-    """Return the name by which a process that we start can open a file of ours.
+    """Return the name by which a process that we start can open our file.
 
     Args:
-        fd: The file, which stays open meanwhile.
-        path: Where it is; it may be gone from there afterwards.
+        fd: The file's descriptor, which stays open meanwhile.
+        path: Its path, from which it may be removed.
     """
     if sys.platform == "win32":
         return path
@@ -107,7 +107,7 @@ def name_for_child(fd: int, path: str) -> str:
 
 
 def restrict(fd: int) -> None:
-    """Withdraw everybody else's access to a file; on Windows it has its folder's access list.
+    """Remove other users' access to a file; on Windows it has its folder's access list.
 
     Raises:
         OSError: The disk has no modes.
@@ -123,7 +123,7 @@ def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except OSError:
-        return False  # there is none, or it is another user's
+        return False  # it does not exist, or is another user's
     return True
 
 
@@ -132,11 +132,11 @@ def lock(fd: int, *, shared: bool = False, wait: bool = True) -> None:
 
     Args:
         fd: Its descriptor.
-        shared: Whether others may have it so as well.
+        shared: Whether others may also have a shared lock.
         wait: Whether to wait for others.
 
     Raises:
-        BlockingIOError: Another process has it, and `wait` is false.
+        BlockingIOError: Another process has a lock, and `wait` is false.
         OSError: The disk has no such locks.
     """
     if sys.platform != "win32":
@@ -153,7 +153,7 @@ def lock(fd: int, *, shared: bool = False, wait: bool = True) -> None:
 
 
 def unlock(fd: int) -> None:
-    """Unlock a file, also for a process that was forked meanwhile."""
+    """Unlock a file, also for processes forked meanwhile."""
     if sys.platform == "win32":
         _kernel32.UnlockFileEx(msvcrt.get_osfhandle(fd), 0, 1, 0, ctypes.byref(_place()))
     else:
@@ -161,7 +161,7 @@ def unlock(fd: int) -> None:
 
 
 def open_folder_lock(folder: str) -> int:
-    """Return a descriptor that stands for a folder in `lock`; on Windows, of a file in it.
+    """Return a descriptor by which to lock a folder; on Windows, that of a file in it.
 
     Raises:
         OSError: It cannot be opened.

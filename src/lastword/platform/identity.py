@@ -1,7 +1,7 @@
 """The identity of one run of lastword, and the core's source of local time and random numbers.
 
-Owns the run's id, the local clock, the random numbers, and the names of the user who runs this. The
-core does not read the environment or the time of day, and draws no random numbers.
+Owns the run's id, the local clock, the random numbers, and the names of this user. The core does
+not read the environment or the time of day, and draws no random numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def local_time() -> datetime:
 
 def zone_of(name: str) -> tzinfo | None:
     """Return the time zone of this name, or `None` if this machine does not know it."""
-    # As above, and only where a limit's end is stated with a zone.
+    # As above, and only if a limit's end is stated with a zone.
     from zoneinfo import ZoneInfo  # noqa: PLC0415
 
     try:
@@ -47,7 +47,7 @@ def zone_of(name: str) -> tzinfo | None:
 
 def roll() -> float:
     """Return a random number from 0 to 1, for jitter."""
-    # `random` takes 3 ms to load; the system's own source is there.
+    # `random` takes 3 ms to load; the system's own source is always there.
     return int.from_bytes(os.urandom(6), "big") / 2**48
 
 
@@ -65,7 +65,7 @@ if sys.platform == "win32":
 else:
 
     def account_names() -> set[str]:
-        """Return the names of this user: that of the account, and the person's."""
+        """Return this user's names: the account's and the person's."""
         try:
             account = pwd.getpwuid(os.getuid())
         except KeyError:

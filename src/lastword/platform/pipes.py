@@ -1,7 +1,7 @@
 """Pipes that never block: reading, writing, and waiting for either.
 
-`read` and `write` raise `BlockingIOError` where nothing can be read or written now, and `Poller`
-has the methods of `select.poll`. It is loaded before the agent starts.
+`read` and `write` raise `BlockingIOError` if nothing can be read or written now, and `Poller` has
+the methods of `select.poll`. It is loaded before the agent starts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ else:
     POLLIN = select.POLLIN
     POLLOUT = select.POLLOUT
     GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
-    """What `Poller.poll` reports of a descriptor whose other end has gone."""
+    """The events that `Poller.poll` reports if the other end has gone."""
 
     _PIPE_BYTES = 1024 * 1024
 
@@ -62,10 +62,10 @@ else:
             try:
                 fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
             except OSError:
-                return  # an unprivileged user's pipe quota: the default size works too
+                return  # an unprivileged user's pipe quota: the default size also works
 
     def unread_bytes(fd: int) -> int:
-        """Return how much is waiting in a pipe."""
+        """Return the number of unread bytes in a pipe."""
         count = bytearray(4)
         try:
             fcntl.ioctl(fd, termios.FIONREAD, count)
@@ -74,14 +74,14 @@ else:
         return int.from_bytes(count, sys.byteorder)
 
     def number_of(socket: socket) -> int:
-        """Return the number under which a `Poller` knows a socket."""
+        """Return the number of a socket for a `Poller`."""
         return socket.fileno()
 
     is_blocking: Callable[[int], bool] = os.get_blocking
     set_blocking: Callable[[int, bool], None] = os.set_blocking
 
     def is_waitable(fd: int) -> bool:
-        """Return whether it is a pipe or a socket; files and terminals block."""
+        """Return whether a descriptor is a pipe or a socket; files and terminals block."""
         mode = os.fstat(fd).st_mode
         return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
@@ -89,19 +89,19 @@ else:
     """Return whether an event loop can wait for a descriptor."""
 
     def prepare_output(fd: int) -> bool:
-        """Prepare a shared descriptor for `write`; return what `release_output` needs."""
+        """Prepare a shared descriptor for `write`; return a value for `release_output`."""
         blocked = os.get_blocking(fd)
         os.set_blocking(fd, False)
         widen(fd)
         return blocked
 
     def release_output(fd: int, blocked: bool, seconds: float) -> None:  # noqa: ARG001, FBT001
-        """Leave a descriptor as it was found, with all that was written to it on its way.
+        """Restore a descriptor, once everything written to it is on its way.
 
         Args:
             fd: The descriptor.
-            blocked: What `prepare_output` returned.
-            seconds: How long to wait for a reader, where the system does not keep what was written.
+            blocked: The result of `prepare_output`.
+            seconds: How long to wait for a reader if the system does not buffer the output.
         """
         os.set_blocking(fd, blocked)
 

@@ -1,7 +1,7 @@
 """Folders of programs that an editor's PATH may lack, on each system.
 
 Owns where package managers and version managers put programs. On macOS the Dock starts an editor
-with the four folders of the system alone; a terminal's start-up files add all others.
+with only the system's four folders; a terminal's start-up files add all others.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _OF_WINDOWS = (
 
 
 def folders(environment: Mapping[str, str], system: str = "") -> list[str]:
-    """Return the folders of this kind that there are, the likeliest first."""
+    """Return the folders of this kind that exist, the likeliest first."""
     system = system or sys.platform
     if system == "win32":
         named = {name.upper(): value for name, value in environment.items()}
@@ -70,19 +70,19 @@ def folders(environment: Mapping[str, str], system: str = "") -> list[str]:
             home + place[1:] if place.startswith("~") else place
             for place in (*(_OF_MACOS if system == "darwin" else ()), *_OF_UNIX)
         ]
-    # Of several versions the newest is the likeliest; their names sort well enough.
+    # The newest of several versions is the likeliest; their names sort well enough.
     present = [path for place in places for path in sorted(glob.glob(place), reverse=True)]
     return [path for path in present if os.path.isdir(path)]
 
 
 def located_off_path(program: str, environment: Mapping[str, str], system: str = "") -> str | None:
-    """Return where a program is that PATH does not lead to, if it is in one of these folders."""
+    """Return the path of a program that is not on PATH but in one of these folders."""
     path = os.pathsep.join(folders(environment, system))
     return shutil.which(program, path=path) if path else None
 
 
 def is_beyond_the_dock(path: str, system: str = "") -> bool:
-    """Return whether an editor from macOS' Dock lacks a program that is found at this path."""
+    """Return whether an editor started from macOS' Dock does not find the program at this path."""
     return (system or sys.platform) == "darwin" and os.path.dirname(path) not in PATH_OF_THE_DOCK
 
 

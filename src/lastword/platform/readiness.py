@@ -1,7 +1,7 @@
 """Waiting in a task for a descriptor that can be read or written.
 
-The event loop does it on Linux and macOS. On Windows, where none waits for such a pipe, its thread
-reports.
+On Linux and macOS the event loop waits. On Windows no loop can wait for such a pipe, and the pipe's
+thread reports.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def wait_readable(fd: int, call_soon: Callable[[Callable[[], object]], obj
 
 
 async def wait_writable(fd: int, call_soon: Callable[[Callable[[], object]], object]) -> None:
-    """Wait until a descriptor can be written, or nobody reads it; as `wait_readable`."""
+    """Wait until a descriptor can be written, or its reader has gone; see `wait_readable`."""
     if sys.platform != "win32":
         await anyio.wait_writable(fd)
     else:

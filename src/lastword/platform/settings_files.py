@@ -1,6 +1,6 @@
-"""Files with settings: opened without waiting, given the rights of the old one, and replaced.
+"""Settings files: opened without waiting, given the rights of the old one, and replaced.
 
-On Windows another program's open file can be in the way.
+On Windows, a file that another program has open cannot be replaced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if sys.platform == "win32":
     from ctypes import wintypes
 
     TRIES, PAUSE_SECONDS = 10, 0.1
-    """An editor or a virus scanner has a file open for a moment: it is tried for a second."""
+    """An editor or a virus scanner may have a file open briefly, so it is tried for a second."""
 
     _FILE_OBJECT, _OWNER = 1, 1
     _TOKEN_QUERY = 0x8
@@ -76,7 +76,7 @@ if sys.platform == "win32":
                 raise ctypes.WinError(ctypes.get_last_error())
         finally:
             _kernel32.CloseHandle(token)
-        # A TOKEN_USER begins with the pointer to the identifier, which lies behind it.
+        # A TOKEN_USER begins with a pointer to the identifier, which follows it.
         pointer = ctypes.c_void_p.from_buffer(_user_bytes)
         pointer.buffer = _user_bytes  # type: ignore[attr-defined]
         return pointer
@@ -93,10 +93,10 @@ if sys.platform == "win32":
 
 
 def open_settings(path: str, *, follows_link: bool) -> int:
-    """Open a file to read its bytes; neither a pipe nor a terminal makes this wait.
+    """Open a file to read its bytes, without waiting for a pipe or a terminal.
 
     Raises:
-        OSError: It cannot be opened, or is a link that is not to be followed.
+        OSError: It cannot be opened, or is a link and `follows_link` is false.
     """
     if sys.platform != "win32":
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -109,8 +109,7 @@ def open_settings(path: str, *, follows_link: bool) -> int:
 def belongs_to_user(fd: int) -> bool:
     """Return whether an open file is this user's own.
 
-    What an administrator of Windows makes belongs to the group of administrators, of which they are
-    one.
+    On Windows, an administrator's files belong to the group of administrators.
 
     Raises:
         OSError: Its owner cannot be read.
@@ -126,7 +125,7 @@ def copy_rights(fd: int, like: os.stat_result) -> None:
     On Windows both have their folder's rights.
 
     Raises:
-        OSError: This user may not.
+        OSError: This user may not do that.
     """
     if sys.platform != "win32":
         own = os.fstat(fd)
@@ -136,9 +135,9 @@ def copy_rights(fd: int, like: os.stat_result) -> None:
 
 
 def replace(new: str, path: str) -> None:
-    """Put a new file in the place of another, in one step.
+    """Replace a file with a new one, in one step.
 
-    On Windows it waits until no program has the other open.
+    On Windows this waits until no program has the old file open.
 
     Raises:
         OSError: Another program has it open, or it cannot be replaced; nothing has changed.

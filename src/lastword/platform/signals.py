@@ -1,9 +1,9 @@
-"""Signals that end this process, or the agent's, as something that a loop can wait for; and exits.
+"""Signals and exits: signals to this process, and an agent's exit, wake its loop.
 
 Owns the handlers, the descriptor that wakes the loop, and the shape of an exit on every system. The
 reader decides what a signal means. It is set up before the agent is spawned, so that no signal is
-lost, and so it imports as little as possible. Windows has few signals, Ctrl-C and Ctrl-Break; an
-agent's end is reported like one.
+lost, and therefore imports as little as possible. Windows has few signals, such as Ctrl-C and
+Ctrl-Break; an agent's exit is reported like one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Inbox(Protocol):
-        """What has been signalled; `fd` is readable when there is something, -1 for none."""
+        """The signals received; `fd` is readable when there are some, -1 for none."""
 
         fd: int
 
@@ -33,10 +33,10 @@ _SIGN_BIT = 1 << 31
 
 
 class Exit:
-    """How a process ended: one of the two is set, or neither if that is unknown.
+    """How a process ended: one of the two is set, or none if that is unknown.
 
     Attributes:
-        code: The exit code. Windows' are unsigned, such as 0xC0000005.
+        code: The exit code. On Windows it is unsigned, such as 0xC0000005.
         signal: The number of the signal that ended it; never on Windows.
     """
 
@@ -50,7 +50,7 @@ class Exit:
     def status(self) -> int:
         """Return the exit status as a shell reports it: 128 + N for signal N.
 
-        A code of Windows' from 0x80000000 up is negative, since only so `sys.exit` passes it on.
+        Windows' codes from 0x80000000 up are negative, the only form that `sys.exit` passes on.
         """
         if self.signal is not None:
             return 128 + self.signal
@@ -60,7 +60,7 @@ class Exit:
 
     @property
     def clean(self) -> bool:
-        """Return whether it exited by itself, with success."""
+        """Return whether it exited by itself with status 0."""
         return self.code == 0
 
 
@@ -73,13 +73,13 @@ if sys.platform == "win32":
     _inboxes: list[SignalInbox] = []
 else:
     SIGKILL = signal.SIGKILL
-    """Ends a process at once."""
+    """Kills a process at once."""
 
     ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
-    """Signals that end us, and the agent with us."""
+    """Signals that end us and the agent."""
 
     PASSED = frozenset({signal.SIGUSR1, signal.SIGUSR2})
-    """Signals that are the agent's alone."""
+    """Signals that are only passed to the agent."""
 
 
 class SignalInbox:
@@ -97,10 +97,10 @@ class SignalInbox:
         if sys.platform == "win32":
             _inboxes.append(self)
         else:
-            # A child's end is seen by it: its pipes may be held open by a grandchild.
+            # It reports a child's exit, even if a grandchild holds the pipes open.
             signal.signal(signal.SIGCHLD, self._note)
         for number in (*ENDING, *PASSED):
-            # What we were started to ignore (`nohup`) stays ignored, by us and by the agent.
+            # Signals that are ignored at the start (`nohup`) stay ignored, also by the agent.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._note)
 
@@ -110,12 +110,12 @@ class SignalInbox:
     def drain(self) -> list[int]:
         """Return the signals since the last call, in order."""
         if sys.platform == "win32":
-            # Not only after a number: that of an agent's end is there before its byte.
+            # Always, since the number of an agent's exit is added before its byte.
             self._read()
-        # The handler has run before anything else runs here: no number means nothing to read. A
-        # read that finds nothing costs 3 µs a turn of the loop.
+        # The handler runs before anything else here: without a number there is nothing to read. A
+        # read that finds nothing would cost 3 µs in every round of the loop.
         numbers: list[int] = []
-        while self._numbers:  # again, for one whose byte this has read just now
+        while self._numbers:  # again, in case the byte of a further one has just been read
             batch, self._numbers = self._numbers, []
             numbers += batch
             if sys.platform != "win32":
@@ -131,7 +131,7 @@ class SignalInbox:
     if sys.platform == "win32":
 
         def child_ended(self) -> None:
-            """Report the end of a process, from any thread."""
+            """Report a process's exit, from any thread."""
             self._numbers.append(0)
             try:
                 os.write(self._write_end, b"\0")
@@ -142,6 +142,6 @@ class SignalInbox:
 if sys.platform == "win32":
 
     def report_end() -> None:
-        """Wake the loops of this process: an agent has ended."""
+        """Wake all loops of this process, since an agent has exited."""
         for inbox in _inboxes:
             inbox.child_ended()

@@ -1,8 +1,8 @@
 """How long this process stood still while the clock went on.
 
-Owns the difference between a process that was stopped (by a signal, with its container, or with the
-computer that slept) and one that got too little of a busy processor: nobody had the time of the
-former, but the time of the latter passed.
+Owns the difference between a process that was stopped (by a signal, with its container, or while
+the computer slept) and one that got too little of a busy processor: the time of the first does not
+count for anybody, that of the second does.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import os
 import sys
 
 BEAT_SECONDS = 1.0
-"""How long a wait is at most while a clock runs: of a pause, as much may be overlooked."""
+"""The longest wait while a timer runs: as much of a pause may go unnoticed."""
 
 LAST_BEAT_SECONDS = 0.1
-"""Once no more is left until the clock is due, the wait is not divided any more."""
+"""A wait is no longer divided once the timer is due in this time."""
 
 SHORT_SECONDS = 0.25
-"""A wait that ends less late than this ended in time."""
+"""A wait that ends less than this late is in time."""
 
 LONG_SECONDS = 5.0
-"""Where the system does not say whether a late process waited for the processor: no wait for it is
-longer. Windows lets any thread run after four seconds, and macOS sooner."""
+"""The longest wait for a processor, for systems that do not report such waits: Windows lets any
+thread run after four seconds, and macOS sooner."""
 
 FRESH_SECONDS = 0.05
-"""How old what is known of a thread may be when its wait begins: it costs 6 µs."""
+"""How old a thread's times may be when its wait begins: reading them costs 6 µs."""
 
 
 class Standstill:
@@ -42,7 +42,7 @@ class Standstill:
             self._at, self._busy = now, busy_seconds()
 
     def seconds(self, late: float) -> float:
-        """Return for how much of the time by which a wait ended `late` the process stood still."""
+        """Return how many of the seconds by which a wait ended `late` the process stood still."""
         if late <= SHORT_SECONDS:
             return 0.0
         before, after = self._busy, busy_seconds()
@@ -54,15 +54,15 @@ class Standstill:
 
 
 def beat_seconds(left: float) -> float:
-    """Return how long to wait before looking whether the process stood still.
+    """Return how long to wait before checking whether the process stood still.
 
-    It is half of what is `left` until a clock is due: as much is left after any pause.
+    It is half of what is `left` until a timer is due, so that as much is left after any pause.
     """
     return min(left / 2, BEAT_SECONDS) if left > LAST_BEAT_SECONDS else left
 
 
 def busy_seconds() -> float | None:
-    """Return how long this thread has run and waited for a processor, if the system says it."""
+    """Return how long this thread has run and waited for a processor, if the system reports it."""
     if sys.platform == "win32":
         return None
     try:
@@ -75,5 +75,5 @@ def busy_seconds() -> float | None:
         return None
     finally:
         os.close(fd)
-    # A kernel that does not count has zeros there.
+    # A kernel that does not count reports zeros.
     return sum(map(int, fields[:2])) / 1e9 or None

@@ -1,6 +1,6 @@
 """The terminal: whether it understands escape sequences, and whether output still has a reader.
 
-Owns how a command is written for a person who types it there, too.
+Owns also how a command is written for a person to type.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PLAIN = re.compile(r"[\w\\/:.=+~-][\w\\/:.=+@~-]*")
-"""What Windows' shells take as it is: to PowerShell `@` begins a variable, and `,` is a list."""
+"""A word that needs no quotes in Windows' shells: in PowerShell `@` begins a variable, and `,`
+makes a list."""
 
 
 def arguments(words: Iterable[str], *, quote: str = '"') -> str:
-    """Return arguments as a person types them here; with the double `quote`, in `cmd` as well."""
+    """Return arguments as a person types them here; with the double `quote`, also in `cmd`."""
     if sys.platform != "win32":
         return shlex.join(words)
     return " ".join(
@@ -49,10 +50,10 @@ def arguments(words: Iterable[str], *, quote: str = '"') -> str:
 
 
 def command_line(words: Iterable[str]) -> str:
-    """Return a command as a person types it here; on Windows it is PowerShell that takes all.
+    """Return a command as a person types it here, on Windows in PowerShell.
 
-    There a program in quotes is a text, and not a command, without the `&` that `cmd` does not
-    know; and `$` and the backtick are expanded between double quotes.
+    There a program in quotes is a text unless it follows `&`, which `cmd` does not know; and `$`
+    and the backtick are expanded between double quotes.
     """
     program, *rest = words
     if sys.platform != "win32":
@@ -66,7 +67,7 @@ def command_line(words: Iterable[str]) -> str:
 if sys.platform == "win32":
 
     def understands_escapes(fd: int) -> bool:
-        """Return whether a terminal can erase a line and show colours, after asking it to."""
+        """Return whether a terminal can erase a line and show colours, enabling that if needed."""
         if os.environ.get("TERM") == "dumb":
             return False
         mode = wintypes.DWORD()
@@ -92,11 +93,11 @@ if sys.platform == "win32":
         return False
 
     def code_page() -> int | None:
-        """Return the number of the console's code page; nothing without a console."""
+        """Return the number of the console's code page; `None` without a console."""
         return _kernel32.GetConsoleOutputCP() or None
 
     def allows_long_paths() -> bool | None:
-        """Return whether programs may use paths of over 260 characters; nothing if unknown."""
+        """Return whether programs may use paths of over 260 characters; `None` if unknown."""
         try:
             with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _FILE_SYSTEM) as key:
                 return bool(winreg.QueryValueEx(key, "LongPathsEnabled")[0])
@@ -116,15 +117,15 @@ else:
         return isinstance(error, BrokenPipeError)
 
     def wait_for_readers_end(fd: int, seconds: float) -> bool:
-        """Wait, but not longer than our output has a reader; return whether that has gone."""
+        """Wait while our output has a reader; return whether the reader has gone."""
         reader = select.poll()
         reader.register(fd, 0)
         return bool(reader.poll(seconds * 1000))
 
     def code_page() -> int | None:
-        """Return nothing: only a console of Windows has a code page."""
+        """Return `None`: only a Windows console has a code page."""
         return None
 
     def allows_long_paths() -> bool | None:
-        """Return nothing: all programs may use paths of over 260 characters here."""
+        """Return `None`: here all programs may use paths of over 260 characters."""
         return None

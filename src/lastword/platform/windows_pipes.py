@@ -1,8 +1,8 @@
-"""Pipes on Windows, which nothing polls: a thread for each end that is read or written.
+"""Pipes on Windows, which cannot be polled: every end has a thread that reads or writes it.
 
-Owns those threads, what they have read and are to write, and a `Poller` over them with the methods
-of `select.poll`. What is read ahead, and what is accepted for writing, is bounded. Bytes are moved
-by handle: the C library locks a descriptor for as long as it is read.
+Owns those threads, the bytes that they have read or will write, and a `Poller` over them with the
+methods of `select.poll`. Reading ahead, and accepting bytes to write, is bounded. Bytes are moved
+by handle, since the C library locks a descriptor while it is read.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 POLLIN = 1
 POLLOUT = 4
 GONE = 8 | 16 | 32
-"""What `Poller.poll` reports of a descriptor whose other end has gone."""
+"""The events that `Poller.poll` reports if the other end has gone."""
 
 _ERROR = 8
 _READ_BYTES = 64 * 1024
 _ROOM_BYTES = 1024 * 1024
-"""How much a writer accepts beyond what its reader has read, as a widened pipe does on Linux."""
+"""How much a writer accepts that is not yet read, like a widened pipe on Linux."""
 
 _SETTLE_SECONDS = 0.02
 _SETTLE_LIMIT_SECONDS = 0.25
-"""How long a dead process's pipe may take to be read: a longer read finds it empty."""
+"""How long reading a dead process's pipe may take: after that it counts as empty."""
 
 _SOCKETS_FROM = 1 << 40
 """Numbers of sockets begin here: a handle may equal a descriptor."""
@@ -47,10 +47,10 @@ _SOCKETS_FROM = 1 << 40
 _SELECT_SECONDS = 0.02
 
 _changed = threading.Condition()
-"""For all pipes of the process: few of them, and one thread that waits for any."""
+"""Shared by all pipes of the process: there are few, and one thread waits for them."""
 
 _waits: list[tuple[int, int, Callable[[], object]]] = []
-"""What is called once, when a descriptor has one of these events."""
+"""Calls to make once, when a descriptor has one of these events."""
 
 _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
 _kernel32.OpenThread.argtypes = (wintypes.DWORD, wintypes.BOOL, wintypes.DWORD)
@@ -64,7 +64,7 @@ _OPERATION_ABORTED = 995
 
 
 class _Reading:
-    """A thread that reads a descriptor, which it alone closes."""
+    """A thread that reads a descriptor; only the thread closes it."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -104,7 +104,7 @@ class _Reading:
 
 
 class _Writing:
-    """A thread that writes to a descriptor, which it alone closes."""
+    """A thread that writes to a descriptor; only the thread closes it."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -163,7 +163,7 @@ def _close(fd: int) -> None:
 
 
 def read(fd: int, size: int) -> bytes:
-    """Return bytes that have come, `b""` at the end.
+    """Return bytes that have arrived, `b""` at the end.
 
     Raises:
         BlockingIOError: There are none now.
@@ -203,9 +203,9 @@ def write(fd: int, data: bytes | bytearray | memoryview) -> int:
 
 
 def close(fd: int) -> None:
-    """Close a descriptor, once what was accepted for it is written; a read that waits ends."""
+    """Close a descriptor once its accepted bytes are written; a read that waits ends."""
     with _changed:
-        # Else a wait that was given up would start to read what has this number next.
+        # Otherwise an abandoned wait would begin to read the descriptor's next user.
         _waits[:] = [wait for wait in _waits if wait[0] != fd]
         reading, writing = _readings.pop(fd, None), _writings.pop(fd, None)
         for end in (reading, writing):
@@ -234,7 +234,7 @@ def _writing_of(fd: int) -> _Writing:
 
 
 def unread_bytes(fd: int) -> int:
-    """Return how much is waiting in the pipe of a process that has ended."""
+    """Return the number of unread bytes in the pipe of a process that has ended."""
     deadline = time.monotonic() + _SETTLE_LIMIT_SECONDS
     with _changed:
         reading = _reading_of(fd)
@@ -243,46 +243,46 @@ def unread_bytes(fd: int) -> int:
             if since is not None and time.monotonic() - since >= _SETTLE_SECONDS:
                 break
             _changed.wait(_SETTLE_SECONDS)
-        # What follows is not known: more than one read, if there was a whole one.
+        # After a full read, the rest is unknown: it may be as much as a pipe holds.
         return len(reading.data) if len(reading.data) < _READ_BYTES else _ROOM_BYTES
 
 
 def number_of(socket: socket) -> int:
-    """Return the number under which a `Poller` knows a socket."""
+    """Return the number of a socket for a `Poller`."""
     return _SOCKETS_FROM + socket.fileno()
 
 
 def is_waitable(fd: int) -> bool:  # noqa: ARG001
-    """Return `True`: threads wait for whatever it is."""
+    """Return `True`: a thread can wait for anything."""
     return True
 
 
 def is_polled(fd: int) -> bool:  # noqa: ARG001
-    """Return `False`: an event loop can wait only for pipes that were made for it."""
+    """Return `False`: an event loop can wait only for its own kind of pipe."""
     return False
 
 
 def is_blocking(fd: int) -> bool:  # noqa: ARG001
-    """Return `True`: nothing else is known of pipes there."""
+    """Return `True`: a pipe's mode cannot be read here."""
     return True
 
 
 def set_blocking(fd: int, blocking: bool) -> None:  # noqa: FBT001
-    """Do nothing: a descriptor blocks the thread that reads or writes it, and no other."""
+    """Do nothing: a descriptor blocks only the thread that reads or writes it."""
 
 
 def prepare_output(fd: int) -> bool:
-    """Prepare a shared descriptor for `write`; return what `release_output` needs."""
+    """Prepare a shared descriptor for `write`; return a value for `release_output`."""
     msvcrt.setmode(fd, os.O_BINARY)
     return True
 
 
 def release_output(fd: int, blocked: bool, seconds: float) -> None:  # noqa: ARG001, FBT001
-    """Leave a descriptor with all that was written to it on its way.
+    """Wait until everything written to a descriptor is on its way.
 
     Args:
         fd: The descriptor.
-        blocked: What `prepare_output` returned.
+        blocked: The result of `prepare_output`.
         seconds: How long to wait for its reader.
     """
     with _changed:
@@ -301,7 +301,7 @@ def is_same_file(first: int, second: int) -> bool:
     if handles[0] == handles[1]:
         return True
     try:
-        # Since Windows 10; `fstat` knows no pipe from another.
+        # Since Windows 10; `fstat` cannot tell pipes apart.
         compare = ctypes.WinDLL("kernelbase").CompareObjectHandles
     except (OSError, AttributeError):
         return False
@@ -311,9 +311,9 @@ def is_same_file(first: int, second: int) -> bool:
 
 
 def when_ready(fd: int, events: int, call: Callable[[], object]) -> None:
-    """Call once, from any thread and without blocking, when a descriptor has one of these events.
+    """Make a call once, from any thread, when a descriptor has one of these events.
 
-    That its other end has gone counts as one.
+    The call must not block. That the other end has gone counts as an event.
     """
     with _changed:
         _waits.append((fd, events, call))
@@ -321,7 +321,7 @@ def when_ready(fd: int, events: int, call: Callable[[], object]) -> None:
 
 
 def _announce() -> None:
-    """Wake who waits for a change; `_changed` is held."""
+    """Wake all waits for a change; the caller has `_changed` locked."""
     _changed.notify_all()
     due = [wait for wait in _waits if _pipe_events(wait[0], wait[1])]
     for wait in due:
@@ -346,7 +346,7 @@ class Poller:
                 _writing_of(fd)
 
     def unregister(self, fd: int) -> None:
-        """Wait for nothing of a descriptor.
+        """Stop waiting for a descriptor.
 
         Raises:
             KeyError: It was not registered.
@@ -354,7 +354,7 @@ class Poller:
         del self._interest[fd]
 
     def poll(self, timeout_ms: float | None = None) -> list[tuple[int, int]]:
-        """Return what is ready, after waiting for it at most this long."""
+        """Return the descriptors that are ready, after waiting at most this long."""
         deadline = None if timeout_ms is None else time.monotonic() + timeout_ms / 1000
         sockets = any(fd >= _SOCKETS_FROM for fd, events in self._interest.items() if events)
         with _changed:
@@ -362,7 +362,7 @@ class Poller:
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     break
-                # No event of a socket wakes this thread.
+                # A socket's event does not wake this thread.
                 _changed.wait(min(left or _SELECT_SECONDS, _SELECT_SECONDS) if sockets else left)
         return ready
 
@@ -378,7 +378,7 @@ class Poller:
 def _pipe_events(fd: int, events: int) -> int:
     got = 0
     if events & POLLIN:
-        # Not only when it is registered: another agent's pipe may have the number of the last.
+        # Not only at registration: the next agent's pipe may have the same number.
         reading = _reading_of(fd)
         if reading.data or reading.ended:
             got |= POLLIN
@@ -403,5 +403,5 @@ def _socket_events(fd: int, events: int) -> int:
     except OSError:
         return _ERROR
     got = (POLLIN if readable else 0) | (POLLOUT if writable else 0)
-    # A connection that fails is reported as an exception there, and as writable elsewhere.
+    # On Windows a failed connection is reported as an exception, elsewhere as writable.
     return got | (_ERROR | POLLOUT & events if failed else 0)

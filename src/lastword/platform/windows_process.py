@@ -1,10 +1,10 @@
 """The agent's process on Windows: spawned into a job, watched, stopped, and never left behind.
 
-Owns the process, and its job object. The job is the guardian: it ends all that is in it once its
-last handle is closed, and so even if this process is killed. Owns the program's look-up on the
-PATH, which never includes the working directory (a project may hold a `node.exe` of its own), and
-the arguments of batch files, which `cmd.exe` expands: what cannot be quoted for it is refused
-(CVE-2024-24576 and its kin).
+Owns the process and its job object. The job is the guardian: it ends all of its processes once its
+last handle is closed, even if this process is killed. Owns looking up the program on the PATH,
+never in the working directory (a project may have its own `node.exe`), and the arguments of batch
+files, which `cmd.exe` expands: those that cannot be quoted are refused (CVE-2024-24576 and similar
+ones).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 KILLED_CODE = 1
-"""The exit code of what is killed, as `taskkill` sets it."""
+"""The exit code of killed processes, as with `taskkill`."""
 
 _CREATE_SUSPENDED = 0x4
 _EXTENDED_LIMITS = 9
@@ -41,10 +41,10 @@ _BREAKAWAY_OK = 0x800
 
 _BATCH = (".bat", ".cmd")
 _PROGRAMS = (".com", ".exe", *_BATCH)
-"""What can be started without asking the registry which program opens a file."""
+"""The endings of programs; the registry says which program opens any other file."""
 
 _EXPANDED = frozenset('"%!')
-"""What `cmd.exe` expands, or ends a quotation with, inside quotation marks."""
+"""Characters that `cmd.exe` expands, or that end a quotation, inside quotation marks."""
 
 _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
 
@@ -104,7 +104,7 @@ _kernel32.GetConsoleProcessList.restype = wintypes.DWORD
 
 
 class Job:
-    """A job object: a process with all its descendants, but those that ask to leave it."""
+    """A job object: a process and its descendants, except for those that leave it."""
 
     __slots__ = ("_handle",)
 
@@ -112,7 +112,7 @@ class Job:
         """Create it.
 
         Raises:
-            OSError: There is none to be had.
+            OSError: It cannot be created.
         """
         self._handle: int | None = _kernel32.CreateJobObjectW(None, None)
         if not self._handle:
@@ -152,7 +152,7 @@ class Job:
         return int(facts.ActiveProcesses)
 
     def release(self) -> None:
-        """Let go of what is left in it."""
+        """Let the remaining processes continue without it."""
         if self._handle:
             self._limit(_BREAKAWAY_OK)
             _winapi.CloseHandle(self._handle)
@@ -178,17 +178,17 @@ class Agent:
         report_end()
 
     def poll(self) -> Exit | None:
-        """Return its exit, if it has ended. Its id is not reused meanwhile."""
+        """Return how it exited, or `None` while it runs. Its id is not reused meanwhile."""
         ended = _winapi.WaitForSingleObject(self._process, 0) == _winapi.WAIT_OBJECT_0
         if self.exit is None and ended:
             self.exit = Exit(_winapi.GetExitCodeProcess(self._process), None)
         return self.exit
 
     def signal_group(self, number: int) -> bool:
-        """Kill it and its descendants, or ask them to end; return whether they could be asked.
+        """Kill it and its descendants, or ask them to exit; return whether that was possible.
 
-        Only Ctrl-Break asks, and only where they share our console: elsewhere the closed input has
-        been their one chance to leave.
+        Only Ctrl-Break asks, and only if they share our console. Otherwise their closed input was
+        the only request.
         """
         if number == SIGKILL:
             self.job.kill()
@@ -220,7 +220,7 @@ class Guardian:
         self._job = job
 
     def disarm(self) -> None:
-        """Let what the agent has left behind live on."""
+        """Let the processes that the agent left behind continue."""
         self._job.release()
 
 
@@ -240,7 +240,7 @@ def spawn(
         command: The agent's command; looked up on its PATH.
         environment: The agent's whole environment, if it is not this process'. A function is for
             other systems, and is not called.
-        apart: It shares no console with this process.
+        apart: Whether it has no console, rather than this process'.
 
     Raises:
         OSError: It could not be started; `errno` says why (not found, not executable).
@@ -250,7 +250,7 @@ def spawn(
     path, line = _command_line(command, surroundings)
     flags = _CREATE_SUSPENDED | subprocess.CREATE_NEW_PROCESS_GROUP
     if apart or not _has_console():
-        # Else Windows opens a window for it.
+        # Otherwise Windows opens a window for it.
         flags |= subprocess.CREATE_NO_WINDOW
     job = Job()
     ends = _pipes()
@@ -267,7 +267,7 @@ def spawn(
     try:
         job.add(process)
     finally:
-        # In a job of another kind it runs without ours, rather than not at all.
+        # In another kind of job it runs without ours, rather than not at all.
         _kernel32.ResumeThread(thread)
         _winapi.CloseHandle(thread)
     return Agent(pid, process, job, (ours[0], ours[1], ours[2]))
@@ -299,7 +299,7 @@ def _pipes() -> list[int]:
     pairs: list[tuple[int, int]] = []
     try:
         for _ in range(3):
-            pairs.append(os.pipe())  # noqa: PERF401  (what is there must be known when one fails)
+            pairs.append(os.pipe())  # noqa: PERF401  (on failure, the earlier ones are closed)
     except OSError:
         for pair in pairs:
             for fd in pair:
@@ -314,23 +314,23 @@ def _has_console() -> bool:
 
 
 def become(command: list[str]) -> int:
-    """Replace this process by a program; on Windows, run it and end as it ends.
+    """Replace this process by a program; on Windows, run it and exit with its status.
 
     Raises:
         OSError: It could not be started.
     """
     path, line = _command_line(command, os.environ)
-    # Ctrl-C is the program's alone.
+    # Ctrl-C is only for the program.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return Exit(subprocess.call(line, executable=path), None).status
 
 
 def without_our_locale() -> None:
-    """Do nothing: Python changes no locale in the environment there."""
+    """Do nothing: on Windows Python does not change the locale in the environment."""
 
 
 def ensure_standard_streams() -> None:
-    """Open missing standard streams, and let all carry bytes as they are."""
+    """Open missing standard streams, and make all of them binary."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
@@ -340,7 +340,7 @@ def ensure_standard_streams() -> None:
 
 
 class UnsafeArgumentError(OSError):
-    """An argument that cannot be passed to a batch file as it is."""
+    """An argument that cannot be passed to a batch file unchanged."""
 
 
 def _command_line(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
@@ -348,11 +348,11 @@ def _command_line(command: Sequence[str], environment: Mapping[str, str]) -> tup
 
     Raises:
         FileNotFoundError: There is no such program.
-        UnsafeArgumentError: It is a batch file, and an argument is not safe with one.
-        OSError: The file is not one that can be started.
+        UnsafeArgumentError: It is a batch file, and an argument is not safe for it.
+        OSError: The file cannot be started.
     """
     path = _find(command[0], environment)
-    # Windows itself ignores dots and spaces at the end of a name.
+    # Windows ignores dots and spaces at the end of a name.
     ending = os.path.splitext(path.rstrip(" ."))[1].lower()
     if ending in _BATCH:
         return _batch(path, command[1:], environment)
@@ -360,7 +360,7 @@ def _command_line(command: Sequence[str], environment: Mapping[str, str]) -> tup
 
 
 def _find(program: str, environment: Mapping[str, str]) -> str:
-    """Return the path of a program, looked up as a shell does but for the working directory.
+    """Return the path of a program, looked up as by a shell, but not in the working directory.
 
     Raises:
         FileNotFoundError: There is none.
@@ -374,7 +374,7 @@ def _find(program: str, environment: Mapping[str, str]) -> str:
     endings = [ending for ending in given if ending in _PROGRAMS] or list(_PROGRAMS)
     for place in places:
         bare = os.path.splitext(place)[1].lower() not in _PROGRAMS
-        # A file without an ending beside `npx.cmd` is the script for Unix shells.
+        # A file without an ending next to `npx.cmd` is the script for Unix shells.
         for path in [*(place + ending for ending in endings if bare), place]:
             if os.path.isfile(path):
                 return path
@@ -392,12 +392,12 @@ def _batch(path: str, arguments: Sequence[str], environment: Mapping[str, str]) 
         )
     shell = os.path.join(_value(environment, "SystemRoot") or r"C:\Windows", "System32", "cmd.exe")
     quoted = " ".join(_quoted(word) for word in words)
-    # /d: no command of the registry's runs first. /s: only the outer quotation marks go.
+    # /d: no command from the registry runs first. /s: only the outer quotation marks are removed.
     return shell, f'"{shell}" /d /e:on /v:off /s /c "{quoted}"'
 
 
 def _quoted(word: str) -> str:
-    # The program behind reads a backslash before a quotation mark as an escape.
+    # The started program reads a backslash before a quotation mark as an escape.
     slashes = len(word) - len(word.rstrip("\\"))
     return f'"{word}{chr(92) * slashes}"'
 
