@@ -20,13 +20,13 @@ READ_BYTES = 64 * 1024
 HEAD_BYTES = 4096
 TAIL_BYTES = 4096
 HIGH_WATER_BYTES = 256 * 1024
-"""A source is not read while its sink has more than this waiting."""
+"""A source is not read while more than this is pending for its sink."""
 
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
-"""The default of `lastword run --line-limit`: no real message is that long."""
+"""The default of `lastword run --line-limit`; no real message is that long."""
 
 SMALL_BYTES = 4096
-"""Shorter pieces are joined: as its own object, a piece of three bytes takes fifty."""
+"""Shorter pieces are joined: a piece of three bytes takes fifty as an object."""
 
 STDERR_PENDING_BYTES = 256 * 1024
 PIPE_BUF_BYTES = 512 if sys.platform == "darwin" else 4096
@@ -66,7 +66,7 @@ class LineReader:
         self._skipping = False
 
     def feed(self, data: bytes) -> tuple[bytes | None, bytes]:
-        """Take bytes in.
+        """Receive bytes.
 
         Returns:
             The beginning and end of a line over the limit that has just been skipped, if any, and
@@ -87,7 +87,7 @@ class LineReader:
             return oversized, b""
         block = data if end == len(data) else data[:end]
         if self._pieces:
-            # Joined once per line, so that a long line costs its length and not its square.
+            # Joined once per line, so that the cost of a long line is linear.
             block = b"".join([*self._pieces, block])
             self._pieces.clear()
             self._size = 0
@@ -97,16 +97,16 @@ class LineReader:
 
     @property
     def holds_part(self) -> bool:
-        """Return whether a line has begun and not ended."""
+        """Return whether there is an unfinished line."""
         return bool(self._pieces) or self._skipping
 
     @property
     def part_bytes(self) -> int:
-        """Return how many bytes of an unfinished line there are."""
+        """Return the size of an unfinished line."""
         return self._size
 
     def rest(self) -> bytes:
-        """Return what came after the last line end, and empty the buffer."""
+        """Return what followed the last line end, and empty the buffer."""
         rest = b"".join(self._pieces)
         self._pieces.clear()
         self._size = 0
@@ -133,12 +133,12 @@ class FrameWriter:
     def __init__(self, fd: int) -> None:
         self.fd: int = fd
         self.failure: OSError | None = None
-        """Why it could not be written to, where that is not that its reader has gone."""
+        """Why a write failed, unless the reader has gone."""
         self._pending: deque[_Piece] = deque()
         self.pending_bytes: int = 0
-        """Return how many bytes wait for the reader."""
+        """How many bytes wait for the reader."""
         self.broken: bool = False
-        """The reader is gone; what is written disappears."""
+        """Whether the reader has gone; what is written is dropped."""
         self.closed: bool = False
 
     @property
@@ -147,7 +147,7 @@ class FrameWriter:
         return self.pending_bytes > HIGH_WATER_BYTES
 
     def write(self, data: bytes) -> None:
-        """Write what the reader takes now, and keep the rest."""
+        """Write what the reader accepts now, and keep the rest."""
         if self.broken or self.closed or not data:
             return
         rest: _Piece = data
@@ -159,7 +159,7 @@ class FrameWriter:
         self.pending_bytes += len(rest)
 
     def flush(self) -> None:
-        """Write what is pending, as far as the reader takes it."""
+        """Write what is pending, as far as the reader accepts it."""
         while self._pending and not self.broken:
             data = self._pending.popleft()
             self.pending_bytes -= len(data)
@@ -170,7 +170,7 @@ class FrameWriter:
                 return
 
     def pending(self) -> bytes:
-        """Return what the reader has not taken yet."""
+        """Return what the reader has not accepted yet."""
         return b"".join(self._pending)
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class FrameWriter:
             close(self.fd)
 
     def give_up(self) -> None:
-        """Give up: the reader is gone."""
+        """Drop everything: the reader has gone."""
         self.broken = True
         self._drop()
 
@@ -190,11 +190,11 @@ class FrameWriter:
         self.pending_bytes = 0
 
     def _write_now(self, data: _Piece) -> _Piece:
-        """Write, and return the bytes that were not accepted."""
+        """Write; return the bytes that were not accepted."""
         try:
             written = write(self.fd, data)
             while written < len(data):
-                # A view: a frame of many megabytes is not copied again for each piece of it.
+                # A view: a frame of many megabytes is not copied again for every piece.
                 data = memoryview(data)[written:]
                 written = write(self.fd, data)
         except BlockingIOError:
@@ -209,8 +209,8 @@ class FrameWriter:
 class StderrWriter:
     """Passes the agent's stderr on without ever blocking, and reports what it left out.
 
-    The inherited stderr may be a terminal shared with others, whose flags must not be changed. It
-    stays a blocking descriptor, and gets no more at a time than a ready pipe must take.
+    The inherited stderr may be a terminal shared with others, whose flags must not change. It stays
+    a blocking descriptor, and gets no more at a time than a ready pipe must accept.
     """
 
     __slots__ = ("_beside", "_cut_bytes", "_pending", "broken", "fd")
@@ -220,23 +220,21 @@ class StderrWriter:
         self._pending = bytearray()
         self._cut_bytes = 0
         self._beside: FrameWriter | None = None
-        """The writer of frames, where they go the same way (`2>&1`)."""
+        """The writer of frames, if both have one destination (`2>&1`)."""
         self.broken: bool = False
 
     @property
     def pending(self) -> bool:
-        if self._beside is not None and (self._beside.full or not self._has_line):
-            return False
+        """Whether there is something to write; beside frames, only a whole line."""
+        if self._beside is not None:
+            has_line = self._cut_bytes > 0 or b"\n" in self._pending
+            return has_line and not self._beside.full and not self.broken
         return bool(self._pending or self._cut_bytes) and not self.broken
-
-    @property
-    def _has_line(self) -> bool:
-        return self._cut_bytes > 0 or b"\n" in self._pending
 
     def share(self, frames: FrameWriter) -> None:
         """Write whole lines through the writer of frames, if both lead to one pipe or file.
 
-        Half a line of either would spoil one of the other's.
+        Otherwise parts of lines would be mixed.
         """
         try:
             if is_same_file(self.fd, frames.fd):
@@ -245,12 +243,12 @@ class StderrWriter:
             return
 
     def end_line(self) -> None:
-        """End a line that was begun: its writer has gone."""
+        """End an unfinished line, whose writer has gone."""
         if self._beside is not None and self._pending and not self._pending.endswith(b"\n"):
             self._pending += b"\n"
 
     def write(self, data: bytes) -> None:
-        """Keep bytes for the reader, as far as there is room."""
+        """Keep bytes for the reader, if there is room."""
         room = STDERR_PENDING_BYTES - len(self._pending)
         if self._cut_bytes or len(data) > room:
             self._cut_bytes += len(data)
@@ -258,7 +256,7 @@ class StderrWriter:
             self._pending += data
 
     def flush(self) -> None:
-        """Write one piece; to be called when the descriptor is ready."""
+        """Write one piece; call it when the descriptor is ready."""
         if not self._pending and self._cut_bytes:
             note = f"\nlastword: {self._cut_bytes} bytes of the agent's stderr left out here\n"
             self._pending += note.encode()

@@ -32,7 +32,7 @@ GUARDIAN_GRACE_SECONDS = 1.0
 
 _POLL_SECONDS = 0.02
 _PAUSE_SECONDS = 0.05
-"""The same, of a shell."""
+"""The same for the shell."""
 
 _HEAD_BYTES = 256
 
@@ -49,21 +49,27 @@ class Agent:
         self.stderr: int = stderr
         self.exit: Exit | None = None
         self.temporary: str = ""
-        """A file that the guardian removes, too."""
+        """A file that the guardian also removes."""
         self._reaped = False
 
     def poll(self) -> Exit | None:
-        """Return its exit, if it has ended.
+        """Return how it exited, or `None` while it runs.
 
-        It stays a zombie until it is reaped, so that its group's id is not used again; on macOS it
-        is reaped here: Python has `waitid` there only from 3.13, and before macOS 11 its status of
-        a killed process is 0.
+        It stays a zombie until it is reaped, so that its group's id is not used again. On macOS it
+        is reaped here: Python has `waitid` there only from 3.13, and before macOS 11 that reports
+        status 0 for a killed process.
         """
         if self.exit is None:
             try:
-                self.exit = _reaped(self.pid) if sys.platform == "darwin" else _ended(self.pid)
+                if sys.platform == "darwin":
+                    self.exit = _reaped(self.pid)
+                else:
+                    info = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                    if info is not None:
+                        exited, status = info.si_code == os.CLD_EXITED, info.si_status
+                        self.exit = Exit(status, None) if exited else Exit(None, status)
             except ChildProcessError:
-                # SIGCHLD was ignored when we started: the kernel threw the status away.
+                # SIGCHLD was ignored when we started: the kernel discarded the status.
                 self.exit, self._reaped = Exit(None, None), True
         return self.exit
 
@@ -71,12 +77,15 @@ class Agent:
         """Send a signal to the agent's whole group, and to an agent that has left it.
 
         Returns:
-            `True`: any process can be asked to end.
+            `True`: any process can be asked to exit here.
         """
         if not self._reaped:
             _signal_group(self.pid, number)
             if self.exit is None and _has_left_its_group(self.pid):
-                _signal_process(self.pid, number)
+                try:
+                    os.kill(self.pid, number)
+                except (ProcessLookupError, PermissionError):
+                    return True
         return True
 
     def reap(self) -> None:
@@ -95,26 +104,17 @@ class Agent:
         except ProcessLookupError:
             return False
         except PermissionError:
-            # On macOS this is also the answer for a group that has only zombies left.
+            # On macOS this is also the answer for a group of zombies.
             return sys.platform != "darwin"
         return True
 
     def end_group(self, number: int) -> None:
-        """Signal what the reaped agent left in its group."""
+        """Signal the processes that the reaped agent left in its group."""
         _signal_group(self.pid, number)
 
 
-def _ended(pid: int) -> Exit | None:
-    """Return how a child has ended, and leave it a zombie."""
-    info = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    if info is None:
-        return None
-    exited = info.si_code == os.CLD_EXITED
-    return Exit(info.si_status if exited else None, None if exited else info.si_status)
-
-
 def _reaped(pid: int) -> Exit | None:
-    """Return how a child has ended, and reap it."""
+    """Return how a child exited, and reap it."""
     ended, status = os.waitpid(pid, os.WNOHANG)
     if not ended:
         return None
@@ -132,8 +132,8 @@ def spawn(
 
     Args:
         command: The agent's command; looked up on this process' PATH.
-        environment: The agent's whole environment, if it is not this process'; or what returns it
-            for the descriptors that become the agent's stdin and stdout.
+        environment: The agent's whole environment, if it is not this process'; or a function that
+            returns it, given the descriptors that become the agent's stdin and stdout.
         apart: It inherits nothing: it gets its own session and so no terminal, no open
             descriptors, and pipes of the default size.
 
@@ -163,7 +163,7 @@ def spawn(
                 *((os.POSIX_SPAWN_CLOSE, fd) for fd in (_inherited() if apart else ())),
             ],
             **place,
-            # Python ignores these two; the agent must find them as any process does.
+            # Python ignores these two; the agent must get the usual defaults.
             setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
         )
     except OSError:
@@ -187,12 +187,12 @@ def _spawned(command: list[str], environment: Mapping[str, str], **place: Any) -
 
 
 def become(command: list[str]) -> NoReturn:
-    """Replace this process by a program; on Windows, run it and end as it ends.
+    """Replace this process by a program; on Windows, run it and exit with its status.
 
     Raises:
         OSError: It could not be started.
     """
-    # Python ignores these two; the agent must find them as any process does.
+    # Python ignores these two; the agent must get the usual defaults.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     try:
@@ -205,9 +205,9 @@ def become(command: list[str]) -> NoReturn:
 
 
 def _shell_script(command: Sequence[str], error: OSError) -> list[str] | None:
-    """Return the command that runs a script which does not name its interpreter, if it is one.
+    """Return the command that runs a script without an interpreter line, if it is one.
 
-    Shells, `env` and the C library's `execvp` run such a script by sh, and so do editors.
+    Shells, `env`, the C library's `execvp` and editors run such a script with sh.
     """
     if error.errno != errno.ENOEXEC:
         return None
@@ -215,22 +215,21 @@ def _shell_script(command: Sequence[str], error: OSError) -> list[str] | None:
     folders = [""] if "/" in program else os.get_exec_path()
     paths = (os.path.join(folder, program) for folder in folders)
     path = next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)
-    return None if path is None or _is_binary(path) else [SHELL, path, *command[1:]]
-
-
-def _is_binary(path: str) -> bool:
-    """Return whether a file is not text, such as a program for another kind of processor."""
+    if path is None:
+        return None
     try:
         with open(path, "rb") as file:
-            return b"\0" in file.read(_HEAD_BYTES).partition(b"\n")[0]
+            # Not text: perhaps a program for another kind of processor.
+            is_binary = b"\0" in file.read(_HEAD_BYTES).partition(b"\n")[0]
     except OSError:
-        return True
+        return None
+    return None if is_binary else [SHELL, path, *command[1:]]
 
 
 def without_our_locale() -> None:
-    """Restore the LC_CTYPE that Python overwrote at its start, in the C locale.
+    """Restore the LC_CTYPE that Python overwrote at its start in the C locale.
 
-    The agent, and what it starts, need the user's own value (PEP 538 has no way to find it out).
+    The agent and its children need the user's own value, which PEP 538 does not keep.
     """
     if os.environ.get("LC_CTYPE") not in _COERCED or os.environ.get("LC_ALL"):
         return
@@ -240,8 +239,8 @@ def without_our_locale() -> None:
             given = file.read().split(b"\0")
         own = next((item[9:] for item in given if item.startswith(b"LC_CTYPE=")), None)
     except OSError:
-        # Only Linux has it. Where Python finds the C locale it turns its UTF-8 mode on as well,
-        # which 3.15 does everywhere.
+        # Only Linux has it. In the C locale Python also turns its UTF-8 mode on, as 3.15 does
+        # everywhere.
         chosen = os.environ.get("PYTHONUTF8") == "1" or sys.version_info >= (3, 15)
         if chosen or not sys.flags.utf8_mode:
             return
@@ -252,23 +251,22 @@ def without_our_locale() -> None:
 
 
 def _inherited() -> list[int]:
-    """Return the descriptors, besides the standard streams, that a child would inherit."""
+    """Return the descriptors that a child would inherit, apart from the standard streams."""
     descriptors = []
     for name in os.listdir("/dev/fd"):
         try:
             if int(name) > 2 and os.get_inheritable(int(name)):  # noqa: PLR2004  (stderr's number)
                 descriptors.append(int(name))
         except OSError:
-            continue  # the one that listed them
+            continue  # the descriptor of the listing itself
     return descriptors
 
 
 def _pipes(count: int) -> list[tuple[int, int]]:
-    """Return this many pipes, or none."""
     pipes: list[tuple[int, int]] = []
     try:
         for _ in range(count):
-            pipes.append(os.pipe())  # noqa: PERF401  (what is there must be known when one fails)
+            pipes.append(os.pipe())  # noqa: PERF401  (on failure, the earlier ones are closed)
     except OSError:
         for pipe in pipes:
             for fd in pipe:
@@ -293,15 +291,8 @@ def _signal_group(pgid: int, number: int) -> None:
         return
 
 
-def _signal_process(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
-
-
 def _has_left_its_group(pid: int) -> bool:
-    """Return whether the former leader of this group is in another one now."""
+    """Return whether the former leader of a group is now in another one."""
     try:
         return os.getpgid(pid) != pid
     except (ProcessLookupError, PermissionError):
@@ -343,40 +334,52 @@ while [ $tries -gt 0 ] && end 0; do
 done
 end KILL
 """
-"""Waits for the end of its input, which is ours. A word there says that there is nothing to end."""
+"""Waits for the end of its input, which comes with our end. A word there means: end nothing."""
 
 
 class Guardian:
     """A process that waits for this one to vanish, and then ends the agent's group.
 
-    A parent-death signal would reach only the agent's first process, and exists only on Linux. It
-    is a shell, which takes 0.3 MB, where there is one: a fork would keep 4 to 8 MB of memory, and
-    must not be made where a thread runs.
+    A parent-death signal would reach only the agent's first process, and exists only on Linux. The
+    guardian is a shell, if there is one, which takes 0.3 MB: a fork would keep 4 to 8 MB of memory,
+    and must not be made while a thread runs.
     """
 
     __slots__ = ("_fd", "_pid")
 
     def __init__(self, pid: int, fd: int) -> None:
-        """Return one that has been started, by this program or the one that it has replaced.
+        """Use a guardian that this program, or the one that it replaced, has started.
 
         Args:
             pid: Its process id.
-            fd: The descriptor that tells it that this process lives.
+            fd: The end of its pipe that is open as long as this process runs.
         """
         self._pid = pid
         self._fd = fd
 
     @classmethod
     def start(cls, pgid: int, temporary: str = "") -> Guardian:
-        """Start one for a process group; it removes the file `temporary` as well.
+        """Start one for a process group; it also removes the file `temporary`.
 
         Raises:
             OSError: No process can be created.
         """
         read_end, write_end = os.pipe()
         try:
+            tries = round(GUARDIAN_GRACE_SECONDS / _PAUSE_SECONDS)
+            words = ("lastword-guardian", str(pgid), str(tries), str(_PAUSE_SECONDS), temporary)
             try:
-                pid = _spawn_guardian(read_end, pgid, temporary)
+                pid = os.posix_spawn(
+                    SHELL,
+                    [SHELL, "-c", SCRIPT, *words],
+                    {"PATH": os.defpath},
+                    file_actions=[
+                        (os.POSIX_SPAWN_DUP2, read_end, 0),
+                        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
+                        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_RDWR, 0),
+                    ],
+                    setsid=True,  # signals to our group must not reach it
+                )
             except (OSError, NotImplementedError):
                 pid = _fork_guardian(read_end, pgid, temporary)  # there is no shell here
         except OSError:
@@ -393,7 +396,7 @@ class Guardian:
 
     def disarm(self) -> None:
         """End it when there is nothing left to guard."""
-        self._send(b"0\n")  # a shell reads a whole line, should the end of the pipe not reach it
+        self._send(b"0\n")  # a whole line for a shell, in case the pipe's end does not reach it
         close(self._fd)
         try:
             os.waitpid(self._pid, 0)
@@ -414,24 +417,13 @@ def guardian_of(agent: Agent) -> Guardian | None:
         return None  # no process can be created: the agent runs without a guardian
 
 
-def _spawn_guardian(read_end: int, pgid: int, temporary: str) -> int:
-    tries = round(GUARDIAN_GRACE_SECONDS / _PAUSE_SECONDS)
-    words = ("lastword-guardian", str(pgid), str(tries), str(_PAUSE_SECONDS), temporary)
-    return os.posix_spawn(
-        SHELL,
-        [SHELL, "-c", SCRIPT, *words],
-        {"PATH": os.defpath},
-        file_actions=[
-            (os.POSIX_SPAWN_DUP2, read_end, 0),
-            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_RDWR, 0),
-        ],
-        setsid=True,  # what is sent to our group must not reach it
-    )
-
-
 def _fork_guardian(read_end: int, pgid: int, temporary: str) -> int:
-    leader = _open_process(pgid)
+    leader: int | None = None
+    try:
+        if sys.platform == "linux":
+            leader = os.pidfd_open(pgid)  # unaffected by reuse of its id
+    except OSError:
+        pass
     try:
         pid = os.fork()
         if pid == 0:
@@ -440,14 +432,6 @@ def _fork_guardian(read_end: int, pgid: int, temporary: str) -> int:
         if leader is not None:
             close(leader)
     return pid
-
-
-def _open_process(pid: int) -> int | None:
-    """Return a descriptor for a process, unaffected by reuse of its id; Linux has it."""
-    try:
-        return os.pidfd_open(pid) if sys.platform == "linux" else None
-    except OSError:
-        return None
 
 
 def _guard(read_end: int, pgid: int, leader: int | None, temporary: str) -> None:
@@ -475,7 +459,7 @@ def _guard(read_end: int, pgid: int, leader: int | None, temporary: str) -> None
 
 
 def _end(pgid: int, leader: int | None, number: int) -> bool:
-    """Signal a group, and its former leader; return whether any of them exists."""
+    """Signal a group and its former leader; return whether any of them exists."""
     exists = False
     try:
         os.killpg(pgid, number)

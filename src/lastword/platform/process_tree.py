@@ -1,18 +1,17 @@
 """An agent's processes, their sockets and files, and the listeners and connections of the machine.
 
 An agent's processes: the tree below the one that was started, their sockets, and their files. Owns
-what is read of a process: its state, its time on a processor, its age, its program's name, its
-sockets, and who may write to a file. /proc shows it on Linux; macOS has none, and shows nothing. On
-Windows a snapshot shows the tree, but neither the state of a process nor another's command line,
-sockets or files.
+reading a process's state, its time on a processor, its age, its program's name, its sockets, and
+who may write to a file. On Linux /proc has all of this, and macOS nothing. On Windows a snapshot
+has the tree, but not the state of a process, or another's command line, sockets or files.
 
 Listeners on loopback: a free port for an agent, and whether the agent listens on it. Owns reading
-this from /proc on Linux and from a table of the system's on Windows, and asking `lsof` on macOS. It
-is loaded for an agent that is to serve on its own port.
+this from /proc on Linux, from a table of the system on Windows, and from `lsof` on macOS. It is
+loaded for an agent that serves on its own port.
 
-The TCP connections of this network namespace, with their counters, as Linux reports them. Owns the
-reading of NETLINK_SOCK_DIAG, which needs no privilege and holds no content. Other systems have no
-such source; where a sandbox refuses it, `OSError` says so. It is loaded at the first silence.
+The TCP connections of this network namespace, with their counters, as Linux reports them. Owns
+reading NETLINK_SOCK_DIAG, which needs no privilege and shows no content. Other systems have no such
+source; if a sandbox refuses it, `OSError` is raised. It is loaded at the first silence.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
         pid: its id.
         parent: its parent's id.
         state: its state's letter: R runs, S sleeps, D waits for a disk, T is stopped, Z has ended;
-            S where the system does not tell.
-        cpu_seconds: how long it has been on a processor.
-        queued_seconds: how long its main thread has waited for a processor that others had.
+            S if the system does not report it.
+        cpu_seconds: how long it has run on a processor.
+        queued_seconds: how long its main thread has waited for a busy processor.
         age_seconds: how long ago it was started.
         name: its short name.
-        words: its command line, or its program alone; its first words alone may be shown.
+        words: its command line, or only its program; only its first words may be shown.
     """
 
     pid: int
@@ -61,11 +60,11 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Writers(NamedTuple):
-    """Who has a file open for writing.
+    """Which processes have a file open for writing.
 
     Attributes:
-        own: A process of the agent.
-        others: A process that is not the agent's.
+        own: Whether a process of the agent has.
+        others: Whether another process has.
     """
 
     own: bool
@@ -132,7 +131,7 @@ if sys.platform == "win32":
             born, cpu_seconds = times
             age = max(now - born, 0.0)
             if age > ages.get(parent, age):
-                continue  # its parent's id was that of another once
+                continue  # its parent's id was reused
             ages[pid] = age
             processes.append(
                 Process(
@@ -158,7 +157,7 @@ if sys.platform == "win32":
         return group > 0 and any(process.pid == pid for process in read_tree(group))
 
     def find_writers(path: str, group: int) -> Generator[None, None, Writers]:  # noqa: ARG001
-        """Return that neither the agent nor others are seen to have the file open for writing."""
+        """Return that no writer is known."""
         yield
         return Writers(own=False, others=False)
 
@@ -180,7 +179,7 @@ if sys.platform == "win32":
         return rows
 
     def _times(pid: int) -> tuple[float, float] | None:
-        """Return when a process that runs was started, and its seconds on processors."""
+        """Return when a running process was started, and its seconds on processors."""
         handle = _kernel32.OpenProcess(_QUERY, False, pid)
         if not handle:
             return None
@@ -203,7 +202,7 @@ else:
     _TICKS = os.sysconf("SC_CLK_TCK")
     _FLAGS = re.compile(rb"flags:\s*([0-7]+)")
     _PARENT, _CPU_TICKS, _STARTED = 1, slice(11, 13), 19
-    """Places in /proc/PID/stat, counted behind the program's name."""
+    """Positions in /proc/PID/stat, after the program's name."""
 
     def read_tree(root: int) -> list[Process]:
         """Return a process and its descendants, the root first; empty if it cannot be read."""
@@ -218,7 +217,7 @@ else:
         return processes
 
     def sockets_of(pid: int, most: int = MAX_LOOKED_AT) -> Iterator[int]:
-        """Return the inodes of a process's sockets among this many descriptors."""
+        """Yield the inodes of a process's sockets, among this many descriptors."""
         for _, target in _descriptors(pid, most):
             if target.startswith("socket:["):
                 yield int(target[8:-1])
@@ -237,18 +236,22 @@ else:
         return False
 
     def find_writers(path: str, group: int) -> Generator[None, None, Writers]:
-        """Return who has a file open for writing, yielding after each process."""
+        """Return who has a file open for writing, yielding after every process."""
         target = os.path.realpath(path)
         own = others = False
         for pid in pids():
-            files = _descriptors(pid, MAX_DESCRIPTORS)
-            if any(file == target and _may_write(pid, fd) for fd, file in files):
-                own, others = (True, others) if belongs_to(pid, group) else (own, True)
+            for fd, file in _descriptors(pid, MAX_DESCRIPTORS):
+                if file != target:
+                    continue
+                flags = _FLAGS.search(_read(f"/proc/{pid}/fdinfo/{fd}"))
+                if flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY:
+                    own, others = (True, others) if belongs_to(pid, group) else (own, True)
+                    break
             yield
         return Writers(own, others)
 
     def pids() -> list[int]:
-        """Return the processes that there are, as far as they are shown."""
+        """Return the ids of all visible processes."""
         return [int(name) for name in _names("/proc") if name.isdigit()][:MAX_PIDS]
 
     def _process(pid: int, uptime: float) -> Process | None:
@@ -265,7 +268,7 @@ else:
             parent=parent,
             state=fields[0].decode(errors="replace"),
             cpu_seconds=cpu_ticks / _TICKS,
-            # The kernel may not count it.
+            # Not every kernel counts this.
             queued_seconds=int(waits[1]) / 1e9 if len(waits) > 1 else 0.0,
             age_seconds=max(uptime - started / _TICKS, 0.0),
             name=name.decode(errors="replace"),
@@ -273,7 +276,7 @@ else:
         )
 
     def _stat(pid: int) -> tuple[bytes, list[bytes]]:
-        """Return a process's name, which may hold anything, and the fields behind it."""
+        """Return a process's name, which may contain anything, and the fields after it."""
         name, _, rest = _read(f"/proc/{pid}/stat").partition(b"(")[2].rpartition(b")")
         return name, rest.split()
 
@@ -285,17 +288,13 @@ else:
         ]
 
     def _descriptors(pid: int, most: int) -> Iterator[tuple[str, str]]:
-        """Return what a process's descriptors lead to; nothing if it is another user's."""
+        """Yield a process's descriptors and their targets; none for another user's process."""
         folder = f"/proc/{pid}/fd"
         for name in _names(folder)[:most]:
             try:
                 yield name, os.readlink(f"{folder}/{name}")
             except OSError:
                 continue
-
-    def _may_write(pid: int, descriptor: str) -> bool:
-        flags = _FLAGS.search(_read(f"/proc/{pid}/fdinfo/{descriptor}"))
-        return flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY
 
     def _names(folder: str) -> list[str]:
         try:
@@ -332,7 +331,7 @@ def _dynamic_from() -> int:
 
 
 DYNAMIC_FROM = _dynamic_from()
-"""The least port of outgoing connections; by default that of RFC 6335, section 6, as on macOS."""
+"""The lowest port of outgoing connections; by default RFC 6335's, section 6, as on macOS."""
 
 
 def free_port() -> int | None:
@@ -356,12 +355,12 @@ if sys.platform == "win32":
     _LISTENERS_BY_PROCESS = 3
     _ROW_BYTES = 24
     _LOCAL_ADDRESS, _LOCAL_PORT, _OWNER = 1, 2, 5
-    """Places of numbers of 32 bits in a row."""
+    """Positions of 32-bit numbers in a row."""
 
     _LOOPBACK = int.from_bytes(socket.inet_aton("127.0.0.1"), sys.byteorder)
 
     def listens(port: int, group: int) -> bool:
-        """Return whether this process or a descendant of it listens on a port on loopback."""
+        """Return whether this process or a descendant listens on a port on loopback."""
         owner = owner_of(port)
         return owner is not None and belongs_to(owner, group)
 
@@ -377,7 +376,7 @@ if sys.platform == "win32":
         return None
 
     def _table() -> bytes:
-        """Return the listeners of IPv4: their number, and a row of each."""
+        """Return the table of IPv4 listeners: their number, and their rows."""
         read = ctypes.WinDLL("iphlpapi").GetExtendedTcpTable
         read.argtypes = (
             *(ctypes.c_void_p, ctypes.POINTER(wintypes.DWORD), wintypes.BOOL),
@@ -394,15 +393,15 @@ else:
     _LISTENS = "0A"
     _TABLE = "/proc/net/tcp"
     _LSOF = ("/usr/sbin/lsof", "/usr/bin/lsof")
-    """Part of macOS; not looked up on `PATH`, which may have another."""
+    """Part of macOS; not looked up on `PATH`, which may lead to another."""
 
     _queries: dict[tuple[int, int], subprocess.Popen[bytes]] = {}
-    """What `lsof` was asked and has not answered, by port and group."""
+    """The unanswered queries to `lsof`, by port and group."""
 
     def listens(port: int, group: int) -> bool | None:
         """Return whether a process of this group listens on a port on loopback.
 
-        `None` says that it is not known yet, and that the next call may say it.
+        `None` means that it is not known yet; the next call may know.
         """
         if sys.platform != "linux":
             return _query_lsof(port, group)
@@ -430,7 +429,7 @@ else:
             return None
         if query.poll() is None:
             return None
-        # Its status may say that it could not look everywhere, though it has found one.
+        # Its status may report that it could not look everywhere although it has found one.
         listening, _ = _queries.pop((port, group)).communicate()
         return bool(listening.strip())
 
@@ -449,7 +448,7 @@ else:
         return None
 
     def _members(group: int) -> Iterator[int]:
-        """Return the processes of a group, its leader first."""
+        """Yield the processes of a group, its leader first."""
         yield group
         for pid in pids():
             try:
@@ -463,7 +462,7 @@ ESTABLISHED = 1
 SYN_SENT = 2
 _STATES = 1 << ESTABLISHED | 1 << SYN_SENT
 MAX_REPLY_BYTES = 4 * 1024 * 1024
-"""What one look reads at most: 10,000 connections."""
+"""The most that one look reads: 10,000 connections."""
 
 _TIMEOUT_SECONDS = 0.05
 _NETLINK_SOCK_DIAG = 4
@@ -487,17 +486,17 @@ class TcpSocket(msgspec.Struct, frozen=True, kw_only=True):
     """One connection.
 
     Attributes:
-        inode: its number, by which its process is described.
+        inode: its number, which a process's descriptor shows.
         state: `ESTABLISHED`, or `SYN_SENT` while it is being made.
         local_port: the port at this end.
         remote_port: the port at the other end.
-        loopback: the other end is on this machine.
-        sent_bytes: what was sent and has arrived.
-        received_bytes: what was received.
+        loopback: whether the other end is on this machine.
+        sent_bytes: the bytes sent and acknowledged.
+        received_bytes: the bytes received.
         sent_ago: how many seconds ago something was last sent.
         received_ago: how many seconds ago something was last received.
-        rtt_seconds: the time to the other end and back.
-        retransmits: how often the last segment has been sent again without an answer.
+        rtt_seconds: the round-trip time.
+        retransmits: how often the last segment was sent again without an answer.
     """
 
     inode: int
@@ -554,20 +553,35 @@ def _dump(diag: socket.socket, family: int) -> Iterator[TcpSocket]:
 
 
 def _socket_in(message: bytes) -> TcpSocket | None:
-    """Return the connection that a message of the kernel's describes."""
+    """Return the connection that a message from the kernel describes."""
     if len(message) < _MESSAGE.size:
         return None
     members = _MESSAGE.unpack_from(message)
     family, state, _, retransmits, local, remote, _, address = members[:8]
-    info = _info_in(message[_MESSAGE.size :])
-    _, sent_ms, received_ms, rtt, sent, received = info or (0, 0, 0, 0, 0, 0)
+    sent_ms = received_ms = rtt = sent = received = 0
+    at = _MESSAGE.size
+    while at + _ATTRIBUTE.size <= len(message):
+        length, kind = _ATTRIBUTE.unpack_from(message, at)
+        if length < _ATTRIBUTE.size:
+            break
+        if kind == _INET_DIAG_INFO and length >= _ATTRIBUTE.size + _INFO.size:
+            info = _INFO.unpack_from(message, at + _ATTRIBUTE.size)
+            _, sent_ms, received_ms, rtt, sent, received = info
+            break
+        at += (length + 3) & ~3
+    if family == socket.AF_INET:
+        loopback = address[0] == 127  # noqa: PLR2004 - 127.0.0.0/8
+    elif address.startswith(_MAPPED):
+        loopback = address[12] == 127  # noqa: PLR2004 - the same, mapped
+    else:
+        loopback = address == _LOOPBACK_6
     return TcpSocket(
         inode=members[-1],
         state=state,
         local_port=int.from_bytes(local, "big"),
         remote_port=int.from_bytes(remote, "big"),
-        loopback=_is_loopback(family, address),
-        # The kernel counts the beginning of a connection as one byte.
+        loopback=loopback,
+        # The kernel counts the start of a connection as one byte.
         sent_bytes=max(sent - 1, 0),
         received_bytes=received,
         sent_ago=sent_ms / 1000,
@@ -575,23 +589,3 @@ def _socket_in(message: bytes) -> TcpSocket | None:
         rtt_seconds=rtt / 1_000_000,
         retransmits=retransmits,
     )
-
-
-def _info_in(attributes: bytes) -> tuple[int, ...] | None:
-    at = 0
-    while at + _ATTRIBUTE.size <= len(attributes):
-        length, kind = _ATTRIBUTE.unpack_from(attributes, at)
-        if length < _ATTRIBUTE.size:
-            return None
-        if kind == _INET_DIAG_INFO and length >= _ATTRIBUTE.size + _INFO.size:
-            return _INFO.unpack_from(attributes, at + _ATTRIBUTE.size)
-        at += (length + 3) & ~3
-    return None
-
-
-def _is_loopback(family: int, address: bytes) -> bool:
-    if family == socket.AF_INET:
-        return address[0] == 127  # noqa: PLR2004 - 127.0.0.0/8
-    if address.startswith(_MAPPED):
-        return address[12] == 127  # noqa: PLR2004 - the same, mapped
-    return address == _LOOPBACK_6
