@@ -195,7 +195,16 @@ class Sidecar:
 
     def _round(self, now: float) -> None:
         """Do what is due, now that the loop has moved the available bytes."""
-        signalled = self._handle_signals(now)
+        signals = self._inbox.drain()
+        for number in signals:
+            agent = self._child.agent
+            if number in PASSED and agent is not None and agent.exit is None:
+                agent.signal_group(number)
+            elif number in ENDING:
+                name = signal.Signals(number).name
+                self._note(Entry(kind=Kind.SHUTDOWN, at_seconds=now, facts={"signal": name}))
+                self._lose_client(now)
+                self._child.stop.pass_signal(number, now)
         if self._loop.is_clock_due(now):
             # A timer ends a turn without any other evidence: look for evidence first.
             if self._sources.look(now, for_timer=True):
@@ -206,7 +215,7 @@ class Sidecar:
         # A look costs a system call: without a signal, the pipes show whether it is due.
         child = self._child
         gone = child.exit_noticed_at is not None or child.stop.given_up(now)
-        if signalled or gone or not self._loop.talking:
+        if signals or gone or not self._loop.talking:
             self._look_at_agent(now)
         if self._loop.relay.orders:
             self._carry_out_orders(now)
@@ -223,7 +232,7 @@ class Sidecar:
         if self._recorder is not None:
             try:
                 self._recorder.flush()
-                if signalled:
+                if signals:
                     self._recorder.tend()
             except Exception as error:  # noqa: BLE001 - a session continues without its record
                 self._without_record(error)
@@ -287,19 +296,6 @@ class Sidecar:
             self._loop.attach_agent((agent.stdin, agent.stdout, agent.stderr))
             self._agent_runs(now)
             self._loop.relay.apply(self._connection.agent_started(now))
-
-    def _handle_signals(self, now: float) -> bool:
-        numbers = self._inbox.drain()
-        for number in numbers:
-            agent = self._child.agent
-            if number in PASSED and agent is not None and agent.exit is None:
-                agent.signal_group(number)
-            elif number in ENDING:
-                name = signal.Signals(number).name
-                self._note(Entry(kind=Kind.SHUTDOWN, at_seconds=now, facts={"signal": name}))
-                self._lose_client(now)
-                self._child.stop.pass_signal(number, now)
-        return bool(numbers)
 
     def _look_at_client(self, now: float) -> None:
         loop = self._loop
