@@ -105,35 +105,31 @@ def report_for(request: Request, error: BaseException, sent: object = None) -> H
         sent: The JSON-RPC error object that its author meant, if it is an SDK's own error.
     """
     try:
-        return _report(request, error, sent)
+        if isinstance(request.failure, AuthorError):
+            return request.failure.word
+        if isinstance(error, ClientError) or (
+            sent is not None and request.link.refused_by_client(sent)
+        ):
+            # The client refused the handler's request, and the handler did not expect that.
+            try:
+                detail = str(error)
+            except BaseException:  # noqa: BLE001 - foreign code
+                detail = type(error).__name__
+            refused = Verdict(
+                type=ErrorType.INTERNAL,
+                rule="client_error",
+                retryable=False,
+                reason="client_error",
+                origin=Origin.CLIENT,
+                detail=detail,
+            )
+            return HandlerFailure(verdict=refused)
+        return HandlerFailure(
+            verdict=verdict_of(error, sent), sent=sent, tried=tried_before(request, error)
+        )
     except BaseException:  # noqa: BLE001 - even if it cannot be read, its turn is answered
         name = type(error).__name__
         return HandlerFailure(verdict=classify.own_failure(ErrorType.INTERNAL, detail=name))
-
-
-def _report(request: Request, error: BaseException, sent: object) -> HandlerFailure:
-    if isinstance(request.failure, AuthorError):
-        return request.failure.word
-    if isinstance(error, ClientError) or (
-        sent is not None and request.link.refused_by_client(sent)
-    ):
-        # The client refused the handler's request, and the handler did not expect that.
-        try:
-            detail = str(error)
-        except BaseException:  # noqa: BLE001 - foreign code
-            detail = type(error).__name__
-        refused = Verdict(
-            type=ErrorType.INTERNAL,
-            rule="client_error",
-            retryable=False,
-            reason="client_error",
-            origin=Origin.CLIENT,
-            detail=detail,
-        )
-        return HandlerFailure(verdict=refused)
-    return HandlerFailure(
-        verdict=verdict_of(error, sent), sent=sent, tried=tried_before(request, error)
-    )
 
 
 def tried_before(request: Request, error: BaseException) -> tuple[FailedAttempt, ...]:

@@ -92,10 +92,19 @@ class Journal:
             if _collectors:
                 for collector in tuple(_collectors):
                     collector.take(self._run_id, entry)
-            elif not self._over:
-                self._record(entry)
+                return
+            if self._over:
+                return
+            if self._thread is None:
+                if self._folder is None and not enabled.is_set_up() and not settings.reports():
+                    return
+                self._thread = recorder_thread()
+                self._number = self._thread.open(self._recorder)
+            self._thread.send(self._number, entry)
         except Exception as error:  # noqa: BLE001 - a turn continues without its record
-            self._without_record(error)
+            self._over = True
+            with contextlib.suppress(Exception):  # the log itself may have raised
+                logger.warning("Recording has stopped (%s: %s).", type(error).__name__, error)
 
     def close(self) -> None:
         """Close the journal: there will be no more entries."""
@@ -103,14 +112,6 @@ class Journal:
         if self._thread is not None:
             self._thread.close(self._number)
             self._thread = None
-
-    def _record(self, entry: Entry) -> None:
-        if self._thread is None:
-            if self._folder is None and not enabled.is_set_up() and not settings.reports():
-                return
-            self._thread = recorder_thread()
-            self._number = self._thread.open(self._recorder)
-        self._thread.send(self._number, entry)
 
     def _recorder(self) -> Recorder:
         """Create the recorder, in the thread. Without a folder it may still send telemetry."""
@@ -132,11 +133,6 @@ class Journal:
             )
 
         return Recorder(start)
-
-    def _without_record(self, error: Exception) -> None:
-        self._over = True
-        with contextlib.suppress(Exception):  # the log itself may have raised
-            logger.warning("Recording has stopped (%s: %s).", type(error).__name__, error)
 
 
 def _reports(folder: str | None, run: Run) -> ReportSink | None:

@@ -440,7 +440,9 @@ def _retried_generator(
         *args: Params.args, **kwargs: Params.kwargs
     ) -> tuple[AsyncGenerator[Result, None], list[Result]]:
         items = function(*args, **kwargs)
-        return items, [item async for item in _one(items)]
+        async for item in items:
+            return items, [item]
+        return items, []
 
     begun = _retried_function(retry, begin)
 
@@ -455,9 +457,3 @@ def _retried_generator(
                     yield item
 
     return tried
-
-
-async def _one(items: AsyncIterator[Result]) -> AsyncIterator[Result]:
-    async for item in items:
-        yield item
-        return

@@ -503,22 +503,20 @@ class ServedConnection:
         except handling.HandlerFailedError:
             pass  # it has been logged
         except Exception as error:  # noqa: BLE001 - whatever the author's code raises
-            if request is not None:
-                self._log(request, error)
-
-    def _log(self, request: Request, error: Exception) -> None:
-        """Log an exception for the author, with the traceback from the author's own code on."""
-        if isinstance(error, TurnFailedError) or self._router.sent_error(error) is not None:
-            return  # the author's own words
-        frames = error.__traceback__
-        while frames and str(frames.tb_frame.f_globals.get("__name__")).startswith("lastword."):
-            frames = frames.tb_next
-        logger.error(
-            "The handler of %s raised %s.",
-            request.method,
-            type(error).__name__,
-            exc_info=(type(error), error, frames or error.__traceback__),
-        )
+            if request is None or isinstance(error, TurnFailedError):
+                return
+            if self._router.sent_error(error) is not None:
+                return  # the author's own words
+            # The author gets the exception itself, with the traceback from their own code on.
+            frames = error.__traceback__
+            while frames and str(frames.tb_frame.f_globals.get("__name__")).startswith("lastword."):
+                frames = frames.tb_next
+            logger.error(
+                "The handler of %s raised %s.",
+                request.method,
+                type(error).__name__,
+                exc_info=(type(error), error, frames or error.__traceback__),
+            )
 
     def _cancel(self, requests: list[Request]) -> None:
         own, self._own_cancel = self._own_cancel, None
