@@ -143,29 +143,34 @@ def spawn(
     ensure_standard_streams()
     (stdin_read, stdin_write), (stdout_read, stdout_write), (stderr_read, stderr_write) = _pipes(3)
     ours, theirs = (stdin_write, stdout_read, stderr_read), (stdin_read, stdout_write, stderr_write)
-    place: dict[str, Any] = {"setsid": True} if apart else {"setpgroup": 0}
+    words = list(command)
     try:
         for fd in ours:
             if not apart:
                 widen(fd)
             os.set_blocking(fd, False)
-        pid = _spawned(
-            list(command),
-            environment(stdin_read, stdout_write)
-            if callable(environment)
-            else os.environ
-            if environment is None
-            else environment,
-            file_actions=[
+        if environment is None:
+            environment = os.environ
+        elif callable(environment):
+            environment = environment(stdin_read, stdout_write)
+        place: dict[str, Any] = {
+            "file_actions": [
                 (os.POSIX_SPAWN_DUP2, stdin_read, 0),
                 (os.POSIX_SPAWN_DUP2, stdout_write, 1),
                 (os.POSIX_SPAWN_DUP2, stderr_write, 2),
                 *((os.POSIX_SPAWN_CLOSE, fd) for fd in (_inherited() if apart else ())),
             ],
-            **place,
+            **({"setsid": True} if apart else {"setpgroup": 0}),
             # Python ignores these two; the agent must get the usual defaults.
-            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
-        )
+            "setsigdef": [signal.SIGPIPE, signal.SIGXFSZ],
+        }
+        try:
+            pid = os.posix_spawnp(words[0], words, environment, **place)
+        except OSError as error:
+            script = _shell_script(words, error)
+            if script is None:
+                raise
+            pid = os.posix_spawn(SHELL, script, environment, **place)
     except OSError:
         for fd in ours:
             close(fd)
@@ -174,16 +179,6 @@ def spawn(
         for fd in theirs:
             close(fd)
     return Agent(pid, *ours)
-
-
-def _spawned(command: list[str], environment: Mapping[str, str], **place: Any) -> int:
-    try:
-        return os.posix_spawnp(command[0], command, environment, **place)
-    except OSError as error:
-        script = _shell_script(command, error)
-        if script is None:
-            raise
-        return os.posix_spawn(SHELL, script, environment, **place)
 
 
 def become(command: list[str]) -> NoReturn:

@@ -405,10 +405,19 @@ else:
         """
         if sys.platform != "linux":
             return _query_lsof(port, group)
-        inode = _inode_of(port)
-        return inode is not None and any(
-            inode in sockets_of(pid, MAX_DESCRIPTORS) for pid in _members(group)
-        )
+        try:
+            with open(_TABLE, encoding="ascii") as file:
+                rows = file.read(MAX_TABLE_BYTES).splitlines()[1:]
+        except (OSError, ValueError):
+            return False
+        # The address in the kernel's byte order: 127.0.0.1 is 0100007F on little-endian machines.
+        local = f"{int.from_bytes(socket.inet_aton(LOOPBACK), sys.byteorder):08X}:{port:04X}"
+        for row in rows:
+            words = row.split()
+            if len(words) > 9 and words[1] == local and words[3] == _LISTENS:  # noqa: PLR2004
+                inode = int(words[9])
+                return any(inode in sockets_of(pid, MAX_DESCRIPTORS) for pid in _members(group))
+        return False
 
     def _query_lsof(port: int, group: int) -> bool | None:
         query = _queries.get((port, group))
@@ -432,20 +441,6 @@ else:
         # Its status may report that it could not look everywhere although it has found one.
         listening, _ = _queries.pop((port, group)).communicate()
         return bool(listening.strip())
-
-    def _inode_of(port: int) -> int | None:
-        try:
-            with open(_TABLE, encoding="ascii") as file:
-                rows = file.read(MAX_TABLE_BYTES).splitlines()[1:]
-        except (OSError, ValueError):
-            return None
-        # The address in the kernel's byte order: 127.0.0.1 is 0100007F on little-endian machines.
-        local = f"{int.from_bytes(socket.inet_aton(LOOPBACK), sys.byteorder):08X}:{port:04X}"
-        for row in rows:
-            words = row.split()
-            if len(words) > 9 and words[1] == local and words[3] == _LISTENS:  # noqa: PLR2004
-                return int(words[9])
-        return None
 
     def _members(group: int) -> Iterator[int]:
         """Yield the processes of a group, its leader first."""
