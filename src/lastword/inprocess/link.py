@@ -12,11 +12,13 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Connection
 from lastword.core.link.effects import AGENT, CLIENT, Effect, Ends, FrameSink, Record, Side
+from lastword.core.link.evidence import SilentTurn
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, glued, jsonrpc
 from lastword.core.timeline.entry import Kind
@@ -240,18 +242,20 @@ class HandlerLink:
             now = self._moved()
             # The wait until now is counted before its cause changes.
             self._core.receive_silence(turn.requests.silence(None), now)
-            self._hear(turn, turn.note(report, now))
+            self._hear(turn, turn.requests.note(report, now))
             self._core.receive_silence(turn.requests.silence(None), now)
         self._rearm()
 
     def _look_at_requests(self, *, early: bool = False) -> None:
         for turn in list(self._observer.turns.values()) if self._observer is not None else ():
-            self._hear(turn, turn.look_early() if early else turn.look(self._now()))
+            requests = turn.requests
+            self._hear(turn, requests.look_early() if early else requests.look(self._now()))
 
     def _hear(self, turn: TurnRequests, hints: list[Hint]) -> None:
         for hint in hints:
-            self._carry_out(self._core.receive_hint(hint, self._now()))
-        for entry in turn.entries():
+            named = msgspec.structs.replace(hint, session_id=turn.session_id)
+            self._carry_out(self._core.receive_hint(named, self._now()))
+        for entry in turn.requests.entries([SilentTurn(turn.session_id or "", 0.0, 0.0)]):
             self._note_entry(entry)
 
     def _stay_in_process(self) -> None:

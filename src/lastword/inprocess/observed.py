@@ -13,9 +13,6 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from lastword.core.link.evidence import SilentTurn
 from lastword.core.protocol import acp
 from lastword.inprocess.request import CURRENT
 from lastword.observer.pipe import MODEL_PATH, PYTHON_FOLDER
@@ -24,8 +21,6 @@ from lastword.observer.requests import ModelRequests
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.core.link.evidence import Hint
-    from lastword.core.timeline.entry import Entry
     from lastword.inprocess.request import Request
 
 MODULE = "_lastword_observer"
@@ -34,30 +29,11 @@ MODULE = "_lastword_observer"
 class TurnRequests:
     """The model requests of one turn."""
 
-    __slots__ = ("_session_id", "requests")
+    __slots__ = ("requests", "session_id")
 
-    def __init__(self, request: Request) -> None:
-        self._session_id = request.session_id
+    def __init__(self, session_id: str | None) -> None:
+        self.session_id = session_id
         self.requests: ModelRequests = ModelRequests()
-
-    def note(self, report: dict[str, Any], now: float) -> list[Hint]:
-        """Receive a report; return hints about failed requests."""
-        return self._named(self.requests.note(report, now))
-
-    def look(self, now: float) -> list[Hint]:
-        """Return hints about refusals whose bodies have not arrived in time."""
-        return self._named(self.requests.look(now))
-
-    def look_early(self) -> list[Hint]:
-        """Return hints about refusals that still wait for their bodies."""
-        return self._named(self.requests.look_early())
-
-    def entries(self) -> list[Entry]:
-        """Return an entry for every request that has ended since the last call."""
-        return self.requests.entries([SilentTurn(self._session_id or "", 0.0, 0.0)])
-
-    def _named(self, hints: list[Hint]) -> list[Hint]:
-        return [msgspec.structs.replace(hint, session_id=self._session_id) for hint in hints]
 
 
 class TurnObserver:
@@ -97,5 +73,5 @@ class TurnObserver:
             return
         turn = self.turns.get(request.request_id)
         if turn is None:
-            turn = self.turns[request.request_id] = TurnRequests(request)
+            turn = self.turns[request.request_id] = TurnRequests(request.session_id)
         self._note(request, turn, report)
