@@ -103,8 +103,25 @@ class LoopWatchdog:
                 left = LOOK_SECONDS if due is None else due - time.monotonic()
                 beat = min(LOOK_SECONDS, max(beat_seconds(left), LAST_BEAT_SECONDS))
                 self._wait(self._closed, beat)
-            elif not self._closed.is_set() and not self._stood_still:
-                self._stand_in(alive)
+                continue
+            if self._closed.is_set() or self._stood_still:
+                continue
+            # The loop is blocked: handle timers in its place until it runs again.
+            since = time.monotonic() - BLOCKED_SECONDS
+            frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  (documented)
+            stack = traceback.extract_stack(frame) if frame else []
+            logger.error(
+                "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a "
+                "limit can reach the handler: await slow work, or run it with asyncio.to_thread.",
+                BLOCKED_SECONDS,
+                "".join(traceback.format_list(stack[-_FRAMES_SHOWN:])),
+            )
+            while not self._wait(alive, POLL_SECONDS) and not self._closed.is_set():
+                due = self._link.next_timeout()
+                if due is not None and due <= time.monotonic():
+                    self._link.handle_timeout()
+            blocked = time.monotonic() - since
+            logger.warning("The event loop runs again after %.0f seconds.", blocked)
 
     def _wait(self, event: threading.Event, seconds: float) -> bool:
         """Wait for an event; if the process stood still meanwhile, so did the link's clocks."""
@@ -116,24 +133,6 @@ class LoopWatchdog:
         if stood > 0:
             self._link.stand_still(stood)
         return happened
-
-    def _stand_in(self, alive: threading.Event) -> None:
-        """Handle timers until the loop runs again."""
-        since = time.monotonic() - BLOCKED_SECONDS
-        frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  (its documented name)
-        stack = traceback.extract_stack(frame) if frame else []
-        logger.error(
-            "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a limit "
-            "can reach the handler: await slow work, or run it with asyncio.to_thread.",
-            BLOCKED_SECONDS,
-            "".join(traceback.format_list(stack[-_FRAMES_SHOWN:])),
-        )
-        while not self._wait(alive, POLL_SECONDS) and not self._closed.is_set():
-            due = self._link.next_timeout()
-            if due is not None and due <= time.monotonic():
-                self._link.handle_timeout()
-        blocked = time.monotonic() - since
-        logger.warning("The event loop runs again after %.0f seconds.", blocked)
 
 
 _FAILED: ContextVar[tuple[BaseException, RequestLink] | None] = ContextVar("failed", default=None)
