@@ -210,7 +210,19 @@ class Journals:
         calls: list[LoggedCall] = []
         lines = _marked(row.marker, news)
         is_own = bool(row.pattern) and row in self._own
-        own = (yield from self._match(row, lines)) if is_own else []
+        own: Sequence[Groups | None] = ()
+        if is_own:
+            # Loaded only for a user's own patterns.
+            from lastword.sidecar.own_patterns import SlowPatternError, match_lines  # noqa: PLC0415
+
+            texts = [line.decode(errors="replace") for _, line in lines]
+            try:
+                own = yield from match_lines(row.pattern, texts)
+            except SlowPatternError as error:
+                name = row.name.removeprefix("config:")
+                write_message(f"your journal {name!r} is not read any more: {error}")
+                self._slow.add(row.name)
+                own = [None] * len(lines)
         for index, (position, line) in enumerate(lines):
             if is_own:
                 groups = own[index]
@@ -227,22 +239,6 @@ class Journals:
                 )
             calls.append(LoggedCall(position, session, attribution, call))
         return calls
-
-    def _match(
-        self, row: JournalRow, lines: Sequence[tuple[int, bytes]]
-    ) -> Generator[None, None, Sequence[Groups | None]]:
-        """Return the groups that a user's pattern finds in lines; disable a slow pattern."""
-        # Loaded only for a user's own patterns.
-        from lastword.sidecar.own_patterns import SlowPatternError, match_lines  # noqa: PLC0415
-
-        texts = [line.decode(errors="replace") for _, line in lines]
-        try:
-            return (yield from match_lines(row.pattern, texts))
-        except SlowPatternError as error:
-            own = row.name.removeprefix("config:")
-            write_message(f"your journal {own!r} is not read any more: {error}")
-            self._slow.add(row.name)
-            return [None] * len(lines)
 
 
 class LoggedCall(NamedTuple):
