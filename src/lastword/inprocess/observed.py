@@ -32,7 +32,7 @@ class TurnRequests:
     __slots__ = ("requests", "session_id")
 
     def __init__(self, session_id: str | None) -> None:
-        self.session_id = session_id
+        self.session_id: str | None = session_id
         self.requests: ModelRequests = ModelRequests()
 
 

@@ -45,7 +45,7 @@ class CallAttempt:
 
     def __init__(self, request: Request | None) -> None:
         self.facts: Facts = Facts()
-        self.request = request
+        self.request: Request | None = request
         """The request of its turn; `None` if the turn is unknown."""
         self._tools = OpenTools()
         self._around: tuple[CallAttempt, ...] = ()

@@ -44,7 +44,7 @@ class Relay:
     ) -> None:
         self._connection = connection
         self._to_client = to_client
-        self.to_agent = to_agent
+        self.to_agent: FrameWriter | None = to_agent
         """Where the agent reads; `None` for no agent."""
         # What goes to either side while one block is handled: written with one call at its end.
         self._client_run: list[bytes] = []
