@@ -282,8 +282,14 @@ class ViewerSocket(ViewerLink):
             while is_welcome:
                 ahead, self._ahead = self._ahead, None
                 line = await (ahead or self._receive())
-                if line is not None:
-                    await self.receive(line)
+                if line is None:
+                    continue
+                try:
+                    frame = frames.read(line)
+                except frames.FrameError as error:
+                    await self.send(error.answer)
+                else:
+                    await self.receive_frame(frame)
         except TimeoutError:
             await self.close(NO_INITIALIZE, "initialize_first")
         except WebSocketDisconnect as left:

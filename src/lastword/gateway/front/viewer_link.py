@@ -1,12 +1,12 @@
 """A viewer's link: carries frames between the viewer and the holders.
 
-Owns `initialize`, which is answered here, and the routing of each frame. There is one connection
-to a holder for each agent that the viewer uses, and nothing is read from it faster than the
-viewer reads. The transports are `socket` and `http`.
+Owns the answer to `initialize` and the routing of each frame. There is one connection to a holder
+for each agent that the viewer uses, and it is read no faster than the viewer reads. The transports
+are in `protocols` and `http`.
 
 Delivery: a viewer's frames on their way to the holders. Owns their order: the frames of one session
-are delivered one after the other, and no session waits for another's. What waits for holders is
-bounded.
+are delivered one after the other, and no session waits for another. The number and size of waiting
+frames are bounded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lastword.core.protocol.acp import object_of
 from lastword.gateway import wire
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.holder.connection import Introduction
-from lastword.gateway.viewing import access, frames
+from lastword.gateway.viewing import access
 from lastword.gateway.viewing.frames import read_question_id, session_key
 from lastword.gateway.viewing.reader import Role
 from lastword.gateway.viewing.render import META, Form
@@ -46,27 +46,26 @@ OPENS = frozenset({"session/new", acp.FORK})
 """Requests whose answers name a new session."""
 
 _COSTLY = acp.BRINGS_BACK | {"session/list"}
-"""Requests that have a log read, or every holder asked."""
+"""Requests that read a log or ask every holder."""
 
 _Reached = TypeVar("_Reached")
 OWN_ID = b'"lastword-front"'
-"""The id of the front's own requests, whose answers no viewer gets."""
+"""The id of the front's own requests; viewers do not get the answers."""
 
 LINGER_SECONDS = 0.25
-"""How long a connection stays whose last session has ended: its viewer may be about to open or load
-another."""
+"""How long a connection without sessions stays open: its viewer may open or load another."""
 
 HOLDER_LOST = 1012
-"""The close code where the holder of a session has gone, and another will take it over."""
+"""The close code when a session's holder is lost and another will take the session over."""
 
 
 class _Unanswered(NamedTuple):
     """A request whose answer the front reads.
 
     Attributes:
-        upstream: who has it.
+        upstream: the connection to the holder that has it.
         opens: its answer names a new session.
-        closes: the session that is over with its answer; empty for none.
+        closes: the session that its answer ends; empty for none.
     """
 
     upstream: Upstream
@@ -78,10 +77,10 @@ class ViewerLink(ABC):
     """One connection of one viewer."""
 
     transport = "http"
-    """What a metric calls the way that it came by."""
+    """The transport's name in metrics."""
 
     def __init__(self, services: FrontServices, grant: Grant, only: str = "") -> None:
-        """Begin for the holder of this grant; `only` is the session that its URL names, if any."""
+        """Serve the bearer of a grant; `only` is the session that the URL names, if any."""
         self.connection_id: str = secrets.token_hex(16)
         self.grant = grant
         self._services = services
@@ -94,7 +93,9 @@ class ViewerLink(ABC):
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
         self._by_question: dict[str, Upstream] = {}
-        self._delivery = Delivery(self._deliver, self._failed)
+        self._delivery = Delivery(
+            self._deliver, lambda frame: self._refuse(frame, access.holder_lost())
+        )
         self._opening: dict[str, asyncio.Task[Upstream]] = {}
         """The connections that are being made, by their holder's place."""
         self._detached: set[str] = set()
@@ -104,15 +105,15 @@ class ViewerLink(ABC):
         self._unanswered: dict[bytes, _Unanswered] = {}
         """By their ids, such as the one that opens a session."""
         self._lingering: asyncio.Task[None] | None = None
-        """Closes the connection soon."""
+        """Closes the connection after `LINGER_SECONDS`."""
         self.quality: LinkQuality = services.quality.measured.open_link(self.transport)
-        """How it is measured."""
+        """The link's measurements."""
         self.code: int = 1006
         self.cause: str = "cut"
         """How it ended."""
 
     def ended(self, code: int, cause: str) -> None:
-        """Keep how it ended."""
+        """Note how the link ended."""
         self.code, self.cause = code, cause
 
     @abstractmethod
@@ -133,13 +134,13 @@ class ViewerLink(ABC):
         """Close the connection."""
 
     has_events = False
-    """What comes from a log is wanted with its places there."""
+    """Frames from a log come with their places in it."""
 
-    def before(self, frame: Frame, upstream: Upstream) -> None:  # noqa: B027 - some have nothing
-        """Tell a holder what it is to know before it gets a frame."""
+    def before(self, frame: Frame, upstream: Upstream) -> None:  # noqa: B027 - optional
+        """Send a holder what must precede a frame."""
 
     async def leave(self) -> None:
-        """Tell the holders that the viewer has gone, once they have what it sent before."""
+        """Disconnect from the holders, after delivering what the viewer has sent."""
         if self._lingering is not None:
             self._lingering.cancel()
         await self._delivery.finish()
@@ -150,52 +151,70 @@ class ViewerLink(ABC):
             each.close(self.code, self.cause)
 
     async def introduce(self, frame: Frame) -> bytes:
-        """Receive `initialize`; return the answer."""
-        self._client = _encodable(jsonrpc.params_of(frame))
-        self._identify_viewer(object_of(object_of(self._client.get("_meta")).get(META)))
-        request_id = frame.message.request_id or jsonrpc.NULL_ID
-        if not self.grant.is_owners:
-            greeting = await self._services.greetings.of(self._client.get("protocolVersion"))
-            return jsonrpc.result(request_id, self._greeting(greeting))
+        """Receive `initialize`; return the answer: the agent's, with what the gateway adds."""
+        self._client = jsonrpc.params_of(frame)
         try:
-            upstream = await self._tried(self._greeter)
-        except (StartError, OSError) as error:
-            self._services.quality.readiness.failed()
-            return jsonrpc.error(request_id, _error_of(error))
-        refused = upstream.welcome.get("failed")
-        self._services.quality.readiness.greeted(refused)
-        if isinstance(refused, dict):
-            return jsonrpc.error(request_id, refused)
-        result = object_of(upstream.welcome.get("initialize"))
-        self._services.greetings.note(result)
-        return jsonrpc.result(request_id, self._greeting(result))
-
-    def _identify_viewer(self, ours: dict[str, Any]) -> None:
-        """Recognize the viewer by its secret, or else make a new one."""
+            msgspec.json.encode(self._client)
+        except UnicodeEncodeError:  # a lone surrogate, which JSON allows, becomes a question mark
+            text = json.dumps(self._client, ensure_ascii=False)
+            self._client = json.loads(text.encode(errors="replace"))
+        # A viewer that returns proves by its secret who it is.
+        ours = object_of(object_of(self._client.get("_meta")).get(META))
         viewer, secret = ours.get("viewer"), ours.get("secret")
         self._replay = ours.get("replay") == 1
         self._takes_lines = ours.get("lines") == 1
-        has_secret = isinstance(viewer, str) and isinstance(secret, str)
-        if has_secret and self._services.keeper.is_secret(str(viewer), str(secret)):
-            self._viewer, self._is_new = str(viewer), False
+        keeper = self._services.keeper
+        if isinstance(viewer, str) and isinstance(secret, str) and keeper.is_secret(viewer, secret):
+            self._viewer, self._is_new = viewer, False
         else:
             self._viewer = secrets.token_hex(8)
+        request_id = frame.message.request_id or jsonrpc.NULL_ID
+        if self.grant.is_owners:
+            try:
+                upstream = await self._tried(self._upstream_for_greeting)
+            except (StartError, OSError) as error:
+                self._services.quality.readiness.failed()
+                return jsonrpc.error(request_id, _error_of(error))
+            refused = upstream.welcome.get("failed")
+            self._services.quality.readiness.greeted(refused)
+            if isinstance(refused, dict):
+                return jsonrpc.error(request_id, refused)
+            result = object_of(upstream.welcome.get("initialize"))
+            self._services.greetings.note(result)
+        else:
+            result = await self._services.greetings.of(self._client.get("protocolVersion"))
+        dialect = acp.dialect(result.get("protocolVersion"))
+        capabilities = object_of(result.get(dialect.agent_capabilities))
+        can = object_of(capabilities.get("sessionCapabilities"))
+        capabilities = capabilities | {
+            "loadSession": True,
+            "sessionCapabilities": can | {"resume": {}, "list": {}, "close": {}},
+        }
+        identity = {"replay": 1, "viewer": self._viewer, "secret": keeper.secret(self._viewer)}
+        meta = object_of(result.get("_meta")) | {META: identity}
+        added = {dialect.agent_capabilities: capabilities, "_meta": meta}
+        return jsonrpc.result(request_id, result | added)
 
-    async def _greeter(self) -> Upstream:
-        return await self._upstream(await self._holder_for_greeting())
+    async def _upstream_for_greeting(self) -> Upstream:
+        path = None
+        if self._only:
+            path = await self._services.directory.of_session(self._only, self._client)
+        if path is None:
+            path = await self._services.directory.spare(self._client)
+        return await self._upstream(path)
 
     async def _tried(
         self, reach: Callable[[], Awaitable[_Reached]], *, is_any: bool = True
     ) -> _Reached:
-        """Reach a holder; if it is lost just then, try once more.
+        """Reach a holder; try once more if it is lost meanwhile.
 
         Args:
-            reach: What reaches it.
-            is_any: Any holder will do, so if one is silent, another is tried.
+            reach: Reaches the holder.
+            is_any: Any holder will do, so a silent one is replaced by another.
 
         Raises:
-            StartError: There is none, twice.
-            OSError: The connection to it was lost, twice.
+            StartError: The second attempt found none, too.
+            OSError: The second connection was lost, too.
         """
         try:
             return await reach()
@@ -206,82 +225,60 @@ class ViewerLink(ABC):
                 raise
             return await reach()
 
-    async def _holder_for_greeting(self) -> str:
-        if self._only:
-            path = await self._services.directory.of_session(self._only, self._client)
-            if path is not None:
-                return path
-        return await self._services.directory.spare(self._client)
-
-    def _greeting(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Return the agent's capabilities, and those that the gateway adds."""
-        dialect = acp.dialect(result.get("protocolVersion"))
-        capabilities = object_of(result.get(dialect.agent_capabilities))
-        can = object_of(capabilities.get("sessionCapabilities"))
-        capabilities = capabilities | {
-            "loadSession": True,
-            "sessionCapabilities": can | {"resume": {}, "list": {}, "close": {}},
-        }
-        secret = self._services.keeper.secret(self._viewer)
-        ours = {"replay": 1, "viewer": self._viewer, "secret": secret}
-        meta = object_of(result.get("_meta")) | {META: ours}
-        return result | {dialect.agent_capabilities: capabilities, "_meta": meta}
-
     # From the viewer to the holders.
-
-    async def receive(self, line: bytes) -> None:
-        """Receive a frame from the viewer."""
-        try:
-            frame = frames.read(line)
-        except frames.FrameError as error:
-            await self.send(error.answer)
-        else:
-            await self.receive_frame(frame)
 
     async def receive_frame(self, frame: Frame) -> None:
         """Receive a frame that has been checked."""
         lane = lane_of(frame)
-        if frame.message.method == "session/list":  # asks every holder
-            await self._put(lane, frame)
-            return
-        if await self._is_answered_here(frame):
-            return
-        try:
-            root = self._services.root if self._services.checks_paths else ""
-            frame = access.within(frame, root)
-        except access.OutsideRootError as error:
-            if (request_id := frame.message.request_id) is not None:
-                root = self._services.root if self._may_open else ""
-                refused = access.outside_root(error.member, root)
-                await self.send(jsonrpc.error(request_id, refused))
-            return
-        self.quality.request(frame)
-        known = None if self._delivery.is_waiting(lane) else self._connected_holder_of(frame)
-        if known is not None and known.is_ready:
-            self._hand_over(known, frame)
-        else:
-            await self._put(lane, frame)
-
-    async def _put(self, lane: str, frame: Frame) -> None:
+        if frame.message.method != "session/list":  # that one waits for every holder
+            if await self._is_answered_here(frame):
+                return
+            try:
+                root = self._services.root if self._services.checks_paths else ""
+                frame = access.within(frame, root)
+            except access.OutsideRootError as error:
+                if (request_id := frame.message.request_id) is not None:
+                    opens = self.grant.is_owners and not self._only
+                    root = self._services.root if opens else ""
+                    refused = access.outside_root(error.member, root)
+                    await self.send(jsonrpc.error(request_id, refused))
+                return
+            self.quality.request(frame)
+            is_waiting = lane in self._delivery.lanes
+            known = None if is_waiting else self._connected_holder_of(frame)
+            if known is not None and known.is_ready:
+                self._hand_over(known, frame)
+                return
         if not await self._delivery.put(lane, frame):
             await self._refuse(frame, access.too_much_waits())
 
     async def _deliver(self, frame: Frame) -> None:
         """Bring a frame to its holder, however long that takes, or refuse it."""
+        session_id = frame.message.session_id
         if frame.message.method == "session/list":
             await self._is_answered_here(frame)
             return
-        if is_cancel(frame):
-            await self._cancel_later(frame)
+        if is_cancel(frame):  # behind what holders had not read when it came
+            for each in list(self._upstreams.values()):
+                if each.is_ready:
+                    each.send(frame)
+            for each in list(self._upstreams.values()):
+                if not each.is_ready and not each.is_closing:
+                    with contextlib.suppress(OSError):
+                        await each.drain()
+                        each.send(frame)
             return
-        has_session = frame.message.session_id is not None
         try:
-            upstream = await self._tried(lambda: self._reached(frame), is_any=not has_session)
+            upstream = await self._tried(lambda: self._reached(frame), is_any=session_id is None)
         except (StartError, OSError) as error:
             await self._refuse(frame, _error_of(error))
             return
         if upstream is None:
-            await self._refuse(frame, await self._no_holder(frame.message.session_id or ""))
+            is_observer = self.grant.role is Role.OBSERVER
+            if is_observer and await self._services.directory.exists(session_id or ""):
+                await self._refuse(frame, access.agent_not_running())
+            else:
+                await self._refuse(frame, access.unknown_session(session_id or ""))
             return
         self._hand_over(upstream, frame)
         with contextlib.suppress(OSError):
@@ -292,7 +289,7 @@ class ViewerLink(ABC):
 
         Raises:
             StartError: There is none.
-            OSError: It is lost.
+            OSError: The connection to it is lost.
         """
         upstream = await self._holder_for(frame)
         if upstream is not None and not upstream.is_ready:
@@ -301,33 +298,11 @@ class ViewerLink(ABC):
             raise ConnectionResetError
         return upstream
 
-    async def _failed(self, frame: Frame) -> None:
-        await self._refuse(frame, access.holder_lost())
-
     async def _refuse(self, frame: Frame, error: dict[str, Any]) -> None:
         message = frame.message
         if message.request_id is not None and message.method is not None:
             self.quality.failed(message.request_id)
             await self.send(jsonrpc.error(message.request_id, error))
-
-    def _cancel(self, frame: Frame) -> None:
-        upstreams = list(self._upstreams.values())
-        for each in upstreams:  # whoever has the request knows its id
-            if each.is_ready:
-                each.send(frame)
-        is_behind = any(not each.is_ready and not each.is_closing for each in upstreams)
-        self._delivery.cancel(frame, even_alone=is_behind)
-
-    async def _cancel_later(self, frame: Frame) -> None:
-        """Bring a cancel to the holders, behind what they had not read when it came."""
-        for each in list(self._upstreams.values()):
-            if each.is_ready:
-                each.send(frame)
-        for each in list(self._upstreams.values()):
-            if not each.is_ready and not each.is_closing:
-                with contextlib.suppress(OSError):
-                    await each.drain()
-                    each.send(frame)
 
     def _hand_over(self, upstream: Upstream, frame: Frame) -> None:
         message = frame.message
@@ -342,7 +317,9 @@ class ViewerLink(ABC):
             self._detached.discard(session_id)
             if message.method not in acp.BRINGS_BACK:
                 params = {"sessionId": session_id, "cwd": "/", "mcpServers": []}
-                upstream.send(_own_request(params))
+                attach = jsonrpc.decode(jsonrpc.request(OWN_ID, acp.RESUME, params))
+                assert isinstance(attach, jsonrpc.Frame)  # noqa: S101 - for the type checker
+                upstream.send(attach)
                 self._own_requests += 1
         self.before(frame, upstream)
         upstream.send(frame)
@@ -356,11 +333,9 @@ class ViewerLink(ABC):
             answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {})
         elif (refusal := self._refusal(frame)) is not None:
             answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
-        elif self._is_too_fast(frame):
-            answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, access.too_fast())
         elif method == "session/list" and request_id is not None:
             sessions = await self._services.sessions(self.grant)
-            # ACP wants a folder of each; where a session works is for controllers.
+            # ACP requires a folder for each session; only controllers may see where it works.
             controls = self.grant.role is Role.CONTROLLER
             listed = [
                 {"sessionId": each["sessionId"], "cwd": each["cwd"] if controls else "/"}
@@ -368,19 +343,16 @@ class ViewerLink(ABC):
             ]
             answer = jsonrpc.result(request_id, {"sessions": listed})
         elif is_cancel(frame):
-            self._cancel(frame)
+            upstreams = list(self._upstreams.values())
+            for each in upstreams:  # the one with the request knows its id
+                if each.is_ready:
+                    each.send(frame)
+            is_behind = any(not each.is_ready and not each.is_closing for each in upstreams)
+            self._delivery.cancel(frame, even_alone=is_behind)
             return True
         if answer is not None and request_id is not None:
             await self.send(answer)
         return answer is not None
-
-    def _is_too_fast(self, frame: Frame) -> bool:
-        """Count a request that costs more than passing it on; return whether it comes too soon."""
-        if frame.message.method not in _COSTLY:
-            return False
-        if self.grant.is_owners:
-            return self._services.attach_pace.wait_seconds(self.connection_id) > 0
-        return self._services.guest_pace.wait_seconds(self.grant) > 0
 
     def _refusal(self, frame: Frame) -> dict[str, Any] | None:
         """Return why a frame is not passed on."""
@@ -391,18 +363,19 @@ class ViewerLink(ABC):
         refused = access.refusal(message, controls=controls, session=self.grant.session)
         if refused is None and self._only and message.method in OPENS:
             return access.one_session()
+        if refused is None and message.method in _COSTLY:
+            if self.grant.is_owners:
+                wait = self._services.attach_pace.wait_seconds(self.connection_id)
+            else:
+                wait = self._services.guest_pace.wait_seconds(self.grant)
+            return access.too_fast() if wait > 0 else None
         return refused
-
-    @property
-    def _may_open(self) -> bool:
-        """Return whether this link may open sessions."""
-        return self.grant.role is Role.CONTROLLER and not (self.grant.session or self._only)
 
     def _connected_holder_of(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for, if it is connected."""
         message = frame.message
-        if message.method is None:
-            return self._questioner_of(message.request_id)
+        if message.method is None:  # an answer: the question's id names its session
+            return self._by_question.get(read_question_id(message.request_id)[0])
         return self._by_session.get(message.session_id or "")
 
     async def _holder_for(self, frame: Frame) -> Upstream | None:
@@ -419,7 +392,7 @@ class ViewerLink(ABC):
                     return None
                 known = await self._upstream(path)
                 self._by_session[message.session_id] = known
-                # Its questions may have come over an earlier socket, and are answered over this.
+                # Questions that came over an earlier socket are answered over this one.
                 self._by_question[session_key(message.session_id)] = known
             return known
         if message.method == "session/new":
@@ -438,22 +411,12 @@ class ViewerLink(ABC):
         return await self._upstream(await directory.spare(self._client))
 
     async def _holder_of(self, session_id: str) -> str | None:
-        """Return the socket of a session's holder, which an observer does not have started."""
+        """Return the place of a session's holder; only a controller has one started."""
         directory = self._services.directory
         if self.grant.role is Role.CONTROLLER:
             return await directory.of_session(session_id, self._client)
         path = directory.live(session_id)
         return path if path is not None and await directory.answers(path) else None
-
-    async def _no_holder(self, session_id: str) -> dict[str, Any]:
-        directory = self._services.directory
-        if self.grant.role is Role.OBSERVER and await directory.exists(session_id):
-            return access.agent_not_running()
-        return access.unknown_session(session_id)
-
-    def _questioner_of(self, request_id: bytes | None) -> Upstream | None:
-        """Return who asked what this answers; the id of a question names its session."""
-        return self._by_question.get(read_question_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
         upstream = self._upstreams.get(path)
@@ -468,16 +431,17 @@ class ViewerLink(ABC):
     def _has_opened(self, path: str, task: asyncio.Task[Upstream]) -> None:
         del self._opening[path]
         if not task.cancelled():
-            task.exception()  # whoever waits has it, or nobody does any more
+            task.exception()  # raised to whoever still waits; asyncio need not report it
 
     async def _opened(self, path: str) -> Upstream:
+        form = Form.FRAMED if self.takes_framed else Form.LINES
         introduction = Introduction(
             viewer=self._viewer,
             role=self.grant.role,
             session=self.grant.session,
             replay=self._replay,
             new=self._is_new,
-            form=self._form,
+            form=Form.EVENTS if self.has_events else form,
             initialize=self._client,
         )
         upstream = await self._services.directory.open(path, introduction)
@@ -485,22 +449,15 @@ class ViewerLink(ABC):
         upstream.task = asyncio.create_task(self._pass_back(upstream))
         return upstream
 
-    @property
-    def _form(self) -> Form:
-        if self.has_events:
-            return Form.EVENTS
-        return Form.FRAMED if self.takes_framed else Form.LINES
-
     async def _pass_back(self, upstream: Upstream) -> None:
-        """Send the viewer what a holder has for it."""
+        """Send the viewer what a holder sends, until the holder is lost.
+
+        Then the requests that it has are refused. Sessions of other holders continue.
+        """
         with contextlib.suppress(OSError):
             async for item in upstream.items():
                 await self._pass(upstream, item)
         upstream.hang_up()
-        await self._lost(upstream)
-
-    async def _lost(self, upstream: Upstream) -> None:
-        """Answer what a holder can answer no more; other holders' sessions continue."""
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]
@@ -508,11 +465,11 @@ class ViewerLink(ABC):
         for request_id in lost:
             del self._unanswered[request_id]
         unanswered, upstream.unanswered = upstream.unanswered, set()
-        if not self._replay:  # a viewer that comes back sends again what was not answered
+        if not self._replay:  # a replaying viewer sends unanswered requests again by itself
             error = access.holder_silent() if upstream.is_silent else access.holder_lost()
             for request_id in unanswered:
                 await self.send(jsonrpc.error(request_id, error))
-        # Nothing would be heard of its sessions here; who comes back finds them again.
+        # This connection would hear no more of the sessions; a new one finds them again.
         if self._replay or not self._by_session:
             if gone or (unanswered and self._replay):
                 await self.close(HOLDER_LOST, "agent_lost")
@@ -520,21 +477,19 @@ class ViewerLink(ABC):
             self._detached.update(gone)
 
     async def _pass(self, upstream: Upstream, item: Item) -> None:
-        """Pass on encoded frames, or those of one read together."""
+        """Pass on encoded frames, or the lines of one read, without answers to own requests."""
         if isinstance(item, bytes):
             await self.send_framed(item)
         elif isinstance(item, wire.Control):
             await self._control(upstream, item.word, item.facts)
         elif isinstance(item, list):
-            for line in item:
+            lines = item
+            for line in lines:
                 self._note(upstream, line)
-            await self.send(*(self._for_viewer(item) if self._own_requests else item))
-
-    def _for_viewer(self, lines: list[bytes]) -> list[bytes]:
-        """Return the lines without the answers to the front's own requests."""
-        theirs = [line for line in lines if b'"id":' + OWN_ID not in line[:64]]
-        self._own_requests -= len(lines) - len(theirs)
-        return theirs
+            if self._own_requests:
+                lines = [line for line in item if b'"id":' + OWN_ID not in line[:64]]
+                self._own_requests -= len(item) - len(lines)
+            await self.send(*lines)
 
     async def _control(self, upstream: Upstream, word: str, facts: dict[str, Any]) -> None:
         if word == wire.SHUT:
@@ -555,17 +510,17 @@ class ViewerLink(ABC):
 
     @property
     def _is_unused(self) -> bool:
-        return not (self._by_session or self._unanswered or self._delivery.is_busy)
+        return not (self._by_session or self._unanswered or self._delivery.lanes)
 
     async def _close_unused(self, code: int, reason: str) -> None:
-        """Close the connection, unless its viewer goes to another session now."""
+        """Close the connection, unless its viewer opens another session meanwhile."""
         await asyncio.sleep(LINGER_SECONDS)
         self._lingering = None
         if self._is_unused:
             await self.close(code, reason)
 
     def _leave_session(self, session_id: str, upstream: Upstream) -> None:
-        """Forget that this holder has a session, which another may have by now."""
+        """Forget that this holder has a session, unless another has it by now."""
         for ways, name in (
             (self._by_session, session_id),
             (self._by_question, session_key(session_id)),
@@ -574,7 +529,7 @@ class ViewerLink(ABC):
                 del ways[name]
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
-        """Remember what an answer will be for, and which session this holder has opened."""
+        """Note which requests a line answers, and which session it opens, closes or asks in."""
         self.quality.holder_sent(line)
         if upstream.unanswered and b'"method"' not in line[:64]:
             frame = jsonrpc.decode(line)
@@ -583,40 +538,19 @@ class ViewerLink(ABC):
         if self._unanswered:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
-                self._answered(upstream, frame)
+                request_id = frame.message.request_id or b""
+                request = self._unanswered.get(request_id)
+                if request is not None and request.upstream is upstream:
+                    del self._unanswered[request_id]
+                    if request.closes and frame.message.error is UNSET:
+                        self._leave_session(request.closes, upstream)
+                    session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
+                    if request.opens and isinstance(session_id, str):
+                        self._by_session[session_id] = upstream
         if b'"id":"lastword:' in line:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
                 self._by_question[read_question_id(frame.message.request_id)[0]] = upstream
-
-    def _answered(self, upstream: Upstream, frame: Frame) -> None:
-        request = self._unanswered.get(frame.message.request_id or b"")
-        if request is None or request.upstream is not upstream:
-            return
-        del self._unanswered[frame.message.request_id or b""]
-        if request.closes and frame.message.error is UNSET:
-            self._leave_session(
-                request.closes, upstream
-            )  # who asks for it again has it brought back
-        session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
-        if request.opens and isinstance(session_id, str):
-            self._by_session[session_id] = upstream
-
-
-def _own_request(params: dict[str, Any]) -> Frame:
-    frame = jsonrpc.decode(jsonrpc.request(OWN_ID, acp.RESUME, params))
-    assert isinstance(frame, jsonrpc.Frame)  # noqa: S101 - for the type checker
-    return frame
-
-
-def _encodable(params: dict[str, Any]) -> dict[str, Any]:
-    """Return params with a question mark for each lone surrogate, which JSON allows."""
-    try:
-        msgspec.json.encode(params)
-    except UnicodeEncodeError:
-        text = json.dumps(params, ensure_ascii=False)
-        params = json.loads(text.encode(errors="replace"))
-    return params
 
 
 def _error_of(error: StartError | OSError) -> dict[str, Any]:
@@ -626,17 +560,17 @@ def _error_of(error: StartError | OSError) -> dict[str, Any]:
 
 MAX_FRAMES = 4096
 MAX_BYTES = 32 * 1024 * 1024
-"""What of a viewer's waits for holders at most."""
+"""The most that may wait for holders, of one viewer."""
 
 ROOM_SECONDS = 1.0
-"""How long a frame waits for room among those that wait, before it is refused."""
+"""How long a frame waits for room before it is refused."""
 
 FINISH_SECONDS = 10.0
-"""How long what a viewer has sent may take to be delivered once the viewer has gone."""
+"""How long delivery may continue after the viewer has gone."""
 
 
 def lane_of(frame: Frame) -> str:
-    """Return the name of what a frame must not overtake."""
+    """Return the name of a frame's lane: frames of one lane keep their order."""
     message = frame.message
     if message.method is None:
         return f"answer {read_question_id(message.request_id)[0]}"
@@ -658,19 +592,16 @@ class Delivery:
         """Deliver each frame.
 
         Args:
-            deliver: What delivers one; it takes as long as a holder does.
-            failed: What answers one whose delivery has raised an error.
+            deliver: Delivers a frame; takes as long as its holder does.
+            failed: Refuses a frame whose delivery raised an exception.
         """
         self._deliver = deliver
         self._failed = failed
-        self._lanes: dict[str, deque[Frame]] = {}
+        self.lanes: dict[str, deque[Frame]] = {}
+        """The frames on their way, by lane; a lane without frames is absent."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._frames = self._bytes = 0
         self._has_room = asyncio.Event()
-
-    def is_waiting(self, lane: str) -> bool:
-        """Return whether frames of this lane are on their way."""
-        return lane in self._lanes
 
     def _is_full(self, frame: Frame) -> bool:
         is_full = self._frames >= MAX_FRAMES or self._bytes + len(frame.line) > MAX_BYTES
@@ -691,39 +622,34 @@ class Delivery:
     def _add(self, lane: str, frame: Frame) -> None:
         self._frames += 1
         self._bytes += len(frame.line)
-        waiting = self._lanes.get(lane)
+        waiting = self.lanes.get(lane)
         if waiting is not None:
             waiting.append(frame)
             return
-        self._lanes[lane] = deque([frame])
+        self.lanes[lane] = deque([frame])
         task = asyncio.create_task(self._run(lane))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    @property
-    def is_busy(self) -> bool:
-        """Return whether anything is on its way."""
-        return bool(self._lanes)
-
     def cancel(self, frame: Frame, *, even_alone: bool) -> None:
-        """Deliver `$/cancel_request` behind everything that waits, which may be what it names.
+        """Deliver `$/cancel_request` behind all waiting frames: one may be what it cancels.
 
         Args:
             frame: The cancel.
-            even_alone: Deliver it where nothing waits, too: a holder has not read all it was sent.
+            even_alone: Deliver it although no frame waits, to a holder that reads slowly.
         """
-        for lane in list(self._lanes) or [""] * even_alone:
+        for lane in list(self.lanes) or [""] * even_alone:
             if not self._is_full(frame):
                 self._add(lane, frame)
 
     async def _run(self, lane: str) -> None:
-        waiting = self._lanes[lane]
+        waiting = self.lanes[lane]
         try:
             while waiting:
                 frame = waiting[0]
                 try:
                     await self._deliver(frame)
-                except Exception as error:  # noqa: BLE001 - the frames behind it are to go on
+                except Exception as error:  # noqa: BLE001 - the next frames are still delivered
                     context = {"message": "a frame was not delivered", "exception": error}
                     asyncio.get_running_loop().call_exception_handler(context)
                     await self._failed(frame)
@@ -733,7 +659,7 @@ class Delivery:
                     self._bytes -= len(frame.line)
                     self._has_room.set()
         finally:
-            del self._lanes[lane]
+            del self.lanes[lane]
 
     async def finish(self) -> None:
         """Deliver what was sent before the viewer left, within a bound."""
