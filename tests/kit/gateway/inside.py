@@ -99,7 +99,7 @@ class _ThreadSignals:
     is_reload = False
 
     def __init__(self) -> None:
-        self._end = asyncio.Event()
+        self.came = asyncio.Event()
 
     def receive(self) -> None:
         """Begin."""
@@ -109,10 +109,7 @@ class _ThreadSignals:
         """There is none."""
 
     def end(self) -> None:
-        self.loop.call_soon_threadsafe(self._end.set)
-
-    async def wait(self) -> None:
-        await self._end.wait()
+        self.loop.call_soon_threadsafe(self.came.set)
 
 
 @cache
@@ -183,7 +180,7 @@ class InsideGateway(Place):
             return self._signals[-1]
 
         front = copy_of("lastword.gateway.front.process", FrontSignals=signals, hold=lambda: None)
-        listening, pid_file = front._listening, front._pid_file
+        listening, pid_file = front._listening, front.PidFile
 
         def listens(host: str, port: int) -> socket.socket:
             made: socket.socket = listening(host, port)
@@ -195,7 +192,7 @@ class InsideGateway(Place):
             return made
 
         # The end of a process closes what it has open.
-        vars(front).update(_listening=listens, _pid_file=locked)
+        vars(front).update(_listening=listens, PidFile=locked)
         return front
 
     def _ready(self, welcome: Welcome) -> None:

@@ -1,14 +1,14 @@
 """Serving: the gateway's process, from its start to its replacement by a newer one.
 
 Owns the listening socket, which survives a re-execution, the folders, and the signals that end the
-process or replace it. None is lost, and none ends a process that is about to be replaced: they are
-blocked from before its process id is known until it serves, and again from its end until its
+process or replace it. No signal is lost, and none ends a process that is about to be replaced: they
+are blocked from before the process id is known until it serves, and again from its end until its
 successor serves. Blocked and pending signals survive an exec; handlers do not, and without one each
 of these signals ends the process.
 
-Owns noticing two more things: that another version is installed where this one was, and that it
-starts, since what this process has not loaded yet would come from that version; and what is deleted
-in its folders, by the kernel's notification (Linux's dnotify) or by looking from time to time.
+Also notices two changes: another version is installed where this one was, and starts (modules that
+this process has not loaded yet would come from it); and a file in its folders is deleted, by the
+kernel's notification (Linux's dnotify) or by looking from time to time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import uvicorn
@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
-    from lastword.gateway.front.fleet_directory import FleetDirectory
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import MakeHolder
     from lastword.gateway.settings.values import GatewaySettings
@@ -78,14 +77,14 @@ UNWATCHED_SECONDS = 1.0
 """How often to look where the kernel sends no notification."""
 
 WATCHED_SECONDS = 30.0
-"""How often to look all the same: a folder that is moved as a whole causes no event."""
+"""How often to look nevertheless: moving the whole folder causes no event."""
 
 
 class FolderWatch:
-    """Calls a function when something in a folder has been deleted; for one folder a process."""
+    """Calls a function when something in a folder is deleted; one folder for each process."""
 
     def __init__(self, folder: str, deleted: Callable[[], object]) -> None:
-        """Begin; to be called in the main thread, with its event loop running."""
+        """Begin; must be called in the main thread, with its event loop running."""
         self._folder = folder
         self._fd = -1
         with contextlib.suppress(ValueError, RuntimeError, AttributeError):
@@ -110,7 +109,7 @@ class FolderWatch:
             self._fd = -1
 
     def close(self) -> None:
-        """End it; a signal that is under way does no harm."""
+        """Stop watching; a signal that is still pending does no harm."""
         close(self._fd)
         self._fd = -1
         with contextlib.suppress(ValueError, RuntimeError):
@@ -119,7 +118,7 @@ class FolderWatch:
 
 
 LOOK_SECONDS = 60.0
-"""How often to look; an installation that is the same at two looks is complete."""
+"""How often to look; an installation that is the same twice in a row is complete."""
 
 UPGRADE_START_SECONDS = 60.0
 """How long the other version may take to show its help."""
@@ -127,25 +126,8 @@ UPGRADE_START_SECONDS = 60.0
 _FILE = Path(_version.__file__)
 
 
-async def another_version() -> None:
-    """Wait until another version is installed, and starts."""
-    refused = before = running = _installed()
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        now = _installed()
-        if now == before and now not in {b"", running, refused}:
-            if await _starts():
-                return
-            refused = now
-            sys.stderr.write(
-                "lastword: another version is installed, which does not start; the gateway keeps "
-                "running this one\n"
-            )
-        before = now
-
-
 def _installed() -> bytes:
-    """Return what tells the installed version from others; empty if there is none now."""
+    """Return what identifies the installed version; empty if there is none now."""
     try:
         return _FILE.read_bytes()
     except OSError:
@@ -170,13 +152,13 @@ async def _starts() -> bool:
 
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
-"""The environment variable that names to the program that replaces this one the descriptors of the
-listening socket, of the file that says which process serves, and of what continues."""
+"""The environment variable with the file descriptors for the program that replaces this one: the
+listening socket, the process id file, and the file with what continues."""
 
 BACKLOG = 1024
 START_SECONDS = 60
-"""How long a program that replaces this one may take until it has the first agent, and from each to
-the next; after that it is ended, and the agents with it."""
+"""How long a program that replaces this one may take to adopt the first agent, and then each next
+one; after that it is ended, and the agents with it."""
 
 FORGET_EVERY_SECONDS = 3600.0
 COMPLAIN_EVERY_SECONDS = 60.0
@@ -184,7 +166,7 @@ DATE_SECONDS = 1.0
 """How often the date of HTTP's answers is renewed."""
 
 KEEP_SECONDS = 0.05
-"""The shortest time between two checks whether the file with the process' id is still there."""
+"""The shortest time between two checks of the process id file."""
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -196,7 +178,7 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True):
         url: the URL of ACP's own transport.
         token: a controller's token, which ends as those of `lastword gateway token` do.
         page: the page's URL.
-        link: makes a link to the page that works once.
+        link: makes a link to the page, which works once.
     """
 
     url: str
@@ -226,16 +208,13 @@ def serve(
         )
     listening, inherited, handed = _inherited() or (_listening(*settings.listen), -1, None)
     port = listening.getsockname()[1]
-    state_folder = settings.holder.state_folder
-    folder, run_folder = folder_of(state_folder), run_folder_of(state_folder, port)
-    log_folder = os.path.join(folder, "sessions")
-    close_state_folder(state_folder)
-    for each in (folder, log_folder, os.path.dirname(run_folder), run_folder):
-        make_private(each)
-    close_to_others(folder)
-    close_to_others(run_folder)
+    folder, run_folder, log_folder = _make_folders(settings.holder.state_folder, port)
     hold()
-    pid_file = _pid_file(run_folder, inherited)
+    try:
+        pid_file = PidFile(run_folder, inherited)
+    except TakenError:
+        message = "another of your gateways is running on this port; see --listen"
+        raise ServingError(message) from None
     node = _node_of(settings, folder, run_folder)
     keeper = _keeper_of(folder) if node is None else node.keeper
     links = Links(folder, time.time, keeper)
@@ -259,87 +238,106 @@ def serve(
         notified=Links.notified(folder, time.time, keeper),
         of_fleet=None if node is None else node.links,
     )
-    ownership = None if node is None else node.ownership
-    holders = Holders(holder, make_holder, limit=settings.sessions, fleet=ownership)
-    fleet = None if node is None else _directory_of(node, holders)
+    holders = Holders(
+        holder,
+        make_holder,
+        limit=settings.sessions,
+        fleet=None if node is None else node.ownership,
+    )
+    fleet = None
+    if node is not None:
+        # Loaded for a fleet alone.
+        from lastword.gateway.front.fleet_directory import FleetDirectory  # noqa: PLC0415
+
+        fleet = FleetDirectory(holders, node)
     services = FrontServices(holders, keeper, settings, fleet)
     front = Front(services, doorkeeper, settings)
-    public = settings.public_url or page
-
-    def link() -> str:
-        grant = Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS)
-        made = links.make(grant) if node is None else keeper.link_code(grant, _soon())
-        return address(public, made)
-
-    token = keeper.token(Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS))
-    url = f"ws://{origin}{settings.path}"
-    welcome = Welcome(url=url, token=token, page=page, link=link)
+    welcome = _welcome(settings, origin, keeper, links if node is None else None)
     signals = FrontSignals()
-    before = _Surroundings.enter(holder.root)
-    left = HandedHolders()
+    ensure_standard_streams()
+    without_our_locale()
+    # Agents get no URLs of the fleet, which may have a password; a newer program gets them again.
+    started_in, fleet_urls = os.getcwd(), os.environ.pop(VARIABLE, None)
+    if holder.root:
+        os.chdir(holder.root)
 
-    async def run() -> None:
-        nonlocal left
+    async def run() -> HandedHolders:
         signals.receive()
         if fleet is not None:
-            await _join(fleet, goes_on=inherited >= 0)
+            try:  # after a reload, it serves without the fleet until it can join
+                await fleet.join(waits=inherited < 0)
+            except LastwordError as error:
+                raise ServingError(str(error)) from error
         try:
             if handed is not None:
                 await holders.adopt(handed, lambda: signal.alarm(START_SECONDS))
             begun = partial(ready, welcome)
-            left = await _serve(settings, front, services, listening, pid_file, signals, begun)
+            return await _serve(settings, front, services, listening, pid_file, signals, begun)
         finally:
             if fleet is not None:
                 await fleet.leave(goes_on=signals.is_reload)
 
-    # For a full collection every session waits 0.6 ms a thousand objects; those of the start stay.
+    # A full collection stops every session for 0.6 ms per thousand objects: those of the start are
+    # left out.
     gc.freeze()
-    asyncio.run(run())
+    left = asyncio.run(run())
     holders.reports.finish()
     if signals.is_reload:
-        before.restore()
+        os.chdir(started_in)
+        if fleet_urls is not None:
+            os.environ[VARIABLE] = fleet_urls
         _become_newer(listening, pid_file.number, left)
 
 
-class _Surroundings(NamedTuple):
-    """What a program that replaces this one finds again: where it was started, and in what."""
+def _make_folders(state_folder: str, port: int) -> tuple[str, str, str]:
+    """Return the gateway's folder, its run folder and that of its logs, for its user alone.
 
-    folder: str
-    fleet: str | None
+    Raises:
+        StoreError: One cannot be used.
+    """
+    folder, run_folder = folder_of(state_folder), run_folder_of(state_folder, port)
+    log_folder = os.path.join(folder, "sessions")
+    close_state_folder(state_folder)
+    for each in (folder, log_folder, os.path.dirname(run_folder), run_folder):
+        make_private(each)
+    close_to_others(folder)
+    close_to_others(run_folder)
+    return folder, run_folder, log_folder
 
-    @classmethod
-    def enter(cls, root: str) -> _Surroundings:
-        """Go where agents are to start, without what is not for them; return what was before."""
-        ensure_standard_streams()
-        without_our_locale()
-        before = cls(os.getcwd(), os.environ.pop(VARIABLE, None))  # it may have a password
-        if root:
-            os.chdir(root)
-        return before
 
-    def restore(self) -> None:
-        """Go back."""
-        os.chdir(self.folder)
-        if self.fleet is not None:
-            os.environ[VARIABLE] = self.fleet
+def _welcome(
+    settings: GatewaySettings, origin: str, keeper: Keeper, links: Links | None
+) -> Welcome:
+    """Return how to connect; without links of its own, the gateway gives those of its fleet."""
+    page = f"http://{origin}"
+
+    def link() -> str:
+        grant = Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS)
+        until = int(time.time()) + LINK_SECONDS
+        code = keeper.link_code(grant, until) if links is None else links.make(grant)
+        return address(settings.public_url or page, code)
+
+    grant = Grant(Role.CONTROLLER, expires=int(time.time()) + TOKEN_SECONDS)
+    url = f"ws://{origin}{settings.path}"
+    return Welcome(url=url, token=keeper.token(grant), page=page, link=link)
 
 
 class _FrontServer(uvicorn.Server):
-    """uvicorn's, without its handlers of signals, and without ten wake-ups a second."""
+    """uvicorn's server, without its signal handlers and without ten wake-ups a second."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self._ending = asyncio.Event()
 
     async def main_loop(self) -> None:
-        """Wait until it is to end."""
+        """Wait until `end` is called."""
         while not await self.on_tick(0):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(DATE_SECONDS):
                     await self._ending.wait()
 
     def end(self) -> None:
-        """End it."""
+        """End the server."""
         self.should_exit = True
         self._ending.set()
 
@@ -347,14 +345,6 @@ class _FrontServer(uvicorn.Server):
     def capture_signals(self) -> Generator[None]:
         """Capture none."""
         yield
-
-
-class _NoFalseAlarm(logging.Filter):
-    """Drops what uvicorn logs of each upgrade that was refused by an HTTP status, as it may be."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line is logged."""
-        return record.msg != "ASGI callable returned without completing handshake."
 
 
 class _LoopComplaints:
@@ -379,21 +369,17 @@ class _LoopComplaints:
             )
 
 
-def _soon() -> int:
-    return int(time.time()) + LINK_SECONDS
-
-
 def _keeper_of(folder: str) -> Keeper:
     """Return the keeper of a gateway's own tokens."""
     is_revoked = not os.path.exists(os.path.join(folder, KEY_NAME))
     keeper = Keeper.at(folder)
-    if is_revoked:  # the key was deleted, and with it ends what its tokens made
+    if is_revoked:  # the key was deleted: subscriptions end with the tokens that made them
         Subscriptions(folder).clear()
     return keeper
 
 
 def _node_of(settings: GatewaySettings, folder: str, run_folder: str) -> FleetNode | None:
-    """Return this gateway as a node of its fleet; `None` if it is in none.
+    """Return this gateway as a node of its fleet; `None` without a fleet.
 
     Raises:
         ServingError: The fleet's key or the address cannot be used, or the extra is missing.
@@ -407,25 +393,6 @@ def _node_of(settings: GatewaySettings, folder: str, run_folder: str) -> FleetNo
 
     try:
         return FleetNode(settings, run_folder)
-    except LastwordError as error:
-        raise ServingError(str(error)) from error
-
-
-def _directory_of(node: FleetNode, holders: Holders) -> FleetDirectory:
-    # Loaded for a fleet alone.
-    from lastword.gateway.front.fleet_directory import FleetDirectory  # noqa: PLC0415
-
-    return FleetDirectory(holders, node)
-
-
-async def _join(fleet: FleetDirectory, *, goes_on: bool) -> None:
-    """Join the fleet; after a reload, serve without it until it can be joined.
-
-    Raises:
-        ServingError: It cannot be joined.
-    """
-    try:
-        await fleet.join(waits=not goes_on)
     except LastwordError as error:
         raise ServingError(str(error)) from error
 
@@ -459,11 +426,13 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         backlog=BACKLOG,
     )
     server = _FrontServer(config)
-    logging.getLogger("uvicorn.error").addFilter(_NoFalseAlarm())
+    # uvicorn logs an error for each upgrade that is refused by an HTTP status, as ASGI allows.
+    alarm = "ASGI callable returned without completing handshake."
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.msg != alarm)
     asyncio.get_running_loop().set_exception_handler(_LoopComplaints())
     # uvicorn closes what it is given.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
-    while not server.started and not task.done():  # noqa: ASYNC110 - it tells in no other way
+    while not server.started and not task.done():  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.01)
     control = ControlSocket(services.holders)
     await control.make()
@@ -476,7 +445,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         asyncio.create_task(_upgrade(services.holders)),
         asyncio.create_task(LimitWaits(services.holders, services.directory).watch()),
     ]
-    waiting = asyncio.create_task(signals.wait())
+    waiting = asyncio.create_task(signals.came.wait())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
     if not waiting.done():
         waiting.cancel()
@@ -504,7 +473,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
 
 
 async def _keep(pid_file: PidFile, control: ControlSocket, run_folder: str) -> None:
-    """Make the file with the process' id and the control socket again, if they are deleted."""
+    """Make the process id file and the control socket again whenever they are deleted."""
     deleted = asyncio.Event()
     folder = FolderWatch(run_folder, deleted.set)
     try:
@@ -521,9 +490,21 @@ async def _keep(pid_file: PidFile, control: ControlSocket, run_folder: str) -> N
 
 
 async def _upgrade(holders: Holders) -> None:
-    """Have another version take over once it is installed, and no agent would end by it."""
-    await another_version()
-    while not holders.can_be_handed_over:  # noqa: ASYNC110 - no event tells
+    """Have another version take over once it is installed and starts, and no agent would end."""
+    refused = before = running = _installed()
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        now = _installed()
+        if now == before and now not in {b"", running, refused}:
+            if await _starts():
+                break
+            refused = now
+            sys.stderr.write(
+                "lastword: another version is installed, which does not start; the gateway keeps "
+                "running this one\n"
+            )
+        before = now
+    while not holders.can_be_handed_over:  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(LOOK_SECONDS)
     os.kill(os.getpid(), RELOAD)
 
@@ -535,13 +516,13 @@ async def _forget_old(holders: Holders, age_seconds: float) -> None:
 
 
 def _inherited() -> tuple[socket.socket, int, HandedHolders] | None:
-    """Return the socket, the lock file and the agents of the program that this one has replaced."""
+    """Return the socket, the process id file and the agents of the program before this one."""
     numbers = os.environ.pop(INHERITED, "").split(",")
     if not all(number.isdecimal() for number in numbers):
         return None
     listening, pid_file, *file = map(int, numbers)
     handed = HandedHolders()
-    for number in file:  # there is none from version 0.3
+    for number in file:  # version 0.3 gives none
         with os.fdopen(number, "rb") as left:
             left.seek(0)
             handed = msgspec.json.decode(left.read(), type=HandedHolders)
@@ -550,18 +531,9 @@ def _inherited() -> tuple[socket.socket, int, HandedHolders] | None:
     return socket.socket(fileno=listening), pid_file, handed
 
 
-def _pid_file(run_folder: str, inherited: int) -> PidFile:
-    try:
-        return PidFile(run_folder, inherited)
-    except TakenError:
-        raise ServingError(
-            "another of your gateways is running on this port; see --listen"
-        ) from None
-
-
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # By its protocol asyncio knows that answers are not to wait for more to come (`TCP_NODELAY`).
+    # asyncio sets `TCP_NODELAY` only where the protocol is given.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -577,7 +549,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _become_newer(listening: socket.socket, pid_file: int, left: HandedHolders) -> None:
-    """Run the code that is installed now, keeping the socket on which clients wait, and agents."""
+    """Run the code that is installed now, with the listening socket and the agents."""
     with tempfile.TemporaryFile() as made:
         made.write(msgspec.json.encode(left))
         made.flush()
@@ -595,7 +567,7 @@ HANDLED = (RELOAD, signal.SIGTERM, signal.SIGINT)
 
 
 def hold() -> None:
-    """Keep them pending."""
+    """Block the handled signals, which stay pending."""
     signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
 
 
@@ -604,33 +576,29 @@ class FrontSignals:
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
-        self._came = asyncio.Event()
+        self.came: asyncio.Event = asyncio.Event()
+        """Set by the first one."""
 
     def receive(self) -> None:
-        """Take them from now on, and those that are pending."""
+        """Receive signals from now on, and those that are pending."""
         loop = asyncio.get_running_loop()
 
-        # No handler of the loop's: that one is called later, and what came just before the
-        # process ends would be lost.
+        # The loop's own handlers are called later: a signal just before the end would be lost.
         def note(number: int, _: FrameType | None) -> None:
             self._numbers.append(number)
             with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._came.set)
+                loop.call_soon_threadsafe(self.came.set)
 
         for number in HANDLED:
             signal.signal(number, note)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
 
     def restore_defaults(self) -> None:
-        """Let the next one end the process, which is ending anyway."""
+        """Let the next signal end the process, which is ending anyway."""
         for number in HANDLED:
             signal.signal(number, signal.SIG_DFL)
 
-    async def wait(self) -> None:
-        """Wait for the first one."""
-        await self._came.wait()
-
     @property
     def is_reload(self) -> bool:
-        """Return whether a newer program is to take over; a stop at any time takes precedence."""
+        """Return whether a newer program is to take over; a stop signal takes precedence."""
         return set(self._numbers) == {RELOAD}
