@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from lastword.gateway.front import doorkeeper
+from lastword.gateway.front import app, doorkeeper
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
@@ -42,7 +42,7 @@ class DayClock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> DayClock:
     clock = DayClock()
     monkeypatch.setitem(doorkeeper.Doorkeeper.__init__.__kwdefaults__, "clock", clock)
-    monkeypatch.setattr(doorkeeper, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(app, "LOOK_SECONDS", 0.05)
     return clock
 
 

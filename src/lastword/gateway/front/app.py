@@ -50,12 +50,14 @@ if TYPE_CHECKING:
     from lastword.gateway.api.openapi import Operation
     from lastword.gateway.front.doorkeeper import Doorkeeper
     from lastword.gateway.front.services import FrontServices, Quality
-    from lastword.gateway.front.tokens import Grant
     from lastword.gateway.settings.values import GatewaySettings
 
 CONNECTION_HEADER = "acp-connection-id"
 NODE_COOKIE = "lastword_node"
-"""For a proxy in front of several gateways, which keeps a viewer at one of them."""
+"""Lets a proxy in front of several gateways keep a viewer at one of them."""
+
+LOOK_SECONDS = 30.0
+"""How often a token is checked for its expiry."""
 
 
 class Front:
@@ -70,7 +72,6 @@ class Front:
         self._doorkeeper = doorkeeper
         self._path = settings.path
         self._page = WebPage(doorkeeper)
-        self._answers = web_page.AnswerDesk(services.source, doorkeeper)
         self._cookie = f"{NODE_COOKIE}={services.node}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
             self._services,
@@ -88,27 +89,25 @@ class Front:
             "ready": self.quality.ready,
             "metrics": self._metrics,
         }
-        """What is answered without a token, or says itself who needs one."""
-        self.app: ASGIApp = guarded(self._application())
-
-    def _application(self) -> Starlette:
-        return Starlette(
-            routes=[
-                WebSocketRoute(self._path, self._acp),
-                Route(self._path, self._http, methods=["GET", "POST", "DELETE"]),
-                WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
-                *self._routes(),
-                Route("/", self._home, methods=["GET"]),
-                Route(web_page.PATH, self._answer, methods=["GET", "POST"]),
-                Route("/page/settings.json", self._settings, methods=["GET"]),
-                Route("/page/{name}", self._page.asset, methods=["GET"]),
-                WebSocketRoute("/{path:path}", self._nowhere),
-            ],
-            exception_handlers={
-                HTTPException: _not_here,  # type: ignore[dict-item]
-                ClientDisconnect: _left,
-                Exception: _failed,
-            },
+        """The handlers of requests without a token; one checks by itself who needs one."""
+        by_path: dict[str, dict[str, Operation]] = {}
+        for each in OPERATIONS:
+            path = each.path.replace("{session_id}", "{session_id:path}")
+            by_path.setdefault(path, {})[each.method] = each
+        routes = [
+            WebSocketRoute(self._path, self._acp),
+            Route(self._path, self._http, methods=["GET", "POST", "DELETE"]),
+            WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._acp),
+            *(Route(path, self._endpoint(own), methods=[*own]) for path, own in by_path.items()),
+            Route("/", self._home, methods=["GET"]),
+            Route(web_page.PATH, self._answer, methods=["GET", "POST"]),
+            Route("/page/settings.json", self._settings, methods=["GET"]),
+            Route("/page/{name}", self._page.asset, methods=["GET"]),
+            WebSocketRoute("/{path:path}", self._nowhere),
+        ]
+        handlers = {HTTPException: _not_here, ClientDisconnect: _left, Exception: _failed}
+        self.app: ASGIApp = guarded(
+            Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
         )
 
     async def close(self, code: int, reason: str) -> None:
@@ -119,42 +118,27 @@ class Front:
         await asyncio.gather(*(socket.close(code, reason) for socket in list(self._sockets)))
 
     async def _acp(self, websocket: WebSocket) -> None:
+        """Serve a viewer's sessions, or the one that the URL names.
+
+        Only there does an unknown session close the socket.
+        """
+        session_id = websocket.path_params.get("session_id")
         try:
             grant = self._doorkeeper.admit(_requester(websocket))
+            if session_id is not None:
+                for_session(grant, session_id)
         except Refusal as refusal:
             await _refuse(websocket, refusal)
             return
-        await self._serve(websocket, grant, "")
-
-    async def _session(self, websocket: WebSocket) -> None:
-        """Serve one session by its URL: only here does an unknown session close the socket."""
-        session_id = websocket.path_params["session_id"]
-        try:
-            grant = self._doorkeeper.admit(_requester(websocket))
-            for_session(grant, session_id)
-            await self._look_for(session_id)
-        except Refusal as refusal:
-            await _refuse(websocket, refusal)
-            return
-        await self._serve(websocket, grant, session_id)
-
-    @staticmethod
-    async def _nowhere(websocket: WebSocket) -> None:
-        """Refuse an upgrade at an unknown path: Starlette's own answer would be 403."""
-        message = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
-        await _refuse(websocket, Refusal(404, 4404, "not_found", message))
-
-    async def _look_for(self, session_id: str) -> None:
-        if not await self._services.directory.exists(session_id):
+        if session_id is not None and not await self._services.directory.exists(session_id):
             message = "There is no such session on this gateway."
-            raise Refusal(404, 4404, "session_unknown", message)
-
-    async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
+            await _refuse(websocket, Refusal(404, 4404, "session_unknown", message))
+            return
         slot = self._slots.acquire(grant, _peer(websocket))
         if slot is None:
             await _refuse(websocket, too_many("viewers"))
             return
-        socket = ViewerSocket(self._services, websocket, grant, session_id)
+        socket = ViewerSocket(self._services, websocket, grant, session_id or "")
         headers = [
             (CONNECTION_HEADER.encode(), socket.connection_id.encode()),
             (b"set-cookie", self._cookie.encode()),
@@ -165,7 +149,7 @@ class Front:
         ending = None
         try:
             await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
-            if grant.expires:  # only now: what is not accepted yet cannot be closed
+            if grant.expires:  # only now: a socket that is not accepted yet cannot be closed
                 ending = asyncio.create_task(self._close_in_time(socket))
             await socket.run()
         finally:
@@ -175,30 +159,41 @@ class Front:
             self._sockets.discard(socket)
             self.quality.measured.close_link(socket.quality, socket.code, socket.cause)
 
+    @staticmethod
+    async def _nowhere(websocket: WebSocket) -> None:
+        """Refuse an upgrade at an unknown path: Starlette's own answer would be 403."""
+        message = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
+        await _refuse(websocket, Refusal(404, 4404, "not_found", message))
+
     async def _close_in_time(self, socket: ViewerSocket) -> None:
-        """Close a socket when the token with which it was opened expires."""
-        await self._doorkeeper.wait_for_end(socket.grant)
+        """Close a socket when its token expires, by the time of day: a machine may sleep."""
+        while not self._doorkeeper.has_expired(socket.grant):
+            left = self._doorkeeper.seconds_left(socket.grant)
+            await asyncio.sleep(min(left, LOOK_SECONDS))
         await socket.close(4401, "unauthorized")
 
-    def _routes(self) -> list[Route]:
-        """Return the paths of the events API, each with all its methods."""
-        handlers: dict[str, dict[str, Callable[[Request], Awaitable[Response]]]] = {}
-        for each in OPERATIONS:
-            path = each.path.replace("{session_id}", "{session_id:path}")
-            handlers.setdefault(path, {})[each.method] = self._handler(each)
-        return [Route(path, by_method(own), methods=[*own]) for path, own in handlers.items()]
+    def _endpoint(
+        self, operations: Mapping[str, Operation]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return what answers each method of a path by its operation; `HEAD` by that of `GET`.
 
-    def _handler(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
-        """Return what answers an operation of the events API."""
-        if not operation.needs_token:
-            return self._openly(operation.handler)
-        api = self._push if hasattr(self._push, operation.handler) else self._events
-        handler = getattr(api, operation.handler)
+        Operations without a token still do not answer the pages of other sites.
+        """
+        handlers: dict[str, Callable[..., Awaitable[Response]]] = {}
+        for method, operation in operations.items():
+            name = operation.handler
+            api = self._push if hasattr(self._push, name) else self._events
+            handlers[method] = getattr(api, name) if operation.needs_token else self._open[name]
 
         async def answered(request: Request) -> Response:
+            method = "GET" if request.method == "HEAD" else request.method
+            requester = _requester(request)
             try:
-                grant = self._doorkeeper.admit(_requester(request))
-                return await handler(request, grant)  # type: ignore[no-any-return]
+                if operations[method].needs_token:
+                    grant = self._doorkeeper.admit(requester)
+                    return await handlers[method](request, grant)
+                self._doorkeeper.look_at_site(requester)
+                return await handlers[method](request)
             except Refusal as refusal:
                 return _answer_of(refusal)
             except ProblemError as refused:
@@ -206,20 +201,8 @@ class Front:
 
         return answered
 
-    def _openly(self, name: str) -> Callable[[Request], Awaitable[Response]]:
-        """Return a handler that needs no token, but does not answer pages of other sites."""
-
-        async def answered(request: Request) -> Response:
-            try:
-                self._doorkeeper.look_at_site(_requester(request))
-                return await self._open[name](request)
-            except Refusal as refusal:
-                return _answer_of(refusal)
-
-        return answered
-
     async def _home(self, request: Request) -> Response:
-        """Serve the page, or the reason why not."""
+        """Serve the page, or a refusal as a page."""
         try:
             if "code" in request.query_params:
                 return await self._page.log_in(request, _requester(request))
@@ -230,10 +213,12 @@ class Front:
 
     async def _answer(self, request: Request) -> Response:
         """Answer a question by a code, or serve the page for that."""
+        requester = _requester(request)
         try:
             if request.method == "POST":
-                return await self._answers.post(request, _requester(request))
-            self._doorkeeper.look_at_place(_requester(request))
+                source = self._services.source
+                return await web_page.post_answer(request, requester, source, self._doorkeeper)
+            self._doorkeeper.look_at_place(requester)
         except Refusal as refusal:
             return _answer_of(refusal)
         return web_page.page()
@@ -259,13 +244,10 @@ class Front:
 
     async def _metrics(self, request: Request) -> Response:
         requester = _requester(request)
-        try:
-            if self.quality.may_read(requester, is_local=is_loopback(requester.peer)):
-                self._doorkeeper.look_at_place(requester)
-            else:
-                for_session(self._doorkeeper.admit(requester), "")
-        except Refusal as refusal:
-            return _answer_of(refusal)
+        if self.quality.may_read(requester, is_local=is_loopback(requester.peer)):
+            self._doorkeeper.look_at_place(requester)
+        else:
+            for_session(self._doorkeeper.admit(requester), "")
         return await self.quality.metrics()
 
     async def _http(self, request: Request) -> Response:
@@ -274,18 +256,6 @@ class Front:
             return await self._transport.answer(request, grant)
         except Refusal as refusal:
             return _answer_of(refusal)
-
-
-def by_method(
-    handlers: Mapping[str, Callable[[Request], Awaitable[Response]]],
-) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers each method of a path by its own handler; `HEAD` by that of `GET`."""
-
-    async def answered(request: Request) -> Response:
-        method = "GET" if request.method == "HEAD" else request.method
-        return await handlers[method](request)
-
-    return answered
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
@@ -334,7 +304,7 @@ async def _not_here(_: Request, error: HTTPException) -> Response:
 
 
 async def _left(_: Request, __: Exception) -> Response:
-    """End a request whose sender has left in the middle of its body: nobody reads an answer."""
+    """End a request whose sender left in the middle of its body: nobody reads the answer."""
     return Response(status_code=400)
 
 
@@ -344,7 +314,7 @@ async def _failed(_: Request, __: Exception) -> Response:
 
 
 async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
-    """Refuse a browser by a close code, since it cannot see a failed upgrade; others by status."""
+    """Refuse browsers by a close code, since they cannot see a failed upgrade; others by status."""
     if "origin" in websocket.headers:
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(PROTOCOL if PROTOCOL in offered else None)

@@ -8,7 +8,6 @@ that its owner visits can send wrong ones from there.
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import time
 from typing import TYPE_CHECKING
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 
 PROTOCOL = "acp.lastword.v1"
 BEARER_PROTOCOL = "bearer."
-"""Subprotocols: a browser can send a token in no other place that is not kept."""
+"""Subprotocols: the only place for a browser's token that no log or history keeps."""
 
 OTHER_SITES = frozenset({"cross-site", "same-site"})
-"""What `Sec-Fetch-Site` says of a request that a page of another origin made; another port of the
+"""The values of `Sec-Fetch-Site` for requests from a page of another origin; another port of the
 same host is of the same site. Only browsers send the header, and no script can change it."""
 
 GUEST_REQUESTS = Rate(per_second=20, burst=400)
@@ -51,14 +50,11 @@ FORWARDED = frozenset(
         *("tailscale-user-login", "ngrok-trace-id", "x-coming-from", "x-forwarded"),
     }
 )
-"""Headers by which reverse proxies, load balancers, CDNs and tunnels pass on who asked, beside
+"""Headers by which reverse proxies, load balancers, CDNs and tunnels name the requester, besides
 those that begin with `x-forwarded-`."""
 
 PLACE_SECONDS = 30
-"""When a guest without a place may look again."""
-
-LOOK_SECONDS = 30.0
-"""How often it is looked whether a token has expired."""
+"""When a guest without a slot may try again."""
 
 NEVER_SECONDS = 400 * 24 * 3600
 """The longest time for which a browser keeps a cookie; used for a token that does not expire."""
@@ -71,7 +67,7 @@ class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what wen
         status: the HTTP status.
         code: the WebSocket close code, for requests with an origin.
         reason: a low-cardinality word.
-        said: what is wrong and what to do, as a sentence.
+        message: what is wrong and what to do, as a sentence.
         retry_after: seconds to wait; 0 if waiting does not help.
     """
 
@@ -150,7 +146,12 @@ class Doorkeeper:
             Refusal: It is not admitted.
         """
         self.look_at_place(requester)
-        token, cookie = _token_of(requester), requester.cookies.get(self.cookies.cookie, "")
+        scheme, _, token = requester.headers.get("authorization", "").partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else ""
+        if not token:
+            bearers = (each for each in requester.subprotocols if each.startswith(BEARER_PROTOCOL))
+            token = next(bearers, "").removeprefix(BEARER_PROTOCOL)
+        cookie = requester.cookies.get(self.cookies.cookie, "")
         if not token and not cookie:
             message = "A token is missing. `lastword gateway token` prints one."
             raise Refusal(401, 4401, "unauthorized", message)
@@ -160,7 +161,14 @@ class Doorkeeper:
         except TokenError as error:
             message = f"{str(error).capitalize()}. `lastword gateway token` prints a new one."
             raise self._refusal(requester, error, message) from None
-        self._keep_pace(grant, requester.peer)
+        if not grant.is_owners:
+            wait = self._of_token.wait_seconds(grant)
+            wait = wait or self._of_address.wait_seconds(requester.peer)
+            if wait:
+                message = (
+                    f"Too many requests came from this address. Send the next in {wait} seconds."
+                )
+                raise Refusal(429, 4429, "too_many", message, retry_after=wait)
         return grant
 
     async def follow(self, requester: Requester, code: str) -> Grant:
@@ -203,16 +211,11 @@ class Doorkeeper:
         return max(grant.expires - int(self._clock()), 1) if grant.expires else NEVER_SECONDS
 
     def has_expired(self, grant: Grant) -> bool:
-        """Return whether the token of a request that was admitted has expired since."""
+        """Return whether the token of an admitted request has expired since."""
         return bool(grant.expires) and grant.expires <= self._clock()
 
-    async def wait_for_end(self, grant: Grant) -> None:
-        """Wait until a grant expires, by the time of day, which a machine's sleep moves on."""
-        while not self.has_expired(grant):  # noqa: ASYNC110 - a clock tells nobody
-            await asyncio.sleep(min(self.seconds_left(grant), LOOK_SECONDS))
-
     def _refusal(self, requester: Requester, error: TokenError, message: str) -> Refusal:
-        """Return the refusal of a wrong token or link; too many from one address have to wait."""
+        """Return the refusal of a wrong token or link; after too many, its address has to wait."""
         if isinstance(error, TokenExpiredError):
             return Refusal(401, 4401, "unauthorized", message)
         wait = self._failures.wait_seconds(requester.peer)
@@ -222,52 +225,47 @@ class Doorkeeper:
         self._failures.note(requester.peer)
         return Refusal(401, 4401, "unauthorized", message)
 
-    def _keep_pace(self, grant: Grant, peer: str) -> None:
-        if grant.is_owners:
-            return
-        wait = self._of_token.wait_seconds(grant) or self._of_address.wait_seconds(peer)
-        if wait:
-            message = f"Too many requests came from this address. Send the next in {wait} seconds."
-            raise Refusal(429, 4429, "too_many", message, retry_after=wait)
-
     def look_at_place(self, requester: Requester) -> None:
         """Check only the host, the origin and the site of a request.
 
         Raises:
-            Refusal: A page from another site sent it.
+            Refusal: The host is not this gateway's, or a page from another site sent the request.
         """
-        self._look_at_host(requester.headers.get("host", ""))
-        origin = requester.headers.get("origin")
-        if origin is not None:
-            self._look_at_origin(origin, requester.headers.get("host", ""))
+        # Another name may resolve to this machine: a page from there must not get in.
+        host = requester.headers.get("host", "").lower()
+        if host.startswith("["):
+            name = host.partition("]")[0].removeprefix("[")
         else:
+            name = host.rpartition(":")[0] if ":" in host else host
+        if not is_loopback(name) and name not in self._hosts:
+            message = f"This gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
+            raise Refusal(403, 4403, "host", message)
+        origin = requester.headers.get("origin")
+        if origin is None:
             self.look_at_site(requester)
+            return
+        origin = origin.lower().rstrip("/")
+        try:
+            is_own = urlsplit(origin).netloc == host
+        except ValueError:  # as of a bracket that is not closed
+            is_own = False
+        if not is_own and origin not in self._origins:
+            raise _other_origin()
 
     @staticmethod
     def look_at_site(requester: Requester) -> None:
-        """Check only that no page of another site has a browser send this without an origin.
+        """Check only that no page of another site had a browser send this without an origin.
 
         Raises:
-            Refusal: One has: by a picture, a script, a frame or a form.
+            Refusal: A picture, script, frame or form of such a page did.
         """
-        if requester.headers.get("sec-fetch-site") in OTHER_SITES and not _is_visit(
-            requester.headers
-        ):
+        headers = requester.headers
+        if headers.get("sec-fetch-site") not in OTHER_SITES:
+            return
+        # A user may follow a link on a page of another site, as in a chat.
+        destination = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+        if destination != ("navigate", "document"):
             raise _other_origin()
-
-    def _look_at_host(self, host: str) -> None:
-        """Refuse other names that resolve to this machine: a page there must not get in."""
-        name = _host_name(host)
-        if is_loopback(name) or name in self._hosts:
-            return
-        message = f"This gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
-        raise Refusal(403, 4403, "host", message)
-
-    def _look_at_origin(self, origin: str, host: str) -> None:
-        requested = origin.lower().rstrip("/")
-        if _netloc(requested) == host.lower() or requested in self._origins:
-            return
-        raise _other_origin()
 
 
 def _other_origin() -> Refusal:
@@ -275,21 +273,13 @@ def _other_origin() -> Refusal:
     return Refusal(403, 4403, "origin", message)
 
 
-def _is_visit(headers: Mapping[str, str]) -> bool:
-    """Return whether a user has followed a link on a page of another site, as in a chat."""
-    return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == (
-        "navigate",
-        "document",
-    )
-
-
 def is_forwarded(headers: Mapping[str, str]) -> bool:
-    """Return whether somebody has passed a request on; its address is then not the requester's."""
+    """Return whether a proxy passed a request on: its address is then not the requester's."""
     return any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers)
 
 
 def too_many(what: str) -> Refusal:
-    """Return the refusal of a guest for whom there is no place."""
+    """Return the refusal of a guest for whom there is no slot."""
     message = f"Too many {what} with this token or from this address. Close one of them."
     return Refusal(429, 4429, "too_many", message, retry_after=PLACE_SECONDS)
 
@@ -303,30 +293,6 @@ def for_session(grant: Grant, session_id: str) -> None:
     if grant.session and grant.session != session_id:
         message = "The token is for another session. `lastword gateway token` prints one for all."
         raise Refusal(403, 4403, "forbidden", message)
-
-
-def _token_of(requester: Requester) -> str:
-    header = requester.headers.get("authorization", "")
-    scheme, _, token = header.partition(" ")
-    if scheme.lower() == "bearer" and token.strip():
-        return token.strip()
-    for offered in requester.subprotocols:
-        if offered.startswith(BEARER_PROTOCOL):
-            return offered.removeprefix(BEARER_PROTOCOL)
-    return ""
-
-
-def _netloc(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:  # as of a bracket that is not closed
-        return ""
-
-
-def _host_name(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0].removeprefix("[").lower()
-    return host.rpartition(":")[0].lower() if ":" in host else host.lower()
 
 
 def is_loopback(name: str) -> bool:

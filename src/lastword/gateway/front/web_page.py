@@ -4,10 +4,10 @@ The web page: its login, and its files. Owns what is served at `/` and below `/p
 the same for everybody and contain nothing about a session, so they need no token; the page itself
 needs the cookie that a link sets.
 
-Answers by a code: a button of a notification, and the page that a link in one opens. Owns what is
-served at `/answer`. Only `POST` answers, with the code as its body, so that neither a server's log
-nor a `Referer` has it; `GET` gives a page that sends it on a click, since programs that look where
-a link leads must not answer.
+Answers by a code: a button of a notification, and the page that its link opens. Owns what is served
+at `/answer`. Only `POST` answers, with the code as its body, so that it appears in no server's log
+and no `Referer`; `GET` gives a page that sends it on a click, since programs that follow links to
+preview them must not answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import msgspec
 from starlette.responses import RedirectResponse, Response
 
 from lastword.gateway import wire
-from lastword.gateway.api.requests import answer, problem
+from lastword.gateway.api.requests import answer, body_of, problem
 from lastword.web.files import SAFE, TYPES, answer_files, gateway_files
 
 if TYPE_CHECKING:
@@ -73,17 +73,17 @@ class WebPage:
         headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
         return _packed(request, gateway_files()["index.html"], 200, headers, "text/html")
 
-    async def log_in(self, request: Request, asked: Requester) -> Response:
+    async def log_in(self, request: Request, requester: Requester) -> Response:
         """`GET /?code=…`: follow a link.
 
         Raises:
-            Refusal: It is not valid any more.
+            Refusal: It is no longer valid.
         """
-        if request.method != "GET":  # whoever only looks where a link leads has not followed it
+        if request.method != "GET":  # a `HEAD` does not use up the link
             return Response(status_code=204, headers=SAFE)
-        # A whole link, where it was pasted into the refusal's field.
+        # A user may paste the whole link into the refusal's field.
         code = request.query_params["code"].rpartition("code=")[2].strip()
-        grant = await self._doorkeeper.follow(asked, code)
+        grant = await self._doorkeeper.follow(requester, code)
         answer = RedirectResponse("/", 303, SAFE | {"cache-control": "no-store"})
         answer.set_cookie(
             self._doorkeeper.cookies.cookie,
@@ -98,11 +98,11 @@ class WebPage:
 
 def refused(request: Request, refusal: Refusal) -> Response:
     """Return a refusal as a page of text."""
-    said, how = refusal.message, ""
+    reason, how = refusal.message, ""
     if refusal.status == 401:  # noqa: PLR2004
-        said = f"{said.partition('.')[0]}."  # what to do stands below, for a browser
+        reason = f"{reason.partition('.')[0]}."  # the page itself says below what to do
         how = _HOW.format(address=html.escape(str(request.base_url)))
-    body = _REFUSED.format(said=html.escape(said), how=how)
+    body = _REFUSED.format(reason=html.escape(reason), how=how)
     headers = SAFE | {"cache-control": "no-store"}
     if refusal.retry_after:
         headers["retry-after"] = str(refusal.retry_after)
@@ -144,7 +144,7 @@ _REFUSED = """<!doctype html>
 <body>
 <main class="narrow">
 <h1>This gateway does not let you in</h1>
-<p>{said}</p>{how}
+<p>{reason}</p>{how}
 </main>
 </body>
 </html>
@@ -161,30 +161,22 @@ _REFUSALS = {
 }
 
 
-class AnswerDesk:
-    """Answers questions by codes."""
+async def post_answer(
+    request: Request, requester: Requester, source: SessionSource, doorkeeper: Doorkeeper
+) -> Response:
+    """Answer a question of one of the source's sessions.
 
-    def __init__(self, source: SessionSource, doorkeeper: Doorkeeper) -> None:
-        """Answer questions of these sessions, by the codes that the doorkeeper admits."""
-        self._source = source
-        self._doorkeeper = doorkeeper
-
-    async def post(self, request: Request, requester: Requester) -> Response:
-        """Answer a question.
-
-        Raises:
-            Refusal: The code is not valid.
-        """
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_CODE_BYTES:
-                return problem(413, "bad_request", "This is longer than any code.")
-        text = body.decode(errors="replace").strip()
-        outcome = await self._source.answer(self._doorkeeper.read_answer(requester, text))
-        if outcome == wire.ANSWERED:
-            return answer({"answered": True})
-        return problem(*_REFUSALS[outcome])
+    Raises:
+        Refusal: The code is not valid.
+    """
+    body = await body_of(request, MAX_CODE_BYTES)
+    if len(body) > MAX_CODE_BYTES:
+        return problem(413, "bad_request", "This is longer than any code.")
+    code = doorkeeper.read_answer(requester, body.decode(errors="replace").strip())
+    outcome = await source.answer(code)
+    if outcome == wire.ANSWERED:
+        return answer({"answered": True})
+    return problem(*_REFUSALS[outcome])
 
 
 def page() -> Response:
