@@ -1,11 +1,10 @@
 """The holders of this process: one for each agent, with its sessions.
 
-Owns where a session is, the spare that waits for the next one, and starting another holder if there
-is none.
+Owns where a session is, the spare agent for the next one, and starting a holder if there is none.
 
-Sessions that wait for the end of a limit while they have no holder. Owns starting a holder for such
-a session when its limit ends, although nobody looks at it. While a session has a holder, that one
-waits; and what follows is the holder's: it takes up the wait from the session's log.
+Also starts a holder for a session that waits for the end of a limit, when the limit ends, although
+no viewer asks for it. Only sessions without a holder are concerned: a holder waits by itself, and
+one that is started resumes the wait from the session's log.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.02
 
 REST_SECONDS = 5.0
-"""How long a replacement of the program waits for agents that are being started or asked."""
+"""How long a reload waits for agents that are starting or answering."""
 
 ENDING_SECONDS = 8.0
-"""How long the log of a session that has just ended may be written to its end."""
+"""How long the last holder of a session may take to finish its log."""
 
 
 class StartError(Exception):
@@ -70,7 +69,7 @@ class StartError(Exception):
 
     Attributes:
         error: The error object that says why.
-        is_silent: There is one, which does not answer.
+        is_silent: There is one, but it does not answer.
     """
 
     def __init__(self, error: dict[str, Any], *, is_silent: bool = False) -> None:
@@ -84,8 +83,8 @@ class HandedHolders(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         holders: the holders.
-        opened: by the viewer and its request: the holder that was asked for a new session.
-        counts: what has been counted.
+        opened: by the viewer and its request: the holder that opens the new session.
+        counts: the counts so far.
     """
 
     holders: list[HandedHolder] = []
@@ -125,31 +124,24 @@ class Holders:
         self.reports: OwnReports = OwnReports(template.report, template.state_folder, program)
         self.quality: HolderQuality = HolderQuality()
         """Counts what happens in all of them."""
+        self.run_folder: str = template.run_folder
+        """The folder in which the gateway is found."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """Each for as long as somebody has or wants it: viewers may name sessions without end."""
+        """By session, while in use: viewers may name any number of sessions."""
         self._running: dict[str, Holder] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._spares: dict[str, str] = {}
-        """The holders that wait for a session, and which clients each suits."""
+        """The holders without a session, and the kind of client that each suits."""
         self._opened: dict[str, str] = {}
-        """By the viewer and its request: the holder that was asked for a new session."""
-
-    @property
-    def run_folder(self) -> str:
-        """Return the folder in which the gateway is found."""
-        return self._template.run_folder
+        """By the viewer and its request: the holder that opens the new session."""
 
     def places(self) -> list[str]:
         """Return the names of all holders."""
         return list(self._running)
 
     def count_busy(self) -> int:
-        """Return how many agents run that are not spare."""
+        """Return the number of agents that are not spare."""
         return len(self._running) - len(self._spares)
-
-    def have_sessions(self) -> bool:
-        """Return whether any of them has a session."""
-        return any(holder.sessions for holder in self._running.values())
 
     def sessions(self) -> list[HeldSession]:
         """Return all sessions."""
@@ -164,19 +156,10 @@ class Holders:
         running = self._running.items()
         return next((name for name, each in running if session_id in each.sessions), None)
 
-    def _bringing_back(self, session_id: str) -> str | None:
-        """Return the name of the holder that is about to have this session."""
-        running = self._running.items()
-        starting = (name for name, each in running if each.settings.session == session_id)
-        return next((name for name in starting if not self._running[name].is_ready), None)
-
     async def exists(self, session_id: str) -> bool:
         """Return whether this session, or its log, exists."""
-        return self.live(session_id) is not None or self.has_log(session_id)
-
-    def has_log(self, session_id: str) -> bool:
-        """Return whether there is a log of this session."""
-        return os.path.exists(self.log_path(session_id))
+        path = self.log_path(session_id)
+        return self.live(session_id) is not None or os.path.exists(path)  # noqa: ASYNC240 - fast
 
     def log_path(self, session_id: str) -> str:
         """Return the path of a session's log."""
@@ -187,7 +170,7 @@ class Holders:
         return files.logs_in(self._template.log_folder)
 
     def waiting(self) -> list[str]:
-        """Return the logs that are marked as those of sessions which wait for a limit's end."""
+        """Return the logs that are marked as waiting for the end of a limit."""
         return files.waiting_in(self._template.log_folder, self.run_folder)
 
     def forget_old(self, age_seconds: float, now: float) -> int:
@@ -201,7 +184,7 @@ class Holders:
         for _, path in self.logs():
             if now - files.changed_at(path) < age_seconds:
                 continue
-            with contextlib.suppress(StoreError):  # of a log that an agent has, here or elsewhere
+            with contextlib.suppress(StoreError):  # an agent writes it, here or elsewhere
                 lock = LogLock(path, LogOwner(pid=os.getpid()))
                 files.delete(path)
                 lock.delete()
@@ -223,37 +206,36 @@ class Holders:
         """
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
-            place = self.live(session_id) or self._bringing_back(session_id)
+            place = self.live(session_id)
             if place is not None:
                 return place
+            for name, holder in self._running.items():
+                if holder.settings.session == session_id and not holder.is_ready:
+                    return name  # it is about to have the session
             if not (has_record or await self.exists(session_id)):
                 return None
-            await self._until_free(session_id)
+            for _ in range(int(ENDING_SECONDS / LOOK_SECONDS)):
+                owner = owner_of(self.log_path(session_id))
+                if owner is None:
+                    break
+                if owner.pid and owner.pid != os.getpid():
+                    raise StartError(access.owned_elsewhere(owner))
+                await asyncio.sleep(LOOK_SECONDS)  # its last holder has not ended yet
+            else:
+                raise StartError(access.holder_silent(), is_silent=True)
             place = await self._start(f"session-{secrets.token_hex(12)}", dict(client), session_id)
             return self.live(session_id) or place
-
-    async def _until_free(self, session_id: str) -> None:
-        """Wait until nobody writes a session's log, as until its last holder has ended.
-
-        Raises:
-            StartError: Another gateway does.
-        """
-        for _ in range(int(ENDING_SECONDS / LOOK_SECONDS)):
-            owner = owner_of(self.log_path(session_id))
-            if owner is None:
-                return
-            if owner.pid and owner.pid != os.getpid():
-                raise StartError(access.owned_elsewhere(owner))
-            await asyncio.sleep(LOOK_SECONDS)
-        raise StartError(access.holder_silent(), is_silent=True)
 
     async def spare(self, client: Mapping[str, Any]) -> str:
         """Return the name of an agent without a session, initialized or about to be.
 
+        Clients that differ in their `initialize` get different agents.
+
         Raises:
             StartError: It could not be started.
         """
-        kind = self._kind(client)
+        params = self._template.initialize_params(client)
+        kind = hashlib.sha256(jsonrpc.dumps(params)).hexdigest()[:12]
         for place, suits in self._spares.items():
             if suits == kind:
                 return place
@@ -264,16 +246,6 @@ class Holders:
         except StartError:
             self._spares.pop(place, None)
             raise
-
-    async def take_spare(self, client: Mapping[str, Any]) -> str:
-        """Return a spare that nobody else gets: it is given its session now.
-
-        Raises:
-            StartError: It could not be started.
-        """
-        place = await self.spare(client)
-        self._spares.pop(place, None)
-        return place
 
     async def opener(
         self,
@@ -296,28 +268,30 @@ class Holders:
         """
         place = None if is_new else self._opened.get(key)
         if place is None or place not in self._running:
-            place = self._opened[key] = await self.take_spare(client)
+            place = self._opened[key] = await self.spare(client)
+            self._spares.pop(place, None)  # nobody else gets it: it is given its session now
         return place
-
-    def _kind(self, client: Mapping[str, Any]) -> str:
-        """Return what a spare must match: the same agent, for the same client."""
-        params = self._template.initialize_params(client)
-        return hashlib.sha256(jsonrpc.dumps(params)).hexdigest()[:12]
 
     async def _start(self, name: str, client: dict[str, Any], session: str) -> str:
         if len(self._running) >= self._limit and not await self._end_spare(name):
-            self._tell("too_many_agents", session)
-            raise StartError(access.too_many_agents(self._limit))
-        settings = msgspec.structs.replace(
-            self._template, name=name, client=_without_secret(client), session=session
-        )
-        if not await self._begin(settings):
-            self._tell("holder_ended", session)
-            raise StartError(access.not_started("holder_ended"))
-        return name
+            reason, error = "too_many_agents", access.too_many_agents(self._limit)
+        else:
+            # The session's log would keep the viewer's secret.
+            meta = {
+                key: each for key, each in object_of(client.get("_meta")).items() if key != META
+            }
+            settings = msgspec.structs.replace(
+                self._template, name=name, client=client | {"_meta": meta}, session=session
+            )
+            if await self._begin(settings):
+                return name
+            reason, error = "holder_ended", access.not_started("holder_ended")
+        failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
+        self.reports.add("start", failure | {"retryable": True, "phase": "startup"}, session)
+        raise StartError(error)
 
     async def _begin(self, settings: HolderSettings, handed: HandedHolder | None = None) -> bool:
-        """Run a holder; return whether its agent has been started, or is there."""
+        """Run a holder; return whether its agent runs."""
         name = settings.name
         holder = self._running[name] = self._make(settings, self.quality, self._fleet)
         task = self._tasks[name] = asyncio.create_task(self._run(holder, handed))
@@ -328,11 +302,11 @@ class Holders:
         return holder.begun.is_set()
 
     async def _run(self, holder: Holder, handed: HandedHolder | None) -> None:
-        """Run a holder until its end; a fault of it ends its agent alone."""
+        """Run a holder until its end; a fault in it ends only its own agent."""
         try:
             await holder.run(handed)
         except LogOwnedError:
-            return  # the caller looks for the owner
+            return  # the caller finds the owner
         except (LastwordError, OSError) as error:
             sys.stderr.write(f"lastword: {error}\n")
         except Exception:  # noqa: BLE001 - a bug in one must not end the others
@@ -377,15 +351,8 @@ class Holders:
         """Return whether a holder is running."""
         return place in self._running
 
-    def _tell(self, reason: str, session: str) -> None:
-        failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
-        self.reports.add("start", failure | {"retryable": True, "phase": "startup"}, session)
-
     async def _end_spare(self, wanted: str) -> bool:
-        """End an agent that has no session, to have another in its place; return whether one was.
-
-        Clients that differ in what they can do are each given their own.
-        """
+        """End an agent without a session to make room for another; return whether there was one."""
         place = next((each for each in self._spares if each != wanted), None)
         if place is None or place not in self._running:
             return False
@@ -397,19 +364,19 @@ class Holders:
 
     @property
     def can_be_handed_over(self) -> bool:
-        """Whether every agent can run on at this moment while this process replaces itself."""
+        """Return whether every agent would survive a replacement of this process now."""
         return all(each.can_be_handed_over for each in self._running.values())
 
     async def hand_over(self) -> HandedHolders:
-        """Let go of every agent, for the program that replaces this one.
+        """Hand every agent over to the program that replaces this one.
 
-        An agent that cannot run on at this moment ends, and its turns with it: its sessions are
-        brought back when somebody asks for them.
+        An agent that cannot be handed over ends, and its turns with it: its sessions are restored
+        on request.
         """
         until = time.monotonic() + REST_SECONDS
         tasks = list(self._tasks.values())
         for holder in self._running.values():
-            for link in holder.links:  # of viewers at other nodes: they come back
+            for link in holder.links:  # to viewers at other nodes, which reconnect
                 link.out.close()
         while time.monotonic() < until and not self._is_at_rest():  # noqa: ASYNC110 - no event
             await asyncio.sleep(LOOK_SECONDS)
@@ -426,13 +393,13 @@ class Holders:
 
     def _is_at_rest(self) -> bool:
         running = self._running.values()
-        are_left = not any(each.links for each in running)  # who leaves is in the logs
+        are_left = not any(each.links for each in running)  # the logs say which viewers left
         return are_left and all(
             each.can_be_handed_over or each.agent.can_only_end for each in running
         )
 
     async def adopt(self, handed: HandedHolders, note: Callable[[], object]) -> None:
-        """Go on with the agents that were handed over; `note` is called after each."""
+        """Continue with the agents that were handed over; call `note` after each."""
         self._opened.update(handed.opened)
         self.quality.counts.include(handed.counts)
         for each in handed.holders:
@@ -448,7 +415,7 @@ class Holders:
         """End every holder, and wait for that; return how many there were.
 
         Args:
-            ends_sessions: Whether their sessions end, too, and are not brought back.
+            ends_sessions: Whether their sessions end, too, and are not restored.
         """
         tasks = list(self._tasks.values())
         for holder in list(self._running.values()):
@@ -465,18 +432,11 @@ class Holders:
         return [holder.status() for holder in self._running.values()]
 
 
-def _without_secret(client: dict[str, Any]) -> dict[str, Any]:
-    """Return a client's params without the viewer's secret, which a session's log would keep."""
-    meta = {key: value for key, value in object_of(client.get("_meta")).items() if key != META}
-    return client | {"_meta": meta}
-
-
 WAITS_LOOK_SECONDS = 5.0
-"""How often it is looked for them."""
+"""How often the logs are searched for waiting sessions."""
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 15.0, 600.0
-"""How long it is waited before a holder is started again for the same wait: twice as long each
-time."""
+"""The pause before a holder is started again for the same wait; it doubles each time."""
 
 
 class WaitingSession(msgspec.Struct, frozen=True):
@@ -501,7 +461,7 @@ class LimitWaits:
         self._holders = holders
         self._directory = directory
         self._again: dict[str, tuple[float, float]] = {}
-        """By session: when a holder may be started again, and how long was waited for that."""
+        """By session: when a holder may be started again, and the pause until then."""
 
     async def watch(self) -> None:
         """Start a holder for each whose limit has ended, until cancelled."""
@@ -523,22 +483,18 @@ class LimitWaits:
                 continue
             if session is None:
                 files.unmark_waiting(path)
-            elif self._is_due(session, now):
-                due.append(session)
+                continue
+            wait = session.wait.wait
+            until, latest = wait.until_epoch_seconds, wait.latest_epoch_seconds
+            if until is None or latest is None or not until <= now <= latest:
+                continue
+            again_at, pause = self._again.get(session.id, (0.0, 0.0))
+            if again_at - pause <= now < again_at:  # a clock that was set back lengthens no pause
+                continue
+            pause = min(max(2 * pause, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+            self._again[session.id] = now + pause, pause
+            due.append(session)
         return due
-
-    def _is_due(self, session: WaitingSession, now: float) -> bool:
-        wait = session.wait.wait
-        until, latest = wait.until_epoch_seconds, wait.latest_epoch_seconds
-        if until is None or latest is None or not until <= now <= latest:
-            return False
-        again_at, pause = self._again.get(session.id, (0.0, 0.0))
-        # A clock that was set back makes no pause longer.
-        if again_at - pause <= now < again_at:
-            return False
-        pause = min(max(2 * pause, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
-        self._again[session.id] = now + pause, pause
-        return True
 
 
 def _waiting_in(log: StoredLog) -> WaitingSession | None:

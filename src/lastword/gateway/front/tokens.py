@@ -7,13 +7,12 @@ accepts every token of its predecessor.
 
 Slots: how many connections one token or one address may have at once. Owns two rules. A guest,
 whose token does not allow everything, has a share of the slots for itself and for its address, and
-all guests together have half. The owner's own tokens always get a slot: where none is left, the
-oldest of the token that has the most is given up.
+all guests together have half. The owner's own tokens always get a slot: if none is left, the oldest
+slot of the token with the most is given up.
 
-Links to the page, each of which works once. Owns the folder of unused links: one file each, named
-by a keyed hash of the link's code. So a link neither works twice nor is lost if a gateway ends or
-is reloaded, and it ends with the tokens' key. Using a link removes its file, which only one process
-can do.
+Links to the page, each of which works once. Owns the folder of unused links: one file for each,
+named by a keyed hash of the link's code. A link survives the end or reload of a gateway, and ends
+with the tokens' key. Using a link removes its file, which only one process can do.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 KEY_NAME = "gateway.key"
 KEY_BYTES = 32
 TOKEN_SECONDS = 12 * 3600
-"""How long a token or a login lasts by default: a day's work, since its connections end with it."""
+"""How long a token or a login lasts by default: a day's work, as its connections end with it."""
 
 FAILURES = 10
 FAILURES_WITHIN_SECONDS = 60.0
@@ -87,11 +86,11 @@ class SignedLink(msgspec.Struct, frozen=True):
 
 
 class TokenError(Exception):
-    """A token is not valid, or no longer."""
+    """A token is not valid, or not any longer."""
 
 
 class TokenExpiredError(TokenError):
-    """A token has expired; it was valid, so nobody has guessed it."""
+    """A token has expired; it was valid, so nobody guessed it."""
 
 
 class Keeper:
@@ -103,14 +102,14 @@ class Keeper:
     def of_cookies(self, port: int) -> Keeper:
         """Return the keeper whose tokens are the cookies of the gateway on a port.
 
-        Browsers send the cookies of a host to each of its ports: by its key, a cookie is valid at
-        one gateway alone.
+        Browsers send a host's cookies to each of its ports. Because of the keeper's own key, a
+        cookie is valid at one gateway only.
         """
         return Keeper(self._digest(b"cookies", str(port)))
 
     @property
     def cookie(self) -> str:
-        """Return the name of a cookie with its tokens: gateways of one host need different ones."""
+        """Return the cookie's name, which differs between the gateways of one host."""
         return f"lastword_{self._digest(b'name', '').hex()[:12]}"
 
     @classmethod
@@ -259,11 +258,11 @@ LINK_SECONDS = 10 * 60
 """How long a link waits to be followed."""
 
 NOTIFIED_SECONDS = 12 * 3600
-"""How long one in a notification waits: somebody may be asleep."""
+"""How long a link in a notification waits: its reader may be asleep."""
 
 MAX_CODE_CHARS = 128
 MAX_LINKS = 1000
-"""Links that wait; with one more, the oldest is gone."""
+"""The most links that wait; another one displaces the oldest."""
 
 
 class WaitingLink(msgspec.Struct, frozen=True):
@@ -306,11 +305,11 @@ class Links:
 
     @classmethod
     def notified(cls, folder: str, clock: Callable[[], float], keeper: Keeper) -> Links:
-        """Return the links in notifications, however many of which displace none of the others."""
+        """Return the links in notifications, which displace none of the others."""
         return cls(folder, clock, keeper, name="notified-links", seconds=NOTIFIED_SECONDS)
 
     def make(self, grant: Grant) -> str:
-        """Return the code of a new link.
+        """Return the code of a new link; remove expired ones, and the oldest of too many.
 
         Raises:
             StoreError: It cannot be stored.
@@ -319,7 +318,17 @@ class Links:
         waiting_link = WaitingLink(grant, self._clock() + self._seconds)
         try:
             make_private(self._folder)
-            self._forget()
+            waiting: list[tuple[float, str]] = []
+            with os.scandir(self._folder) as files:
+                for each in files:
+                    # Another process may use or remove a link at any moment.
+                    with contextlib.suppress(FileNotFoundError):
+                        waiting.append((each.stat().st_mtime, each.path))
+            too_old = self._clock() - self._seconds
+            for place, (made_at, path) in enumerate(sorted(waiting)):
+                if made_at < too_old or len(waiting) - place >= MAX_LINKS:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(path)
             made = os.open(self._path(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             os.fchmod(made, 0o600)  # whatever the umask
             with os.fdopen(made, "wb") as file:
@@ -348,20 +357,6 @@ class Links:
 
     def _path(self, code: str) -> str:
         return os.path.join(self._folder, self._keeper.link_name(code))
-
-    def _forget(self) -> None:
-        """Remove expired links."""
-        waiting: list[tuple[float, str]] = []
-        with os.scandir(self._folder) as found:
-            for each in found:
-                # Another process may use or remove a link at any moment.
-                with contextlib.suppress(FileNotFoundError):
-                    waiting.append((each.stat().st_mtime, each.path))
-        too_old = self._clock() - self._seconds
-        for place, (made, path) in enumerate(sorted(waiting)):
-            if made < too_old or len(waiting) - place >= MAX_LINKS:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
 
 
 def address(page: str, code: str) -> str:
@@ -396,7 +391,7 @@ def socket_shares(viewers: int) -> Shares:
 
 
 class Slot:
-    """Somebody's slot, until it is left."""
+    """A slot in use."""
 
     def __init__(self, grant: Grant, peer: str, give_up: Callable[[], None]) -> None:
         self.grant = grant
@@ -411,7 +406,7 @@ class Slots:
     def __init__(self, shares: Shares) -> None:
         self._shares = shares
         self._in_use: dict[Slot, None] = {}
-        """In the order in which they were taken."""
+        """Oldest first."""
 
     def acquire(
         self, grant: Grant, peer: str, give_up: Callable[[], None] = lambda: None
@@ -423,10 +418,22 @@ class Slots:
             peer: The address.
             give_up: Ends what the slot is for, when another needs it.
         """
-        if not grant.is_owners and not self._has_room(grant, peer):
-            return None
-        if self._shares.of_all and len(self._in_use) >= self._shares.of_all:
-            self._make_room()
+        shares = self._shares
+        if not grant.is_owners:
+            guests = [slot for slot in self._in_use if not slot.grant.is_owners]
+            if (
+                len(guests) >= shares.of_guests
+                or sum(slot.peer == peer for slot in guests) >= shares.of_address
+                or sum(slot.grant == grant for slot in guests) >= shares.of_token
+            ):
+                return None
+        if shares.of_all and len(self._in_use) >= shares.of_all:
+            # The oldest slot of the token with the most is given up, guests' first.
+            counts = Counter(slot.grant for slot in self._in_use)
+            most = max(counts, key=lambda grant: (not grant.is_owners, counts[grant]))
+            oldest = next(slot for slot in self._in_use if slot.grant == most)
+            del self._in_use[oldest]
+            oldest.give_up()
         slot = Slot(grant, peer, give_up)
         self._in_use[slot] = None
         return slot
@@ -434,22 +441,3 @@ class Slots:
     def release(self, slot: Slot) -> None:
         """Give a slot back."""
         self._in_use.pop(slot, None)
-
-    def _has_room(self, grant: Grant, peer: str) -> bool:
-        guests = [slot for slot in self._in_use if not slot.grant.is_owners]
-        of_address = sum(slot.peer == peer for slot in guests)
-        of_token = sum(slot.grant == grant for slot in guests)
-        shares = self._shares
-        return (
-            len(guests) < shares.of_guests
-            and of_address < shares.of_address
-            and of_token < shares.of_token
-        )
-
-    def _make_room(self) -> None:
-        """Give up the oldest slot of the token with the most, guests' first."""
-        counts = Counter(slot.grant for slot in self._in_use)
-        most = max(counts, key=lambda grant: (not grant.is_owners, counts[grant]))
-        oldest = next(slot for slot in self._in_use if slot.grant == most)
-        del self._in_use[oldest]
-        oldest.give_up()
