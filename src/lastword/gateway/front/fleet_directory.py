@@ -1,9 +1,9 @@
 """The sessions of a fleet, as the front of one node finds them.
 
 Owns the choice between this node and the others: a session is where its owner is; without one, at
-its home, the node that has its files; and if that has gone, here. A new session goes to a node
-whose root has its folder. Other nodes' holders are reached as those here, over a node link, and
-what other nodes ask over theirs is answered here.
+its home, the node that has its files; and if that node is lost, here. A new session goes to a node
+whose root contains its folder. Holders of other nodes are reached over a node link, and this node
+answers the requests that come over the links of others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lastword.gateway.holder.remote import RemoteViewer
 from lastword.gateway.viewing import access
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from lastword.gateway.fleet.node_link import NodeLink
     from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
@@ -45,18 +45,18 @@ HOLDER_SECONDS = 30.0
 
 SETTLE_SECONDS = 25.0
 """How long a request waits for a session whose node does not answer: its lease ends within 15 s,
-and some node takes it over then."""
+and then another node takes it over."""
 
 PARTING_SECONDS = 2.0
-"""How long a holder whose last session has no owner any more may take to send what is left."""
+"""How long a holder may take to send its last frames when its session has no owner any more."""
 
 LOOK_SECONDS = 0.25
 
 ANSWER_SECONDS = 10.0
-"""How long a holder may take beyond what it was told to wait."""
+"""How long a holder may take beyond the wait that was requested."""
 
 MAX_PLACES = 4
-"""How many holders of other nodes are asked for what an agent says of itself."""
+"""How many holders of other nodes are asked for their agent's answer to `initialize`."""
 
 MAX_UNREACHABLE = 1024
 
@@ -65,7 +65,7 @@ MAX_NODES = 3
 
 
 class NodeSilentError(StartError):
-    """The node with a session does not answer, which ends when it does or its lease ends."""
+    """The node with a session does not answer, and its lease has not ended yet."""
 
     def __init__(self) -> None:
         super().__init__(access.node_silent())
@@ -75,12 +75,12 @@ class FleetDirectory:
     """Finds the sessions of a fleet, and holders for new ones on any of its nodes.
 
     Attributes:
-        node: this node, by which the others are known.
+        node: this node, with its copies of the fleet's records.
         source: reads the sessions and their logs.
     """
 
     def __init__(self, own: Holders, node: FleetNode) -> None:
-        """Find them.
+        """Find sessions here and at the nodes that this one knows.
 
         Args:
             own: The holders of this node.
@@ -91,11 +91,11 @@ class FleetDirectory:
         self.source: FleetSource = FleetSource(self, node)
         self._takeovers = Takeovers(node, self)
         self._unreachable: set[str] = set()
-        """Places at which nobody was found the last time."""
+        """Places that could not be reached the last time."""
         self._owned: dict[str, str] = {}
-        """Where the owner of each session is, by the session's name, as it was last seen."""
+        """The last known place of each session's owner, by the session's name."""
         self._links: WeakKeyDictionary[NodeLink, str] = WeakKeyDictionary()
-        """The links to holders of other nodes, and the place of each."""
+        """The links to holders of other nodes, with their places."""
         node.listen_to_owners(self._owner_changed)
         node.listen_to_owners(self._takeovers.note)
 
@@ -137,10 +137,10 @@ class FleetDirectory:
         return await self.node.session(session_id) is not None
 
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
-        """Return the place of a session's holder; have one started where it died.
+        """Return the place of a session's holder; have a new one started if it died.
 
-        If its node does not answer, this waits until it does or another node has the session: who
-        is refused meanwhile would not learn how the turn has ended.
+        If its node does not answer, this waits until it does or another node has the session: a
+        viewer that is refused meanwhile would not learn how the turn ended.
 
         Raises:
             StartError: It could not be started, or its node does not answer in time.
@@ -165,16 +165,24 @@ class FleetDirectory:
         place = self._elsewhere(session_id)
         if place is not None and place not in self._unreachable:
             return place
-        home = await self._home_of(session_id)
+        home: OwnerRecord | SessionRecord | None = self.node.owners.get(wire.name_of(session_id))
+        if home is None:
+            home = await self.node.session(session_id)
         if home is None:
             return await self._own.of_session(session_id, client)
         if home.node == self.node.name:
             return await self._restore_here(session_id, client)
         node = self.node.nodes.get(home.node)
-        if node is None and (place is not None or not self.node.is_settled):
-            raise NodeSilentError  # its lease has not ended, or it comes back
         if node is None:
-            node = self._heir_of(home)
+            if place is not None or not self.node.is_settled:
+                raise NodeSilentError  # its lease has not ended, or it comes back
+            # The session's node is lost: another with its files continues it, or this one.
+            node = self.node.record
+            if home.workspace and home.workspace != node.workspace:
+                for other in self.node.nodes.values():
+                    if other.workspace == home.workspace and other.host:
+                        node = other
+                        break
         if node.node == self.node.name:
             return await self._restore_here(session_id, client)
         facts = {"session": session_id, "client": client}
@@ -184,20 +192,6 @@ class FleetDirectory:
             if not error.is_silent or place is not None:
                 raise
             return await self._restore_here(session_id, client)  # its holder hangs, without a lease
-
-    async def _home_of(self, session_id: str) -> OwnerRecord | SessionRecord | None:
-        """Return the record that names the node with a session's files."""
-        owner = self.node.owners.get(wire.name_of(session_id))
-        return owner if owner is not None else await self.node.session(session_id)
-
-    def _heir_of(self, home: OwnerRecord | SessionRecord) -> NodeRecord:
-        """Return the node that goes on with a session whose node has gone: one with its files."""
-        own = self.node.record
-        if home.workspace and home.workspace != own.workspace:
-            for node in self.node.nodes.values():
-                if node.workspace == home.workspace and node.host:
-                    return node
-        return own
 
     async def _restore_here(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """Return the place of a session's holder, started here unless another node was quicker.
@@ -218,8 +212,8 @@ class FleetDirectory:
     async def spare(self, client: Mapping[str, Any]) -> str:
         """Return the place of an agent without a session: here, or elsewhere if there is no room.
 
-        Where none can be had, as while no server answers, it is that of an agent with a session,
-        which can greet as well.
+        If none can be started, as while no server answers, return that of an agent with a session,
+        which can answer `initialize` as well.
 
         Raises:
             StartError: There is none.
@@ -281,15 +275,20 @@ class FleetDirectory:
         raise StartError(access.no_free_node())
 
     def _candidates(self, cwd: str) -> list[NodeRecord]:
-        """Return the nodes that can open a session in a folder, in the order of asking.
+        """Return the nodes that can open a session in a folder, the first choice first.
 
         Raises:
-            StartError: No node has the folder, as far as is known.
+            StartError: No known node has the folder.
         """
-        real = os.path.realpath(cwd)  # links lead elsewhere on other nodes
+        # Links lead elsewhere on other nodes, so they are resolved only for this one.
+        real, named = os.path.normpath(os.path.realpath(cwd)), os.path.normpath(cwd)
 
         def has_folder(node: NodeRecord) -> bool:
-            return _has_folder(node, real if node.node == self.node.name else cwd)
+            folder = real if node.node == self.node.name else named
+            return any(
+                not root or folder == root or folder.startswith(root.rstrip("/") + "/")
+                for root in node.roots
+            )
 
         if not any(map(has_folder, self.node.nodes.values())):
             if self.node.knows_nodes:
@@ -298,7 +297,7 @@ class FleetDirectory:
         return self._by_room(has_folder)
 
     def _by_room(self, suits: Callable[[NodeRecord], bool]) -> list[NodeRecord]:
-        """Return the nodes with room: of two at random the freer one, this node if equal."""
+        """Return the nodes with room, first the freer of two at random; this one if equal."""
         nodes = [each for each in self.node.nodes.values() if _room(each) > 0 and suits(each)]
         random.shuffle(nodes)
         first = sorted(nodes[:2], key=lambda each: (-_room(each), each.node != self.node.name))
@@ -320,10 +319,10 @@ class FleetDirectory:
     async def _request(
         self, node: NodeRecord, word: str, facts: dict[str, Any], seconds: float
     ) -> str | None:
-        """Return the place that another node's front names; `None` if there is none.
+        """Request a holder from another node's front; return its place, `None` if there is none.
 
         Raises:
-            StartError: It refuses, or does not answer.
+            StartError: The node refuses, or does not answer.
         """
         answer = await self.node.node_links.request(node.node, word, facts, seconds)
         if answer is None:
@@ -336,14 +335,14 @@ class FleetDirectory:
         self._unreachable.discard(place)
         return place
 
-    # What other nodes ask.
+    # Requests of other nodes.
 
     async def serve(self, link: NodeLink) -> None:
-        """Answer another node's request, or serve its viewer until that leaves.
+        """Answer another node's request, or serve its viewer until the viewer leaves.
 
         Raises:
             OSError: The link was lost.
-            ValueError: The request has not its form.
+            ValueError: The request is malformed.
         """
         word, facts = await read_control(link)
         holder = self._own.holder(str(facts.pop("holder", "")))
@@ -356,29 +355,33 @@ class FleetDirectory:
     async def _answer_to(
         self, word: str, facts: dict[str, Any], holder: Holder | None
     ) -> dict[str, Any]:
-        fronts = {
-            wire.OF_SESSION: self._of_session_here,
-            wire.OPENER: self._opener_here,
-            wire.SPARE: self._spare_here,
-        }
-        if word in fronts:
-            return await fronts[word](facts)
         if holder is not None and word == wire.STATUS:
             return {}
         if holder is not None and word in connection.ANSWERED:
             return await connection.ANSWERED[word](holder.sessions, facts)
-        return {wire.UNKNOWN: True}
-
-    async def _of_session_here(self, facts: dict[str, Any]) -> dict[str, Any]:
-        session_id, client = str(facts.get("session")), object_of(facts.get("client"))
-        return await self._answer(self._restore_here(session_id, client))
-
-    async def _opener_here(self, facts: dict[str, Any]) -> dict[str, Any]:
-        opening, is_new = msgspec.convert(facts, OpeningRequest), facts.get("new") is True
-        return await self._answer(self._open_here(opening, is_new=is_new))
+        client = object_of(facts.get("client"))
+        place: str | None
+        try:
+            if word == wire.OF_SESSION:
+                place = await self._restore_here(str(facts.get("session")), client)
+            elif word == wire.OPENER:
+                opening = msgspec.convert(facts, OpeningRequest)
+                place = await self._open_here(opening, is_new=facts.get("new") is True)
+            elif word == wire.SPARE:
+                place = await self._own.spare(client)
+            else:
+                return {wire.UNKNOWN: True}
+        except StartError as error:
+            return {"error": error.error, "silent": error.is_silent}
+        if place is None or parts_of(place) is not None:
+            return {wire.PLACE: place}
+        started = self._own.holder(place)
+        if started is None or started.fleet is None:
+            return {"error": access.holder_silent(), "silent": True}
+        return {wire.PLACE: started.fleet.place}  # as other nodes reach it
 
     async def _open_here(self, opening: OpeningRequest, *, is_new: bool) -> str:
-        """Return the holder for a request of another front, unless that waits no more.
+        """Return the holder for a request of another front, which waits `HOLDER_SECONDS` for it.
 
         Raises:
             StartError: There is none in time.
@@ -386,26 +389,10 @@ class FleetDirectory:
         loop = asyncio.get_running_loop()
         until = loop.time() + HOLDER_SECONDS
         if is_new:
-            await self._own.spare(opening.client)  # once it is there, it is given away at once
+            await self._own.spare(opening.client)  # the opener takes it without another wait
         if loop.time() > until:
             raise NodeSilentError
         return await self._own.opener(opening.key, opening.client, cwd=opening.cwd, is_new=is_new)
-
-    async def _spare_here(self, facts: dict[str, Any]) -> dict[str, Any]:
-        return await self._answer(self._own.spare(object_of(facts.get("client"))))
-
-    async def _answer(self, holder: Awaitable[str | None]) -> dict[str, Any]:
-        """Return the answer that names a holder, by where other nodes reach it."""
-        try:
-            path = await holder
-        except StartError as error:
-            return {"error": error.error, "silent": error.is_silent}
-        if path is None or parts_of(path) is not None:
-            return {wire.PLACE: path}
-        here = self._own.holder(path)
-        if here is None or here.fleet is None:
-            return {"error": access.holder_silent(), "silent": True}
-        return {wire.PLACE: here.fleet.place}
 
     # Holders.
 
@@ -479,14 +466,14 @@ class FleetDirectory:
         self._unreachable.discard(place)
         if not is_reached:
             if len(self._unreachable) >= MAX_UNREACHABLE:
-                self._unreachable.clear()  # those of holders that ended long ago
+                self._unreachable.clear()  # most of these holders ended long ago
             self._unreachable.add(place)
 
     def _owner_changed(self, name: str, owner: OwnerRecord | None) -> None:
-        """Disconnect from where a session was, unless its holder ends the connection itself.
+        """Disconnect from a session's former place, unless its holder ends the connection itself.
 
-        A node that has lost the servers may still be reached: it keeps back whatever the agent
-        says, and its viewers would wait for it while others are shown how the turn has ended.
+        A node that has lost the servers may still be reachable. It holds back the agent's output,
+        so its viewers would wait while others are shown how the turn ended.
         """
         place = None if owner is None else place_of(owner)
         before = self._owned.pop(name, None)
@@ -529,17 +516,8 @@ def _room(node: NodeRecord) -> int:
     return node.slots - node.used if node.host else 0
 
 
-def _has_folder(node: NodeRecord, cwd: str) -> bool:
-    """Return whether a folder is in a node's roots, as far as that is seen from here."""
-    folder = os.path.normpath(cwd)
-    return any(
-        not root or folder == root or folder.startswith(root.rstrip("/") + "/")
-        for root in node.roots
-    )
-
-
 def _described(owner: OwnerRecord) -> dict[str, Any]:
-    """Return a session of another node as a holder's status describes its own."""
+    """Return a session of another node in the form of a holder's status."""
     view = msgspec.structs.replace(owner.view, node=owner.node)
     facts: dict[str, Any] = {"sessionId": owner.session, "cwd": owner.cwd, "head": view.head}
     return facts | {"view": msgspec.to_builtins(view)}

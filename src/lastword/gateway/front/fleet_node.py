@@ -56,30 +56,30 @@ START_SECONDS = 10.0
 
 NAME_LOOKS = 20
 NAME_LOOK_SECONDS = 1.0
-"""How often, and how far apart, it is looked whether the record of a node of this name ends."""
+"""How often, and at which interval, a node waits for the end of another record of its name."""
 
 SETTLE_SECONDS = 2 * RENEW_SECONDS
-"""How long after a connection is made no other node's sessions are taken over."""
+"""How long after connecting a node takes over no sessions."""
 
 INSTANCE = "fleet-instance"
-"""The file in the run folder with what tells this node from another one of its name."""
+"""The file in the run folder that distinguishes this node from another of its name."""
 
 STREAMS_EVERY_SECONDS = 15.0
-"""How often the servers' streams are checked. Setting up the servers again deletes them."""
+"""How often the servers' streams are checked; setting up the servers again deletes them."""
 
 COMPLAIN_EVERY_SECONDS = 60.0
 FORGET_EVERY_SECONDS = 3600.0
 
 
 class FleetNode:
-    """One node, as its front has it.
+    """One node, from its front's point of view.
 
     Attributes:
         settings: the fleet's settings, with what holders need of this front.
         keeper: makes and reads the tokens of the fleet.
         node_links: the links to other nodes.
         links: the links to the page.
-        openings: which node has which request for a new session.
+        openings: the nodes that have requests for new sessions.
         push: browsers' subscriptions to notifications.
         replicas: the copies of sessions' logs.
     """
@@ -119,16 +119,16 @@ class FleetNode:
         self._started_ms = time.time_ns() // 1_000_000
         self._tasks: list[asyncio.Task[None]] = []
         self._follows = False
-        """The mirrors are running."""
+        """The mirrors run."""
         self._host = ""
         self._revision = 0
         self._connected_at = 0.0
         self._is_served = True
-        """The servers have what a fleet needs."""
+        """The servers can serve the fleet."""
         self._back_at = -math.inf
         """When the last outage ended."""
         self._stirred = asyncio.Event()
-        """Set when there is a connection again, after which the record may have ended."""
+        """Set on each connection: this node's record may have ended meanwhile."""
 
     @property
     def name(self) -> str:
@@ -140,7 +140,7 @@ class FleetNode:
         return Ownership(self._services, holder)
 
     def listen_to_owners(self, listener: Callable[[str, OwnerRecord | None], None]) -> None:
-        """Call a function with each owner that comes or changes, and `None` for one that goes."""
+        """Call a function with each owner that is new or changed, and `None` for one that ended."""
         self._owners.listen(listener)
 
     async def start(self, serve: Serve, used: Callable[[], int], *, waits: bool) -> None:
@@ -149,7 +149,7 @@ class FleetNode:
         Args:
             serve: Serves a link that another node opens.
             used: Returns how many agents run here.
-            waits: Wait until it is joined; else it is tried until it succeeds.
+            waits: Wait until it is joined; otherwise try in the background until that succeeds.
 
         Raises:
             FleetError: It cannot be joined.
@@ -166,11 +166,12 @@ class FleetNode:
 
     async def _join(self) -> None:
         await self._broker.open()
-        self._note_connection(is_connected=True)
+        self._connected_at = time.monotonic()
+        self._stirred.set()
         self._broker.listen(self._connection_changed)
         await prepare(self._broker, self._records, self.settings.replicas)
         mirrors = (self._nodes, self._owners, self._sessions)
-        if not self._follows:  # an earlier try to join has failed behind this
+        if not self._follows:  # unless an earlier attempt got as far as this
             self._follows = True
             self._tasks += [asyncio.create_task(each.run()) for each in mirrors]
         try:
@@ -178,25 +179,18 @@ class FleetNode:
                 await asyncio.gather(*(each.complete() for each in mirrors))
         except TimeoutError:
             raise FleetError("the NATS servers do not send the fleet's records") from None
-        self._check_versions()
+        for other in self._nodes.records.values():
+            if other.node != self.name and other.wire < wire.OLDEST:
+                # It would take this node's sessions for lost.
+                raise FleetError(
+                    f"the node {other.node} runs lastword {other.version}, which this version "
+                    "cannot talk to: stop every gateway of the fleet before you upgrade the first"
+                )
         await self._register()
         await self.node_links.start(self._serve)
         self._tasks.append(asyncio.create_task(self.push.run()))
         self._tasks.append(asyncio.create_task(self.links.run()))
         self._tasks.append(asyncio.create_task(self._keep_streams()))
-
-    def _check_versions(self) -> None:
-        """Look whether this node can talk to the others.
-
-        Raises:
-            FleetError: One runs an earlier version, and would take sessions of this one for lost.
-        """
-        for other in self._nodes.records.values():
-            if other.node != self.name and other.wire < wire.OLDEST:
-                raise FleetError(
-                    f"the node {other.node} runs lastword {other.version}, which this version "
-                    "cannot talk to: stop every gateway of the fleet before you upgrade the first"
-                )
 
     async def _join_later(self) -> None:
         while True:
@@ -209,7 +203,7 @@ class FleetNode:
         await self._renew()
 
     async def close(self, *, stays: bool) -> None:
-        """Leave the fleet; the record stays for its time, or is deleted."""
+        """Leave the fleet; the record stays until it expires, or is deleted."""
         await self.node_links.close()
         for task in self._tasks:
             task.cancel()
@@ -242,7 +236,7 @@ class FleetNode:
         )
 
     async def _register(self) -> None:
-        """Make this node's record, or take up that of the program before this one.
+        """Make this node's record, or renew that of the program before this one.
 
         Raises:
             FleetError: Another node has this name, or no server answers.
@@ -253,15 +247,18 @@ class FleetNode:
             try:
                 other = await self._claim_name()
             except FencedError:
-                pass  # it is looked at again
+                pass  # it is tried again
             except (NotStoredError, OutcomeUnknownError):  # as while a leader is elected
                 if time.monotonic() >= until:
                     raise
             else:
                 if other is None:
                     return
-                if revision not in {None, other.revision}:  # it lives, since it renews its record
-                    raise FleetError(_same_name(other.record))
+                if revision not in {None, other.revision}:  # it renews its record, so it runs
+                    raise FleetError(
+                        f"the fleet has another node {other.record.node}, on {other.record.host}: "
+                        "give this one another name with --fleet-node"
+                    )
                 revision = other.revision
             await asyncio.sleep(NAME_LOOK_SECONDS)
         raise FleetError(f"the record of the node {self.name} cannot be made")
@@ -271,7 +268,7 @@ class FleetNode:
 
         Raises:
             FencedError: The record has just ended, or changed.
-            FleetError: It was not stored, or that is not known.
+            FleetError: It was not stored, or the outcome is unknown.
         """
         with contextlib.suppress(FencedError):
             self._revision = await self._node_records.create(self.name, self.record)
@@ -286,7 +283,7 @@ class FleetNode:
         return None
 
     async def _renew(self) -> None:
-        """Renew the record, for as long as the gateway runs."""
+        """Renew the record while the gateway runs."""
         quiet_until = 0.0
         while True:
             self._stirred.clear()
@@ -308,7 +305,7 @@ class FleetNode:
                 continue  # the connection comes back by itself
 
     async def _keep_streams(self) -> None:
-        """Make again what the servers have lost, and say what keeps them from serving the fleet."""
+        """Set up again what the servers lost; report why they cannot serve the fleet."""
         quiet_until = 0.0
         while True:
             await asyncio.sleep(STREAMS_EVERY_SECONDS)
@@ -318,7 +315,7 @@ class FleetNode:
                 await prepare(self._broker, self._records, self.settings.replicas)
                 self._is_served = True
             except FleetError as error:
-                self._is_served = not self.is_connected  # that is another state
+                self._is_served = not self.is_connected  # an outage is another state
                 if self.is_connected and time.monotonic() >= quiet_until:
                     quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
                     sys.stderr.write(f"lastword: {error}\n")
@@ -327,9 +324,9 @@ class FleetNode:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether the others have had time to come back since there is a connection.
+        """Return whether the others have had time to come back since the connection was made.
 
-        After an outage of all servers, every record has ended though its node is well.
+        After an outage of all servers every record has expired, although its node is well.
         """
         return self.is_connected and time.monotonic() - self._connected_at > SETTLE_SECONDS
 
@@ -338,15 +335,11 @@ class FleetNode:
         """Return whether the others have had time to come back since the last outage."""
         return self.is_connected and time.monotonic() - self._back_at > SETTLE_SECONDS
 
-    def _note_connection(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
-        if is_connected:
-            self._connected_at = time.monotonic()
-            self._stirred.set()
-
     def _connection_changed(self, is_connected: bool) -> None:  # noqa: FBT001 - as it is called
-        self._note_connection(is_connected)
         self._back_at = time.monotonic()
         if is_connected:
+            self._connected_at = self._back_at
+            self._stirred.set()
             sys.stderr.write(f"lastword: connected to the fleet again, at {self._broker.server}\n")
         else:
             sys.stderr.write("lastword: no server of the fleet answers; trying to connect again\n")
@@ -358,21 +351,21 @@ class FleetNode:
 
     @property
     def nodes(self) -> Mapping[str, NodeRecord]:
-        """Return the nodes by their names: this one too, whose record an outage may have ended."""
+        """Return the nodes by name, with this one, whose record may have expired in an outage."""
         return {**self._nodes.records, self.name: self.record}
 
     @property
     def owners(self) -> Mapping[str, OwnerRecord]:
-        """Return the owners, by the names of their sessions' files."""
+        """Return the owners, by their sessions' file names."""
         return self._owners.records
 
     @property
     def sessions(self) -> Mapping[str, SessionRecord]:
-        """Return the sessions, by the names of their files."""
+        """Return the sessions, by file name."""
         return self._sessions.records
 
     async def session(self, session_id: str) -> SessionRecord | None:
-        """Return a session; a server is asked for one that is not known here yet."""
+        """Return a session; ask a server for one that is not known here yet."""
         name = wire.name_of(session_id)
         record = self.sessions.get(name)
         if record is None:
@@ -389,24 +382,23 @@ class FleetNode:
         return None
 
     async def _forget_old(self) -> None:
-        """Drop, now and then, what the fleet keeps of sessions that ended long ago."""
-        while True:
-            await self._forget_ended_before(time.time() - self._log_age_seconds)
-            await asyncio.sleep(FORGET_EVERY_SECONDS)
+        """Delete, from time to time, what the fleet keeps of sessions that ended long ago.
 
-    async def _forget_ended_before(self, before: float) -> None:
-        """Drop what is kept of sessions of this node, or of none, that ended before a time."""
-        nodes = self.nodes
-        looked_after = {
-            name: record
-            for name, record in self.sessions.items()
-            if record.node == self.name or record.node not in nodes
-        }
-        await self.push.forget_ended()
-        with contextlib.suppress(FleetError):
-            await forget_old(
-                self.replicas, self._services.sessions, looked_after, self.owners, before
-            )
+        Each node does so for its own sessions, and for those of nodes that are lost.
+        """
+        while True:
+            before = time.time() - self._log_age_seconds
+            nodes = self.nodes
+            sessions = {
+                name: record
+                for name, record in self.sessions.items()
+                if record.node == self.name or record.node not in nodes
+            }
+            await self.push.forget_ended()
+            with contextlib.suppress(FleetError):
+                records = self._services.sessions
+                await forget_old(self.replicas, records, sessions, self.owners, before)
+            await asyncio.sleep(FORGET_EVERY_SECONDS)
 
     def gauges(self) -> dict[str, float]:
         """Return the fleet's gauges."""
@@ -420,15 +412,8 @@ class FleetNode:
         }
 
 
-def _same_name(other: NodeRecord) -> str:
-    return (
-        f"the fleet has another node {other.node}, on {other.host}: give this one another name "
-        "with --fleet-node"
-    )
-
-
 def _instance_of(run_folder: str) -> str:
-    """Return what tells this node from another one of its name, as long as its folder is there.
+    """Return what distinguishes this node from another of its name, from a file in the folder.
 
     Raises:
         FleetError: It cannot be stored.
