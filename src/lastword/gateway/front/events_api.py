@@ -1,8 +1,7 @@
 """The events API: one method for each path, and the stream of a session's events.
 
-The events API's answers: one method for each path. Owns who may ask for what. A token for one
-session gets the same answer for any other session as for one that does not exist. Waiting is done
-in a holder or a thread, since viewers need the event loop.
+Owns who may request what. A token for one session gets the same answer for any other session as for
+one that does not exist. Waiting is done in a holder or a thread, since viewers need the event loop.
 
 A session's events as a stream: everything from a cursor on, then new events as they come. Owns the
 stream's format (`text/event-stream`) and pace. It pulls as a viewer does: the next part of the log
@@ -62,7 +61,7 @@ from lastword.outbox.store import now_ms
 from lastword.record.trends import trends_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from starlette.requests import Request
 
@@ -100,7 +99,7 @@ class EventsApi:
         self._reports = ReportCounts()
         self._since_ms = now_ms()
         self._streams: set[asyncio.Event] = set()
-        """What ends each open stream."""
+        """Set to end an open stream; one event for each."""
         self._slots = Slots(STREAM_SHARES)
 
     def close(self) -> None:
@@ -195,8 +194,9 @@ class EventsApi:
             try:
                 trends = await asyncio.to_thread(trends_of, self._record, days, end)
             except StoreError:
-                trends = None  # nothing has been recorded, or nothing that can be read
+                trends = None  # no record, or none that can be read
         views, _ = await self._all(grant)
+        measured = self._measured.counts
         return requests.answer(
             StatsView(
                 version=VERSION,
@@ -205,23 +205,19 @@ class EventsApi:
                 to_epoch_ms=end,
                 now=trends.now if trends else None,
                 before=trends.before if trends else None,
-                gateway=self._counts(views),
+                gateway=GatewayCounts(
+                    since_epoch_ms=self._since_ms,
+                    sessions=dict(Counter(view.state.value for view in views)),
+                    viewers=ViewerCount(
+                        sum(view.viewers.controllers for view in views),
+                        sum(view.viewers.observers for view in views),
+                    ),
+                    closed=closed_of(measured),
+                    round_trips=round_trips_of(measured),
+                    attaches=attaches_of(measured),
+                    client_errors=self._reports.by_word(),
+                ),
             )
-        )
-
-    def _counts(self, views: list[SessionView]) -> GatewayCounts:
-        measured = self._measured.counts
-        return GatewayCounts(
-            since_epoch_ms=self._since_ms,
-            sessions=dict(Counter(view.state.value for view in views)),
-            viewers=ViewerCount(
-                sum(view.viewers.controllers for view in views),
-                sum(view.viewers.observers for view in views),
-            ),
-            closed=closed_of(measured),
-            round_trips=round_trips_of(measured),
-            attaches=attaches_of(measured),
-            client_errors=self._reports.by_word(),
         )
 
     async def client_event(self, request: Request, grant: Grant) -> Response:
@@ -259,7 +255,7 @@ def _controls(grant: Grant) -> bool:
 
 
 def _content(request: Request, grant: Grant) -> bool:
-    """Return whether content is wanted, by somebody who may see it.
+    """Return whether content is requested.
 
     Raises:
         ProblemError: The requester may not see it.
@@ -285,7 +281,6 @@ def _unreadable(error: StoreError, grant: Grant) -> ProblemError:
 
 
 COMMENT = b": still here\n\n"
-_OF_OPEN = ("version", "session_id", "epoch", "head", "from", "reset")
 
 
 async def stream_of(
@@ -300,7 +295,9 @@ async def stream_of(
     while True:
         if page["epoch"] != epoch or page.get("reset"):
             epoch = page["epoch"]
-            yield _part(f"{epoch}:{page['from'] - 1}", _only(page, _OF_OPEN), "open")
+            names = ("version", "session_id", "epoch", "head", "from", "reset")
+            opened = {name: page[name] for name in names if name in page}
+            yield _part(f"{epoch}:{page['from'] - 1}", opened, "open")
         if "gap" in page:
             yield _part(f"{epoch}:{page['gap']['to']}", page["gap"], "gap")
         if page["events"]:
@@ -310,10 +307,19 @@ async def stream_of(
             yield COMMENT
         seq = int(page["next"].rpartition(":")[2])
         query = msgspec.structs.replace(query, epoch=epoch, seq=seq)
-        page_or_none = await _until(closing, _next(source, session_id, query))
-        if page_or_none is None:
+        task = asyncio.create_task(_next(source, session_id, query))
+        closed = asyncio.create_task(closing.wait())
+        try:
+            await asyncio.wait((task, closed), return_when=asyncio.FIRST_COMPLETED)
+            next_page = task.result() if task.done() else None
+        finally:
+            for each in (task, closed):
+                each.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await each
+        if next_page is None:
             return
-        page = page_or_none
+        page = next_page
 
 
 async def _next(source: SessionSource, session_id: str, query: EventQuery) -> dict[str, Any] | None:
@@ -321,32 +327,12 @@ async def _next(source: SessionSource, session_id: str, query: EventQuery) -> di
     try:
         return await source.page(session_id, query, COMMENT_SECONDS)
     except CursorError:
-        # The log begins anew: its head is behind what was sent.
+        # The log has begun anew: its head is before the cursor.
         return await source.page(session_id, msgspec.structs.replace(query, epoch="", seq=0))
     except (NoSessionError, StoreError):
         return None
 
 
-async def _until(
-    closing: asyncio.Event, work: Coroutine[Any, Any, dict[str, Any] | None]
-) -> dict[str, Any] | None:
-    """Return the result of the work; `None` if the front closes first."""
-    task = asyncio.create_task(work)
-    closed = asyncio.create_task(closing.wait())
-    try:
-        await asyncio.wait((task, closed), return_when=asyncio.FIRST_COMPLETED)
-        return task.result() if task.done() else None
-    finally:
-        for each in (task, closed):
-            each.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await each
-
-
 def _part(cursor: str, data: dict[str, Any], name: str = "") -> bytes:
     head = f"event: {name}\n" if name else ""
     return f"{head}id: {cursor}\ndata: ".encode() + jsonrpc.dumps(data) + b"\n\n"
-
-
-def _only(page: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: page[name] for name in names if name in page}

@@ -4,8 +4,8 @@ Owns its statuses and headers, which are those of the official transport.
 
 A viewer over plain HTTP: its posts, and the event streams that carry the answers. Owns one
 connection of ACP's streamable HTTP transport: a queue for the connection's own stream and one for
-each session's, the choice between them, and the event for each frame. What is not read is not
-pulled from the log: a full queue pauses its holder's connection.
+each session's, the choice between them, and the event for each frame. A full queue pauses its
+holder's connection, so that no more is pulled from the log.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
-from lastword.gateway.api.requests import problem
+from lastword.gateway.api.requests import body_of, problem
 from lastword.gateway.front.doorkeeper import too_many
 from lastword.gateway.front.protocols import EVENTS_TYPE, EventResponse
 from lastword.gateway.front.tokens import Shares, Slots
@@ -93,8 +93,8 @@ class HttpTransport:
     async def _post(self, request: Request, grant: Grant) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
             return problem(415, "bad_request", f"Post {JSON_TYPE}.")
-        line = await self._body(request)
-        if line is None:
+        line = await body_of(request, self._limit)
+        if len(line) > self._limit:
             return JSONResponse({"jsonrpc": "2.0", "id": None, "error": TOO_LARGE}, 413)
         try:
             frame = frames.read(line)
@@ -116,15 +116,6 @@ class HttpTransport:
             return problem(503, "stream_unread", message, {"retry-after": "5"})
         await connection.post(frame)
         return Response(status_code=202)
-
-    async def _body(self, request: Request) -> bytes | None:
-        """Return the body; `None` if it is over the limit."""
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > self._limit:
-                return None
-        return bytes(body)
 
     async def _open(self, request: Request, frame: jsonrpc.Frame, grant: Grant) -> Response:
         connection = ViewerStreams(self._services, grant)
@@ -149,8 +140,16 @@ class HttpTransport:
         return Response(answer, 200, headers, JSON_TYPE)
 
     async def _until_over(self, connection: ViewerStreams, slot: Slot | None) -> None:
+        """Wait until a connection is closed, or its streams have had no reader for a while."""
         try:
-            await connection.wait_until_over()
+            while not connection.is_over.is_set():
+                try:
+                    async with asyncio.timeout(reader.ALONE_SECONDS):
+                        await connection.is_over.wait()
+                except TimeoutError:
+                    if not connection.is_read:
+                        connection.end(1006, "no stream is open")
+            await connection.leave()
         finally:
             self._over(connection, slot)
 
@@ -163,9 +162,9 @@ class HttpTransport:
             self._slots.release(slot)
 
     def _connection_of(self, request: Request, grant: Grant) -> ViewerStreams | Response:
-        """Return the connection that a request names, for a token like the one it began with.
+        """Return the connection that a request names.
 
-        A later one is as good: tokens expire, and a connection is to outlive them.
+        The token may differ from the first one, which may have expired, but allows the same.
         """
         name = request.headers.get(CONNECTION)
         if name is None:
@@ -173,7 +172,12 @@ class HttpTransport:
                 400, "bad_request", "Acp-Connection-Id is missing. Post initialize first."
             )
         connection = self._connections.get(name)
-        if connection is None or connection.is_over.is_set() or not _are_alike(connection, grant):
+        if (
+            connection is None
+            or connection.is_over.is_set()
+            or connection.grant.role != grant.role
+            or connection.grant.session != grant.session
+        ):
             return problem(404, "connection_unknown", GONE)
         return connection
 
@@ -205,13 +209,8 @@ class HttpTransport:
         return EventResponse(stream.events(is_over), headers)
 
 
-def _are_alike(connection: ViewerStreams, grant: Grant) -> bool:
-    of = connection.grant
-    return (of.role, of.session) == (grant.role, grant.session)
-
-
 async def _greet(request: Request, connection: ViewerStreams, frame: jsonrpc.Frame) -> bytes | None:
-    """Return the answer to `initialize`; `None` if the viewer leaves before."""
+    """Return the answer to `initialize`; `None` if the viewer leaves first."""
     greeting = asyncio.create_task(connection.introduce(frame))
     left = asyncio.ensure_future(request.receive())
     try:
@@ -223,13 +222,13 @@ async def _greet(request: Request, connection: ViewerStreams, frame: jsonrpc.Fra
 
 
 MAX_STREAMS = 64
-"""Sessions whose streams are kept for one connection."""
+"""The most sessions' streams of one connection."""
 
 RESUME_SECONDS = 10.0
-"""How long a stream waits for its holder to go back, which only what nobody reads holds up."""
+"""How long a stream waits for its holder to go back; only an unread stream takes that long."""
 
 ON_CONNECTION = frozenset({"session/new", acp.LOAD, acp.FORK, "session/list", "authenticate"})
-"""Requests that are answered on the connection's stream: no session's may be open before."""
+"""Requests that are answered on the connection's stream: no session's need be open yet."""
 
 
 class SessionEvents:
@@ -243,7 +242,7 @@ class SessionEvents:
         self._is_finished = False
         self._reader: object = None
         self.unread_bytes: int = 0
-        """The size of what waits and is in no log."""
+        """The size of the waiting frames that are in no log."""
 
     async def put(self, event: StreamEvent) -> None:
         """Queue a frame, once there is room."""
@@ -272,20 +271,20 @@ class SessionEvents:
         """Discard frames until the holder has gone back."""
         self._goes_back = True
         self._reader = None
-        self._has_come.set()  # whoever reads looks up
+        self._has_come.set()  # wakes the reader
         self._has_room.set()
 
     def has_gone_back(self, *, is_refused: bool) -> None:
-        """Note that the frames now follow the requested position, if that was available."""
+        """Note that the next frames follow the requested position, unless it was refused."""
         self._goes_back = False
         if not is_refused:
             self._waiting = deque(event for event in self._waiting if not event.is_kept)
             self._has_room.set()
 
     async def events(self, is_over: Callable[[], bool]) -> AsyncGenerator[bytes]:
-        """Yield the events to a reader, until it may read no more or another one replaces it."""
+        """Yield the events to a reader, until `is_over` or until another reader replaces it."""
         self._reader = reader = object()
-        self._has_come.set()  # whoever read before looks up
+        self._has_come.set()  # wakes the reader before it
         try:
             yield b": open\n\n"
             while self._reader is reader and not is_over():
@@ -303,7 +302,7 @@ class SessionEvents:
                 self._reader = None
 
     async def _has_news(self) -> bool:
-        """Wait until something may have come, within a bound."""
+        """Wait for a frame, or until a comment is due; return whether there may be a frame."""
         self._has_come.clear()
         try:
             async with asyncio.timeout(reader.COMMENT_SECONDS):
@@ -328,11 +327,11 @@ class ViewerStreams(ViewerLink):
         self._own = SessionEvents()
         self._sessions: dict[str, SessionEvents] = {}
         self._places: dict[str, LogPlace] = {}
-        """Where sessions begin that are not attached yet: behind an event that was had."""
+        """Where sessions that are not attached yet begin: after the last event received."""
         self._resumes: dict[int, asyncio.Future[str]] = {}
         self._last_resume = 0
         self._requested: dict[bytes, str] = {}
-        """For each open request the session on whose stream it is answered; empty for our own."""
+        """By open request: the session on whose stream it is answered; empty for our own."""
 
     def stream(self, session_id: str) -> SessionEvents | None:
         """Return a session's stream, or the connection's own; `None` if there are too many."""
@@ -353,9 +352,9 @@ class ViewerStreams(ViewerLink):
 
     @property
     def is_unread(self) -> bool:
-        """Return whether too many answers already wait for a reader."""
+        """Return whether the viewer has to read answers before it may send another request."""
         waiting = sum(stream.unread_bytes for stream in self._sessions.values())
-        return reader.must_read_first(self._own.unread_bytes + waiting)
+        return self._own.unread_bytes + waiting > reader.UNREAD_ANSWERS_BYTES
 
     async def post(self, frame: Frame) -> None:
         """Receive a checked frame from the viewer; its answer comes on a stream."""
@@ -366,9 +365,9 @@ class ViewerStreams(ViewerLink):
         await self.receive_frame(frame)
 
     def before(self, frame: Frame, upstream: Upstream) -> None:
-        """Say where an attach begins, and whether it is to be answered first.
+        """Tell the holder where an attach begins, and whether to answer it first.
 
-        Some clients open a session's stream only once the answer has named it.
+        Some clients open a session's stream only after the answer.
         """
         session_id, method = frame.message.session_id or "", frame.message.method
         place = self._places.pop(session_id, None) if method in acp.BRINGS_BACK else None
@@ -379,7 +378,7 @@ class ViewerStreams(ViewerLink):
             upstream.answer_first()
 
     async def resume(self, session_id: str, last: str) -> None:
-        """Resume a session's stream after the last event that its viewer has had.
+        """Resume a session's stream after the last event that its viewer received.
 
         Raises:
             CursorError: That is not an event of the session's log.
@@ -430,36 +429,32 @@ class ViewerStreams(ViewerLink):
         if stream is not None and session_id not in self._by_session:
             stream.finish()
 
-    async def _queue_event(self, session_id: str, event: StreamEvent) -> None:
-        """Queue a frame from a session's log on its stream, except answers to the gateway."""
-        upstream = self._by_session.get(session_id)
-        if upstream is not None:
-            self._note(upstream, event.frame)
-        frame = jsonrpc.decode(event.frame)
-        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
-            request_id = frame.message.request_id or b""
-            if not self._requested.pop(request_id, session_id):
-                await self._own.put(StreamEvent(event.frame))
-                return
-        await (self.stream(session_id) or self._own).put(event)
-
     async def send(self, *lines: bytes) -> None:
-        """Queue the gateway's own frames, which a post does not wait for."""
+        """Queue the gateway's own frames without waiting for room."""
         for line in lines:
             self._stream_of(line).put_now(StreamEvent(line))
 
     async def _pass(self, upstream: Upstream, item: Item) -> None:
         """Queue a holder's frames, each once there is room for it."""
         if isinstance(item, SessionFrames):
+            session_id = item.session
             for event in item.events:
-                await self._queue_event(item.session, event)
-            return
-        if not isinstance(item, list):
+                attached = self._by_session.get(session_id)
+                if attached is not None:
+                    self._note(attached, event.frame)
+                frame = jsonrpc.decode(event.frame)
+                if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+                    request_id = frame.message.request_id or b""
+                    if not self._requested.pop(request_id, session_id):  # on our own stream
+                        await self._own.put(StreamEvent(event.frame))
+                        continue
+                await (self.stream(session_id) or self._own).put(event)
+        elif isinstance(item, list):
+            for line in item:
+                self._note(upstream, line)
+                await self._stream_of(line).put(StreamEvent(line))
+        else:
             await super()._pass(upstream, item)
-            return
-        for line in item:
-            self._note(upstream, line)
-            await self._stream_of(line).put(StreamEvent(line))
 
     def _stream_of(self, line: bytes) -> SessionEvents:
         """Return the stream to which a frame belongs."""
@@ -485,14 +480,3 @@ class ViewerStreams(ViewerLink):
         for waits in self._resumes.values():
             if not waits.done():
                 waits.set_exception(ConnectionResetError(reason))
-
-    async def wait_until_over(self) -> None:
-        """Wait until it is closed, or until none of its streams has had a reader for a while."""
-        while not self.is_over.is_set():
-            try:
-                async with asyncio.timeout(reader.ALONE_SECONDS):
-                    await self.is_over.wait()
-            except TimeoutError:
-                if not self.is_read:
-                    await self.close(1006, "no stream is open")
-        await self.leave()

@@ -1,9 +1,9 @@
 """uvicorn's protocols, extended, and a viewer's WebSocket.
 
 uvicorn connections that can be closed without waiting for a viewer that no longer reads. Owns that
-addition, and the HTTP response that continues as events come. A transport that is closed first
-sends what is in its buffer. With a viewer that does not read, or behind a dead link, that never
-happens, and its memory and descriptor are never freed.
+addition, and the HTTP response for a stream of events. A transport sends its buffer before it
+closes. If the viewer does not read, or the link is dead, that never happens, and its memory and
+descriptor are never freed.
 
 uvicorn's WebSocket, extended to take encoded frames and to report its pings. Owns these additions,
 an entry in the ASGI scope's `extensions`, and the close code of a broken connection. Handshake,
@@ -49,8 +49,8 @@ ABORT = "lastword.abort"
 EVENTS_TYPE = "text/event-stream"
 
 REQUEST_SECONDS = 30.0
-"""How long a connection may take until a request's head has come. uvicorn waits without end, and
-whoever opens a thousand connections and says nothing, or half, has all the descriptors."""
+"""How long a connection may take to send a request's head. uvicorn waits without end, so a thousand
+connections that send nothing, or half a head, would use up the descriptors."""
 
 
 class AbortableProtocol(WebSocketsSansIOProtocol):
@@ -70,13 +70,13 @@ class AbortableProtocol(WebSocketsSansIOProtocol):
             self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
 
     def keepalive_timeout(self) -> None:
-        """End the connection: no pong came, so there may be nobody to read the rest."""
+        """End the connection: without a pong, perhaps nobody reads the rest."""
         super().keepalive_timeout()
         self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
 
 
 def abort_of(scope: Scope) -> Callable[[], None]:
-    """Return what ends a socket's connection at once; `None` under another server."""
+    """Return a function that ends a socket's connection at once; it does nothing elsewhere."""
     abort: Callable[[], None] = scope.get("extensions", {}).get(ABORT, lambda: None)
     return abort
 
@@ -103,9 +103,10 @@ class AbortableHttp(H11Protocol):
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Receive what came, which may be a part of a request."""
+        """Receive data, which may be a part of a request."""
         before = self.scope
-        if self._waiting is None and self._is_idle:
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if self._waiting is None and is_idle:
             self._wait()
         super().data_received(data)
         if self.scope is not before:
@@ -124,10 +125,6 @@ class AbortableHttp(H11Protocol):
         super().connection_lost(exc)
         self._wait_no_more()
 
-    @property
-    def _is_idle(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
-
     def _wait(self) -> None:
         self._waiting = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
@@ -138,7 +135,7 @@ class AbortableHttp(H11Protocol):
 
 
 class EventResponse(StreamingResponse):
-    """A stream of events that ends if its reader does not read for too long."""
+    """A stream of events, which ends if it is not read for too long."""
 
     def __init__(
         self,
@@ -175,7 +172,7 @@ NO_PONG_REASON = "keepalive ping timeout"
 
 
 class Pings(Protocol):
-    """A listener for pings."""
+    """A listener to a socket's pings."""
 
     def pong(self, seconds: float) -> None:
         """A ping was answered after this long."""
@@ -199,7 +196,7 @@ class FramedProtocol(AbortableProtocol):
             cast("dict[str, object]", self.scope)["extensions"] = extensions
 
     def handle_pong(self, event: Frame) -> None:
-        """Take a pong, and report the round trip that it ends."""
+        """Receive a pong, and report the round trip that it ends."""
         is_awaited = self.pending_ping_payload is not None
         super().handle_pong(event)
         if is_awaited and self.pending_ping_payload is None and self.pings is not None:
@@ -213,16 +210,16 @@ class FramedProtocol(AbortableProtocol):
             self.pings.ping_missed()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report a connection that nobody closed; uvicorn reports it as 1005, no code."""
+        """Report a connection that was lost without a close; uvicorn reports 1005, no code."""
         if self.conn.close_rcvd is None and not self.disconnected:
             code, reason = (NO_PONG, NO_PONG_REASON) if self._is_silent else (CUT, "cut")
             left = {"type": "websocket.disconnect", "code": code, "reason": reason}
-            # The first one counts.
+            # The application reads the first one only.
             self.queue.put_nowait(cast("ASGIReceiveEvent", left))
         super().connection_lost(exc)
 
     async def send_frames(self, frames: bytes) -> None:
-        """Write whole frames, once what was written before has been taken.
+        """Write whole frames, once there is room in the transport's buffer.
 
         Raises:
             OSError: The socket is closed or closing.
@@ -254,12 +251,12 @@ def tell_of_pings(scope: Scope, pings: Pings) -> None:
 
 
 INITIALIZE_SECONDS = 30.0
-"""How long a viewer may take to say who it is, as the official server's."""
+"""How long a viewer may take to send `initialize`, as with the official server."""
 
 NO_INITIALIZE, STALLED = 1002, 4408
 
 _GONE = (RuntimeError, OSError, WebSocketDisconnect)
-"""What sending raises once the viewer has gone, by the moment at which it went."""
+"""What sending may raise once the viewer has gone."""
 
 
 class ViewerSocket(ViewerLink):
@@ -273,7 +270,7 @@ class ViewerSocket(ViewerLink):
         super().__init__(services, grant, only)
         self._websocket = websocket
         self._ahead: asyncio.Task[bytes | None] | None = None
-        """The next frame, waited for while the agent starts: so it is seen that a viewer leaves."""
+        """Receives the next frame while the agent starts, and so notices that the viewer leaves."""
 
     async def run(self) -> None:
         """Serve it until it closes."""
@@ -306,7 +303,7 @@ class ViewerSocket(ViewerLink):
             try:
                 async with asyncio.timeout(reader.CLOSE_SECONDS):
                     await self._websocket.close(code, reason)
-            except TimeoutError:  # it takes nothing: not even that it is closed
+            except TimeoutError:  # it does not even read the close frame
                 abort_of(self._websocket.scope)()
             except _GONE:
                 pass
@@ -357,12 +354,12 @@ class ViewerSocket(ViewerLink):
         except TimeoutError:
             await self.close(STALLED, "stalled")
         except _GONE:
-            pass  # the reading side hears of it
+            pass  # the reading side notices, too
 
     async def _introduce(self) -> bool:
-        """Take the first frame, which must be `initialize`."""
+        """Receive the first frame, which must be `initialize`; return whether it was."""
         line = None
-        async with asyncio.timeout(INITIALIZE_SECONDS):  # its agent's start takes what it takes
+        async with asyncio.timeout(INITIALIZE_SECONDS):  # without the agent's start
             while line is None:
                 line = await self._receive()
         try:
@@ -376,7 +373,7 @@ class ViewerSocket(ViewerLink):
         return True
 
     async def _greet(self, frame: jsonrpc.Frame) -> bytes:
-        """Return the answer to `initialize`, unless the viewer leaves before.
+        """Return the answer to `initialize`, unless the viewer leaves first.
 
         Raises:
             WebSocketDisconnect: It has left.

@@ -1,7 +1,7 @@
 """Browsers' subscriptions to notifications: who has one, how one is made, and how it ends.
 
-Owns the checks of what a browser sends. A subscription is for those who may steer a session; it
-ends with the token by which it was made, and a token for one session subscribes to that session.
+Owns the checks of a browser's request. Subscribing needs a controller's token. A subscription ends
+with the token by which it was made, and a token for one session subscribes to that session.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ NO_ADDRESS = "The endpoint of a push service is an https address"
 
 
 class SharedSubscriptions(Protocol):
-    """Subscriptions that other gateways have, too. Both functions may raise `LastwordError`."""
+    """Subscriptions that gateways share. Both methods may raise `LastwordError`."""
 
     async def put(self, subscription: PushSubscription) -> PushSubscription:
-        """Add a subscription, or renew the one of its id; return it as all have it."""
+        """Add a subscription, or renew the one with its id; return the shared one."""
         ...
 
     async def remove(self, subscription_id: str) -> PushSubscription:
-        """Remove a subscription; return what stands for it from now on."""
+        """Remove a subscription; return the record that replaces it."""
         ...
 
 
@@ -52,7 +52,7 @@ class PushApi:
     """Everything below `/v1/push`."""
 
     def __init__(self, folder: str, shared: SharedSubscriptions | None = None) -> None:
-        """Keep subscriptions in a folder, and where other gateways have them too, if anywhere."""
+        """Store subscriptions in a folder, and share them with other gateways, if there are any."""
         self._subscriptions = Subscriptions(folder)
         self._shared = shared
 
@@ -71,7 +71,7 @@ class PushApi:
         browser = read_subscription(await requests.body_of(request, MAX_BODY_BYTES))
         by_guest = not grant.is_owners
         if by_guest and not _is_outside(browser.endpoint):
-            raise _bad(NO_ADDRESS)  # a guest has nothing to send to servers in here
+            raise _bad(NO_ADDRESS)  # a guest must not reach the servers of this network
         session = "" if browser.session_id is UNSET else browser.session_id
         if grant.session and session not in {"", grant.session}:
             raise requests.unknown_session()
@@ -107,7 +107,7 @@ class PushApi:
         return await self._view(grant)
 
     def _rows(self, grant: Grant) -> list[PushRow]:
-        """Return all subscriptions to the owner, and to a guest those that its login made."""
+        """Return all subscriptions for the owner, and those of the same login for a guest."""
         now = time.time()
         login = (True, grant.session, grant.expires)
         return [
@@ -134,7 +134,7 @@ class PushApi:
 
 
 async def _shared(change: Awaitable[PushSubscription]) -> PushSubscription:
-    """Change what other gateways have; return the subscription as they have it.
+    """Change a shared subscription; return it.
 
     Raises:
         ProblemError: It cannot be changed now.
@@ -147,7 +147,7 @@ async def _shared(change: Awaitable[PushSubscription]) -> PushSubscription:
 
 
 async def _stored(change: Callable[[], None], grant: Grant) -> None:
-    """Change the file, in a thread since that waits for the disk.
+    """Change the file, in a thread since the disk may be slow.
 
     Raises:
         ProblemError: It cannot be written.
@@ -167,6 +167,8 @@ def _unusable(error: StoreError, grant: Grant) -> ProblemError:
 def read_subscription(body: bytes) -> PushRequest:
     """Return a browser's request.
 
+    Its address must be that of a push service: over TLS, or on this machine.
+
     Raises:
         ProblemError: It is not one, or is too large.
     """
@@ -177,10 +179,24 @@ def read_subscription(body: bytes) -> PushRequest:
         browser = msgspec.json.decode(body, type=PushRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _bad(f"This is not a push subscription: {str(error)[:200]}") from None
-    if not _is_address(browser.endpoint):
+    endpoint = browser.endpoint
+    try:
+        parts = urlsplit(endpoint)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise _bad(NO_ADDRESS) from None
+    is_printable = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint
+    if not is_printable or not host or "@" in parts.netloc:
         raise _bad(NO_ADDRESS)
-    if not _is_key(browser.keys.p256dh):
-        raise _bad("The key p256dh is not a point on the curve P-256")
+    if parts.scheme != "https" and not is_loopback(host):
+        raise _bad(NO_ADDRESS)
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - of the extra
+
+        key = decoded(browser.keys.p256dh)
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), key)
+    except (ImportError, ValueError):
+        raise _bad("The key p256dh is not a point on the curve P-256") from None
     return browser
 
 
@@ -188,37 +204,14 @@ def _bad(message: str) -> ProblemError:
     return ProblemError(400, "bad_request", f"{message}.")
 
 
-def _is_address(endpoint: str) -> bool:
-    """Return whether a push service can be at this address: over TLS, or on this machine."""
-    try:
-        parts = urlsplit(endpoint)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    if not (endpoint.isascii() and endpoint.isprintable() and " " not in endpoint and host):
-        return False
-    return "@" not in parts.netloc and (parts.scheme == "https" or is_loopback(host))
-
-
 def _is_outside(endpoint: str) -> bool:
-    """Return whether an address can be outside; what a name means is checked at each message."""
+    """Return whether an address may be outside; names are resolved again for each message."""
     host = urlsplit(endpoint).hostname or ""
     try:
         outside_addresses(host, HTTPS_PORT, socket.AI_NUMERICHOST)
     except socket.gaierror:
         return not is_loopback(host)
     except (NotOutsideError, UnicodeError):
-        return False
-    return True
-
-
-def _is_key(text: str) -> bool:
-    """Return whether this is a public key on the curve that Web Push uses."""
-    try:
-        from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - of the extra
-
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), decoded(text))
-    except (ImportError, ValueError):
         return False
     return True
 

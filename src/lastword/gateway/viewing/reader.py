@@ -444,11 +444,6 @@ def has_room(queued_frames: int) -> bool:
     return queued_frames < QUEUED_FRAMES
 
 
-def must_read_first(unread_bytes: int) -> bool:
-    """Return whether a viewer has to read its answers before it may send another request."""
-    return unread_bytes > UNREAD_ANSWERS_BYTES
-
-
 class LagNote(msgspec.Struct, frozen=True):
     """A viewer lags, or has caught up.
 
