@@ -70,7 +70,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         method: the HTTP method.
         path: as OpenAPI writes it.
         summary: its purpose.
-        answer: the shape of its answer; `None` for the document itself, and for text.
+        answer: the shape of its answer; `None` for this document and for text.
         status: the status of that answer.
         parameters: its parameters.
         body: the shape of the request's body.
@@ -79,7 +79,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         needs_token: it refuses requests without a token.
         takes_token: a token admits a request that would be refused without one.
         kind: the media type of its answer.
-        unready: the shape of its 503, if that is not a refusal.
+        unready: the shape of its 503, if it is not a refusal.
     """
 
     handler: str
@@ -287,51 +287,43 @@ def document(cookie: str) -> bytes:
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "operationId": operation.handler,
-        "summary": operation.summary,
-        "responses": _responses(operation),
-    }
-    if operation.parameters:
-        described["parameters"] = [_parameter(each) for each in operation.parameters]
-    if operation.body is not None:
-        content = {JSON_TYPE: {"schema": _ref(operation.body)}}
-        described["requestBody"] = {"required": True, "content": content}
-    if not operation.needs_token:
-        described["security"] = [{}, *_TOKENS] if operation.takes_token else []
-    return described
-
-
-def _responses(operation: Operation) -> dict[str, Any]:
     shapeless = {"type": "object" if operation.kind == JSON_TYPE else "string"}
     schema = shapeless if operation.answer is None else _ref(operation.answer)
     content: dict[str, Any] = {operation.kind: {"schema": schema}}
     if operation.streams:
         content[EVENTS_TYPE] = {"schema": {"type": "string"}}
-    described: dict[str, Any] = {
+    responses: dict[str, Any] = {
         str(operation.status): {"description": "The answer.", "content": content}
     }
     if operation.unready is not None:
         unready = {JSON_TYPE: {"schema": _ref(operation.unready)}}
-        described["503"] = {"description": "Not now.", "content": unready}
+        responses["503"] = {"description": "Not now.", "content": unready}
     for status in operation.problems:
-        described[str(status)] = {
-            "description": _PROBLEMS[status],
-            "content": {JSON_TYPE: {"schema": _ref(ApiProblem)}},
-        }
-    return described
-
-
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+        refusal = {JSON_TYPE: {"schema": _ref(ApiProblem)}}
+        responses[str(status)] = {"description": _PROBLEMS[status], "content": refusal}
     described: dict[str, Any] = {
-        "name": parameter.name,
-        "in": parameter.place,
-        "required": parameter.place == "path",
-        "description": parameter.description,
-        "schema": parameter.schema,
+        "operationId": operation.handler,
+        "summary": operation.summary,
+        "responses": responses,
     }
-    if parameter.schema["type"] == "array":
-        described |= {"style": "form", "explode": False}
+    if operation.parameters:
+        described["parameters"] = []
+    for each in operation.parameters:
+        parameter: dict[str, Any] = {
+            "name": each.name,
+            "in": each.place,
+            "required": each.place == "path",
+            "description": each.description,
+            "schema": each.schema,
+        }
+        if each.schema["type"] == "array":
+            parameter |= {"style": "form", "explode": False}
+        described["parameters"].append(parameter)
+    if operation.body is not None:
+        body = {JSON_TYPE: {"schema": _ref(operation.body)}}
+        described["requestBody"] = {"required": True, "content": body}
+    if not operation.needs_token:
+        described["security"] = [{}, *_TOKENS] if operation.takes_token else []
     return described
 
 

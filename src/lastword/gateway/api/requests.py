@@ -1,14 +1,14 @@
 """Requests to the events API: reading them, the page of a log that they get, and reports of errors.
 
-Requests to the events API: reading and refusing them. Owns the query's parameters, the choice of
-the response's type, and the one shape of a refusal: `{error, reason}`.
+Owns the query's parameters, the choice of the response's type, and the one shape of a refusal:
+`{error, reason}`.
 
 Errors that pages and connectors report about themselves. Owns how many reports one sender may send,
 how they are counted, and the log entry or report that each becomes.
 
 One page of a log as events: where it begins, and how much of the log one request may read. Owns the
-bounds of a page. A scan goes step by step, each of which decodes one read of the log, so that a
-holder can serve its agent and viewers between two steps: it has one event loop for all.
+bounds of a page. A scan has steps, each of which decodes one read of the log, so that a holder can
+serve its agent and viewers between two steps: it has one event loop for all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from lastword.gateway.api.shapes import (
     EventKind,
     EventsPage,
     SessionEvent,
-    encode,
 )
 from lastword.gateway.api.views import event_of
 from lastword.gateway.log.entries import Cursor
@@ -81,12 +80,12 @@ def problem(
 ) -> Response:
     """Return a refusal as a response."""
     shown = {"cache-control": "no-store"} | dict(headers or {})
-    return Response(encode(ApiProblem(message, reason)), status, shown, JSON_TYPE)
+    return Response(msgspec.json.encode(ApiProblem(message, reason)), status, shown, JSON_TYPE)
 
 
 def answer(value: Any, status: int = 200) -> Response:
     """Return a response."""
-    return Response(encode(value), status, {"cache-control": "no-store"}, JSON_TYPE)
+    return Response(msgspec.json.encode(value), status, {"cache-control": "no-store"}, JSON_TYPE)
 
 
 def unknown_session() -> ProblemError:
@@ -104,7 +103,11 @@ def accepts(request: Request, *types: str) -> str:
     Raises:
         ProblemError: It accepts none of them.
     """
-    accepted = _accepted_types(request.headers.get("accept", ""))
+    accepted = set()
+    for part in request.headers.get("accept", "").split(","):
+        kind, _, options = part.partition(";")
+        if kind.strip() and not re.search(r"\bq=0(\.0*)?\s*$", options):
+            accepted.add(kind.strip().lower())
     for kind in types:
         if kind in accepted:
             return kind
@@ -115,17 +118,8 @@ def accepts(request: Request, *types: str) -> str:
     raise ProblemError(406, "not_acceptable", message)
 
 
-def _accepted_types(header: str) -> set[str]:
-    types = set()
-    for part in header.split(","):
-        kind, _, options = part.partition(";")
-        if kind.strip() and not re.search(r"\bq=0(\.0*)?\s*$", options):
-            types.add(kind.strip().lower())
-    return types
-
-
 async def body_of(request: Request, limit_bytes: int) -> bytes:
-    """Return the body of a request; of one over the limit, a part that is over it, too."""
+    """Return the body of a request; of a longer one, a part that is over the limit, too."""
     body = bytearray()
     async for part in request.stream():
         body += part
@@ -161,20 +155,22 @@ def flag(request: Request, name: str) -> bool:
 
 
 def event_query(request: Request) -> EventQuery:
-    """Return which events are wanted; a stream that returns gives its cursor in `Last-Event-ID`.
+    """Return the requested events; a reconnecting stream has its cursor in `Last-Event-ID`.
 
     Raises:
-        ProblemError: It cannot be read.
+        ProblemError: A parameter cannot be read.
     """
     began = _cursor(request.query_params.get("after"))
     epoch, seq = _cursor(request.headers.get("last-event-id")) or began or ("", 0)
-    return EventQuery(
-        epoch=epoch,
-        seq=seq,
-        limit=number(request, "limit", DEFAULT_LIMIT, MAX_LIMIT),
-        kinds=_kinds(request.query_params.get("kinds", "")),
-        content=flag(request, "content"),
-    )
+    limit = number(request, "limit", DEFAULT_LIMIT, MAX_LIMIT)
+    words = request.query_params.get("kinds", "").split(",")
+    try:
+        kinds = frozenset(EventKind(word.strip()) for word in words if word.strip())
+    except ValueError:
+        known = ", ".join(kind.value for kind in EventKind)
+        raise _bad(f"kinds are of these, with commas between them: {known}.") from None
+    content = flag(request, "content")
+    return EventQuery(epoch=epoch, seq=seq, limit=limit, kinds=kinds, content=content)
 
 
 def _cursor(text: str | None) -> tuple[str, int] | None:
@@ -187,27 +183,19 @@ def _cursor(text: str | None) -> tuple[str, int] | None:
     return match[1], int(match[2])
 
 
-def _kinds(text: str) -> frozenset[EventKind]:
-    try:
-        return frozenset(EventKind(word.strip()) for word in text.split(",") if word.strip())
-    except ValueError:
-        known = ", ".join(kind.value for kind in EventKind)
-        raise _bad(f"kinds are of these, with commas between them: {known}.") from None
-
-
 DEFAULT_LIMIT, MAX_LIMIT = 500, 1000
 STEP_ENTRIES = 64
 """Decoding this many takes about a millisecond."""
 
 MAX_SCANNED = 16_384
-"""Entries that one page looks at: a rare kind is sought in several requests."""
+"""The most entries that one page reads: a rare kind takes several requests."""
 
 PAGE_BYTES = 1024 * 1024
-"""Frames of one page with content; a single larger one is given alone."""
+"""The most bytes of frames in one page with content; a larger frame has its own page."""
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a log that is wanted.
+    """A requested part of a log.
 
     Attributes:
         epoch: of the cursor; empty for the oldest entry that is kept.
@@ -240,7 +228,7 @@ class Scan:
         self._epoch = log.epoch
         self._pos, self._reset = start(log, cursor)
         if cursor is None or self._reset is not None:
-            self._pos = log.first - 1  # what was there before is nothing that was wanted
+            self._pos = log.first - 1  # earlier entries were not requested
         self._begins = self._pos + 1
         self._gap: EventGap | None = None
         self._events: list[SessionEvent] = []
@@ -293,17 +281,17 @@ class Scan:
 
     @property
     def _is_stale(self) -> bool:
-        """Return whether the log's numbers change from here on. The next request will report it."""
+        """Return whether the log has begun anew, which the next request will report."""
         return self._log.epoch != self._epoch
 
     @property
     def is_news(self) -> bool:
         """Return whether there is something to return without waiting."""
-        told = bool(self._events) or self._gap is not None or self._reset is not None
-        return told or self._is_stale or self._log.head > self._pos
+        has_part = bool(self._events) or self._gap is not None or self._reset is not None
+        return has_part or self._is_stale or self._log.head > self._pos
 
     def page(self) -> EventsPage:
-        """Return what was found."""
+        """Return the page."""
         return EventsPage(
             version=VERSION,
             session_id=self._session_id,
@@ -338,12 +326,12 @@ def as_facts(page: EventsPage) -> dict[str, Any]:
 
 REPORTS = 60
 WITHIN_SECONDS = 60.0
-"""How many from one address, with one token, within what time."""
+"""The most reports from one address with one token, and within which time."""
 
 MAX_SENDERS = 4096
 MAX_BODY_BYTES = 4096
 MAX_WORDS = 256
-"""Words that are counted by themselves; others count together."""
+"""The most words with their own count; others are counted together."""
 
 
 class ReportPace:

@@ -6,7 +6,7 @@ time in ISO 8601. A member is left out if the requester may not see it, and null
 value.
 
 The gateway's own figures, as `/v1/stats` reports them. Owns the choice of metrics. Their values
-come from `quality`, so that `/metrics` agrees.
+come from `quality`, so that they agree with `/metrics`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from lastword.core.failure.taxonomy import (
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 VERSION = 1
-"""Of the answers' shapes: members may come, and none goes or changes within one."""
+"""The version of the shapes: within one, members may be added, but not removed or changed."""
 
 MAX_WORD_CHARS = 64
 WORD = "^[a-z][a-z0-9_]{0,63}$"
@@ -445,13 +444,8 @@ class Healthy(Struct, frozen=True):
     status: str = "ok"
 
 
-def encode(value: Any) -> bytes:
-    """Encode one of these as JSON."""
-    return msgspec.json.encode(value)
-
-
 DIGITS = 6
-"""A quantile is given to the microsecond; its bucket is wider."""
+"""Quantiles are given to the microsecond; their buckets are wider."""
 
 
 def closed_of(counts: Counts) -> dict[str, int]:

@@ -1,13 +1,12 @@
 """What the events API shows of a session: its state, and the events of its log.
 
 A session in the list: its state, since when, and its last failure. Owns how the state is derived
-from the log's pinned entries, so that a session whose process has died is described in the same way
-as a running one.
+from the log's pinned entries, so that a session whose process died is described in the same way as
+a running one.
 
 Events from the entries of a session's log. Owns what counts as content: only the frame, which is
 included on request. The facts are closed sets of words, numbers, ids, and the names that programs
-give themselves. An event depends on its entry alone, so it is the same whenever and however it is
-read.
+give themselves. An event depends on its entry alone, so it is always the same.
 """
 
 from __future__ import annotations
@@ -45,8 +44,6 @@ from lastword.record.present.moments import moment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from msgspec import UnsetType
-
     from lastword.core.failure.taxonomy import AgentError
     from lastword.gateway.log.entries import LogEntry, Numbered
     from lastword.gateway.log.files import LogOwner
@@ -67,7 +64,7 @@ class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
         viewers: its viewers.
         refused: the error object of an agent that could not resume it.
         ended_ms: when it ended; 0 if it has not.
-        lost_ms: when its process was last known to be running; 0 if it is running or has ended.
+        lost_ms: when its lost process last ran; 0 if it is running or has ended.
         gateway: the other gateway that has it.
         activity: what the agent does without a turn.
     """
@@ -87,11 +84,24 @@ def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
     """Return the session, including what only some may see; `visible` removes that."""
     ends = [each for each in log.pins_of("end:") if each.entry.about.method == acp.PROMPT]
     failed = next((each for each in reversed(ends) if each.entry.about.failure), None)
-    updates = _state_updates(log)
-    state, since = _state(log, facts, ends, _by_state(updates))
+    updates: dict[str, tuple[Numbered, dict[str, Any]]] = {}
+    for kept in log.pins_of("state:"):
+        params = object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params"))
+        update = object_of(params.get("update"))
+        updates[str(update.get("sessionUpdate"))] = (kept, update)
+    # In version 2 of the protocol, an update says that the agent is working.
+    working, update = updates.get(acp.STATE_UPDATE, (None, {}))
+    if not isinstance(update.get("state"), str) or update["state"] == acp.IDLE:
+        working = None
+    state, since = _state(log, facts, ends, working)
     _, info = updates.get("session_info_update", (None, {}))
     title = info.get("title")
     name, version = facts.agent.get("name"), facts.agent.get("version")
+    continues_at: Any = UNSET
+    if not facts.ended_ms:
+        for pinned in log.pins_of("wait:"):
+            continues_at = pinned.entry.about.facts.get("until_epoch_ms")
+            break
     return SessionView(
         id=facts.id,
         state=state,
@@ -107,16 +117,8 @@ def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
         cwd=facts.cwd,
         gateway=facts.gateway or UNSET,
         activity=ActivityWord(facts.activity) if facts.activity else UNSET,
-        continues_at_epoch_ms=_continues_at(log) if not facts.ended_ms else UNSET,
+        continues_at_epoch_ms=continues_at if isinstance(continues_at, int) else UNSET,
     )
-
-
-def _continues_at(log: ReadableLog) -> int | UnsetType:
-    """Return when a turn continues that waits for the end of a limit."""
-    for pinned in log.pins_of("wait:"):
-        until = pinned.entry.about.facts.get("until_epoch_ms")
-        return until if isinstance(until, int) else UNSET
-    return UNSET
 
 
 def visible(view: SessionView, *, controls: bool, content: bool) -> SessionView:
@@ -155,22 +157,6 @@ def _state(
     return state, oldest[0].entry.at_ms if oldest else 0
 
 
-def _state_updates(log: ReadableLog) -> dict[str, tuple[Numbered, dict[str, Any]]]:
-    """Return the last update of each kind of state, by kind."""
-    found = {}
-    for kept in log.pins_of("state:"):
-        params = object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params"))
-        update = object_of(params.get("update"))
-        found[str(update.get("sessionUpdate"))] = (kept, update)
-    return found
-
-
-def _by_state(updates: dict[str, tuple[Numbered, dict[str, Any]]]) -> Numbered | None:
-    """Return the update that says that the agent is working, as in version 2 of the protocol."""
-    kept, update = updates.get(acp.STATE_UPDATE, (None, {}))
-    return kept if isinstance(update.get("state"), str) and update["state"] != acp.IDLE else None
-
-
 def _last_failure(
     facts: SessionDetails, end: Numbered | None, ends: Sequence[Numbered], since: int
 ) -> LastFailure | None:
@@ -200,19 +186,19 @@ def _short(text: object) -> str | None:
 
 
 MAX_NAME_CHARS = 128
-"""As the record has it: of names, versions and ids that a peer chose."""
+"""The record's limit for names, versions and ids that a peer chose."""
 
 _WORD = re.compile(r"[a-z][a-z_/$]{0,63}", re.IGNORECASE)
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 _KINDS = {Kind(kind.value): kind for kind in EventKind}
 _LEVELS = {level: EventLevel(level.value) for level in Level}
-"""Of the record, as the API has them."""
+"""The API's kinds and levels, by the record's."""
 
 _LIFE_TEXTS = frozenset({"epoch", "source", "text", "word"})
-"""The facts of `life` that may be text beside those of the record: words of ours, and the line that
-tells of a wait, which is ours. Of every other fact only numbers are given, so that what is added to
-an entry later does not give content away."""
+"""The facts of `life` that may be text, besides those of the record: our own words, and our line
+about a wait. Other facts are given only if they are numbers, so that a fact that is added to an
+entry later reveals no content."""
 
 Facts = dict[str, Any]
 
@@ -240,9 +226,9 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
 
 
 def failure_facts(error: AgentError) -> Facts:
-    """Return a failure's facts, as the record has them without `--record-text`, and a sentence.
+    """Return a failure's facts, as recorded without `--record-text`, and lastword's sentence.
 
-    The sentence is in lastword's words: an agent's may quote a prompt.
+    The agent's sentence may quote a prompt.
     """
     facts = msgspec.structs.replace(error, detail=None, extra=None).payload()
     del facts["message"]
@@ -271,12 +257,12 @@ def _out(entry: LogEntry) -> tuple[Kind, Facts]:
 
 def _retry(entry: LogEntry) -> Facts:
     params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
-    told = read_retry(object_of(params.get("update")))
+    retry = read_retry(object_of(params.get("update")))
     facts = {
-        "type": told.error.type.value if told.error else None,
-        "attempt": told.attempt,
-        "max_attempts": told.max_attempts,
-        "wait_seconds": told.wait_seconds,
+        "type": retry.error.type.value if retry.error else None,
+        "attempt": retry.attempt,
+        "max_attempts": retry.max_attempts,
+        "wait_seconds": retry.wait_seconds,
         "source": "wire",
     }
     return {name: value for name, value in facts.items() if value is not None}
@@ -329,8 +315,8 @@ def _end(entry: LogEntry) -> tuple[Kind, Facts]:
     if method:
         return Kind.RESULT, method
     reason = object_of(frame.get("result")).get("stopReason")
-    told = {"stop_reason": reason} if reason in acp.STOP_REASONS else {}
-    return Kind.ANSWER, told | {"by": "agent"}
+    stop = {"stop_reason": reason} if reason in acp.STOP_REASONS else {}
+    return Kind.ANSWER, stop | {"by": "agent"}
 
 
 def _life(entry: LogEntry) -> tuple[Kind, Facts]:
@@ -352,16 +338,16 @@ def _life(entry: LogEntry) -> tuple[Kind, Facts]:
 
 
 def _as_recorded(entry: LogEntry) -> tuple[Kind | None, Facts]:
-    """Return what the record has of an entry, if anything: its kind and the known facts."""
-    told = recorded(entry, "", 0.0)
-    if told is None:
+    """Return an entry's kind and facts in the record; `None` if the record does not have it."""
+    row = recorded(entry, "", 0.0)
+    if row is None:
         return None, {}
     facts = {
         name: _name(value) if isinstance(value, str) else value
-        for name, value in told.facts.items()
+        for name, value in row.facts.items()
         if value is not None and value != ""
     }
-    return told.kind, facts
+    return row.kind, facts
 
 
 _READERS = {
@@ -395,7 +381,7 @@ def view_in(path: str) -> SessionView:
 
 
 def stored_view(log: StoredLog, owner: LogOwner | None = None) -> SessionView:
-    """Return the session of a log, which a process of another gateway may have."""
+    """Return the session of a log, which another gateway's process may own."""
     ended = _object(log.remembered("ended")).get("at_ms")
     is_over = isinstance(ended, int) or (log.facts.get("clean") == "1" and owner is None)
     cwd = _object(log.remembered("params")).get("cwd")
