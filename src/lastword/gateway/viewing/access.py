@@ -57,15 +57,15 @@ def refusal(message: Envelope, *, controls: bool, session: str) -> dict[str, Any
     if method == acp.INITIALIZE:
         return INITIALIZED
     if method not in BEYOND_A_SESSION and (named is not None or method in _FOR_EVERYBODY):
-        return None  # what an observer may send to its session, the session's hub decides
+        return None  # the session's hub decides what an observer may send to it
     if not controls:
         return observes()
     return one_session() if session else None
 
 
 UNCHECKED = acp.BRINGS_BACK | {acp.INITIALIZE, acp.PROMPT, acp.CANCEL, "session/list"}
-"""Requests whose paths reach no agent, and prompts, which are content. Who attaches to a session
-may be on another machine and not know its folder; the session stays in the one that it has."""
+"""Requests whose paths reach no agent, and prompts, which are content. A viewer that attaches to a
+session may be on another machine and not know its folder; the session keeps its own."""
 
 
 class OutsideRootError(Exception):
@@ -142,8 +142,8 @@ def _names_folder(value: Any) -> bool:
 
 
 def _checked(member: str, value: Any, root: str) -> Any:
-    """Return a member's paths resolved, in the form in which they came."""
-    if value is None and member != "cwd":  # for that, agents have their own folder
+    """Return a member's paths resolved, in their original form."""
+    if value is None and member != "cwd":  # without a folder, an agent would use its own
         return None
     try:
         return _MEMBERS[member](value, root)
@@ -179,15 +179,11 @@ def _uri(value: Any, root: str) -> str:
 
 
 def _uris(value: Any, root: str) -> list[dict[str, Any]]:
-    if not isinstance(value, list):
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise TypeError
-    return [each | {"uri": _uri(each["uri"], root)} for each in map(_object, value)]
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict) or "uri" not in value:
+    if not all("uri" in each for each in value):
         raise TypeError
-    return value
+    return [each | {"uri": _uri(each["uri"], root)} for each in value]
 
 
 _MEMBERS: dict[str, Callable[[Any, str], Any]] = {
@@ -202,7 +198,7 @@ what agents read from `_meta` (claude-agent-acp's `additionalRoots`)."""
 
 
 MAX_KEYS = 4096
-"""Tokens and addresses whose rate is kept; those that have been quiet for the longest go first."""
+"""The most tokens and addresses whose rate is kept; the longest quiet go first."""
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -239,7 +235,7 @@ class RateLimiter:
 
 
 Refusal: TypeAlias = "partial[dict[str, Any]]"
-"""A refusal: called, it gives the error object."""
+"""A refusal; calling it returns the error object."""
 
 RESERVED: dict[str, Any] = {
     "code": acp.METHOD_NOT_FOUND,
@@ -287,19 +283,19 @@ def _failed(
 
 
 observes: Refusal = partial(_refused, "observer")
-"""Refuse an observer what only a controller may do."""
+"""Refuse an observer's request that only a controller may send."""
 
 one_session: Refusal = partial(_refused, "one_session")
-"""Refuse the bearer of a token for one session what concerns others, or the whole agent."""
+"""Refuse a request about other sessions, or the whole agent, with a token for one session."""
 
 too_many_sessions: Refusal = partial(_refused, "too_many_sessions")
-"""Refuse another session in an agent that has as many as it may have."""
+"""Refuse another session in an agent with the maximum number of sessions."""
 
 turn_open: Refusal = partial(_refused, "turn_open")
 """Refuse a prompt while another viewer's turn is running."""
 
 too_many_viewers: Refusal = partial(_refused, "too_many_viewers")
-"""Refuse a viewer of a session that has as many as it may have."""
+"""Refuse another viewer of a session with the maximum number of viewers."""
 
 too_fast: Refusal = partial(
     _refused,
@@ -313,17 +309,17 @@ too_much_waits: Refusal = partial(
     "too_many_requests",
     "Too much from this connection is waiting for its agents. Send it again later.",
 )
-"""Refuse a viewer from whom too much waits for agents."""
+"""Refuse a frame from a viewer with too many frames waiting for agents."""
 
 agent_not_running: Refusal = partial(
     _refused,
     "observer",
     "No agent is running for this session. It is available again once a controller opens it.",
 )
-"""Refuse an observer a session whose agent would have to be started."""
+"""Refuse an observer's request for a session whose agent would have to be started."""
 
 no_log: Refusal = partial(_refused, "log_unwritable", retry_safety=RetrySafety.AUTO)
-"""Refuse because a session's log cannot be written, so its operator has to act."""
+"""Refuse a request because the session's log cannot be written; its operator has to act."""
 
 holder_lost: Refusal = partial(
     _failed,
@@ -332,7 +328,7 @@ holder_lost: Refusal = partial(
     "This session's agent has just ended. Send it again.",
     Action.RETRY,
 )
-"""Refuse what was sent to an agent that ended at that moment."""
+"""Refuse a request to an agent that has just ended."""
 
 holder_silent: Refusal = partial(
     _failed,
@@ -342,8 +338,7 @@ holder_silent: Refusal = partial(
     "that machine has to be restarted.",
     Action.RETRY,
 )
-"""Refuse what was sent to a node that does not answer, or for a log that is still written."""
-
+"""Refuse a request to a holder that does not answer, or for a log that is still being written."""
 
 no_free_node: Refusal = partial(
     _failed,
@@ -354,7 +349,7 @@ no_free_node: Refusal = partial(
     Action.WAIT,
     retry_after_seconds=5,
 )
-"""Refuse a new session for which no node of the fleet has a place."""
+"""Refuse a new session because no node of the fleet has room."""
 
 node_silent: Refusal = partial(
     _failed,
@@ -364,7 +359,7 @@ node_silent: Refusal = partial(
     Action.RETRY,
     retry_after_seconds=5,
 )
-"""Refuse what is for another node that does not answer, or not in time."""
+"""Refuse a request to another node that does not answer in time."""
 
 fleet_away: Refusal = partial(
     _failed,
@@ -374,17 +369,17 @@ fleet_away: Refusal = partial(
     Action.RETRY,
     retry_after_seconds=5,
 )
-"""Refuse what cannot be done, or not known to be done, while no server of the fleet answers."""
+"""Refuse a request that needs the fleet's servers while none answers."""
 
 
 def too_many_open(limit: int) -> dict[str, Any]:
-    """Refuse a viewer with too many open requests."""
+    """Refuse a request from a viewer with too many open requests."""
     message = f"{limit} requests of this connection are waiting for answers. Wait for one of them."
     return _refused("too_many_requests", message)
 
 
 def unknown_session(session_id: str) -> dict[str, Any]:
-    """Refuse a session that does not exist. Clients know the code."""
+    """Refuse a session that does not exist, by a code that clients know."""
     message = "This session does not exist on the gateway. List the sessions, or start a new one."
     return {
         "code": acp.RESOURCE_NOT_FOUND,
@@ -397,8 +392,8 @@ def outside_root(member: str, root: str) -> dict[str, Any]:
     """Refuse a path outside of the gateway's root.
 
     Args:
-        member: The member that names it.
-        root: The root; empty for a viewer that may not know it.
+        member: The member with the path.
+        root: The root; empty for a viewer that may not see it.
     """
     below = f"below {root}" if root else "below the gateway's root"
     message = f"Sessions of this gateway work {below}; {member} is outside. See --root."
@@ -406,7 +401,7 @@ def outside_root(member: str, root: str) -> dict[str, Any]:
 
 
 def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:
-    """Refuse a session whose log another gateway's process writes."""
+    """Refuse a session whose log belongs to another gateway's process."""
     port = owner.address.rpartition(":")[2]
     ends = f"`lastword gateway stop --agents --port {port}`" if port.isdigit() else "its gateway"
     message = (
@@ -419,7 +414,7 @@ def owned_elsewhere(owner: LogOwner) -> dict[str, Any]:
 
 
 def too_many_agents(limit: int) -> dict[str, Any]:
-    """Refuse another agent beyond the limit."""
+    """Refuse to start an agent beyond the limit."""
     message = (
         f"The gateway is full: {limit} agents are running. Close a session, or see --sessions."
     )
@@ -427,17 +422,17 @@ def too_many_agents(limit: int) -> dict[str, Any]:
 
 
 def not_started(reason: str) -> dict[str, Any]:
-    """Refuse because an agent could not be started."""
+    """Refuse a request because an agent could not be started."""
     message = "The agent could not be started; the gateway's stderr says why. Try again after that."
     return _failed(ErrorType.AGENT_CRASH, reason, message, Action.RESTART, phase=Phase.STARTUP)
 
 
 def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
-    """Refuse what was open when an agent, or its gateway, ended.
+    """Refuse a request that was open when an agent, or its gateway, ended.
 
     Args:
         advice: A sentence on what to do.
-        incident: The incident's id, where the end is recorded under one.
+        incident: The id of the incident, if it is recorded.
     """
     message = f"The agent's process ended unexpectedly. {advice}"
     return _failed(
@@ -446,7 +441,7 @@ def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
 
 
 def agent_stopped() -> dict[str, Any]:
-    """Refuse what was open when an agent was stopped with its session."""
+    """Refuse a request that was open when an agent was stopped with its session."""
     message = "The agent was stopped on its machine. Send the prompt again to start it."
     return _failed(ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY)
 
@@ -455,7 +450,7 @@ _MACHINE_LOST = "The machine that ran this session's agent cannot be reached."
 
 
 def machine_lost(incident: str, *, goes_on: bool) -> dict[str, Any]:
-    """Refuse what was open when a session's machine was lost.
+    """Refuse a request that was open when a session's machine was lost.
 
     Args:
         incident: The incident's id.
@@ -468,7 +463,7 @@ def machine_lost(incident: str, *, goes_on: bool) -> dict[str, Any]:
 
 
 def context_lost(incident: str) -> dict[str, Any]:
-    """Refuse a prompt to a session whose agent and files were on a machine that is lost."""
+    """Refuse a prompt to a session whose agent and files were on a lost machine."""
     return _session_lost("context_lost", Phase.BEFORE_REQUEST, incident)
 
 
@@ -488,7 +483,7 @@ def _session_lost(reason: str, phase: Phase | None, incident: str) -> dict[str, 
 
 
 def answer_of_nobody(method: str, question: bytes) -> bytes:
-    """Return the answer to an agent when nobody came to answer; the id is added later."""
+    """Return the answer to an agent's question that nobody answered; the id is added later."""
     if method == acp.PERMISSION:
         params = object_of(object_of(jsonrpc.loads(question)).get("params"))
         result, _ = waits.answer_of_nobody(method, params, "reject")
@@ -522,11 +517,11 @@ class AnswerCode(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         session: the session.
-        run: the run of the holder that has the question: no later one has.
+        run: the run of the holder with the question, which no later run has.
         question: the question's number.
         option: the place of the chosen option among those of the question.
         expires: in seconds since 1970 UTC.
-        kind: the option's kind, which the page for one answer reads to say what is sent.
+        kind: the option's kind, which the answer page shows.
     """
 
     session: str
@@ -541,10 +536,10 @@ class Choice(msgspec.Struct, frozen=True):
     """An option of a question.
 
     Attributes:
-        place: its place among them, from 0.
-        option_id: the agent's id of it.
+        place: its index in the question, from 0.
+        option_id: the agent's id for it.
         kind: such as `allow_once`.
-        name: the agent's name of it, which is content.
+        name: the agent's name for it, which is content.
     """
 
     place: int
@@ -554,7 +549,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choices_of(question: bytes) -> Iterator[Choice]:
-    """Return the options of a permission, as far as they can be chosen."""
+    """Return the valid options of a request for permission."""
     params = object_of(object_of(jsonrpc.loads(question)).get("params"))
     options = params.get("options")
     for place, option in enumerate(options if isinstance(options, list) else ()):
@@ -572,9 +567,9 @@ def title_of(question: bytes) -> str:
 
 
 def answer_to(method: str, question: bytes, place: int) -> bytes | None:
-    """Return the answer to the agent for one option; `None` if the question has it not.
+    """Return the answer to the agent for one option; `None` if the question does not have it.
 
-    Where the option's id is also that of an option of another kind, the question is cancelled.
+    If an option of another kind has the same id, the question is cancelled.
     """
     if method != acp.PERMISSION:
         return None

@@ -1,8 +1,8 @@
 """Viewers in a log: their positions, compact replays, and slow viewers.
 
-A viewer's position in a log, and the one way in which entries reach it. Owns attach, replay and
-live sending, which are the same: whatever is committed and not yet pulled is pulled. There is no
-second path, so nothing has to be handed over, held back or deduplicated.
+A viewer's position in a log, and the only way in which entries reach it. Owns attach, replay and
+live sending, which are the same: entries that are committed and not yet pulled are pulled. There is
+no second path, so nothing has to be handed over, held back or deduplicated.
 
 Viewers: the clients of a session, what each may do, and what it understands. Owns the value for a
 viewer, and the state of each of its attachments. A viewer is a logical client: its sockets come and
@@ -12,8 +12,8 @@ Compact replays: the pieces of a past message are sent as one frame. Owns which 
 of the same message, and the frame that replaces them. Pieces are joined within one pull; nothing is
 kept between pulls, and a viewer that begins in the middle of a message gets the rest of it.
 
-Slow viewers: when a viewer counts as slow, and what happens then. Owns the whole rule and its
-numbers. In the order in which it meets a viewer that reads too little:
+Slow viewers: when a viewer counts as slow, and what happens then. Owns the rule and its numbers, in
+the order in which they apply to a viewer that reads too slowly:
 
 | what is seen | limit | what happens |
 |---|---|---|
@@ -27,9 +27,8 @@ numbers. In the order in which it meets a viewer that reads too little:
 | it does not read that it is closed | `CLOSE_SECONDS`, `ABORT_SECONDS` | it is cut off |
 | none of its streams is open | `ALONE_SECONDS` | its connection is over |
 
-A viewer that is closed keeps its position, and continues from there. The log itself is never slower
-for a slow viewer. The past that a viewer is being sent is not lag; only newer entries that it has
-not taken are.
+A viewer that is closed keeps its position, and continues from there. A slow viewer never slows the
+log itself. A replay of the past is not lag; only newer entries that the viewer has not read are.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ class Reader:
         self.pos: int = after
         self._gap_ends = 0
         self._standing: deque[Numbered] = deque()
-        """What stands for the gap that is being sent, as far as it has not been pulled."""
+        """The entries in place of the current gap that have not been pulled yet."""
 
     @property
     def lag(self) -> int:
@@ -131,7 +130,7 @@ class Reader:
         return Pulled(entries=entries)
 
     def _of_gap(self, gap: Gap | None) -> Pulled:
-        """Return the gap, or the next part of what replaces it."""
+        """Return the gap, or the next part of its replacement."""
         part: list[Numbered] = []
         size = 0
         while self._standing and (not part or size + self._standing[0].entry.size <= BATCH_BYTES):
@@ -159,10 +158,10 @@ def cursor_of(value: object) -> Cursor:
 
 
 def start(log: ReadableLog, cursor: Cursor | None) -> tuple[int, Reset | None]:
-    """Return where a viewer with this cursor begins, and why not at the cursor.
+    """Return where a viewer with this cursor begins, and why it is not at the cursor.
 
     Raises:
-        CursorError: Its number is greater than any this log ever had.
+        CursorError: Its number is greater than any in this log.
     """
     if cursor is None:
         return 0, None
@@ -189,9 +188,9 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
         id: identifies it, over all its sockets.
         role: what it may do.
         session: the only session that it may use; empty for all.
-        profile: what its `initialize` said.
+        profile: what its `initialize` declared.
         replay: it negotiated cursors, so its frames carry their sequence numbers.
-        is_new: it came without a secret, so it sent no requests over an earlier link.
+        is_new: it sent no secret, so it sent no requests over an earlier link.
     """
 
     id: str
@@ -214,15 +213,15 @@ class Attachment:
         viewer: the viewer.
         reader: its position in the log.
         live_from: the log's head when it attached; entries up to there are the past.
-        from_cursor: it came with a cursor, so it knows what it said itself.
-        open_at_start: the numbers of the questions that were open when it attached; only those
-            of the past are asked again.
+        from_cursor: it attached with a cursor, so it knows its own prompts.
+        open_at_start: the numbers of the questions that were open when it attached: of the past,
+            only those are asked again.
         questions: the numbers of the questions that it has open.
         answered: the numbers of its own requests whose answers it has received.
         repeated: the numbers of requests that it repeated, whose answers are ahead of its position.
-        owed: its own answers that are in a gap, to be sent after the gap.
+        owed: its own answers in a gap, which are sent after the gap.
         compact: the pieces of a past message are joined.
-        again_until: it has gone back; entries up to here are sent for a second time.
+        again_until: it has gone back; entries up to here are sent a second time.
         parts: the number of an entry of several frames, and how many of them it has received.
     """
 
@@ -265,7 +264,7 @@ class Attachment:
         self.parts: tuple[int, int] = (0, 0)
 
     def go_back(self, after: int, parts: int = 0) -> None:
-        """Continue after an entry that it has applied, and the first frames of the next one."""
+        """Continue after an entry that it has applied, and `parts` frames of the next one."""
         self.again_until = max(self.again_until, self.reader.pos)
         self.reader.go_to(after)
         self.owed = []
@@ -279,7 +278,7 @@ class Attachment:
         about = end.entry.about
         number = about.number
         if number in self.answered:
-            # A fork's came on the connection's own stream, which has no places to go back to.
+            # A fork is answered on the connection's own stream, which cannot go back.
             return end.seq <= self.again_until and about.method != acp.FORK
         is_past = end.seq <= self.live_from
         return not is_past or number in self.repeated
@@ -291,7 +290,7 @@ class Attachment:
 
 
 MAX_JOINED_BYTES = 64 * 1024
-"""The largest frame that pieces are joined to."""
+"""The largest frame of joined pieces."""
 
 _PIECES = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 _MARK = b'_chunk"'
@@ -306,17 +305,10 @@ _INSIDE = re.compile(_CHARACTERS)
 
 
 class _Mould(NamedTuple):
-    """A piece's frame without its text: what comes before and after that."""
+    """A piece's frame without its text: the bytes before and after it."""
 
     before: bytes
     after: bytes
-
-    def text_in(self, frame: bytes) -> bytes | None:
-        """Return the text of another piece, JSON-encoded; `None` if more than the text differs."""
-        begin, end = len(self.before), len(frame) - len(self.after)
-        if begin > end or not frame.startswith(self.before) or not frame.endswith(self.after):
-            return None
-        return frame[begin:end] if _INSIDE.fullmatch(frame, begin, end) else None
 
 
 class _Run:
@@ -330,11 +322,15 @@ class _Run:
         self._size = len(first.entry.frame)
 
     def joins(self, numbered: Numbered) -> bool:
-        """Add the next piece; return whether it was one."""
+        """Add the next piece; return whether it is one, and there is room for it."""
         if self._mould is None or numbered.entry.kind is not LogKind.OUT:
             return False
-        text = self._mould.text_in(numbered.entry.frame)
-        if text is None or self._size + len(text) > MAX_JOINED_BYTES:
+        frame, (before, after) = numbered.entry.frame, self._mould
+        begin, end = len(before), len(frame) - len(after)
+        if begin > end or not frame.startswith(before) or not frame.endswith(after):
+            return False  # more than the text differs
+        text = frame[begin:end]
+        if not _INSIDE.fullmatch(text) or self._size + len(text) > MAX_JOINED_BYTES:
             return False
         self._last = numbered
         self._texts.append(text)
@@ -342,7 +338,7 @@ class _Run:
         return True
 
     def joined(self) -> Numbered:
-        """What stands for them, with the number of the last; a single one as it came."""
+        """Return the joined piece, with the last one's number; a single piece unchanged."""
         last = self._last
         if self._mould is None or not self._texts:
             return last
@@ -367,16 +363,16 @@ def joined(pulled: Pulled, until: int) -> Pulled:
     if len(entries) < 2 or entries[0].seq >= until:  # noqa: PLR2004 - two pieces make a run
         return pulled
     past = entries[: until - entries[0].seq + 1]  # numbers are dense
-    told: list[Numbered] = []
+    shown: list[Numbered] = []
     run = _Run(past[0])
     for numbered in past[1:]:
         if not run.joins(numbered):
-            told.append(run.joined())
+            shown.append(run.joined())
             run = _Run(numbered)
-    told += (run.joined(), *entries[len(past) :])
-    if len(told) == len(entries):
+    shown += (run.joined(), *entries[len(past) :])
+    if len(shown) == len(entries):
         return pulled
-    return msgspec.structs.replace(pulled, entries=tuple(told), is_own=True)
+    return msgspec.structs.replace(pulled, entries=tuple(shown), is_own=True)
 
 
 def _mould(entry: LogEntry) -> _Mould | None:
@@ -407,35 +403,35 @@ def is_conversation(frame: Frame) -> bool:
 
 
 UNREAD_BY_FRONT_BYTES = 64 * 1024
-"""What a holder has written to a front that does not read; as much may be in the front's reader."""
+"""The most that a holder writes to a front that does not read; the front may buffer as much."""
 
 QUEUED_FRAMES = 256
 UNREAD_ANSWERS_BYTES = 1024 * 1024
 
 STALL_SECONDS = 60.0
 CLOSE_SECONDS = 2.0
-"""How long a close waits for what is to be sent before it."""
+"""How long a close waits for the frames before it."""
 
 ABORT_SECONDS = 5.0
-"""How long a close that was sent may take to reach the other end."""
+"""How long a close frame may take to reach the other end."""
 
 ALONE_SECONDS = 60.0
 
 COMMENT_SECONDS = 15.0
-"""A stream that has nothing to send gets a comment this often: proxies cut silent connections."""
+"""How often an idle stream gets a comment: proxies close silent connections."""
 
 LAG_SHARE = 0.25
-"""Of the log's limit: a viewer that is this far behind may fall out of the log."""
+"""A viewer lags if it is this share of the log's limit behind: it may fall out of the log."""
 
 CAUGHT_UP_SHARE = 0.1
-"""Of that distance at least: a viewer that is not further behind has caught up."""
+"""A viewer has caught up if it is no more than this share of that distance behind."""
 
 LOOK_AT_LAG_SECONDS = 1.0
 """How often lag is measured."""
 
 
 def stall_limit() -> asyncio.Timeout:
-    """Return the timeout within which a viewer has to take what it is sent."""
+    """Return the timeout within which a viewer has to read what it is sent."""
     return asyncio.timeout(STALL_SECONDS)
 
 
@@ -478,7 +474,7 @@ class LagMeter:
         self._lagging: set[Attachment] = set()
 
     def mark(self, first: int, head: int, written_bytes: int) -> None:
-        """Note where the log begins and ends now; called from time to time."""
+        """Note the log's first and last entry and its size; called from time to time."""
         if head > self._seqs[-1]:
             self._seqs.append(head)
             self._written.append(written_bytes)
@@ -488,7 +484,7 @@ class LagMeter:
             del self._written[:gone]
 
     def bytes_until(self, seq: int) -> float:
-        """Return the size of all entries up to one; between two marks, entries count as equal."""
+        """Return the size of all entries up to one; interpolate between two marks."""
         after = bisect_right(self._seqs, seq)
         if after == 0:
             return self._written[0]
@@ -501,7 +497,7 @@ class LagMeter:
     def look(
         self, attached: Iterable[Attachment], head: int, written_bytes: int
     ) -> Iterator[LagNote]:
-        """Return what to report about each viewer."""
+        """Return the viewers that now lag, and those that have caught up."""
         self.mark(self._seqs[0] + 1, head, written_bytes)
         present = set(attached)
         self._lagging &= present

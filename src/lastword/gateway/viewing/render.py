@@ -1,17 +1,16 @@
 """The frames that one viewer is sent for an entry of the log.
 
-The frames that one viewer is sent for an entry of the log. Owns what each kind of viewer sees of
-what the others and the agent say. The frames depend only on the entry and on the attachment, so the
-past is shown in the same way as the present was.
+Owns what each kind of viewer is shown of the agent and of other viewers. The frames depend only on
+the entry and on the attachment, so a replay shows what was shown live.
 
 Events of a session's stream over HTTP: their ids, which are positions in its log. Owns the form of
 an id, `EPOCH:SEQ`, and how a holder passes frames with their positions to a front. If an entry is
 sent as several frames, all but the last have the id `EPOCH:SEQ.PART`, so that a stream that breaks
-off between them resumes with the next frame.
+between them resumes with the next frame.
 
-The agent's retries, for viewers that do not know `agent_retry`. Owns when a wait has lasted long
-enough for a line, by the sidecar's own rule, and the text of the line. The line is an entry of the
-log, so all such viewers see the same.
+The agent's retries, for viewers that do not know `agent_retry`. Owns when a wait is long enough for
+a line, by the sidecar's own rule, and the text of the line. The line is an entry of the log, so all
+such viewers see the same.
 """
 
 from __future__ import annotations
@@ -53,13 +52,13 @@ GAP = "_lastword/gap"
 LIFE = "_lastword/life"
 ENDED = "_lastword/ended"
 AT = "_lastword/at"
-"""Notifications of the gateway's own, for viewers that negotiated cursors."""
+"""The gateway's own notifications, for viewers that negotiated cursors."""
 
 SESSION_ENDED = WORDS[Kind.SESSION_ENDED]
-"""The word of the last entry of a session, which is also why a viewer's connection ends."""
+"""The word of a session's last entry, and the reason why a viewer's connection ends."""
 
 TIMED_OUT = "timed_out"
-"""Why a question was answered in its viewers' place: `--ask-timeout`."""
+"""Why lastword answered a question in its viewers' place: `--ask-timeout`."""
 
 EXPIRED = "Nobody answered the agent's question in time, so lastword did. Nothing was allowed."
 
@@ -67,11 +66,11 @@ ACTIVITY = WORDS[Kind.ACTIVITY]
 """The word of an agent's work without a turn."""
 
 META = "lastword"
-"""The key under which the gateway's own facts stand in `_meta`."""
+"""The key of the gateway's own facts in `_meta`."""
 
 
 def _is_opt_in(entry: LogEntry) -> bool:
-    """Return whether an entry may have a kind of update that clients must ask for."""
+    """Return whether an entry may have a kind of update for clients that ask for it alone."""
     frame = entry.frame
     return not entry.is_text and (
         b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
@@ -93,8 +92,8 @@ class PulledStretch(msgspec.Struct):
     """A stretch of the log, as viewers pull it.
 
     Attributes:
-        is_for_all: all of it is from the agent, and shown to every viewer unchanged.
-        ready: the encoded frames in that case, with numbers and without, by form.
+        is_for_all: all of it comes from the agent, and every viewer is shown it unchanged.
+        ready: the encoded frames in that case, by whether they are numbered, and by form.
     """
 
     is_for_all: bool
@@ -102,8 +101,7 @@ class PulledStretch(msgspec.Struct):
 
 
 RECENT_STRETCHES = 8
-"""At most this many stretches are kept, of 256 KiB at most: viewers need not be in the same
-place."""
+"""The most stretches that are kept, of 256 KiB at most: viewers may be at different positions."""
 
 
 class Placed(NamedTuple):
@@ -120,14 +118,6 @@ class Placed(NamedTuple):
     frame: bytes
 
 
-def _placed(shown: list[bytes], seq: int, attachment: Attachment) -> list[Placed]:
-    """Return an entry's frames with positions, without those that a viewer has had."""
-    parts = [Placed(seq, part, frame) for part, frame in enumerate(shown[:-1], 1)]
-    parts += [Placed(seq, 0, frame) for frame in shown[-1:]]
-    first, had = attachment.parts
-    return parts[had:] if first == seq and had < len(parts) else parts
-
-
 class Renderer:
     """The frames for one session's viewers."""
 
@@ -139,7 +129,7 @@ class Renderer:
         self._stretches: OrderedDict[tuple[int, int], PulledStretch] = OrderedDict()
         """The stretches of the log that were pulled last."""
         self._last: tuple[Numbered | None, bytes] = (None, b"")
-        """The frame that was last given a number: several viewers are sent the same."""
+        """The last frame that was numbered: several viewers are sent the same."""
 
     def pulled(self, pulled: Pulled, attachment: Attachment) -> list[bytes]:
         """Return the frames of one pull."""
@@ -148,26 +138,11 @@ class Renderer:
     def placed(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
         """Return the frames of one pull, each with its position.
 
-        The replacement of a gap has no numbers: a link that breaks in it resumes at the gap. A
-        viewer that negotiated positions is sent its position wherever the last frame cannot carry
-        it, and before an answer: if its link breaks between the two, it knows that it has no
-        answer yet, and sends its request again.
-        """
-        at = pulled.passed
-        frames = self._gap_frames(pulled, attachment)
-        for numbered in pulled.entries:
-            shown = self._entry(numbered, attachment)
-            frames += _placed(shown, numbered.seq, attachment)
-            at = numbered.seq if shown else at
-        last = pulled.entries[-1].seq if pulled.entries else at
-        if attachment.viewer.replay and at < last:
-            frames.append(Placed(last, 0, self.position(last)))
-        return frames
-
-    def _gap_frames(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
-        """Return the gap, what replaces it, and the viewer's own answers within it.
-
-        With each answer the viewer is past it: a stream that breaks after one has had it.
+        The replacement of a gap has no numbers: a link that breaks in it resumes at the gap. With
+        each of its own answers in the gap, a viewer is past that. A viewer that negotiated
+        positions is sent its position wherever the last frame cannot carry it, and before an
+        answer: if its link breaks between the two, it knows that it has no answer yet, and sends
+        its request again.
         """
         frames: list[Placed] = []
         if pulled.gap is not None:
@@ -177,15 +152,27 @@ class Renderer:
                 frames += [Placed(0, 0, frame) for frame in self._frames(numbered, attachment)]
             elif numbered.entry.about.viewer == attachment.viewer.id:
                 attachment.owed.append(numbered)  # the ends of others' turns no longer matter
-        if not pulled.passed:
-            return frames
-        if attachment.viewer.replay:
-            frames.append(Placed(0, 0, self.position(pulled.passed)))
-        for numbered in attachment.pop_owed():
-            own_frames = self._frames(numbered, attachment)
-            frames += [Placed(0, 0, frame) for frame in own_frames[:-1]]
-            frames += [Placed(numbered.seq, 0, frame) for frame in own_frames[-1:]]
-        return [*frames[:-1], *(last._replace(seq=pulled.passed) for last in frames[-1:])]
+        if pulled.passed:
+            if attachment.viewer.replay:
+                frames.append(Placed(0, 0, self.position(pulled.passed)))
+            for numbered in attachment.pop_owed():
+                own_frames = self._frames(numbered, attachment)
+                frames += [Placed(0, 0, frame) for frame in own_frames[:-1]]
+                frames += [Placed(numbered.seq, 0, frame) for frame in own_frames[-1:]]
+            frames[-1:] = [last._replace(seq=pulled.passed) for last in frames[-1:]]
+        at = pulled.passed
+        first, had = attachment.parts
+        for numbered in pulled.entries:
+            seq, shown = numbered.seq, self._entry(numbered, attachment)
+            parts = [Placed(seq, part, frame) for part, frame in enumerate(shown[:-1], 1)]
+            parts += [Placed(seq, 0, frame) for frame in shown[-1:]]
+            # A viewer that resumes within an entry has its first frames already.
+            frames += parts[had:] if first == seq and had < len(parts) else parts
+            at = seq if shown else at
+        last_seq = pulled.entries[-1].seq if pulled.entries else at
+        if attachment.viewer.replay and at < last_seq:
+            frames.append(Placed(last_seq, 0, self.position(last_seq)))
+        return frames
 
     def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> list[bytes] | None:
         """Return the frames of a pull shown to every viewer unchanged; else `None`.
@@ -198,7 +185,15 @@ class Renderer:
         entries = pulled.entries
         if not entries or pulled.is_own or self._is_renamed:
             return None
-        stretch = self._stretch(entries)
+        ends = (entries[0].seq, entries[-1].seq)
+        stretch = self._stretches.get(ends)
+        if stretch is None:
+            is_for_all = all(
+                entry.kind is LogKind.OUT and not _is_opt_in(entry) for _, entry in entries
+            )
+            stretch = self._stretches[ends] = PulledStretch(is_for_all=is_for_all)
+            if len(self._stretches) > RECENT_STRETCHES:
+                self._stretches.popitem(last=False)
         if not stretch.is_for_all:
             return None
         kind = (attachment.viewer.replay, form)
@@ -212,18 +207,6 @@ class Renderer:
             if len(entries) > 1:  # one may be of any size
                 stretch.ready[kind] = ready
         return ready
-
-    def _stretch(self, entries: tuple[Numbered, ...]) -> PulledStretch:
-        ends = (entries[0].seq, entries[-1].seq)
-        stretch = self._stretches.get(ends)
-        if stretch is None:
-            is_for_all = all(
-                entry.kind is LogKind.OUT and not _is_opt_in(entry) for _, entry in entries
-            )
-            stretch = self._stretches[ends] = PulledStretch(is_for_all=is_for_all)
-            if len(self._stretches) > RECENT_STRETCHES:
-                self._stretches.popitem(last=False)
-        return stretch
 
     def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
         gap_facts = {"from": gap.first, "to": gap.last, "reason": gap.reason}
@@ -252,7 +235,7 @@ class Renderer:
             if last is None or last.seq != seq or last.entry is not entry:
                 self._last = (numbered, _with_seq(frames[0], seq))
             return [self._last[1]]
-        # A link may be cut between them: the parts before the last are recognised by their places.
+        # A link may break between them: the parts before the last are recognised by their places.
         parts = [_with_ours(frame, of=seq, part=at) for at, frame in enumerate(frames[:-1], 1)]
         return [*parts, _with_seq(frames[-1], seq)]
 
@@ -271,7 +254,7 @@ class Renderer:
         return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
 
     def reset(self, attachment: Attachment, epoch: str, reason: str) -> bytes:
-        """Return the frame that says that a viewer begins with the oldest entry, and why."""
+        """Return the frame that says that a viewer restarts at the oldest entry, and why."""
         meta = {META: {"epoch": epoch, "from": 1, "reset": reason}}
         if attachment.viewer.replay:
             return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
@@ -281,51 +264,49 @@ class Renderer:
     def lag(self, behind: int, attachment: Attachment) -> list[bytes]:
         """Return the frame that says that a viewer lags, if it shows notices.
 
-        It is sent outside the log, where the viewer would reach it only once it no longer lags. A
-        stock client gets none: it could show it only as a line that stays in the transcript,
-        although nothing is lost and its user can do nothing about it.
+        It is sent outside the log, where a lagging viewer would reach it too late. A stock client
+        gets none: it could show it only as a line that stays in the transcript, although nothing
+        is lost and its user can do nothing about it.
         """
         title = f"The connection is slow: {behind} updates are still to come. None is lost."
         return self.notice(title, attachment)
 
     def notice(self, title: str, attachment: Attachment) -> list[bytes]:
-        """Return the frame of a notice that is sent outside the log, if the viewer shows any."""
+        """Return the frame of a notice outside the log, if the viewer shows notices."""
         profile = attachment.viewer.profile
         if profile.notices or not profile.dialect.notice_needs_capability:
             return [ladder.notice(self._session_id, severity="info", title=title)]
         return []
 
     def outage(self, line: str, attempt: int, attachment: Attachment) -> bytes:
-        """Return the frame by which the user of an open turn learns what it waits for."""
+        """Return the frame that tells the user of an open turn what it waits for."""
         profile = attachment.viewer.profile
         return outage_update(
             self._session_id, profile, line=line, attempt=attempt, reason="fleet_away"
         )
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
-        profile = attachment.viewer.profile
         if not _is_opt_in(entry):
             return [entry.frame]
-        kind = _kind(entry.frame)
-        is_shown = True
+        profile = attachment.viewer.profile
+        frame = jsonrpc.decode(entry.frame)
+        update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
+        kind = update.session_update if update is not None else ""
         if kind in acp.AGENT_RETRY_KINDS and not profile.retry:
             return self._retry(entry, attachment)
         if kind in acp.AGENT_ERROR_KINDS:
-            is_shown = profile.typed
-        elif kind == "notice":
-            is_shown = profile.notices or not profile.dialect.notice_needs_capability
-            if not is_shown and self._by_thought(attachment):
-                return self._reminder(entry)
-        return [entry.frame] if is_shown else []
-
-    def _reminder(self, entry: LogEntry) -> list[bytes]:
-        """Return a reminder of a question as a thought; no other notice needs one."""
+            return [entry.frame] if profile.typed else []
+        if kind != "notice" or profile.notices or not profile.dialect.notice_needs_capability:
+            return [entry.frame]
+        if not self._by_thought(attachment):
+            return []
+        # A reminder of a question is shown as a thought; no other notice needs one.
         params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
         title = str(object_of(params.get("update")).get("title"))
         return [self._thought(title)] if title.startswith(waits.WAITING) else []
 
     def _retry(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
-        """Return a retry for a viewer without `agent_retry`: a notice or AIR's warning, or none."""
+        """Return a retry for a viewer without `agent_retry`: a notice, AIR's warning, or none."""
         profile = attachment.viewer.profile
         title = sentence(retrying(entry.frame))
         if profile.notices or not profile.dialect.notice_needs_capability:
@@ -349,25 +330,24 @@ class Renderer:
     def _outcome(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
         how = str(entry.about.facts.get("why", ""))
-        line = self._expired_line(attachment) if how == TIMED_OUT else []
-        # With a cursor, what was asked before it stands open at the viewer.
+        profile = attachment.viewer.profile
+        line: list[bytes] = []
+        if how == TIMED_OUT:  # lastword answered
+            if profile.notices or not profile.dialect.notice_needs_capability:
+                line = [ladder.notice(self._session_id, severity="warning", title=EXPIRED)]
+            elif self._by_thought(attachment):
+                line = [self._thought(EXPIRED)]
+        # A viewer with a cursor still shows the questions from before it.
         has_it_open = number in attachment.questions or attachment.from_cursor
         if not has_it_open and seq > attachment.again_until:
             return line
         attachment.questions.discard(number)
         if entry.about.viewer == attachment.viewer.id and seq > attachment.live_from:
-            return []  # it has just answered; of the past it is shown the question again
+            return []  # it has just answered; in a replay it is shown the question again
         params: dict[str, Any] = {"requestId": Raw(question_id(self._key, number))}
         if how == TIMED_OUT:
             params["_meta"] = {META: {"how": how, "text": EXPIRED}}
         return [jsonrpc.notification(acp.CANCEL_REQUEST, params), *line]
-
-    def _expired_line(self, attachment: Attachment) -> list[bytes]:
-        """Return a line that says that lastword answered, for a viewer that is shown no more."""
-        profile = attachment.viewer.profile
-        if profile.notices or not profile.dialect.notice_needs_capability:
-            return [ladder.notice(self._session_id, severity="warning", title=EXPIRED)]
-        return [self._thought(EXPIRED)] if self._by_thought(attachment) else []
 
     def _thought(self, text: str) -> bytes:
         content = {"type": "text", "text": f"{text}\n\n"}
@@ -393,6 +373,7 @@ class Renderer:
 
     def _end(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about
+        profile = attachment.viewer.profile
         if about.viewer == attachment.viewer.id:
             if not attachment.waits_for(Numbered(seq, entry)):
                 return self._ended_away(entry, attachment)
@@ -400,7 +381,16 @@ class Renderer:
             return self._own_end(entry, attachment)
         if about.method != acp.PROMPT:
             return []
-        frames = self._failure_of_another(entry, attachment) if about.failure else []
+        frames: list[bytes] = []
+        # Another viewer's turn failed: that is news. In version 2, the agent's idle state says it.
+        if about.failure and not profile.dialect.turn_ends_by_state:
+            error = read_payload(about.failure)
+            if profile.typed:
+                frames = [ladder.typed_update(error, self._session_id, profile.dialect)]
+            else:
+                meta = {"agent_error": typed_payload(error)}
+                update = {"sessionUpdate": "session_info_update", "_meta": meta}
+                frames = [ladder.session_update(self._session_id, update)]
         if attachment.viewer.replay:
             outcome = {"viewer": about.viewer, "error": about.failure}
             result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
@@ -440,27 +430,21 @@ class Renderer:
             return [jsonrpc.with_id(frame, about.request)]
         rung = ladder.rung_for(ladder.AUTO, profile, profile.dialect)
         error = read_payload(about.failure)
+        # The agent's original error, without the payload that the sidecar added.
+        original = dict(object_of(jsonrpc.loads(frame.message.error)))
+        data = object_of(original.get("data")).items()
+        original["data"] = {
+            key: value for key, value in data if key not in {"agent_error", "errorKind"}
+        }
         ending = ladder.Ending(
             error=error,
             session_id=self._session_id,
             prompts=(about.request,),
-            sent=SentError(_without_ours(jsonrpc.loads(frame.message.error)), Redactor()),
+            sent=SentError(original, Redactor()),
             had_output=error.retry_safety is not RetrySafety.AUTO,
         )
         frames = ladder.frames_for(ending, rung=rung, client=profile, dialect=profile.dialect)
         return [out.frame for out in frames]
-
-    def _failure_of_another(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
-        """Return how another viewer's turn failed, once and as a notice."""
-        profile = attachment.viewer.profile
-        if profile.dialect.turn_ends_by_state:
-            return []  # the agent's own idle state says it
-        error = read_payload(entry.about.failure or {})
-        if profile.typed:
-            return [ladder.typed_update(error, self._session_id, profile.dialect)]
-        meta = {"agent_error": typed_payload(error)}
-        update = {"sessionUpdate": "session_info_update", "_meta": meta}
-        return [ladder.session_update(self._session_id, update)]
 
     @staticmethod
     def _by_thought(attachment: Attachment) -> bool:
@@ -469,31 +453,22 @@ class Renderer:
         has_other_way = profile.retry or profile.notices or profile.air
         return not has_other_way and not profile.dialect.turn_ends_by_state
 
-    def _session_ended(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
-        """Return the session's end for a viewer without positions, unless it lies in the past."""
-        if entry.about.word != SESSION_ENDED or seq <= attachment.live_from:
-            return []
-        meta = {META: {SESSION_ENDED: entry.about.facts}}
-        update = {"sessionUpdate": "session_info_update", "_meta": meta}
-        return [ladder.session_update(self._session_id, update)]
-
-    def _activity(self, entry: LogEntry) -> list[bytes]:
-        """Return the update that says whether the agent works on without a turn."""
-        meta = {META: {"session": entry.about.facts.get("what")}}
-        update = {"sessionUpdate": "session_info_update", "_meta": meta}
-        return [ladder.session_update(self._session_id, update)]
-
     def _life(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about
         if about.word == WAITS and self._by_thought(attachment):
             return [self._thought(str(about.facts.get("text", "")))]
         if about.word == ACTIVITY:
-            return self._activity(entry)
-        if not attachment.viewer.replay:
-            return self._session_ended(seq, entry, attachment)
-        params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
-        viewer = {"viewer": about.viewer} if about.viewer else {}
-        return [jsonrpc.notification(LIFE, params | viewer | {"facts": about.facts})]
+            own = {"session": about.facts.get("what")}
+        elif attachment.viewer.replay:
+            params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
+            viewer = {"viewer": about.viewer} if about.viewer else {}
+            return [jsonrpc.notification(LIFE, params | viewer | {"facts": about.facts})]
+        elif about.word == SESSION_ENDED and seq > attachment.live_from:
+            own = {SESSION_ENDED: about.facts}
+        else:
+            return []
+        update = {"sessionUpdate": "session_info_update", "_meta": {META: own}}
+        return [ladder.session_update(self._session_id, update)]
 
 
 def with_session(line: bytes, session_id: str) -> bytes:
@@ -567,30 +542,13 @@ _RENDERED = {
 }
 
 
-def _kind(line: bytes) -> str:
-    frame = jsonrpc.decode(line)
-    update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
-    return update.session_update if update is not None else ""
-
-
 def _member(line: bytes, name: str) -> Any:
     frame = jsonrpc.decode(line)
     return getattr(frame.message, name) if isinstance(frame, jsonrpc.Frame) else msgspec.UNSET
 
 
-def _without_ours(error: object) -> dict[str, Any]:
-    """Return the agent's original error, without the payload that the sidecar added."""
-    members = dict(object_of(error))
-    data = {
-        key: value
-        for key, value in object_of(members.get("data")).items()
-        if key not in {"agent_error", "errorKind"}
-    }
-    return members | {"data": data}
-
-
 WAITS = WORDS[Kind.WAITS]
-"""The word of an entry that tells of a wait; its fact `text` is the line."""
+"""The word of an entry about a wait; its fact `text` is the line."""
 
 
 class WaitLines:
@@ -600,7 +558,7 @@ class WaitLines:
         self._reported = ReportedRetries()
 
     def note(self, frame: Frame, now: float) -> None:
-        """Receive the agent's output."""
+        """Note a frame from the agent: a retry, or output, which ends its wait."""
         update = frame.message.update
         if update is None:
             return
@@ -646,7 +604,7 @@ def sentence(word: Retrying, *, passed_seconds: float = 0.0) -> str:
     """Return what failed, and when the agent tries again."""
     left, reset = None, word.verdict.reset_at_epoch_ms
     if (word.wait_seconds or 0) > MAX_AUTO_WAIT_SECONDS and reset is not None:
-        # Whoever reads it later reads of a moment, not of a time that has passed since.
+        # A moment stays true for later readers; a duration does not.
         when = phrases.plain_moment(reset, local_time()) or "now"
         return f"{sentences.what_of(word.verdict.type, None)} The turn continues {when}."
     if word.wait_seconds is not None:
@@ -675,12 +633,12 @@ class StreamEvent(NamedTuple):
     @property
     def encoded(self) -> bytes:
         """Return the bytes on the stream."""
-        told = f"id: {self.id}\n".encode() if self.id else b""
-        return b"%bdata: %b\n\n" % (told, wire.one_line(self.frame))
+        head = f"id: {self.id}\n".encode() if self.id else b""
+        return b"%bdata: %b\n\n" % (head, wire.one_line(self.frame))
 
 
 class LogPlace(NamedTuple):
-    """A viewer's position: a cursor, and how many frames of the next entry it has had."""
+    """A viewer's position: a cursor, and how many frames of the next entry it has received."""
 
     cursor: Cursor
     parts: int = 0
@@ -692,12 +650,12 @@ def read_id(text: str) -> LogPlace:
     Raises:
         CursorError: It is not the id of an event.
     """
-    found = _ID.fullmatch(text)
-    if found is None:
+    match = _ID.fullmatch(text)
+    if match is None:
         raise CursorError("Last-Event-ID is the id of an event of this session")
-    seq, parts = int(found["seq"]), int(found["part"] or 0)
-    # Of an entry that was sent in part the one before it is the last that has been applied.
-    cursor = cursor_of({"epoch": found["epoch"], "seq": seq - 1 if parts else seq})
+    seq, parts = int(match["seq"]), int(match["part"] or 0)
+    # An entry that was received in part does not count as applied.
+    cursor = cursor_of({"epoch": match["epoch"], "seq": seq - 1 if parts else seq})
     return LogPlace(cursor, parts)
 
 
