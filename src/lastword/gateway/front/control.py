@@ -1,7 +1,7 @@
 """The control socket: how `lastword gateway status` and `stop` ask a running gateway.
 
-Owns the socket in the run folder, which is for its user alone, and the two words that it takes. One
-JSON object a line, in both directions.
+Owns the socket in the run folder, which only its user may open, and its two requests. Each message
+is a line with a JSON object.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class ControlSocket:
     """The socket of a gateway that is running."""
 
     def __init__(self, holders: Holders) -> None:
-        """Answer about these holders, once it is made."""
+        """Serve requests about these holders, once `make` is called."""
         self._holders = holders
         self._path = os.path.join(holders.run_folder, NAME)
         self._server: asyncio.Server | None = None
 
     async def make(self) -> None:
-        """Make it, in the place of one that is there.
+        """Make the socket, and replace an earlier one.
 
         Raises:
             OSError: It cannot be made.
@@ -57,16 +57,16 @@ class ControlSocket:
             await wire.close_server(before)
 
     async def keep(self) -> bool:
-        """Make it again if it has been deleted; return whether it was."""
+        """Make the socket again if it was deleted; return whether it was."""
         if os.path.lexists(self._path):  # noqa: ASYNC240 - some microseconds
             return False
-        with contextlib.suppress(OSError):  # as of a home that is away: it comes back
+        with contextlib.suppress(OSError):  # as of a home folder that is not mounted now
             make_private(self._holders.run_folder)
             await self.make()
         return True
 
     async def close(self) -> None:
-        """Close it, and remove its name."""
+        """Close the socket and delete its file."""
         if self._server is not None:
             await wire.close_server(self._server)
             with contextlib.suppress(OSError):
@@ -78,25 +78,23 @@ class ControlSocket:
         try:
             if user is None or user == os.getuid():
                 word = object_of(jsonrpc.loads(await reader.readline())).get("word")
-                writer.write(jsonrpc.dumps(await self._answer(word)) + b"\n")
+                answer: dict[str, Any] = {}
+                if word == STATUS:
+                    answer["holders"] = await self._holders.statuses()
+                elif word == STOP:
+                    answer["stopped"] = await self._holders.stop_all(ends_sessions=True)
+                writer.write(jsonrpc.dumps(answer) + b"\n")
                 await writer.drain()
         except (OSError, ValueError):
             pass
         finally:
             writer.close()
 
-    async def _answer(self, word: object) -> dict[str, Any]:
-        if word == STATUS:
-            return {"holders": await self._holders.statuses()}
-        if word == STOP:
-            return {"stopped": await self._holders.stop_all(ends_sessions=True)}
-        return {}
-
 
 def ask(run_folder: str, word: str) -> dict[str, Any]:
-    """Ask the gateway with this run folder; return its answer, empty if none is running.
+    """Send a request to the gateway with this run folder; return its answer, empty without one.
 
-    One that is starting or reloading is running, and has no socket yet: it is asked again.
+    While a gateway starts or reloads, it has no socket: the request is repeated.
     """
     until = time.monotonic() + ANSWER_SECONDS
     while True:

@@ -1,16 +1,15 @@
 """The sessions that a front serves: where they are, how they are read, and its greeting.
 
-The directory of the sessions that a front serves: where each is, and where new ones begin. Owns the
-interface alone. `Holders` is the directory of one machine's sessions. A place is where a holder is
-reached, as text that only a directory reads: its name here, or where it listens for other nodes of
-a fleet.
+The directory: where each session is, and where new ones begin. Owns only the interface; `Holders`
+is the directory of one machine's sessions. A place is the address of a holder, as text that only a
+directory reads: its name here, or where it listens for other nodes of a fleet.
 
-Greetings: the answer to `initialize` for a viewer that may open no session. Owns what the agent
-said of itself when it was last asked. An observer needs no agent of its own to be greeted: it gets
-what a running agent has said, and where none runs, the gateway's own words.
+Greetings: the answer to `initialize` for a viewer that may open no session. Owns the agent's last
+answer to `initialize`. No agent is started to greet an observer: it gets the answer of a running
+agent, or the gateway's own where none runs.
 
 The sessions known to a front: from their holders, or from the log files of those without one. Owns
-the choice between the two. A holder is asked about the sessions it holds, since it alone knows of
+the choice between the two. A holder is asked about its own sessions, since it alone knows of
 entries that a full disk did not accept, and can wait for new ones. A session without a holder is
 read from its file, in a thread. Only the views of ended sessions are cached, until their files
 change.
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Directory(Protocol):
-    """Finds sessions, and holders for new ones; has them started where there are none."""
+    """Finds sessions, and holders for new ones; starts a holder where there is none."""
 
     @property
     def reports(self) -> OwnReports:
@@ -64,7 +63,7 @@ class Directory(Protocol):
         ...
 
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
-        """Return the place of a session's holder; start a new holder if that has died.
+        """Return the place of a session's holder; start a new holder if it died.
 
         Raises:
             StartError: It could not be started, or another gateway has the session.
@@ -119,7 +118,7 @@ class Directory(Protocol):
         ...
 
     async def request(self, place: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
-        """Ask a holder one of `answering.ANSWERED`; `None` if it has ended, or knows no answer."""
+        """Ask a holder one of `connection.ANSWERED`; `None` if it has ended, or knows no answer."""
         ...
 
     async def greeting(self, place: str) -> dict[str, Any]:
@@ -132,11 +131,11 @@ class Directory(Protocol):
 
 
 GREETING_SECONDS = 2.0
-"""How long a running agent is waited for, which may not have answered `initialize` yet."""
+"""How long to wait for running agents, which may not have answered `initialize` yet."""
 
 
 class Greetings:
-    """What the agent says of itself, by the version of ACP."""
+    """The agent's answers to `initialize`, by the version of ACP."""
 
     def __init__(self, directory: Directory) -> None:
         """Ask the agents of a directory's holders."""
@@ -151,26 +150,24 @@ class Greetings:
         """Return the answer to a viewer that speaks this version, without starting an agent."""
         dialect = acp.dialect(version)
         if dialect.version not in self._by_version:
-            with contextlib.suppress(TimeoutError):
+            places = self._directory.places()
+            requests = [asyncio.create_task(self._request(place)) for place in places]
+            try:  # until one of them, any of which may hang, speaks this version
                 async with asyncio.timeout(GREETING_SECONDS):
-                    await self._request_from_agents(dialect.version)
+                    for answered in asyncio.as_completed(requests):
+                        await answered
+                        if dialect.version in self._by_version:
+                            break
+            except TimeoutError:
+                pass
+            finally:
+                for task in requests:
+                    task.cancel()
         own = {"name": "lastword gateway", "version": __version__}
         return self._by_version.get(dialect.version) or {
             "protocolVersion": dialect.version,
             dialect.agent_info: own,
         }
-
-    async def _request_from_agents(self, version: int) -> None:
-        """Ask the running agents, of which any may hang, until one speaks this version."""
-        requests = [asyncio.create_task(self._request(each)) for each in self._directory.places()]
-        try:
-            for answered in asyncio.as_completed(requests):
-                await answered
-                if version in self._by_version:
-                    return
-        finally:
-            for task in requests:
-                task.cancel()
 
     async def _request(self, place: str) -> None:
         result = await self._directory.greeting(place)
@@ -179,11 +176,11 @@ class Greetings:
 
 
 MAX_ENDED = 500
-"""Ended sessions that are listed; the oldest are left out."""
+"""The most ended sessions in a list; the oldest are left out."""
 
 MAX_CACHED = 2048
 LOOK_SECONDS = 1.0
-"""How often it is looked whether a session that nobody held is held again."""
+"""How often a session without a holder is checked for a new one."""
 
 
 class NoSessionError(Exception):
@@ -208,21 +205,18 @@ class SessionSource:
         views: dict[str, SessionView] = {}
         for status in await self._directory.statuses():
             for each in status.get("sessions", []):
-                view = await self._live_view(each)
-                if view is not None:
+                with contextlib.suppress(msgspec.ValidationError):
+                    view = msgspec.convert(each.get("view"), SessionView)
                     views[view.id] = view
+                    continue
+                # Version 1 reports no view: it is read from the log.
+                session_id = each.get("sessionId")
+                if isinstance(session_id, str):
+                    path = self._directory.log_path(session_id)
+                    with contextlib.suppress(FileNotFoundError, StoreError):
+                        view = await asyncio.to_thread(view_in, path)
+                        views[view.id] = view
         return views
-
-    async def _live_view(self, report: dict[str, Any]) -> SessionView | None:
-        """Return a session as its holder reports it; version 1 does not report enough."""
-        with contextlib.suppress(msgspec.ValidationError):
-            return msgspec.convert(report.get("view"), SessionView)
-        session_id = report.get("sessionId")
-        if not isinstance(session_id, str):
-            return None
-        with contextlib.suppress(FileNotFoundError, StoreError):
-            return await asyncio.to_thread(view_in, self._directory.log_path(session_id))
-        return None
 
     async def ended(self, live: set[str]) -> tuple[list[SessionView], int]:
         """Return the latest of the sessions without a holder, and how many more there are."""
@@ -272,7 +266,7 @@ class SessionSource:
     async def page(
         self, session_id: str, query: EventQuery, wait_seconds: float = 0.0
     ) -> dict[str, Any]:
-        """Return a part of a session's log, as `EventsPage` has it, once there is something.
+        """Return a part of a session's log as facts of an `EventsPage`, once there is any.
 
         Raises:
             NoSessionError: There is no such session.
@@ -314,17 +308,17 @@ class SessionSource:
                 return page  # its holder is asked next
 
     async def note(self, session_id: str, facts: dict[str, Any]) -> int | None:
-        """Log a client's report through the holder; return its number, `None` without a holder."""
+        """Log a client's report in its session; return its number, `None` without a holder."""
         place = self._directory.live(session_id)
         if place is None:
             return None
-        told = {"session": session_id, "facts": facts}
-        answer = await self._directory.request(place, wire.NOTE, told)
+        report = {"session": session_id, "facts": facts}
+        answer = await self._directory.request(place, wire.NOTE, report)
         seq = answer.get("seq") if answer else None
         return seq if isinstance(seq, int) else None
 
     async def answer(self, code: AnswerCode) -> str:
-        """Answer a question by a code; return the outcome, as `wire` has it."""
+        """Answer a question by a code; return the outcome, one of `wire`'s words."""
         place = self._directory.live(code.session)
         if place is None:
             return wire.GONE

@@ -1,13 +1,12 @@
 """Sessions at other nodes of a fleet: their logs, viewers' links to them, and takeovers.
 
 Owns where a session without a holder is read: from this node's file, if the session's files are
-here, else from its replica. Owns the opening of a link to a holder elsewhere, and what is read from
-it.
+here, else from its replica. Owns the link to a holder of another node, and the reading of it.
 
-A takeover is due when a session's owner has gone in the middle of a turn, so that the turn does not
-end in silence: the session's own node starts another holder at once; if that node has gone too,
-another does, which then says what was lost. Which of several nodes succeeds is decided by the
-session's stream.
+A takeover is due when a session's owner is lost in the middle of a turn, so that the turn does not
+end in silence: the session's own node starts another holder at once; if that node is lost too,
+another one does, and reports what was lost. The session's stream decides which of several nodes
+succeeds.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ MAX_LOST = 100
 
 
 class FleetSource(SessionSource):
-    """The sessions of a fleet."""
+    """The sessions of a fleet, and their logs."""
 
     def __init__(self, directory: Directory, node: FleetNode) -> None:
         """Find the sessions of this directory."""
@@ -72,7 +71,7 @@ class FleetSource(SessionSource):
         elsewhere = [
             record
             for name, record in self._node.sessions.items()
-            if name not in names and (record.session not in views or not self._is_here(record))
+            if name not in names and (record.session not in views or record.node != self._node.name)
         ]
         lost = [record for record in elsewhere if record.ended is None][-MAX_LOST:]
         read = await asyncio.gather(*(self._view_in_replica(record) for record in lost))
@@ -89,7 +88,11 @@ class FleetSource(SessionSource):
             StoreError: Its log cannot be read.
         """
         record = await self._node.session(session_id)
-        if record is None or self._is_here(record) or self._directory.live(session_id) is not None:
+        if (
+            record is None
+            or record.node == self._node.name
+            or self._directory.live(session_id) is not None
+        ):
             return self._with_node(await super().one(session_id))
         if record.ended is not None:
             return _ended(record)
@@ -102,7 +105,7 @@ class FleetSource(SessionSource):
         self, session_id: str, query: EventQuery, wait_seconds: float
     ) -> dict[str, Any]:
         record = await self._node.session(session_id)
-        if record is None or self._is_here(record):
+        if record is None or record.node == self._node.name:
             return await super()._stored_page(session_id, query, wait_seconds)
         try:
             page = await replica_page(self._node.replicas, session_id, query, wait_seconds)
@@ -112,47 +115,40 @@ class FleetSource(SessionSource):
             raise NoSessionError
         return page
 
-    def _is_here(self, record: SessionRecord) -> bool:
-        return record.node == self._node.name
-
     def _with_node(self, view: SessionView) -> SessionView:
-        """Return a session with the node that has its files."""
+        """Return a session's view with the node that has its files."""
         record = self._node.sessions.get(wire.name_of(view.id))
         if record is None or view.node is not msgspec.UNSET:
             return view
         return msgspec.structs.replace(view, node=record.node)
 
     async def _view_in_replica(self, record: SessionRecord) -> SessionView | None:
-        """Return a session whose owner has gone; `None` if its replica cannot be read."""
+        """Return a session whose owner is lost; `None` if its replica cannot be read."""
         key = (record.session, record.term)
         view = self._lost.get(key)
         if view is None:
+            replicas, session_id = self._node.replicas, record.session
             try:
-                view = await self._read_view(record)
+                end = await replicas.last(session_id)
+                state = await replicas.state(session_id)
+                if end == EMPTY:
+                    return None
+                at = await replicas.changed_at(wire.name_of(session_id))
+                agent = state.facts.get("agent", "") if state is not None else ""
+                details = SessionDetails(
+                    id=session_id,
+                    agent=object_of(jsonrpc.loads(agent.encode())),
+                    cwd=record.cwd,
+                    lost_ms=int((at or 0.0) * 1000) or 1,
+                )
+                view = await replica_view(replicas, end, details)
             except (FleetError, StoreError):
                 return None
-        if view is not None:
-            self._lost[key] = view
-            while len(self._lost) > MAX_LOST:
-                self._lost.popitem(last=False)
+            view = msgspec.structs.replace(view, node=record.node)
+        self._lost[key] = view
+        while len(self._lost) > MAX_LOST:
+            self._lost.popitem(last=False)
         return view
-
-    async def _read_view(self, record: SessionRecord) -> SessionView | None:
-        replicas, session_id = self._node.replicas, record.session
-        end = await replicas.last(session_id)
-        state = await replicas.state(session_id)
-        if end == EMPTY:
-            return None
-        at = await replicas.changed_at(wire.name_of(session_id))
-        agent = state.facts.get("agent", "") if state is not None else ""
-        details = SessionDetails(
-            id=session_id,
-            agent=object_of(jsonrpc.loads(agent.encode())),
-            cwd=record.cwd,
-            lost_ms=int((at or 0.0) * 1000) or 1,
-        )
-        view = await replica_view(replicas, end, details)
-        return msgspec.structs.replace(view, node=record.node)
 
 
 def _ended(record: SessionRecord) -> SessionView:
@@ -161,7 +157,7 @@ def _ended(record: SessionRecord) -> SessionView:
 
 
 MAX_UNSENT_BYTES = 1024 * 1024
-"""What is written to a holder that does not read it; more waits in the delivery."""
+"""The most that is written to a holder that does not read; more waits in the delivery."""
 
 
 class RemoteUpstream(Upstream):
@@ -191,7 +187,7 @@ class RemoteUpstream(Upstream):
         try:
             link.control(wire.HELLO, holder=holder, **msgspec.to_builtins(introduction))
             welcome = await anext(upstream._items, None)
-        except BaseException:  # a viewer that leaves before its agent has started cancels this
+        except BaseException:  # cancelled if the viewer leaves while its agent starts
             link.close()
             raise
         if not isinstance(welcome, wire.Control):
@@ -220,17 +216,17 @@ class RemoteUpstream(Upstream):
 
     @property
     def is_silent(self) -> bool:
-        """Whether it was found to answer nothing."""
+        """Return whether it was closed because it did not answer."""
         return self._link.is_silent
 
     @property
     def is_closing(self) -> bool:
-        """Whether it takes no more."""
+        """Return whether it takes no more frames."""
         return self._link.is_closing
 
     @property
     def is_ready(self) -> bool:
-        """Whether it takes a frame at once."""
+        """Return whether it takes a frame at once."""
         return not self.is_closing and self._link.unsent_bytes < MAX_UNSENT_BYTES
 
     async def drain(self) -> None:
@@ -277,43 +273,43 @@ OPEN = frozenset({SessionState.RUNNING, SessionState.WAITING_FOR_ANSWER})
 
 TRIES = 30
 OWN_TRIES = 4
-"""The first of them are left to the session's own node, whose holder may hang."""
+"""The first attempts are left to the session's own node, whose holder may hang."""
 
 SHORTEST_SECONDS, SPREAD_SECONDS = 0.5, 1.0
-"""How long another node's front waits before each try: so that not all begin at once, up to this
-much longer, at random."""
+"""How long another node's front waits before each attempt, and the most that it adds at random, so
+that not all begin at once."""
 
 
 class Takeovers:
-    """The sessions that were open when their owner went."""
+    """The sessions that were open when their owner was lost."""
 
     def __init__(self, node: FleetNode, directory: Directory) -> None:
         self._node = node
         self._directory = directory
         self._last: dict[str, OwnerRecord] = {}
-        """The owners as they were last seen; of one log, with the most of it."""
+        """The last known owners; of several for one log, the one with the most of it."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def note(self, name: str, owner: OwnerRecord | None) -> None:
-        """Note that a session has an owner, or has none any more."""
+        """Note a session's owner, or that it has none any more."""
         if owner is None:
             if name in self._last and name not in self._tasks:
                 self._tasks[name] = asyncio.create_task(self._restore(name))
             return
-        seen = self._last.get(name)
+        known = self._last.get(name)
         # Servers that are restored from an older copy send an older lease until it expires.
-        if seen is None or not _is_older(owner.view, seen.view):
+        is_same_log = known is not None and known.view.epoch == owner.view.epoch
+        if known is None or not is_same_log or owner.view.head >= known.view.head:
             self._last[name] = owner
 
     async def _restore(self, name: str) -> None:
-        """Have a session started again by its own node, or here if that has gone."""
+        """Have a session restored by its own node, or here if that node is lost."""
         try:
             for tries in range(TRIES):
-                # Looked up each time: another owner may have come and gone in the meantime.
                 is_elsewhere = self._last[name].node != self._node.name
                 if is_elsewhere:
                     await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
-                last = self._last[name]
+                last = self._last[name]  # another owner may have come and gone in the meantime
                 record = await self._node.session(last.session)
                 if name in self._node.owners or (record is not None and record.ended is not None):
                     break
@@ -323,8 +319,9 @@ class Takeovers:
                     continue  # it does so itself, or its record ends soon
                 with contextlib.suppress(StartError, LastwordError, OSError):
                     if await self._was_open(last):
-                        client = await self._client_of(last)
-                        await self._directory.of_session(last.session, client)
+                        await self._directory.of_session(
+                            last.session, await self._client_of(last.session)
+                        )
                     break
                 await asyncio.sleep(SHORTEST_SECONDS)
         finally:
@@ -332,10 +329,18 @@ class Takeovers:
             if name not in self._node.owners:
                 del self._last[name]
 
-    async def _was_open(self, last: OwnerRecord) -> bool:
-        """Return whether a turn was open, or what was shown of it is lost.
+    async def _client_of(self, session_id: str) -> dict[str, Any]:
+        """Return the client that a session was opened for; empty if it is unknown."""
+        with contextlib.suppress(FleetError):
+            state = await self._node.replicas.state(session_id)
+            if state is not None:
+                return object_of(jsonrpc.loads(state.facts.get("client", "").encode()))
+        return {}
 
-        The turn is as the lease showed it, unless the log goes on behind that.
+    async def _was_open(self, last: OwnerRecord) -> bool:
+        """Return whether a turn was open, or entries that viewers were shown are lost.
+
+        The lease says whether a turn was open, unless the log has later entries.
 
         Raises:
             FleetError: The log cannot be read now.
@@ -350,20 +355,7 @@ class Takeovers:
         view = await replica_view(replicas, end, SessionDetails(id=session_id))
         return view.state in OPEN
 
-    async def _client_of(self, owner: OwnerRecord) -> dict[str, Any]:
-        """Return the client for which a session was opened, as far as that is known."""
-        with contextlib.suppress(FleetError):
-            state = await self._node.replicas.state(owner.session)
-            if state is not None:
-                return object_of(jsonrpc.loads(state.facts.get("client", "").encode()))
-        return {}
-
     def close(self) -> None:
-        """Leave it to others."""
+        """Leave takeovers to the other nodes."""
         for task in self._tasks.values():
             task.cancel()
-
-
-def _is_older(view: SessionView, seen: SessionView) -> bool:
-    """Return whether a view shows less of the same log than was seen."""
-    return view.epoch == seen.epoch and view.head < seen.head

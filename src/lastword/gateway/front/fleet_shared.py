@@ -1,17 +1,15 @@
 """Records that the fronts of a fleet share: links, requests for new sessions, subscriptions.
 
-A link to the page of any gateway works once. It is known by its signature, and using it makes a
-record, which only one front can do. Each node remembers the links whose records it has seen, in its
-own folder: the servers' password is enough to delete a record, but not to make a link work again.
+A link to the page of any gateway works once. It is verified by its signature, and using it makes a
+record, which only one front can do. Each node remembers the links with a record, in its own folder:
+with the servers' password one can delete a record, but not make a link work again.
 
-A viewer may send a request for a new session again at any front: of several with the same request
-one decides.
+A viewer may repeat a request for a new session at any front; a record says which node has it.
 
-Every node's file has the subscriptions of browsers to notifications: whichever node has a session,
-its holder reads that file. One that is removed is replaced by a record that says so, and a node
-never takes an older record for a newer one: who has no more than the servers' password cannot bring
-it back. All nodes have one key for push services, since a browser subscribes to the holder of one
-key.
+Every node has all of the browsers' subscriptions to notifications in its own file, which the holder
+of a session reads, on whichever node. A removed subscription is replaced by a record that says so,
+and a node never replaces a record by an older one: the servers' password alone cannot restore a
+subscription. All nodes have the same key for push services, since a browser subscribes to one key.
 """
 
 from __future__ import annotations
@@ -50,8 +48,8 @@ class UsedLinkRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A link that has been used.
 
     Attributes:
-        node: the node whose front it was followed to.
-        use: a random word, by which a second use is not taken for the first one stored again.
+        node: the node of the front that it led to.
+        use: a random word, which distinguishes a second use from a repeated write of the first.
     """
 
     node: str
@@ -65,10 +63,10 @@ class FleetLinks:
         """Admit by the keeper's links.
 
         Args:
-            folder: The folder of what this node remembers of the fleet.
+            folder: The folder of this node's files about the fleet.
             keeper: Makes and reads them.
             node: This node's name.
-            services: What the fleet is reached by.
+            services: The connection to the fleet.
         """
         self._folder = os.path.join(folder, "used-links")
         self._keeper = keeper
@@ -91,7 +89,7 @@ class FleetLinks:
         """Return what a link allows, and use it up.
 
         Raises:
-            TokenError: It is not valid, or has been used; or no server can say so now.
+            TokenError: It is not valid or has been used, or no server can tell now.
         """
         grant, name = self._keeper.read_link_code(code, time.time()), wire.name_of(code)
         if await asyncio.to_thread(os.path.exists, os.path.join(self._folder, name)):
@@ -107,11 +105,11 @@ class FleetLinks:
         return grant
 
     def _note(self, name: str, record: UsedLinkRecord | None) -> None:
-        if record is not None:  # its end says nothing: links end by themselves, before it
+        if record is not None:  # its expiry does not matter: links expire before it
             self._used.put_nowait(name)
 
     def _remember(self, name: str) -> None:
-        """Remember that a link is used, for longer than it could work."""
+        """Remember a used link for longer than it could be valid."""
         with contextlib.suppress(OSError, StoreError):  # as of a full disk: the servers know it
             make_private(self._folder)
             before = time.time() - NOTIFIED_SECONDS
@@ -122,7 +120,7 @@ class FleetLinks:
 
 
 OPENING_SECONDS = 24 * 3600.0
-"""How long it is known which node a request for a new session went to."""
+"""How long the node of a request for a new session is recorded."""
 
 
 class OpeningRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,10 +142,10 @@ class FleetOpenings:
         self._bucket = services.bucket(OPENINGS, OpeningRecord, OPENING_SECONDS)
 
     async def node_of(self, key: str) -> str:
-        """Return the node that a request went to; empty if it has come for the first time.
+        """Return the node that a request went to; empty for a new request.
 
         Raises:
-            FleetError: It is not known, since no server answers.
+            FleetError: No server answers.
         """
         stored = await self._bucket.read(wire.name_of(key))
         return stored.record.node if stored is not None else ""
@@ -155,12 +153,12 @@ class FleetOpenings:
     async def note(self, key: str, node: str, nodes: Container[str]) -> str:
         """Note the node that a request goes to; return the one that has it.
 
-        Without a server that answers none is noted, and the request stays where it is.
+        If no server answers, nothing is noted, and the request stays at this node.
 
         Args:
             key: The viewer and its request's id.
             node: The node.
-            nodes: Those that are alive: the request of another one may go elsewhere.
+            nodes: The nodes that are alive: requests of a lost node may go elsewhere.
         """
         name = wire.name_of(key)
         opening = OpeningRecord(node=node, code=secrets.token_hex(8))
@@ -176,11 +174,11 @@ class FleetOpenings:
 
 
 REMOVED_SECONDS = 30 * 24 * 3600.0
-"""How long the servers keep what has ended. A node that was away for longer drops what they do not
-have, and could be given a removed one again."""
+"""How long the servers keep ended subscriptions. A node that was away for longer drops those that
+they do not have, and could receive a removed one again."""
 
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-"""How many points the curve P-256 has (FIPS 186-5)."""
+"""The order of the curve P-256 (FIPS 186-5)."""
 
 
 class FleetPush:
@@ -191,27 +189,30 @@ class FleetPush:
 
         Args:
             folder: The folder of the file and of the key for push services.
-            key: A secret that all nodes have, from which that key is made.
-            services: What the fleet is reached by.
+            key: The fleet's secret, from which that key is made.
+            services: The connection to the fleet.
 
         Raises:
             StoreError: The folder cannot be used.
         """
         make_private(folder)
         self._file = Subscriptions(folder)
-        self._file.use_key(_pem_of(key))
+        number = int.from_bytes(key, "big") % (_ORDER - 1) + 1
+        private = ec.derive_private_key(number, ec.SECP256R1())
+        pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        self._file.use_key(pem)
         self._bucket = services.bucket(SUBSCRIPTIONS, PushSubscription)
         self._mirror = Mirror(self._bucket)
         self._mirror.listen(lambda *change: self._changes.put_nowait(change))
         self._changes: asyncio.Queue[tuple[str, PushSubscription | None]] = asyncio.Queue()
 
     async def put(self, subscription: PushSubscription) -> PushSubscription:
-        """Add a subscription, or renew the one of its id; return it as all nodes have it.
+        """Add a subscription, or renew the one with its id; return the shared one.
 
         Raises:
-            FleetError: It is not stored, or that is not known.
+            FleetError: It is not stored, or the outcome is unknown.
         """
-        # The clock of the node that wrote the state before may be ahead.
+        # The clock of the node that wrote the earlier record may be ahead.
         earlier = self._mirror.records.get(subscription.subscription_id)
         after = earlier.changed_epoch_ms + 1 if earlier is not None else 0
         changed = max(after, time.time_ns() // 1_000_000)
@@ -220,15 +221,15 @@ class FleetPush:
         return subscription
 
     async def remove(self, subscription_id: str) -> PushSubscription:
-        """Remove a subscription; return what stands for it from now on.
+        """Remove a subscription; return the record that replaces it.
 
         Raises:
-            FleetError: It is not removed, or that is not known.
+            FleetError: It is not removed, or the outcome is unknown.
         """
         return await self.put(PushSubscription.removed(subscription_id))
 
     async def run(self) -> None:
-        """Keep this node's file like the fleet's, until cancelled."""
+        """Keep this node's file equal to the fleet's records, until cancelled."""
         following = asyncio.create_task(self._mirror.run())
         try:
             await self._mirror.complete()
@@ -255,9 +256,3 @@ class FleetPush:
             for name, each in [*self._mirror.records.items()]:
                 if not each.covers(each.session, now) and each.changed_epoch_ms < before_ms:
                     await self._bucket.delete(name)
-
-
-def _pem_of(key: bytes) -> bytes:
-    """Return a private key on P-256 that is made from a secret."""
-    private = ec.derive_private_key(int.from_bytes(key, "big") % (_ORDER - 1) + 1, ec.SECP256R1())
-    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -28,14 +28,14 @@ def folder_of(state_folder: str) -> str:
 
 
 def note_fleet_key(folder: str, key_file: str) -> None:
-    """Note where the key of the gateway's fleet is, for `lastword gateway token`.
+    """Write down where the key of the gateway's fleet is, for `lastword gateway token`.
 
     Args:
         folder: The gateway's folder.
-        key_file: The key's file; empty for a gateway of no fleet.
+        key_file: The key's file; empty for a gateway without a fleet.
 
     Raises:
-        StoreError: It cannot be noted.
+        StoreError: It cannot be written.
     """
     path = os.path.join(folder, FLEET_KEY_NAME)
     try:
@@ -53,7 +53,7 @@ def note_fleet_key(folder: str, key_file: str) -> None:
 
 
 def noted_fleet_key(folder: str) -> str:
-    """Return where the key of the gateway's fleet is; empty if it was last in none."""
+    """Return where the key of the gateway's fleet is; empty if it last had none."""
     path = os.path.join(folder, FLEET_KEY_NAME)
     with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
         return file.read()
@@ -99,7 +99,7 @@ def served_ports(state_folder: str) -> list[int]:
 
 
 def _run_folders(state_folder: str) -> list[tuple[str, str, str]]:
-    """Return where run folders may be: the folder, and what is around the port in their names."""
+    """Return where run folders may be: the folder, and what precedes and follows the port."""
     state = os.path.realpath(folder_of(state_folder))
     after = f"-{hashlib.sha256(state.encode()).hexdigest()[:6]}"
     runtime = os.environ.get("XDG_RUNTIME_DIR") or ""

@@ -1,10 +1,10 @@
-"""What the links of all viewers use, and what is measured of them.
+"""The services that the links of all viewers share, and their measurements.
 
-Services of a front: what the links of all its viewers use. Owns who sees which session in a list,
-and how often sessions may be attached and listed.
+Services of a front: owns which sessions a list shows to whom, and how often sessions may be
+attached and listed.
 
-The gateway's own quality: `/readyz`, `/metrics`, and the metrics for OpenTelemetry. Owns when it is
-counted, who may read what, and the snapshot that all readers share.
+The gateway's own quality: `/readyz`, `/metrics`, and the metrics for OpenTelemetry. Owns when they
+are collected, who may read them, and the snapshot that all readers share.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class FrontServices:
         push_folder: where browsers' subscriptions to notifications are.
         shared_subscriptions: where other nodes of the fleet have them too.
         root: sessions work in this folder or below it.
-        checks_paths: whether paths are looked at here, and not only by the holder that has them.
+        checks_paths: whether paths are checked here, before a holder checks them.
         greetings: the agents' answers to `initialize`.
-        quality: what is measured.
+        quality: the measurements.
         guest_pace: limits how often sessions are attached and listed with one guest's token.
         attach_pace: the same for one link of the owner's.
     """
@@ -98,10 +98,10 @@ class FrontServices:
 
 
 COUNT_EVERY_SECONDS = 15.0
-"""How often a snapshot is made though nobody asks for it, for OpenTelemetry."""
+"""How often a snapshot is made for OpenTelemetry."""
 
 FRESH_SECONDS = 1.0
-"""How long a snapshot is reused, however many read it."""
+"""How long a snapshot is reused."""
 
 
 class Quality:
@@ -127,7 +127,7 @@ class Quality:
         """The newest snapshot; replaced as a whole, so that any thread may read it."""
 
     async def ready(self, _: Request) -> Response:
-        """Return whether the gateway is ready; a 503 has the reason, as a word."""
+        """Return whether the gateway is ready; a 503 gives the reason as a word."""
         reason = self.readiness.reason()
         if reason is None and self._gauges().get(metrics.FLEET_CONNECTED.key()) == 0.0:
             reason = NotReady.FLEET_AWAY
@@ -139,9 +139,9 @@ class Quality:
     def may_read(self, requester: Requester, *, is_local: bool) -> bool:
         """Return whether somebody may read the metrics without a token.
 
-        A scraper on this machine may: it could read the state folder's numbers as well. Behind a
-        proxy nobody may, since requests through the proxy come from this machine, too, and a
-        header that the proxy fails to set would open the metrics to everyone.
+        A scraper on this machine may, since it could also read the state folder. Behind a proxy
+        nobody may: requests through the proxy come from this machine, too, and a header that the
+        proxy fails to set would open the metrics to everyone.
         """
         return is_local and not self._settings.behind_proxy and not is_forwarded(requester.headers)
 
@@ -173,7 +173,7 @@ class Quality:
         return self.last
 
     async def watch(self) -> None:
-        """Make snapshots for as long as the gateway runs, if somebody exports them."""
+        """Make snapshots for OpenTelemetry while the gateway runs."""
         meters = meters_of(self.measured, lambda: self.last)
         try:
             while True:

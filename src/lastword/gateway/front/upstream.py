@@ -1,4 +1,4 @@
-"""A viewer's connection to one holder, as the viewer's link has it.
+"""A viewer's connection to one holder.
 
 Owns the interface of such a connection, and the one to a holder in this process. The one to a
 holder of another node is `fleet_sessions.RemoteUpstream`.
@@ -40,15 +40,15 @@ class Upstream(ABC):
     def __init__(self, place: str) -> None:
         self.place = place
         self.welcome: dict[str, Any] = {}
-        """What the holder's agent said of itself, and which sessions it has."""
+        """The agent's answer to `initialize`, and the sessions of the holder."""
         self.unanswered: set[bytes] = set()
-        """The ids of the viewer's requests that it has."""
+        """The ids of the viewer's requests that it has not answered."""
         self.task: asyncio.Task[None] | None = None
-        """Passes on to the viewer what comes."""
+        """Passes its frames on to the viewer."""
 
     @property
     def is_silent(self) -> bool:
-        """Whether it was found to answer nothing."""
+        """Return whether it was closed because it did not answer."""
         return False
 
     @abstractmethod
@@ -58,11 +58,11 @@ class Upstream(ABC):
     @property
     @abstractmethod
     def is_closing(self) -> bool:
-        """Whether it takes no more."""
+        """Return whether it takes no more frames."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it takes a frame at once."""
+        """Return whether it takes a frame at once."""
         return not self.is_closing
 
     @abstractmethod
@@ -94,7 +94,7 @@ class Upstream(ABC):
 
 
 class Passage:
-    """What a holder in this process has written to a viewer, and the viewer has not taken."""
+    """What a holder in this process has sent, and the viewer has not read."""
 
     def __init__(self) -> None:
         self._items: deque[tuple[Item, int]] = deque()
@@ -127,10 +127,10 @@ class Passage:
             self._has_news.set()
 
     async def drain(self) -> None:
-        """Wait until the viewer has taken enough.
+        """Wait until the viewer has read enough.
 
         Raises:
-            ConnectionResetError: It takes no more.
+            ConnectionResetError: It is closed.
         """
         while self._bytes > UNREAD_BY_FRONT_BYTES and not self._is_closing:
             self._has_room.clear()
@@ -140,11 +140,11 @@ class Passage:
 
     @property
     def is_closing(self) -> bool:
-        """Whether nothing more is taken."""
+        """Return whether nothing more is taken."""
         return self._is_closing
 
     def close(self) -> None:
-        """Take no more; what was written is still taken from here."""
+        """Take no more; what was written can still be read."""
         self._is_closing = True
         self._has_news.set()
         self._has_room.set()
@@ -196,7 +196,7 @@ class LocalUpstream(Upstream):
 
     @property
     def is_closing(self) -> bool:
-        """Whether it takes no more."""
+        """Return whether it takes no more frames."""
         return self._passage.is_closing
 
     def send(self, frame: Frame) -> None:
