@@ -44,7 +44,7 @@ from lastword.platform.identity import local_time
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.log.entries import Cursor, Gap, LogEntry
+    from lastword.gateway.log.entries import Cursor, LogEntry
     from lastword.gateway.viewing.reader import Attachment, Pulled
 
 
@@ -146,7 +146,13 @@ class Renderer:
         """
         frames: list[Placed] = []
         if pulled.gap is not None:
-            frames += [Placed(0, 0, frame) for frame in self._gap(pulled.gap, attachment)]
+            gap = {"from": pulled.gap.first, "to": pulled.gap.last, "reason": pulled.gap.reason}
+            if attachment.viewer.replay:
+                frame = jsonrpc.notification(GAP, {"sessionId": self._session_id} | gap)
+            else:
+                update = {"sessionUpdate": "session_info_update", "_meta": {META: {"gap": gap}}}
+                frame = ladder.session_update(self._session_id, update)
+            frames.append(Placed(0, 0, frame))
         for numbered in pulled.pinned:
             if numbered.entry.kind is not LogKind.END:
                 frames += [Placed(0, 0, frame) for frame in self._frames(numbered, attachment)]
@@ -207,13 +213,6 @@ class Renderer:
             if len(entries) > 1:  # one may be of any size
                 stretch.ready[kind] = ready
         return ready
-
-    def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
-        gap_facts = {"from": gap.first, "to": gap.last, "reason": gap.reason}
-        if attachment.viewer.replay:
-            return [jsonrpc.notification(GAP, {"sessionId": self._session_id} | gap_facts)]
-        update = {"sessionUpdate": "session_info_update", "_meta": {META: {"gap": gap_facts}}}
-        return [ladder.session_update(self._session_id, update)]
 
     def _frames(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
         """Return the frames of one entry; none if the viewer is not shown it."""
@@ -375,10 +374,23 @@ class Renderer:
         about = entry.about
         profile = attachment.viewer.profile
         if about.viewer == attachment.viewer.id:
-            if not attachment.waits_for(Numbered(seq, entry)):
-                return self._ended_away(entry, attachment)
-            attachment.answered.add(about.number)
-            return self._own_end(entry, attachment)
+            if attachment.waits_for(Numbered(seq, entry)):
+                attachment.answered.add(about.number)
+                return self._own_end(entry, attachment)
+            # Its turn ended while it was away, which is told to a viewer that did not ask again. It
+            # may have given the turn up, or may still repeat its request: this is not the answer.
+            is_news = attachment.viewer.replay and attachment.from_cursor
+            if about.method != acp.PROMPT or not is_news or about.number in attachment.answered:
+                return []
+            result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
+            away = {
+                "viewer": about.viewer,
+                "request": Raw(about.request),
+                "stopReason": result.get("stopReason"),
+                "error": about.failure,
+            }
+            given = {key: value for key, value in away.items() if value is not None}
+            return [jsonrpc.notification(ENDED, {"sessionId": self._session_id} | given)]
         if about.method != acp.PROMPT:
             return []
         frames: list[bytes] = []
@@ -399,26 +411,6 @@ class Renderer:
             given = {key: value for key, value in params.items() if value is not None}
             frames.append(jsonrpc.notification(ENDED, given))
         return frames
-
-    def _ended_away(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
-        """Return how the viewer's own turn ended while it was away, if it did not ask again.
-
-        The viewer may have given the turn up, or may still repeat its request, so this is not the
-        answer.
-        """
-        about = entry.about
-        is_news = attachment.viewer.replay and attachment.from_cursor
-        if about.method != acp.PROMPT or not is_news or about.number in attachment.answered:
-            return []
-        result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
-        outcome = {
-            "viewer": about.viewer,
-            "request": Raw(about.request),
-            "stopReason": result.get("stopReason"),
-            "error": about.failure,
-        }
-        given = {key: value for key, value in outcome.items() if value is not None}
-        return [jsonrpc.notification(ENDED, {"sessionId": self._session_id} | given)]
 
     def _own_end(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about
