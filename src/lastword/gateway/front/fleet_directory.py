@@ -402,11 +402,12 @@ class FleetDirectory:
         for own in statuses:
             for session in own.get("sessions", []):
                 session["view"] = object_of(session.get("view")) | {"node": self.node.name}
-        return statuses + [
-            {"sessions": [_described(owner)]}
-            for owner in self.node.owners.values()
-            if owner.node != self.node.name
-        ]
+        for owner in self.node.owners.values():
+            if owner.node != self.node.name:
+                view = msgspec.structs.replace(owner.view, node=owner.node)
+                facts = {"sessionId": owner.session, "cwd": owner.cwd, "head": view.head}
+                statuses.append({"sessions": [facts | {"view": msgspec.to_builtins(view)}]})
+        return statuses
 
     def places(self) -> list[str]:
         """Return the places of running holders: those here, or some elsewhere if there are none."""
@@ -514,10 +515,3 @@ class OpeningRequest(msgspec.Struct, frozen=True):
 def _room(node: NodeRecord) -> int:
     """Return how many more agents a node takes."""
     return node.slots - node.used if node.host else 0
-
-
-def _described(owner: OwnerRecord) -> dict[str, Any]:
-    """Return a session of another node in the form of a holder's status."""
-    view = msgspec.structs.replace(owner.view, node=owner.node)
-    facts: dict[str, Any] = {"sessionId": owner.session, "cwd": owner.cwd, "head": view.head}
-    return facts | {"view": msgspec.to_builtins(view)}

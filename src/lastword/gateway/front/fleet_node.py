@@ -44,7 +44,6 @@ from lastword.gateway.quality import metrics
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lastword.gateway.fleet.buckets import StoredRecord
     from lastword.gateway.fleet.node_link import Serve
     from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
     from lastword.gateway.fleet.streams import Streams
@@ -244,16 +243,26 @@ class FleetNode:
         revision = None
         until = time.monotonic() + START_SECONDS
         for _ in range(NAME_LOOKS):
+            other = None
             try:
-                other = await self._claim_name()
+                with contextlib.suppress(FencedError):
+                    self._revision = await self._node_records.create(self.name, self.record)
+                    return
+                stored = await self._node_records.read(self.name)
+                if stored is not None:
+                    is_own = stored.record.instance == self.settings.instance
+                    if is_own or not stored.record.host:
+                        self._revision = await self._node_records.renew(
+                            self.name, self.record, stored.revision
+                        )
+                        return
+                    other = stored
             except FencedError:
-                pass  # it is tried again
+                pass  # the record has just changed
             except (NotStoredError, OutcomeUnknownError):  # as while a leader is elected
                 if time.monotonic() >= until:
                     raise
-            else:
-                if other is None:
-                    return
+            if other is not None:
                 if revision not in {None, other.revision}:  # it renews its record, so it runs
                     raise FleetError(
                         f"the fleet has another node {other.record.node}, on {other.record.host}: "
@@ -262,25 +271,6 @@ class FleetNode:
                 revision = other.revision
             await asyncio.sleep(NAME_LOOK_SECONDS)
         raise FleetError(f"the record of the node {self.name} cannot be made")
-
-    async def _claim_name(self) -> StoredRecord[NodeRecord] | None:
-        """Return the record of another node of this name; `None` once the record is this one's.
-
-        Raises:
-            FencedError: The record has just ended, or changed.
-            FleetError: It was not stored, or the outcome is unknown.
-        """
-        with contextlib.suppress(FencedError):
-            self._revision = await self._node_records.create(self.name, self.record)
-            return None
-        stored = await self._node_records.read(self.name)
-        if stored is None:
-            raise FencedError("the record has just ended")
-        is_own = stored.record.instance == self.settings.instance
-        if not is_own and stored.record.host:
-            return stored
-        self._revision = await self._node_records.renew(self.name, self.record, stored.revision)
-        return None
 
     async def _renew(self) -> None:
         """Renew the record while the gateway runs."""

@@ -210,7 +210,14 @@ class RemoteUpstream(Upstream):
                 if lines:
                     yield lines
                     lines = []
-                yield item if kind == BLOCK else _word_of(item)
+                if kind == BLOCK:
+                    yield item
+                    continue
+                word, facts = control_of(item)
+                if word == wire.EVENTS:
+                    yield SessionFrames(str(facts.get("session")), events_of(facts))
+                else:
+                    yield wire.Control(word, facts)
             if lines:
                 yield lines
 
@@ -260,13 +267,6 @@ class RemoteUpstream(Upstream):
             self.task.cancel()
         self._link.control(wire.LEAVE, code=code, cause=cause)
         self._link.close()
-
-
-def _word_of(item: bytes) -> Item:
-    word, facts = control_of(item)
-    if word == wire.EVENTS:
-        return SessionFrames(str(facts.get("session")), events_of(facts))
-    return wire.Control(word, facts)
 
 
 OPEN = frozenset({SessionState.RUNNING, SessionState.WAITING_FOR_ANSWER})

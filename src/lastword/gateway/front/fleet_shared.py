@@ -238,15 +238,13 @@ class FleetPush:
                     self._changes.put_nowait((subscription.subscription_id, None))
             while True:
                 with contextlib.suppress(StoreError):  # as of a full disk
-                    await asyncio.to_thread(self._store, *await self._changes.get())
+                    subscription_id, changed = await self._changes.get()
+                    if changed is None:
+                        await asyncio.to_thread(self._file.remove, subscription_id)
+                    else:
+                        await asyncio.to_thread(self._file.put, changed, time.time())
         finally:
             following.cancel()
-
-    def _store(self, subscription_id: str, subscription: PushSubscription | None) -> None:
-        if subscription is None:
-            self._file.remove(subscription_id)
-        else:
-            self._file.put(subscription, time.time())
 
     async def forget_ended(self) -> None:
         """Delete the records of subscriptions that have ended."""

@@ -378,7 +378,13 @@ class Holders:
         for holder in self._running.values():
             for link in holder.links:  # to viewers at other nodes, which reconnect
                 link.out.close()
-        while time.monotonic() < until and not self._is_at_rest():  # noqa: ASYNC110 - no event
+        while time.monotonic() < until:
+            running = self._running.values()
+            are_left = not any(each.links for each in running)  # the logs say which viewers left
+            if are_left and all(
+                each.can_be_handed_over or each.agent.can_only_end for each in running
+            ):
+                break
             await asyncio.sleep(LOOK_SECONDS)
         opened = dict(self._opened)
         spares = dict(self._spares)
@@ -390,13 +396,6 @@ class Holders:
         if tasks:
             await asyncio.wait(tasks)
         return HandedHolders(holders=handed, opened=opened, counts=self.quality.counts)
-
-    def _is_at_rest(self) -> bool:
-        running = self._running.values()
-        are_left = not any(each.links for each in running)  # the logs say which viewers left
-        return are_left and all(
-            each.can_be_handed_over or each.agent.can_only_end for each in running
-        )
 
     async def adopt(self, handed: HandedHolders, note: Callable[[], object]) -> None:
         """Continue with the agents that were handed over; call `note` after each."""
