@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from lastword.gateway.log.entries import Numbered
     from lastword.gateway.log.store import ReadableLog
 
 
@@ -69,10 +68,6 @@ class ProblemError(Exception):
         self.status = status
         self.reason = reason
         self.headers: dict[str, str] = dict(headers or {})
-
-    def response(self) -> Response:
-        """Return the response."""
-        return problem(self.status, self.reason, str(self), self.headers)
 
 
 def problem(
@@ -241,7 +236,7 @@ class Scan:
 
     def step(self) -> bool:
         """Read some more of the log; return whether the page is complete."""
-        if self._is_stale:
+        if self._log.epoch != self._epoch:  # it has begun anew: the next request will report that
             return True
         entries = self._log.read(self._pos, max_entries=STEP_ENTRIES)
         if not entries:
@@ -250,9 +245,19 @@ class Scan:
                 self._pos = self._log.head
             return True
         self._note_gap(entries[0].seq)
+        query = self._query
         for numbered in entries:
-            if not self._take(numbered):
+            if len(self._events) >= query.limit:
                 return True
+            event = event_of(numbered, self._session_id, content=query.content)
+            if not query.kinds or event.kind in query.kinds:
+                if query.content:
+                    size = numbered.entry.size
+                    if self._events and self._bytes + size > PAGE_BYTES:
+                        return True
+                    self._bytes += size
+                self._events.append(event)
+            self._pos = numbered.seq
         self._scanned += len(entries)
         return self._scanned >= MAX_SCANNED
 
@@ -262,33 +267,12 @@ class Scan:
         if seq > expected and self._gap is None:
             self._gap = EventGap(expected, seq - 1, "trimmed")
 
-    def _take(self, numbered: Numbered) -> bool:
-        query = self._query
-        if len(self._events) >= query.limit:
-            return False
-        event = event_of(numbered, self._session_id, content=query.content)
-        if query.kinds and event.kind not in query.kinds:
-            self._pos = numbered.seq
-            return True
-        if query.content:
-            size = numbered.entry.size
-            if self._events and self._bytes + size > PAGE_BYTES:
-                return False
-            self._bytes += size
-        self._events.append(event)
-        self._pos = numbered.seq
-        return True
-
-    @property
-    def _is_stale(self) -> bool:
-        """Return whether the log has begun anew, which the next request will report."""
-        return self._log.epoch != self._epoch
-
     @property
     def is_news(self) -> bool:
         """Return whether there is something to return without waiting."""
         has_part = bool(self._events) or self._gap is not None or self._reset is not None
-        return has_part or self._is_stale or self._log.head > self._pos
+        is_stale = self._log.epoch != self._epoch
+        return has_part or is_stale or self._log.head > self._pos
 
     def page(self) -> EventsPage:
         """Return the page."""

@@ -28,6 +28,7 @@ from lastword.gateway.front.doorkeeper import (
     Requester,
     for_session,
     is_loopback,
+    peer_of,
     too_many,
 )
 from lastword.gateway.front.events_api import EventsApi
@@ -35,7 +36,7 @@ from lastword.gateway.front.http import HttpTransport
 from lastword.gateway.front.protocols import ViewerSocket, tell_of_pings
 from lastword.gateway.front.push_api import PushApi
 from lastword.gateway.front.tokens import Slots, socket_shares
-from lastword.gateway.front.web_page import PageSettings, WebPage, refused
+from lastword.gateway.front.web_page import PageSettings, refused
 from lastword.gateway.viewing.reader import Role
 from lastword.record.paths import store_path
 from lastword.web.files import GUARDED
@@ -71,7 +72,6 @@ class Front:
         self.quality: Quality = services.quality
         self._doorkeeper = doorkeeper
         self._path = settings.path
-        self._page = WebPage(doorkeeper)
         self._cookie = f"{NODE_COOKIE}={services.node}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
             self._services,
@@ -102,7 +102,7 @@ class Front:
             Route("/", self._home, methods=["GET"]),
             Route(web_page.PATH, self._answer, methods=["GET", "POST"]),
             Route("/page/settings.json", self._settings, methods=["GET"]),
-            Route("/page/{name}", self._page.asset, methods=["GET"]),
+            Route("/page/{name}", web_page.asset, methods=["GET"]),
             WebSocketRoute("/{path:path}", self._nowhere),
         ]
         handlers = {HTTPException: _not_here, ClientDisconnect: _left, Exception: _failed}
@@ -134,7 +134,7 @@ class Front:
             message = "There is no such session on this gateway."
             await _refuse(websocket, Refusal(404, 4404, "session_unknown", message))
             return
-        slot = self._slots.acquire(grant, _peer(websocket))
+        slot = self._slots.acquire(grant, peer_of(websocket))
         if slot is None:
             await _refuse(websocket, too_many("viewers"))
             return
@@ -197,7 +197,8 @@ class Front:
             except Refusal as refusal:
                 return _answer_of(refusal)
             except ProblemError as refused:
-                return refused.response()
+                message = str(refused)
+                return problem(refused.status, refused.reason, message, refused.headers)
 
         return answered
 
@@ -205,11 +206,11 @@ class Front:
         """Serve the page, or a refusal as a page."""
         try:
             if "code" in request.query_params:
-                return await self._page.log_in(request, _requester(request))
+                return await web_page.log_in(request, _requester(request), self._doorkeeper)
             self._doorkeeper.admit(_requester(request))
         except Refusal as refusal:
             return refused(request, refusal)
-        return self._page.page(request)
+        return web_page.page(request)
 
     async def _answer(self, request: Request) -> Response:
         """Answer a question by a code, or serve the page for that."""
@@ -221,7 +222,7 @@ class Front:
             self._doorkeeper.look_at_place(requester)
         except Refusal as refusal:
             return _answer_of(refusal)
-        return web_page.page()
+        return web_page.answer_page()
 
     async def _settings(self, request: Request) -> Response:
         try:
@@ -274,13 +275,9 @@ def guarded(app: ASGIApp) -> ASGIApp:
     return answered
 
 
-def _peer(connection: HTTPConnection) -> str:
-    return connection.client.host if connection.client else ""
-
-
 def _requester(connection: HTTPConnection) -> Requester:
     return Requester(
-        peer=_peer(connection),
+        peer=peer_of(connection),
         headers={key.lower(): value for key, value in connection.headers.items()},
         subprotocols=connection.scope.get("subprotocols", []),
         cookies=connection.cookies,

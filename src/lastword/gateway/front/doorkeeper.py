@@ -21,6 +21,8 @@ from lastword.gateway.viewing.access import Rate, RateLimiter
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from starlette.requests import HTTPConnection
+
     from lastword.gateway.front.fleet_shared import FleetLinks
     from lastword.gateway.front.tokens import Keeper, Links
     from lastword.gateway.viewing.access import AnswerCode
@@ -293,6 +295,11 @@ def for_session(grant: Grant, session_id: str) -> None:
     if grant.session and grant.session != session_id:
         message = "The token is for another session. `lastword gateway token` prints one for all."
         raise Refusal(403, 4403, "forbidden", message)
+
+
+def peer_of(connection: HTTPConnection) -> str:
+    """Return the address that a request comes from; empty if unknown."""
+    return connection.client.host if connection.client else ""
 
 
 def is_loopback(name: str) -> bool:

@@ -53,7 +53,7 @@ from lastword.gateway.api.shapes import (
 )
 from lastword.gateway.api.views import visible
 from lastword.gateway.front.directory import NoSessionError
-from lastword.gateway.front.doorkeeper import too_many
+from lastword.gateway.front.doorkeeper import peer_of, too_many
 from lastword.gateway.front.protocols import EventResponse
 from lastword.gateway.front.tokens import Shares, Slots
 from lastword.gateway.viewing.reader import COMMENT_SECONDS, CursorError, Role
@@ -112,7 +112,9 @@ class EventsApi:
         requests.accepts(request, JSON_TYPE)
         content = _content(request, grant)
         views, more = await self._all(grant)
-        shown = [visible(view, controls=_controls(grant), content=content) for view in views]
+        shown = [
+            visible(view, controls=grant.role is Role.CONTROLLER, content=content) for view in views
+        ]
         return requests.answer(
             SessionList(version=VERSION, role=grant.role, sessions=shown, more=more)
         )
@@ -139,7 +141,7 @@ class EventsApi:
             raise requests.unknown_session() from None
         except StoreError as error:
             raise _unreadable(error, grant) from None
-        shown = visible(view, controls=_controls(grant), content=content)
+        shown = visible(view, controls=grant.role is Role.CONTROLLER, content=content)
         return requests.answer(SessionOne(version=VERSION, role=grant.role, session=shown))
 
     async def events(self, request: Request, grant: Grant) -> Response:
@@ -160,7 +162,7 @@ class EventsApi:
         if not is_stream:
             return requests.answer(page)
         closing = asyncio.Event()
-        slot = self._slots.acquire(grant, _peer(request), closing.set)
+        slot = self._slots.acquire(grant, peer_of(request), closing.set)
         if slot is None:
             raise too_many("streams")
         self._streams.add(closing)
@@ -223,7 +225,7 @@ class EventsApi:
     async def client_event(self, request: Request, grant: Grant) -> Response:
         """`POST /v1/client-events`."""
         requests.accepts(request, JSON_TYPE)
-        wait = self._pace.wait_seconds((_peer(request), grant))
+        wait = self._pace.wait_seconds((peer_of(request), grant))
         if wait:
             message = f"Too many reports came from here. Send the next in {wait} seconds."
             raise ProblemError(429, "too_many", message, {"retry-after": str(wait)})
@@ -246,14 +248,6 @@ class EventsApi:
         return Response(document_of, 200, {"cache-control": "no-store"}, JSON_TYPE)
 
 
-def _peer(request: Request) -> str:
-    return request.client.host if request.client else ""
-
-
-def _controls(grant: Grant) -> bool:
-    return grant.role is Role.CONTROLLER
-
-
 def _content(request: Request, grant: Grant) -> bool:
     """Return whether content is requested.
 
@@ -261,7 +255,7 @@ def _content(request: Request, grant: Grant) -> bool:
         ProblemError: The requester may not see it.
     """
     content = requests.flag(request, "content")
-    if content and not _controls(grant):
+    if content and grant.role is not Role.CONTROLLER:
         message = "content=1 needs a controller's token; this is an observer's. Leave content out."
         raise ProblemError(403, "forbidden", message)
     return content

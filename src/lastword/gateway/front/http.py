@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
 from lastword.gateway.api.requests import body_of, problem
-from lastword.gateway.front.doorkeeper import too_many
+from lastword.gateway.front.doorkeeper import peer_of, too_many
 from lastword.gateway.front.protocols import EVENTS_TYPE, EventResponse
 from lastword.gateway.front.tokens import Shares, Slots
 from lastword.gateway.front.upstream import SessionFrames
@@ -118,20 +118,28 @@ class HttpTransport:
         return Response(status_code=202)
 
     async def _open(self, request: Request, frame: jsonrpc.Frame, grant: Grant) -> Response:
+        """Open a connection by its `initialize`, unless the viewer leaves before the answer."""
         connection = ViewerStreams(self._services, grant)
-        peer = request.client.host if request.client else ""
+        peer = peer_of(request)
         slot = self._slots.acquire(grant, peer, lambda: connection.end(4429, "too_many"))
         answer = None
         try:
             if slot is None:
                 raise too_many("connections")
-            answer = await _greet(request, connection, frame)
+            greeting = asyncio.create_task(connection.introduce(frame))
+            left = asyncio.ensure_future(request.receive())
+            try:
+                await asyncio.wait((greeting, left), return_when=asyncio.FIRST_COMPLETED)
+                answer = await greeting if greeting.done() else None
+            finally:
+                greeting.cancel()
+                left.cancel()
         finally:
             if answer is None:
                 self._over(connection, slot)
                 await connection.leave()  # its agent may still be starting
         if answer is None:
-            return Response(status_code=408)  # for nobody to read
+            return Response(status_code=408)  # nobody reads it
         self._connections[connection.connection_id] = connection
         task = asyncio.create_task(self._until_over(connection, slot))
         self._tasks.add(task)
@@ -209,18 +217,6 @@ class HttpTransport:
         return EventResponse(stream.events(is_over), headers)
 
 
-async def _greet(request: Request, connection: ViewerStreams, frame: jsonrpc.Frame) -> bytes | None:
-    """Return the answer to `initialize`; `None` if the viewer leaves first."""
-    greeting = asyncio.create_task(connection.introduce(frame))
-    left = asyncio.ensure_future(request.receive())
-    try:
-        await asyncio.wait((greeting, left), return_when=asyncio.FIRST_COMPLETED)
-        return await greeting if greeting.done() else None
-    finally:
-        greeting.cancel()
-        left.cancel()
-
-
 MAX_STREAMS = 64
 """The most sessions' streams of one connection."""
 
@@ -246,7 +242,7 @@ class SessionEvents:
 
     async def put(self, event: StreamEvent) -> None:
         """Queue a frame, once there is room."""
-        while not reader.has_room(len(self._waiting)) and not self._goes_back:
+        while len(self._waiting) >= reader.QUEUED_FRAMES and not self._goes_back:
             self._has_room.clear()
             await self._has_room.wait()
         self.put_now(event)

@@ -353,8 +353,7 @@ class _LoopComplaints:
     For that, asyncio prints a traceback for each waiting connection: two thousand a second.
     """
 
-    def __init__(self) -> None:
-        self._quiet_until = 0.0
+    _quiet_until = 0.0
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Report an error."""

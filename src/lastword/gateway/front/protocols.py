@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from starlette.responses import StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.front.services import FrontServices
     from lastword.gateway.front.tokens import Grant
+    from lastword.gateway.quality.metrics import FrontCounts
 
 
 ABORT = "lastword.abort"
@@ -152,7 +153,7 @@ class EventResponse(StreamingResponse):
         """Send the stream."""
 
         async def while_it_takes(message: Message) -> None:
-            async with reader.stall_limit():
+            async with asyncio.timeout(reader.STALL_SECONDS):
                 await send(message)
 
         async with contextlib.aclosing(self._events):
@@ -171,20 +172,10 @@ CUT, NO_PONG = 1006, 1011
 NO_PONG_REASON = "keepalive ping timeout"
 
 
-class Pings(Protocol):
-    """A listener to a socket's pings."""
-
-    def pong(self, seconds: float) -> None:
-        """A ping was answered after this long."""
-
-    def ping_missed(self) -> None:
-        """A ping was not answered in time, and the socket is closed."""
-
-
 class FramedProtocol(AbortableProtocol):
     """One socket."""
 
-    pings: Pings | None = None
+    pings: FrontCounts | None = None
     _is_silent = False
 
     def handle_connect(self, event: Request) -> None:
@@ -243,7 +234,7 @@ def frames_of(scope: Scope) -> Callable[[bytes], Awaitable[None]] | None:
     return server.send_frames
 
 
-def tell_of_pings(scope: Scope, pings: Pings) -> None:
+def tell_of_pings(scope: Scope, pings: FrontCounts) -> None:
     """Report the pings of an accepted socket, if its server can."""
     server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
     if isinstance(server, FramedProtocol):
@@ -269,16 +260,36 @@ class ViewerSocket(ViewerLink):
     ) -> None:
         super().__init__(services, grant, only)
         self._websocket = websocket
-        self._ahead: asyncio.Task[bytes | None] | None = None
-        """Receives the next frame while the agent starts, and so notices that the viewer leaves."""
 
     async def run(self) -> None:
-        """Serve it until it closes."""
+        """Serve it until it closes; the first frame must be `initialize`."""
+        ahead: asyncio.Task[bytes | None] | None = None
         try:
-            is_welcome = await self._introduce()
-            while is_welcome:
-                ahead, self._ahead = self._ahead, None
+            line = None
+            async with asyncio.timeout(INITIALIZE_SECONDS):  # without the agent's start
+                while line is None:
+                    line = await self._receive()
+            try:
+                first = frames.read(line)
+            except frames.FrameError:
+                first = None
+            if first is None or first.message.method != acp.INITIALIZE:
+                await self.close(NO_INITIALIZE, "initialize_first")
+                return
+            # The next frame is awaited while the agent starts, to notice that the viewer leaves.
+            greeting = asyncio.create_task(self.introduce(first))
+            ahead = asyncio.create_task(self._receive())
+            try:
+                await asyncio.wait((greeting, ahead), return_when=asyncio.FIRST_COMPLETED)
+                if not greeting.done():
+                    ahead.result()  # raises if it has left
+                answer = await greeting
+            finally:
+                greeting.cancel()
+            await self.send(answer)
+            while True:
                 line = await (ahead or self._receive())
+                ahead = None
                 if line is None:
                     continue
                 try:
@@ -292,8 +303,8 @@ class ViewerSocket(ViewerLink):
         except WebSocketDisconnect as left:
             self.ended(left.code, left.reason or "left")
         finally:
-            if self._ahead is not None:
-                self._ahead.cancel()
+            if ahead is not None:
+                ahead.cancel()
             await self.leave()
 
     async def close(self, code: int, reason: str) -> None:
@@ -349,41 +360,9 @@ class ViewerSocket(ViewerLink):
 
     async def _while_it_takes(self, sending: Awaitable[None]) -> None:
         try:
-            async with reader.stall_limit():
+            async with asyncio.timeout(reader.STALL_SECONDS):
                 await sending
         except TimeoutError:
             await self.close(STALLED, "stalled")
         except _GONE:
             pass  # the reading side notices, too
-
-    async def _introduce(self) -> bool:
-        """Receive the first frame, which must be `initialize`; return whether it was."""
-        line = None
-        async with asyncio.timeout(INITIALIZE_SECONDS):  # without the agent's start
-            while line is None:
-                line = await self._receive()
-        try:
-            frame = frames.read(line)
-        except frames.FrameError:
-            frame = None
-        if frame is None or frame.message.method != acp.INITIALIZE:
-            await self.close(NO_INITIALIZE, "initialize_first")
-            return False
-        await self.send(await self._greet(frame))
-        return True
-
-    async def _greet(self, frame: jsonrpc.Frame) -> bytes:
-        """Return the answer to `initialize`, unless the viewer leaves first.
-
-        Raises:
-            WebSocketDisconnect: It has left.
-        """
-        greeting = asyncio.create_task(self.introduce(frame))
-        self._ahead = asyncio.create_task(self._receive())
-        try:
-            await asyncio.wait((greeting, self._ahead), return_when=asyncio.FIRST_COMPLETED)
-            if not greeting.done():
-                self._ahead.result()  # raises where it has left
-            return await greeting
-        finally:
-            greeting.cancel()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
@@ -30,28 +30,17 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from lastword.gateway.front.fleet_shared import FleetPush
     from lastword.gateway.front.tokens import Grant
 
 
 NO_ADDRESS = "The endpoint of a push service is an https address"
 
 
-class SharedSubscriptions(Protocol):
-    """Subscriptions that gateways share. Both methods may raise `LastwordError`."""
-
-    async def put(self, subscription: PushSubscription) -> PushSubscription:
-        """Add a subscription, or renew the one with its id; return the shared one."""
-        ...
-
-    async def remove(self, subscription_id: str) -> PushSubscription:
-        """Remove a subscription; return the record that replaces it."""
-        ...
-
-
 class PushApi:
     """Everything below `/v1/push`."""
 
-    def __init__(self, folder: str, shared: SharedSubscriptions | None = None) -> None:
+    def __init__(self, folder: str, shared: FleetPush | None = None) -> None:
         """Store subscriptions in a folder, and share them with other gateways, if there are any."""
         self._subscriptions = Subscriptions(folder)
         self._shared = shared

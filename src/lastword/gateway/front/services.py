@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.doorkeeper import Requester
     from lastword.gateway.front.fleet_directory import FleetDirectory
+    from lastword.gateway.front.fleet_shared import FleetPush
     from lastword.gateway.front.holders import Holders
-    from lastword.gateway.front.push_api import SharedSubscriptions
     from lastword.gateway.front.tokens import Grant, Keeper
     from lastword.gateway.settings.values import GatewaySettings
 
@@ -79,9 +79,7 @@ class FrontServices:
         self.push_folder: str = push_folder_of(
             settings.holder.state_folder, in_fleet=fleet is not None
         )
-        self.shared_subscriptions: SharedSubscriptions | None = (
-            None if fleet is None else fleet.node.push
-        )
+        self.shared_subscriptions: FleetPush | None = None if fleet is None else fleet.node.push
         self.root: str = settings.holder.root
         self.checks_paths: bool = fleet is None
         self.greetings: Greetings = Greetings(self.directory)

@@ -390,14 +390,18 @@ def socket_shares(viewers: int) -> Shares:
     return Shares(of_all=0, of_guests=4 * of_token, of_address=2 * of_token, of_token=of_token)
 
 
-class Slot:
-    """A slot in use."""
+class Slot(msgspec.Struct, eq=False):
+    """A slot in use.
 
-    def __init__(self, grant: Grant, peer: str, give_up: Callable[[], None]) -> None:
-        self.grant = grant
-        self.peer = peer
-        self.give_up = give_up
-        """Ends what it is for."""
+    Attributes:
+        grant: what the token allows.
+        peer: the address.
+        give_up: ends what the slot is for.
+    """
+
+    grant: Grant
+    peer: str
+    give_up: Callable[[], None]
 
 
 class Slots:

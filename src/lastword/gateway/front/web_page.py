@@ -49,51 +49,46 @@ class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
     version: str
 
 
-class WebPage:
-    """Serves the page."""
+async def asset(request: Request) -> Response:
+    """`GET /page/{name}`."""
+    name = request.path_params["name"]
+    kept = gateway_files().get(name) or answer_files().get(name)
+    suffix = Path(name).suffix
+    if kept is None or suffix not in TYPES:
+        return Response("There is no such file.\n", 404, SAFE, "text/plain")
+    headers = SAFE | {"cache-control": "no-cache", "etag": kept.tag, "vary": "accept-encoding"}
+    if request.headers.get("if-none-match") == kept.tag:
+        return Response(status_code=304, headers=headers)
+    return _packed(request, kept, 200, headers, TYPES[suffix])
 
-    def __init__(self, doorkeeper: Doorkeeper) -> None:
-        """Admit those whom the doorkeeper admits."""
-        self._doorkeeper = doorkeeper
 
-    async def asset(self, request: Request) -> Response:
-        """`GET /page/{name}`."""
-        name = request.path_params["name"]
-        kept = gateway_files().get(name) or answer_files().get(name)
-        suffix = Path(name).suffix
-        if kept is None or suffix not in TYPES:
-            return Response("There is no such file.\n", 404, SAFE, "text/plain")
-        headers = SAFE | {"cache-control": "no-cache", "etag": kept.tag, "vary": "accept-encoding"}
-        if request.headers.get("if-none-match") == kept.tag:
-            return Response(status_code=304, headers=headers)
-        return _packed(request, kept, 200, headers, TYPES[suffix])
+def page(request: Request) -> Response:
+    """`GET /`, for an admitted user."""
+    headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
+    return _packed(request, gateway_files()["index.html"], 200, headers, "text/html")
 
-    def page(self, request: Request) -> Response:
-        """`GET /`, for an admitted user."""
-        headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
-        return _packed(request, gateway_files()["index.html"], 200, headers, "text/html")
 
-    async def log_in(self, request: Request, requester: Requester) -> Response:
-        """`GET /?code=…`: follow a link.
+async def log_in(request: Request, requester: Requester, doorkeeper: Doorkeeper) -> Response:
+    """`GET /?code=…`: follow a link.
 
-        Raises:
-            Refusal: It is no longer valid.
-        """
-        if request.method != "GET":  # a `HEAD` does not use up the link
-            return Response(status_code=204, headers=SAFE)
-        # A user may paste the whole link into the refusal's field.
-        code = request.query_params["code"].rpartition("code=")[2].strip()
-        grant = await self._doorkeeper.follow(requester, code)
-        answer = RedirectResponse("/", 303, SAFE | {"cache-control": "no-store"})
-        answer.set_cookie(
-            self._doorkeeper.cookies.cookie,
-            self._doorkeeper.cookies.token(grant),
-            max_age=self._doorkeeper.seconds_left(grant),
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
-        return answer
+    Raises:
+        Refusal: It is no longer valid.
+    """
+    if request.method != "GET":  # a `HEAD` does not use up the link
+        return Response(status_code=204, headers=SAFE)
+    # A user may paste the whole link into the refusal's field.
+    code = request.query_params["code"].rpartition("code=")[2].strip()
+    grant = await doorkeeper.follow(requester, code)
+    answer = RedirectResponse("/", 303, SAFE | {"cache-control": "no-store"})
+    answer.set_cookie(
+        doorkeeper.cookies.cookie,
+        doorkeeper.cookies.token(grant),
+        max_age=doorkeeper.seconds_left(grant),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return answer
 
 
 def refused(request: Request, refusal: Refusal) -> Response:
@@ -179,7 +174,7 @@ async def post_answer(
     return problem(*_REFUSALS[outcome])
 
 
-def page() -> Response:
+def answer_page() -> Response:
     """Return the page that sends a code on a click; it has nothing about a session."""
     headers = SAFE | {"cache-control": "no-store"}
     return Response(answer_files()["answer.html"].body, 200, headers, "text/html")

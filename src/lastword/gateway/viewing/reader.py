@@ -33,7 +33,6 @@ log itself. A replay of the past is not lag; only newer entries that the viewer 
 
 from __future__ import annotations
 
-import asyncio
 import re
 from bisect import bisect_right
 from collections import deque
@@ -428,16 +427,6 @@ CAUGHT_UP_SHARE = 0.1
 
 LOOK_AT_LAG_SECONDS = 1.0
 """How often lag is measured."""
-
-
-def stall_limit() -> asyncio.Timeout:
-    """Return the timeout within which a viewer has to read what it is sent."""
-    return asyncio.timeout(STALL_SECONDS)
-
-
-def has_room(queued_frames: int) -> bool:
-    """Return whether a stream with this many waiting frames takes another."""
-    return queued_frames < QUEUED_FRAMES
 
 
 class LagNote(msgspec.Struct, frozen=True):
