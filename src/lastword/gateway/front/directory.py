@@ -231,21 +231,22 @@ class SessionSource:
                     status = os.stat(path)
                     dated.append(((status.st_mtime_ns, status.st_size), path))
         dated.sort(reverse=True)
-        views = [self._cached_view(path, date) for date, path in dated[:MAX_ENDED]]
-        return [view for view in views if view is not None], max(0, len(dated) - MAX_ENDED)
-
-    def _cached_view(self, path: str, date: tuple[int, int]) -> SessionView | None:
-        cached = self._cached.get(path)
-        if cached is not None and cached[0] == date and not files.is_written(path):
-            return cached[1]
-        try:
-            view = view_in(path)
-        except (OSError, StoreError):
-            return None
-        self._cached[path] = (date, view)
-        while len(self._cached) > MAX_CACHED:
-            self._cached.popitem(last=False)
-        return view if view.id else None
+        views: list[SessionView] = []
+        for date, path in dated[:MAX_ENDED]:
+            cached = self._cached.get(path)
+            if cached is not None and cached[0] == date and not files.is_written(path):
+                views.append(cached[1])
+                continue
+            try:
+                view = view_in(path)
+            except (OSError, StoreError):
+                continue
+            self._cached[path] = (date, view)
+            while len(self._cached) > MAX_CACHED:
+                self._cached.popitem(last=False)
+            if view.id:
+                views.append(view)
+        return views, max(0, len(dated) - MAX_ENDED)
 
     async def one(self, session_id: str) -> SessionView:
         """Return one session.

@@ -134,23 +134,6 @@ def _installed() -> bytes:
         return b""
 
 
-async def _starts() -> bool:
-    words = ("-P", "-m", "lastword", "gateway", "--help")
-    nowhere = asyncio.subprocess.DEVNULL
-    trial = await asyncio.create_subprocess_exec(
-        sys.executable, *words, stdin=nowhere, stdout=nowhere, stderr=nowhere
-    )
-    try:
-        async with asyncio.timeout(UPGRADE_START_SECONDS):
-            return await trial.wait() == 0
-    except TimeoutError:
-        return False
-    finally:
-        if trial.returncode is None:
-            trial.kill()
-            await trial.wait()
-
-
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
 """The environment variable with the file descriptors for the program that replaces this one: the
 listening socket, the process id file, and the file with what continues."""
@@ -495,8 +478,21 @@ async def _upgrade(holders: Holders) -> None:
         await asyncio.sleep(LOOK_SECONDS)
         now = _installed()
         if now == before and now not in {b"", running, refused}:
-            if await _starts():
-                break
+            words = ("-P", "-m", "lastword", "gateway", "--help")
+            nowhere = asyncio.subprocess.DEVNULL
+            trial = await asyncio.create_subprocess_exec(
+                sys.executable, *words, stdin=nowhere, stdout=nowhere, stderr=nowhere
+            )
+            try:
+                async with asyncio.timeout(UPGRADE_START_SECONDS):
+                    if await trial.wait() == 0:
+                        break
+            except TimeoutError:
+                pass
+            finally:
+                if trial.returncode is None:
+                    trial.kill()
+                    await trial.wait()
             refused = now
             sys.stderr.write(
                 "lastword: another version is installed, which does not start; the gateway keeps "

@@ -285,13 +285,42 @@ class ViewerLink(ABC):
             await upstream.drain()
 
     async def _reached(self, frame: Frame) -> Upstream | None:
-        """Return the holder that a frame is for, once it takes more.
+        """Return the holder that a frame is for, once it takes more; `None` if there is none.
 
         Raises:
-            StartError: There is none.
+            StartError: It could not be started.
             OSError: The connection to it is lost.
         """
-        upstream = await self._holder_for(frame)
+        message, directory = frame.message, self._services.directory
+        upstream = self._connected_holder_of(frame)
+        path: str | None
+        if message.method is None:
+            pass  # an answer is for the holder that asked
+        elif message.session_id is not None:
+            if upstream is None or upstream.is_closing:
+                path = await self._holder_of(message.session_id)
+                if path is None:
+                    return None
+                upstream = await self._upstream(path)
+                self._by_session[message.session_id] = upstream
+                # Questions that came over an earlier socket are answered over this one.
+                self._by_question[session_key(message.session_id)] = upstream
+        elif message.method == "session/new":
+            key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
+            cwd = jsonrpc.params_of(frame).get("cwd")
+            path = await directory.opener(
+                key, self._client, cwd=cwd if isinstance(cwd, str) else "", is_new=self._is_new
+            )
+            upstream = await self._upstream(path)
+        else:  # any will do
+            open_ones = (each for each in self._upstreams.values() if not each.is_closing)
+            upstream = next(open_ones, None)
+            if upstream is None:
+                if self.grant.is_owners:
+                    path = await directory.spare(self._client)
+                else:
+                    path = await self._holder_of(self.grant.session)
+                upstream = await self._upstream(path) if path is not None else None
         if upstream is not None and not upstream.is_ready:
             await upstream.drain()
         if upstream is not None and upstream.is_closing:
@@ -377,38 +406,6 @@ class ViewerLink(ABC):
         if message.method is None:  # an answer: the question's id names its session
             return self._by_question.get(read_question_id(message.request_id)[0])
         return self._by_session.get(message.session_id or "")
-
-    async def _holder_for(self, frame: Frame) -> Upstream | None:
-        """Return the holder that a frame is for."""
-        message = frame.message
-        directory = self._services.directory
-        known = self._connected_holder_of(frame)
-        if message.method is None:
-            return known
-        if message.session_id is not None:
-            if known is None or known.is_closing:
-                path = await self._holder_of(message.session_id)
-                if path is None:
-                    return None
-                known = await self._upstream(path)
-                self._by_session[message.session_id] = known
-                # Questions that came over an earlier socket are answered over this one.
-                self._by_question[session_key(message.session_id)] = known
-            return known
-        if message.method == "session/new":
-            key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
-            cwd = jsonrpc.params_of(frame).get("cwd")
-            path = await directory.opener(
-                key, self._client, cwd=cwd if isinstance(cwd, str) else "", is_new=self._is_new
-            )
-            return await self._upstream(path)
-        for upstream in self._upstreams.values():
-            if not upstream.is_closing:
-                return upstream
-        if not self.grant.is_owners:
-            path = await self._holder_of(self.grant.session)
-            return await self._upstream(path) if path is not None else None
-        return await self._upstream(await directory.spare(self._client))
 
     async def _holder_of(self, session_id: str) -> str | None:
         """Return the place of a session's holder; only a controller has one started."""
