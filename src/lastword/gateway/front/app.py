@@ -39,7 +39,7 @@ from lastword.gateway.front.tokens import Slots, socket_shares
 from lastword.gateway.front.web_page import PageSettings, refused
 from lastword.gateway.viewing.reader import Role
 from lastword.record.paths import store_path
-from lastword.web.files import GUARDED
+from lastword.web.files import GUARDED, SAFE, answer_files
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -222,7 +222,9 @@ class Front:
             self._doorkeeper.look_at_place(requester)
         except Refusal as refusal:
             return _answer_of(refusal)
-        return web_page.answer_page()
+        # This page sends a code on a click; it has nothing about a session.
+        headers = SAFE | {"cache-control": "no-store"}
+        return Response(answer_files()["answer.html"].body, 200, headers, "text/html")
 
     async def _settings(self, request: Request) -> Response:
         try:

@@ -101,14 +101,14 @@ class AbortableHttp(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, and wait for its first request."""
         super().connection_made(transport)
-        self._wait()
+        self._waiting = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
         """Receive data, which may be a part of a request."""
         before = self.scope
         is_idle = self.cycle is None or self.cycle.response_complete
         if self._waiting is None and is_idle:
-            self._wait()
+            self._waiting = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
         super().data_received(data)
         if self.scope is not before:
             self._wait_no_more()
@@ -125,9 +125,6 @@ class AbortableHttp(H11Protocol):
         """Wait for nothing more."""
         super().connection_lost(exc)
         self._wait_no_more()
-
-    def _wait(self) -> None:
-        self._waiting = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
     def _wait_no_more(self) -> None:
         if self._waiting is not None:

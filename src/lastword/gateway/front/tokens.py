@@ -315,6 +315,7 @@ class Links:
             StoreError: It cannot be stored.
         """
         code = secrets.token_urlsafe(CODE_BYTES)
+        path = os.path.join(self._folder, self._keeper.link_name(code))
         waiting_link = WaitingLink(grant, self._clock() + self._seconds)
         try:
             make_private(self._folder)
@@ -325,11 +326,11 @@ class Links:
                     with contextlib.suppress(FileNotFoundError):
                         waiting.append((each.stat().st_mtime, each.path))
             too_old = self._clock() - self._seconds
-            for place, (made_at, path) in enumerate(sorted(waiting)):
+            for place, (made_at, old) in enumerate(sorted(waiting)):
                 if made_at < too_old or len(waiting) - place >= MAX_LINKS:
                     with contextlib.suppress(FileNotFoundError):
-                        os.unlink(path)
-            made = os.open(self._path(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                        os.unlink(old)
+            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             os.fchmod(made, 0o600)  # whatever the umask
             with os.fdopen(made, "wb") as file:
                 file.write(msgspec.json.encode(waiting_link))
@@ -344,7 +345,7 @@ class Links:
         Raises:
             TokenError: There is no such link, or it has expired.
         """
-        path = self._path(code[:MAX_CODE_CHARS])
+        path = os.path.join(self._folder, self._keeper.link_name(code[:MAX_CODE_CHARS]))
         try:
             with open(path, "rb") as file:
                 waiting_link = msgspec.json.decode(file.read(), type=WaitingLink)
@@ -354,9 +355,6 @@ class Links:
         if waiting_link.until <= self._clock():
             raise TokenError("the link has expired")
         return waiting_link.grant
-
-    def _path(self, code: str) -> str:
-        return os.path.join(self._folder, self._keeper.link_name(code))
 
 
 def address(page: str, code: str) -> str:

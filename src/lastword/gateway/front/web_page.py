@@ -172,9 +172,3 @@ async def post_answer(
     if outcome == wire.ANSWERED:
         return answer({"answered": True})
     return problem(*_REFUSALS[outcome])
-
-
-def answer_page() -> Response:
-    """Return the page that sends a code on a click; it has nothing about a session."""
-    headers = SAFE | {"cache-control": "no-store"}
-    return Response(answer_files()["answer.html"].body, 200, headers, "text/html")

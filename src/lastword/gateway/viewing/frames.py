@@ -139,7 +139,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _MemberError(f"an object has {_shown(twice)} twice")
+        raise _MemberError(f"an object has {json.dumps(twice[:40])} twice")
     return members
 
 
@@ -152,17 +152,15 @@ def _look_at_case(members: object, known: frozenset[str]) -> None:
     folded = {name.casefold() for name in known}
     for name in members.keys() - known:
         if name.casefold() in folded:
-            raise _MemberError(f"{_shown(name)} differs from a name of ACP by its case alone")
+            raise _MemberError(
+                f"{json.dumps(name[:40])} differs from a name of ACP by its case alone"
+            )
 
 
 def _look_at_text(members: object, name: str) -> None:
     value = members.get(name) if isinstance(members, dict) else None
     if value is not None and not isinstance(value, str):
-        raise _MemberError(f"{_shown(name)} is not a string")
-
-
-def _shown(name: str) -> str:
-    return json.dumps(name[:40])
+        raise _MemberError(f"{json.dumps(name[:40])} is not a string")
 
 
 BLOCK_BYTES = 64 * 1024
