@@ -49,36 +49,20 @@ def classify(error: object, *, agent: str | None = None) -> Verdict:
         error: What failed, before anything turned it into a string.
         agent: The agent's name for itself, if known.
     """
-    if isinstance(error, BaseExceptionGroup):
-        return _of_group(error, agent)
-    return _verdict_on(gather.from_any, error, agent)
-
-
-def _of_group(group: BaseExceptionGroup[BaseException], agent: str | None) -> Verdict:
-    """Return the verdict on failures that happened together; what forbids a retry comes first."""
-    verdicts = [_verdict_on(gather.from_any, error, agent) for error in _members(group)]
+    if not isinstance(error, BaseExceptionGroup):
+        return _verdict_on(gather.from_any, error, agent)
+    waiting: list[BaseException] = [error]
+    verdicts: list[Verdict] = []
+    while waiting and len(verdicts) < MAX_MEMBERS:
+        member = waiting.pop(0)
+        if isinstance(member, BaseExceptionGroup):
+            waiting += member.exceptions[:MAX_MEMBERS]
+        else:
+            verdicts.append(_verdict_on(gather.from_any, member, agent))
     # Some members were cancelled only because another one failed.
     failed = [verdict for verdict in verdicts if verdict.type is not ErrorType.CANCELLED]
-    return min(failed or verdicts, key=_uncertainty)
-
-
-def _members(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    """Return the members of a group that are not groups themselves, up to a bound."""
-    waiting: list[BaseException] = [group]
-    members: list[BaseException] = []
-    while waiting and len(members) < MAX_MEMBERS:
-        error = waiting.pop(0)
-        if isinstance(error, BaseExceptionGroup):
-            waiting += error.exceptions[:MAX_MEMBERS]
-        else:
-            members.append(error)
-    return members
-
-
-def _uncertainty(verdict: Verdict) -> int:
-    if verdict.type in UNDECIDED:
-        return 2
-    return 1 if verdict.retryable else 0
+    # What forbids a retry comes first, what nothing is known of last.
+    return min(failed or verdicts, key=lambda it: (it.type in UNDECIDED, it.retryable))
 
 
 def classify_rpc_error(
@@ -172,11 +156,10 @@ def classify_spawn_failure(errno_value: int, command: str) -> Verdict:
     """Classify a process that never started, by the `errno` of the attempt."""
     words = {2: "not found", 8: "not executable", 13: "permission denied", 20: "not a directory"}
     description = words.get(errno_value, f"errno {errno_value}")
-    evidence = Evidence(text=f"{clip(command, 400, 100)}: {description}")
-    finding = Conclusion(
-        ErrorType.AGENT_CRASH, f"spawn:{errno_value}", "spawn_failed", retryable=False
+    return conclude(
+        Conclusion(ErrorType.AGENT_CRASH, f"spawn:{errno_value}", "spawn_failed", retryable=False),
+        Evidence(text=f"{clip(command, 400, 100)}: {description}"),
     )
-    return conclude(finding, evidence)
 
 
 def own_failure(

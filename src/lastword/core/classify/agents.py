@@ -249,7 +249,7 @@ def read_prose(text: str, *, agent: str | None) -> Verdict | None:
     opening = next((opening for opening in openings if folded.startswith(opening)), None)
     if opening is None or _speaks_of_it(text, opening, folded.removeprefix(opening)):
         return None
-    return decide(gather.from_text(text))
+    return decide(gather.from_any(text))
 
 
 _DISCUSSION = re.compile(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_CHAIN = 8
 MAX_FRAMES = 256
-"""Frames of a traceback that are asked for their package."""
+"""Frames of a traceback whose package is looked up."""
 _STATUS_ATTRIBUTES = ("status_code", "status", "http_status", "api_error_status", "code")
 _FAKES_STATUS = "aiohttp.http_exceptions"
 """Its exceptions carry a 400 of aiohttp's own making where an answer was cut or was not HTTP."""
@@ -44,7 +44,14 @@ def from_any(error: object, agent: str | None = None) -> Evidence:
     if isinstance(error, BaseException):
         _add_chain(collector, error)
     elif isinstance(error, dict):
-        _add_dict(collector, error)
+        if "exception_class" in error or "http_status" in error or "process" in error:
+            _add_record(collector, error)
+        elif "jsonrpc" in error and "error" in error:
+            _add_rpc(collector, error["error"])
+        elif (as_int(error.get("code")) or 0) < 0:  # a bare JSON-RPC error object
+            _add_rpc(collector, error)
+        else:
+            collector.walk(error)
     elif isinstance(error, (str, bytes)):
         text = error if isinstance(error, str) else error[:65_536].decode("utf-8", "replace")
         collector.add_text(text)
@@ -60,13 +67,6 @@ def from_rpc_error(error: object, agent: str | None = None) -> Evidence:
     return collector.freeze(agent)
 
 
-def from_text(text: str) -> Evidence:
-    """Return the evidence in prose: a message, a log line, the tail of stderr."""
-    collector = Collector()
-    collector.add_text(text)
-    return collector.freeze()
-
-
 def from_record(record: dict[Any, Any]) -> Evidence:
     """Return the evidence in a failure described as JSON, every field of it optional."""
     collector = Collector()
@@ -80,17 +80,6 @@ def attribute(value: object, name: str) -> Any:
         return getattr(value, name, None)
     except BaseException:  # noqa: BLE001 - foreign code may raise anything, SystemExit too
         return None
-
-
-def _add_dict(collector: Collector, error: dict[Any, Any]) -> None:
-    if "exception_class" in error or "http_status" in error or "process" in error:
-        _add_record(collector, error)
-    elif "jsonrpc" in error and "error" in error:
-        _add_rpc(collector, error["error"])
-    elif (as_int(error.get("code")) or 0) < 0:  # a bare JSON-RPC error object
-        _add_rpc(collector, error)
-    else:
-        collector.walk(error)
 
 
 def _add_rpc(collector: Collector, error: object) -> None:
@@ -123,36 +112,26 @@ def _add_record(collector: Collector, record: dict[Any, Any]) -> None:
     else:
         collector.walk(body)
     collector.walk(record.get("message"))
-    _add_record_causes(collector, record.get("cause_chain"))
+    causes = record.get("cause_chain")
+    for cause in causes[:MAX_CHAIN] if isinstance(causes, list) else ():
+        if isinstance(cause, dict):
+            name = cause.get("class")
+            collector.add_class(name if isinstance(name, str) else "")
+            collector.add_token(cause.get("code"))
+            collector.walk(cause.get("message"))
     attributes = record.get("attrs")
     if isinstance(attributes, dict):
         collector.wait_seconds = parse_wait(attributes.get("retry_after"))
         collector.walk(attributes)
     process = record.get("process")
     if isinstance(process, dict):
-        collector.process = _process_of(process)
-
-
-def _add_record_causes(collector: Collector, causes: object) -> None:
-    if not isinstance(causes, list):
-        return
-    for cause in causes[:MAX_CHAIN]:
-        if isinstance(cause, dict):
-            name = cause.get("class")
-            collector.add_class(name if isinstance(name, str) else "")
-            collector.add_token(cause.get("code"))
-            collector.walk(cause.get("message"))
-
-
-def _process_of(process: dict[Any, Any]) -> ProcessEvidence:
-    signal = process.get("signal", process.get("exit_signal"))
-    tail = process.get("stderr_tail")
-    return ProcessEvidence(
-        exit_code=as_int(process.get("returncode", process.get("exit_code"))),
-        exit_signal=signal_number(signal),
-        stderr_tail=clip(tail) if isinstance(tail, str) else "",
-        alive=process.get("alive") is True,
-    )
+        tail = process.get("stderr_tail")
+        collector.process = ProcessEvidence(
+            exit_code=as_int(process.get("returncode", process.get("exit_code"))),
+            exit_signal=signal_number(process.get("signal", process.get("exit_signal"))),
+            stderr_tail=clip(tail) if isinstance(tail, str) else "",
+            alive=process.get("alive") is True,
+        )
 
 
 def signal_number(signal: object) -> int | None:
@@ -165,19 +144,6 @@ def signal_number(signal: object) -> int | None:
 
 
 def _add_chain(collector: Collector, error: BaseException) -> None:
-    collector.raiser = _raiser_of(error)
-    visited: set[int] = set()
-    current: BaseException | None = error
-    for _ in range(MAX_CHAIN):
-        if current is None or id(current) in visited:
-            return
-        visited.add(id(current))
-        _add_exception(collector, current)
-        current = _next_in_chain(current)
-
-
-def _raiser_of(error: BaseException) -> str | None:
-    """Return who raised an exception, or None if it was created but never raised."""
     frame, packages = error.__traceback__, set()
     for _ in range(MAX_FRAMES):
         if frame is None:
@@ -185,9 +151,35 @@ def _raiser_of(error: BaseException) -> str | None:
         module = frame.tb_frame.f_globals.get("__name__")
         packages.add(module.partition(".")[0] if isinstance(module, str) else "")
         frame = frame.tb_next
-    if not packages:
-        return None
-    return "provider" if packages & PROVIDER_PACKAGES else "agent"
+    if packages:  # an exception that was only created, never raised, has no frames
+        collector.raiser = "provider" if packages & PROVIDER_PACKAGES else "agent"
+    visited: set[int] = set()
+    current: BaseException | None = error
+    for _ in range(MAX_CHAIN):
+        if current is None or id(current) in visited:
+            return
+        visited.add(id(current))
+        kind = type(current)
+        collector.add_class(f"{kind.__module__}.{kind.__qualname__}")
+        try:
+            text = str(current)
+        except BaseException:  # noqa: BLE001 - as for `attribute`
+            text = ""
+        _add_object(collector, current)
+        collector.add_text(text)
+        if isinstance(current, OSError) and current.strerror and not text:
+            collector.add_text(current.strerror)
+        for name in ("returncode", "exit_code"):
+            code = attribute(current, name)
+            if isinstance(code, int) and not isinstance(code, bool):
+                tail = attribute(current, "stderr")
+                if isinstance(tail, bytes):
+                    tail = tail[-65_536:].decode("utf-8", "replace")
+                collector.process = ProcessEvidence(
+                    exit_code=code, stderr_tail=clip(tail) if isinstance(tail, str) else ""
+                )
+                break
+        current = _next_in_chain(current)
 
 
 def _next_in_chain(error: BaseException) -> BaseException | None:
@@ -206,20 +198,6 @@ def _next_in_chain(error: BaseException) -> BaseException | None:
     return None
 
 
-def _add_exception(collector: Collector, error: BaseException) -> None:
-    kind = type(error)
-    collector.add_class(f"{kind.__module__}.{kind.__qualname__}")
-    try:
-        text = str(error)
-    except BaseException:  # noqa: BLE001 - as for `attribute`
-        text = ""
-    _add_object(collector, error)
-    collector.add_text(text)
-    if isinstance(error, OSError) and error.strerror and not text:
-        collector.add_text(error.strerror)
-    _add_process_attributes(collector, error)
-
-
 def _add_object(collector: Collector, error: object) -> None:
     response = attribute(error, "response")
     for name in _STATUS_ATTRIBUTES if type(error).__module__ != _FAKES_STATUS else ():
@@ -230,7 +208,12 @@ def _add_object(collector: Collector, error: object) -> None:
     for name in _TOKEN_ATTRIBUTES:
         value = attribute(error, name)
         if name == "code" and callable(value):
-            value = _grpc_code(value)
+            # gRPC's method has no I/O to do: it returns an enum member already received.
+            owner = str(attribute(attribute(value, "__self__"), "__module__"))
+            try:
+                value = attribute(value(), "name") if "grpc" in owner else None
+            except BaseException:  # noqa: BLE001 - as for `attribute`
+                value = None
         if isinstance(value, (str, int)):
             collector.add_token(value)
     for holder in (error, response):
@@ -248,29 +231,6 @@ def _add_object(collector: Collector, error: object) -> None:
     request_id = attribute(error, "request_id")
     if isinstance(request_id, str):
         collector.fields.setdefault("requestid", request_id[:128])
-
-
-def _grpc_code(method: Any) -> object:
-    """Return the name of a gRPC status: `exc.code()` is an enum member already received."""
-    if "grpc" not in str(attribute(attribute(method, "__self__"), "__module__")):
-        return None
-    try:
-        return attribute(method(), "name")
-    except BaseException:  # noqa: BLE001 - as for `attribute`
-        return None
-
-
-def _add_process_attributes(collector: Collector, error: BaseException) -> None:
-    for name in ("returncode", "exit_code"):
-        code = attribute(error, name)
-        if isinstance(code, int) and not isinstance(code, bool):
-            tail = attribute(error, "stderr")
-            if isinstance(tail, bytes):
-                tail = tail[-65_536:].decode("utf-8", "replace")
-            collector.process = ProcessEvidence(
-                exit_code=code, stderr_tail=clip(tail) if isinstance(tail, str) else ""
-            )
-            return
 
 
 # --- the pieces: decoded bodies, nested JSON strings and prose ------------------------------------
@@ -296,7 +256,7 @@ TOKEN_KEYS = _keys("""
 """Keys, lower-case alphanumerics, whose value is a word made for machines."""
 
 CODE_KEYS = frozenset({"code", "errorcode"})
-"""Those of them whose word names the failure best."""
+"""The token keys whose word names the failure best."""
 
 TEXT_KEYS = _keys("""
     message msg error errors detail details description errordescription errormessage title text
@@ -311,7 +271,7 @@ TEXT_KEYS = _keys("""
 ECHO_KEYS = _keys("""
     prompt input inputs content contents messages request requestbody flaggedinput instructions
     system tools arguments completion output choices url uri path model""")
-"""Keys whose value is the request's own, or the model's: never evidence, whatever its text."""
+"""Keys whose value belongs to the request or the model, and is never evidence."""
 
 CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
 """Keys whose value is an exception's class name."""
@@ -336,7 +296,7 @@ _decoder = json.JSONDecoder()
 
 
 class Collector:
-    """Collects the pieces of one failure and freezes them into an `Evidence`."""
+    """The pieces of one failure, which `freeze` turns into an `Evidence`."""
 
     def __init__(self) -> None:
         self.classes: list[str] = []
@@ -384,11 +344,16 @@ class Collector:
 
     def add_headers(self, headers: object) -> None:
         """Add response headers from any mapping; only the first of each name counts."""
+        items: list[tuple[Any, Any]] = []
         try:
             if isinstance(headers, (list, tuple)):
-                items = [pair for entry in headers[:MAX_HEADERS] if (pair := _header_pair(entry))]
+                for entry in headers[:MAX_HEADERS]:
+                    if isinstance(entry, dict):  # as in HAR
+                        items.append((entry.get("name"), entry.get("value")))
+                    elif isinstance(entry, (list, tuple)) and len(entry) == 2:  # noqa: PLR2004
+                        items.append((entry[0], entry[1]))
             else:
-                items = list(islice(cast("Mapping[Any, Any]", headers).items(), MAX_HEADERS))
+                items += islice(cast("Mapping[Any, Any]", headers).items(), MAX_HEADERS)
         except BaseException:  # noqa: BLE001 - not a mapping, or one whose methods raise anything
             return
         for name, value in items:
@@ -405,22 +370,24 @@ class Collector:
             return
         self._texts[clipped] = None
         start = text.find("{") if len(text) <= MAX_JSON_CHARS else -1
-        if start >= 0 and nested < MAX_NESTED_JSON and self._add_json(text, start, depth, nested):
-            return
-        self.add_class(traceback_class(clipped))
-        self._add_pairs(clipped)
-
-    def _add_json(self, text: str, start: int, depth: int, nested: int) -> bool:
-        try:
-            value, _ = _decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            return False
-        self.walk(value, depth=depth + 1, nested=nested + 1)
-        return isinstance(value, dict) and bool(value)
-
-    def _add_pairs(self, text: str) -> None:
-        for name, value in pairs(text):
-            self._add_scalar(plain_key(name), value, in_prose=True)
+        if start >= 0 and nested < MAX_NESTED_JSON:
+            try:
+                value, _ = _decoder.raw_decode(text, start)
+            except (ValueError, RecursionError):
+                pass
+            else:
+                self.walk(value, depth=depth + 1, nested=nested + 1)
+                if value:
+                    return
+        if _TRACEBACK in clipped:
+            # A traceback ends with the exception's class.
+            lines = reversed(clipped.splitlines()[-40:])
+            last = next(filter(None, (re.match(_LAST_LINE, line) for line in lines)), None)
+            if last is not None:
+                self.add_class(last[1] if "." in last[1] else f"builtins.{last[1]}")
+        if ":" in clipped or "=" in clipped:
+            for name, scalar in _PAIR.findall(clipped):
+                self._add_scalar(plain_key(name), scalar, in_prose=True)
 
     def walk(self, value: Any, *, depth: int = 0, nested: int = 0, key: str = "") -> None:
         """Add a decoded JSON value: words, messages, statuses, headers and scalar fields."""
@@ -444,7 +411,8 @@ class Collector:
                     return
                 self.walk(child, depth=depth + 1, nested=nested, key=key)
         elif isinstance(value, bytes):
-            self._add_string(key, clip_bytes(value), depth, nested)
+            text = clip(value[:MAX_JSON_CHARS].decode("utf-8", "replace"))
+            self._add_string(key, text, depth, nested)
         elif isinstance(value, str):
             self._add_string(key, value, depth, nested)
         else:
@@ -481,19 +449,24 @@ class Collector:
             elif isinstance(value, str):
                 self.fields[key] = value[:256]
 
-    def _add_spoken_headers(self) -> None:
-        """Add what a header says about the failure, as a word like any other."""
+    def freeze(self, agent: str | None = None) -> Evidence:
         for name in _SPOKEN_HEADERS:
             if name in self.headers:
                 self.add_token(_aws_name(self.headers[name]))
-
-    def freeze(self, agent: str | None = None) -> Evidence:
-        self._add_spoken_headers()
         if not self._texts:  # no message under a known name: any prose is better than none
             for other in self._other_texts:
                 self.add_text(other)
         text = clip("\n".join(self._texts))
-        stated = self.statuses[0] if self.statuses else None
+        stated = status = self.statuses[0] if self.statuses else None
+        if stated is None and (match := _STATUS.search(text)):
+            status = int(next(filter(None, match.groups())))
+        generic = {"error", "none", "unknown", "invalidrequest", "apierror", "result"}
+        informative = (
+            code
+            for code in (*self.named_codes, *self.codes)
+            if code and " " not in code and not code.lstrip("+-").isdigit()
+            if normalise(code) not in generic
+        )
         return Evidence(
             classes=tuple(self.classes),
             modules=tuple(self.modules),
@@ -501,8 +474,8 @@ class Collector:
             folded=fold(text),
             tokens=tuple(self.tokens),
             words=identifiers(text),
-            raw_code=self._informative_code(),
-            status=stated if stated is not None else status_in(text),
+            raw_code=next(informative, None),
+            status=status,
             status_stated=stated is not None,
             rpc_code=self.rpc_code,
             headers=self.headers,
@@ -514,35 +487,13 @@ class Collector:
             agent=agent,
         )
 
-    def _informative_code(self) -> str | None:
-        generic = {"error", "none", "unknown", "invalidrequest", "apierror", "result"}
-        for code in (*self.named_codes, *self.codes):
-            is_word = code and " " not in code and not code.lstrip("+-").isdigit()
-            if is_word and normalise(code) not in generic:
-                return code
-        return None
-
 
 def _aws_name(text: str) -> str:
     """Return the name of the error in `com.amazon.x#ValidationException:http://...`."""
     return text[:512].rpartition("#")[2].partition(":")[0].strip()
 
 
-def _header_pair(entry: object) -> tuple[Any, Any] | None:
-    """Return a list's header, `["name", "value"]` or (as in HAR) `{"name": ..., "value": ...}`."""
-    if isinstance(entry, dict):
-        return entry.get("name"), entry.get("value")
-    if isinstance(entry, (list, tuple)) and len(entry) == 2:  # noqa: PLR2004
-        return entry[0], entry[1]
-    return None
-
-
-def clip_bytes(value: bytes) -> str:
-    """Return bytes as text, cut before decoding; invalid UTF-8 is marked."""
-    return clip(value[:MAX_JSON_CHARS].decode("utf-8", "replace"))
-
-
-# --- found in prose without understanding it: a status, names, `key: value` pairs -----------------
+# --- what prose states plainly: a status, names, `key: value` pairs -------------------------------
 
 MAX_WORDS = 96
 _TRACEBACK = "Traceback (most recent call last)"
@@ -560,19 +511,17 @@ _STATUS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE | re.ASCII,
 )
+"""An HTTP error status, in any of the ways in which SDKs write it into prose."""
+
 _PAIR = re.compile(
     r"\b([A-Za-z_][\w-]{1,40})[\"'\\]{0,6}\s{0,3}[:=]\s{0,8}[\"'\\]{0,6}([A-Za-z0-9_.+-]{1,80}+)(?![\w+-])",
     re.ASCII,
 )
+"""`key: value`, `"key": "value"` and `key=value`, as in broken JSON and reprs."""
+
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,79}")
 _LAST_LINE = r"^([A-Za-z_][\w.]{2,120}(?:Error|Exception|Exit|Interrupt|Timeout))(?::|$)"
 """Compiled when first needed: few failures hold a traceback."""
-
-
-def status_in(text: str) -> int | None:
-    """Return the first HTTP error status in prose, in any of the ways in which SDKs write it."""
-    match = _STATUS.search(text)
-    return int(next(group for group in match.groups() if group)) if match else None
 
 
 def identifiers(text: str) -> tuple[str, ...]:
@@ -584,23 +533,6 @@ def identifiers(text: str) -> tuple[str, ...]:
             if len(words) >= MAX_WORDS:
                 break
     return tuple(words)
-
-
-def pairs(text: str) -> list[tuple[str, str]]:
-    """Return `key: value`, `"key": "value"` and `key=value` pairs, as in broken JSON and reprs."""
-    return _PAIR.findall(text) if ":" in text or "=" in text else []
-
-
-def traceback_class(text: str) -> str:
-    """Return the exception's class at the end of a Python traceback, or an empty string."""
-    if _TRACEBACK not in text:
-        return ""
-    for line in reversed(text.splitlines()[-40:]):
-        match = re.match(_LAST_LINE, line)
-        if match:
-            name = match.group(1)
-            return name if "." in name else f"builtins.{name}"
-    return ""
 
 
 # --- markup: what a reader sees of a page, which gateways and firewalls answer with ---------------

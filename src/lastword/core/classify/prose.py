@@ -107,7 +107,7 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     parts = _split(stripped)
     if parts is None or _is_answer(parts):
         return None
-    verdict = decide(gather.from_text(stripped))
+    verdict = decide(gather.from_any(stripped))
     if not is_of_call(verdict.type, verdict.rule):
         return None
     if _is_error(parts) or _is_about_call(parts):
