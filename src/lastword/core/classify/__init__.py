@@ -39,7 +39,7 @@ FAILED_RULE = "classifier_failed"
 
 _HOPELESS_REASONS = frozenset({"crash_loop", "context_lost", "spawn_failed", "runaway"})
 MAX_MEMBERS = 8
-"""Exceptions of a group that are looked at."""
+"""The most exceptions of a group that are classified."""
 
 
 def classify(error: object, *, agent: str | None = None) -> Verdict:
@@ -61,8 +61,11 @@ def classify(error: object, *, agent: str | None = None) -> Verdict:
             verdicts.append(_verdict_on(gather.from_any, member, agent))
     # Some members were cancelled only because another one failed.
     failed = [verdict for verdict in verdicts if verdict.type is not ErrorType.CANCELLED]
-    # What forbids a retry comes first, what nothing is known of last.
-    return min(failed or verdicts, key=lambda it: (it.type in UNDECIDED, it.retryable))
+    # What forbids a retry comes first, and what says nothing last.
+    return min(
+        failed or verdicts,
+        key=lambda verdict: 2 if verdict.type in UNDECIDED else int(verdict.retryable),
+    )
 
 
 def classify_rpc_error(

@@ -76,13 +76,34 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     defaults = DEFAULTS[finding.type]
     retryable = defaults.retryable if finding.retryable is None else finding.retryable
     too_long = (waits.retry_after_seconds or 0) > MAX_AUTO_WAIT_SECONDS
-    refused = _retry_refused(evidence)
-    ending = finding.ending
+    # A server that calls a retry pointless is believed; the opposite claim is ignored.
+    refused = (
+        evidence.headers.get("x-should-retry", "").lower() == "false"
+        or evidence.headers.get("x-llm-error-retryable", "").lower() == "false"
+        or evidence.fields.get("isretryable") == "false"
+    )
     code = evidence.raw_code
     if code is None and evidence.rpc_code not in {None, *acp.JSONRPC_CODES}:
         code = str(evidence.rpc_code)
-    reason = finding.reason or _read_reason(finding.type, evidence)
+    reason = finding.reason
+    if not reason:
+        shown = (
+            reason
+            for of_type, reason, signs in messages.REASONS
+            if of_type == finding.type and any(sign in evidence.folded for sign in signs)
+        )
+        unreadable = finding.type is ErrorType.PROTOCOL_ERROR
+        reason = next(shown, UNREADABLE if unreadable else None)
     origin = Origin.PROVIDER if reason == UNREADABLE else defaults.origin
+    ids = (
+        *(evidence.headers.get(name) for name in _ID_HEADERS),
+        *(evidence.fields.get(key) for key in _ID_FIELDS),
+    )
+    request_id = next((value for value in ids if isinstance(value, str) and value), None)
+    detail, name = evidence.text, finding.rule.removeprefix("class:")
+    if name != finding.rule and (not detail or normalise(name) in BUGS):
+        detail = f"{name}: {detail}".removesuffix(": ")  # a bug has its class: `KeyError: 'name'`
+    ending = finding.ending
     verdict = Verdict(
         type=finding.type,
         rule=finding.rule,
@@ -95,10 +116,10 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
         http_status=evidence.status,
         provider_code=code[:MAX_TOKEN_CHARS] if code else None,
         source=_read_source(evidence),
-        request_id=_read_request_id(evidence),
+        request_id=request_id and request_id[:_MAX_ID],
         exit_code=ending.exit_code if ending else None,
         exit_signal=ending.signal if ending else None,
-        detail=_detail(finding, evidence) or None,
+        detail=detail or None,
     )
     if verdict.type is ErrorType.BUDGET and verdict.reason == PLAN_WINDOW:
         return of_plan_window(verdict, waits.retry_after_seconds)
@@ -106,10 +127,10 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
 
 
 def of_plan_window(verdict: Verdict, left_seconds: int | None) -> Verdict:
-    """Return the verdict on a plan's window that is used up, by when it opens again.
+    """Return the verdict on a used-up window of a plan, by when it opens again.
 
-    In less than a day it is a `rate_limit`, which a retry helps once it is over; in a day or later,
-    or nobody knows when, it is a `budget`.
+    Within a day it is a `rate_limit`, which a retry helps once it is over. Otherwise, or if the
+    moment is unknown, it is a `budget`.
     """
     if left_seconds is None or left_seconds >= DAY_SECONDS:
         return msgspec.structs.replace(verdict, type=ErrorType.BUDGET, retryable=False)
@@ -117,42 +138,12 @@ def of_plan_window(verdict: Verdict, left_seconds: int | None) -> Verdict:
     return msgspec.structs.replace(verdict, type=ErrorType.RATE_LIMIT, retryable=near)
 
 
-def _detail(finding: Conclusion, evidence: Evidence) -> str:
-    """Return the text of the evidence; for a bug, with its class: `KeyError: 'name'`."""
-    name = finding.rule.removeprefix("class:")
-    if name == finding.rule or (evidence.text and normalise(name) not in BUGS):
-        return evidence.text
-    return f"{name}: {evidence.text}".removesuffix(": ")
-
-
-def _retry_refused(evidence: Evidence) -> bool:
-    """Return whether the server itself calls a retry pointless; the opposite claim is ignored."""
-    return (
-        evidence.headers.get("x-should-retry", "").lower() == "false"
-        or evidence.headers.get("x-llm-error-retryable", "").lower() == "false"
-        or evidence.fields.get("isretryable") == "false"
-    )
-
-
-# --- the reason: a further word about a failure, from an open but small set -----------------------
-
 UNREADABLE = "not_http"
-"""The reason where the provider's answer could not be read, or had nothing in it.
+"""The reason if the provider's answer could not be read, or was empty.
 
-What an agent's words call so is the provider's: a message of the agent's own that cannot be read
+An agent that reports such an answer in words means the provider's: an unreadable message of its own
 has no words.
 """
-
-
-def _read_reason(kind: ErrorType, evidence: Evidence) -> str | None:
-    """Return a reason for a failure of this type, if its text shows one."""
-    for of_type, reason, signs in messages.REASONS:
-        if of_type == kind and any(sign in evidence.folded for sign in signs):
-            return reason
-    return UNREADABLE if kind is ErrorType.PROTOCOL_ERROR else None
-
-
-# --- the provider that failed, and its request id, if the evidence states them plainly ------------
 
 _MODULES = {
     "anthropic": "anthropic",
@@ -194,16 +185,4 @@ def _read_source(evidence: Evidence) -> str | None:
     for name, signs in messages.SOURCES.items():
         if any(sign in evidence.folded for sign in signs):
             return name
-    return None
-
-
-def _read_request_id(evidence: Evidence) -> str | None:
-    """Return the provider's id of the failed request, for its support staff."""
-    for name in _ID_HEADERS:
-        if evidence.headers.get(name):
-            return evidence.headers[name][:_MAX_ID]
-    for key in _ID_FIELDS:
-        stated = evidence.fields.get(key)
-        if isinstance(stated, str) and stated:
-            return stated[:_MAX_ID]
     return None
