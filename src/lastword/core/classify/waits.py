@@ -1,11 +1,10 @@
 """Waits: the pause and the moment of a reset, from headers, body, exception and prose.
 
-A server's value is a minimum. The order is fixed: headers come before the body, the body before the
-exception, and prose comes last. A value that makes no sense is skipped, not replaced: one that is
-negative, infinite, not a number, without a zone, or absurd (over ten years). Reads no clock: a
-moment becomes a wait only relative to the server's own `Date`, and a time of day in prose is read
-by the time that the caller gives. The names and the words that state a wait or a reset are in
-`protocol/failures/resets.json`.
+A server's value is a minimum. The order is fixed: headers, body, exception, prose. A value that
+makes no sense is skipped: negative, infinite, not a number, without a zone, or absurd (over ten
+years). Reads no clock: a moment becomes a wait only relative to the server's own `Date`, and a time
+of day in prose is read relative to the time that the caller passes. The names and the words that
+state a wait or a reset are in `protocol/failures/resets.json`.
 """
 
 from __future__ import annotations
@@ -82,46 +81,33 @@ def parse_wait(value: object) -> float | None:
 
 def parse_moment(value: object) -> int | None:
     """Return epoch milliseconds, given epoch seconds or milliseconds or a date with a zone."""
-    number = _epoch_number(value)
-    if number is not None:
-        milliseconds = number if number >= _EPOCH_MS_FROM else number * 1000
-        in_range = MIN_EPOCH_SECONDS * 1000 <= milliseconds <= MAX_EPOCH_MS
-        return int(milliseconds) if in_range else None
-    if not isinstance(value, str) or not 8 < len(value) <= _MAX_TEXT:  # noqa: PLR2004
-        return None
-    return _parse_date(value.strip())
-
-
-def _epoch_number(value: object) -> float | None:
-    if isinstance(value, bool):
-        return None
     if isinstance(value, str):
-        if len(value) > _MAX_TEXT or not _NUMBER.fullmatch(value.strip()):
+        text = value.strip()
+        if len(value) > _MAX_TEXT:
             return None
-        value = float(value)
-    if isinstance(value, (int, float)) and 0 < value <= MAX_EPOCH_MS:
-        return float(value)
-    return None
-
-
-def _parse_date(text: str) -> int | None:
-    try:
-        moment = _http_date(text) or datetime.fromisoformat(text)
-        milliseconds = round(moment.timestamp() * 1000) if moment.tzinfo is not None else 0
-    except (ValueError, OverflowError):
+        if not _NUMBER.fullmatch(text):
+            # `Fri, 31 Dec 1999 23:59:59 GMT`: importing `email.utils` would cost 20 ms.
+            match = _HTTP_DATE.fullmatch(text)
+            try:
+                if match is None:
+                    date = datetime.fromisoformat(text)
+                else:
+                    day, name, *rest = match.groups()
+                    year, hour, minute, second = map(int, rest)
+                    month, second = _MONTHS.index(name) // 3 + 1, min(second, 59)
+                    date = datetime(year, month, int(day), hour, minute, second, tzinfo=UTC)
+                moment = round(date.timestamp() * 1000) if date.tzinfo is not None else 0
+            except (ValueError, OverflowError):
+                return None
+            return moment if 0 < moment <= MAX_EPOCH_MS else None
+        value = float(text)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return milliseconds if 0 < milliseconds <= MAX_EPOCH_MS else None
-
-
-def _http_date(text: str) -> datetime | None:
-    """Parse `Fri, 31 Dec 1999 23:59:59 GMT`; importing `email.utils` would cost 20 ms."""
-    match = _HTTP_DATE.fullmatch(text)
-    if match is None:
+    if not 0 < value <= MAX_EPOCH_MS:
         return None
-    day, month, *rest = match.groups()
-    year, hour, minute, second = map(int, rest)
-    month_number = _MONTHS.index(month) // 3 + 1
-    return datetime(year, month_number, int(day), hour, minute, min(second, 59), tzinfo=UTC)
+    milliseconds = float(value) if value >= _EPOCH_MS_FROM else float(value) * 1000
+    in_range = MIN_EPOCH_SECONDS * 1000 <= milliseconds <= MAX_EPOCH_MS
+    return int(milliseconds) if in_range else None
 
 
 # --- the wait and the reset in a failure -------------------------------------------------------
@@ -144,7 +130,7 @@ _TEXT_WAIT = re.compile(
 _PER_CENT = 100
 _REQUESTS = ("please", "before", "after", "until", "try")
 _REQUEST_CHARS = 16
-"""How close before `retrying in 4 s` a word stands that makes it a request, no announcement."""
+"""How close such a word stands before `retrying in 4 s`, which makes it a request."""
 
 
 class Waits(msgspec.Struct, frozen=True):
@@ -193,34 +179,25 @@ def read_seconds(evidence: Evidence) -> float | None:
 def _stated_wait(evidence: Evidence) -> Wait | None:
     headers = evidence.headers
     for row in _WAIT_HEADERS:
-        seconds = _in_seconds(headers.get(row["match"]), row)
+        seconds = parse_wait(headers.get(row["match"]))
         if seconds is not None:
-            return Wait(seconds, f"header {row['match']}")
-    dated = _until_retry_after_date(headers)
-    if dated is not None:
-        return Wait(dated, "header retry-after")
+            return Wait(seconds * row.get("seconds", 1), f"header {row['match']}")
+    moment, now = _retry_after_date(headers), parse_moment(headers.get("date"))
+    if moment is not None and now is not None:
+        return Wait((moment - now) / 1000, "header retry-after")
     for key, row in _WAIT_KEYS.items():
-        seconds = _in_seconds(evidence.fields.get(key), row)
+        seconds = parse_wait(evidence.fields.get(key))
         if seconds is not None:
-            return Wait(seconds, f"field {key}")
+            return Wait(seconds * row.get("seconds", 1), f"field {key}")
     if evidence.wait_seconds is not None:
         return Wait(evidence.wait_seconds, "exception's retry_after")
     for rows in _WAIT_BUCKETS:
         stated = [(parse_wait(value) or 0, name) for name, value in _used_up(rows, headers)]
-        seconds, name = max(stated, default=(0, ""))
-        if seconds:
-            return Wait(seconds, f"header {name}")
-    return _text_wait(evidence.folded)
-
-
-def _in_seconds(value: object, row: dict[str, Any]) -> float | None:
-    seconds = parse_wait(value)
-    return None if seconds is None else seconds * row.get("seconds", 1)
-
-
-def _until_retry_after_date(headers: dict[str, str]) -> float | None:
-    moment, now = _retry_after_date(headers), parse_moment(headers.get("date"))
-    return (moment - now) / 1000 if moment is not None and now is not None else None
+        longest, name = max(stated, default=(0, ""))
+        if longest:
+            return Wait(longest, f"header {name}")
+    seconds = wait_in_text(evidence.folded)
+    return None if seconds is None else Wait(seconds, "text")
 
 
 def _used_up(rows: list[dict[str, Any]], headers: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -228,22 +205,17 @@ def _used_up(rows: list[dict[str, Any]], headers: dict[str, str]) -> Iterator[tu
     for row in rows:
         head, star, tail = row["match"].partition("*")
         for name in [name for name in headers if name.startswith(head)] if star else [head]:
-            limit = name[len(head) : len(name) - len(tail)]
-            if name in headers and name.endswith(tail) and _is_used_up(row, limit, headers):
+            if name not in headers or not name.endswith(tail):
+                continue
+            shown = row.get("used_up", "").replace("*", name[len(head) : len(name) - len(tail)])
+            if shown in headers:
+                left = parse_wait(headers[shown])
+                full = left is not None and left >= _PER_CENT
+                used_up = full if shown.endswith("percent") else left == 0
+            else:
+                used_up = not star
+            if used_up:
                 yield name, headers[name]
-
-
-def _is_used_up(row: dict[str, Any], limit: str, headers: dict[str, str]) -> bool:
-    shown = row.get("used_up", "").replace("*", limit)
-    if shown not in headers:
-        return "*" not in row["match"]
-    left = parse_wait(headers[shown])
-    return left is not None and (left >= _PER_CENT if shown.endswith("percent") else left == 0)
-
-
-def _text_wait(folded: str) -> Wait | None:
-    seconds = wait_in_text(folded)
-    return None if seconds is None else Wait(seconds, "text")
 
 
 def wait_in_text(folded: str) -> float | None:
@@ -258,21 +230,16 @@ def announced_wait(folded: str) -> float | None:
 
 def _first_wait(folded: str, *, is_own: bool) -> float | None:
     for match in _TEXT_WAIT.finditer(folded):
-        if _is_own_retry(folded, match) is not is_own:
+        # What announces an agent's own next try is no server's request.
+        before = folded[max(0, match.start() - _REQUEST_CHARS) : match.start()]
+        announces = match.group().startswith(("retrying", "trying", "waiting"))
+        if (announces and not any(word in before for word in _REQUESTS)) is not is_own:
             continue
         amount = match.group(1) or match.group(2) or match.group(3)
         seconds = parse_wait(amount.replace(",", "").replace(" and ", " ").strip())
         if seconds is not None:
             return seconds
     return None
-
-
-def _is_own_retry(folded: str, match: re.Match[str]) -> bool:
-    """Return whether this announces an agent's own next try, which no server asked for."""
-    if not match.group().startswith(("retrying", "trying", "waiting")):
-        return False
-    before = folded[max(0, match.start() - _REQUEST_CHARS) : match.start()]
-    return not any(word in before for word in _REQUESTS)
 
 
 def _stated_moment(evidence: Evidence) -> Moment | None:
@@ -331,12 +298,12 @@ def reset_in(
 ) -> int | None:
     """Return the moment at which a text says that a limit resets, in milliseconds since 1970 UTC.
 
-    A time of day is the next one, and the minute in which it is ends with the minute: what states
-    it leaves out the seconds.
+    A time of day is the next one. The current minute counts until its end, since such texts omit
+    seconds. Only a moment with its day and year may be over.
 
     Args:
         text: The failure's own words.
-        now: The local time, with its zone, which a text without a zone is read in.
+        now: The local time, with the zone of a text that names none.
         zone_of: Returns the zone of this name (`Europe/Berlin`), or `None` if it is not known.
     """
     match = re.fullmatch(_STATED, stated_reset(text))
@@ -348,41 +315,28 @@ def reset_in(
         zone = UTC
     elif name:
         zone = zone_of(match["zone"]) if zone_of is not None else None
-    if zone is None:
+    hour, half = int(match["hour"]), (match["half"] or "").lower()
+    if zone is None or (half and not 1 <= hour <= 12):  # noqa: PLR2004 - the hours of such a clock
         return None
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
     try:
-        moment = _next_moment(match, now.astimezone(zone))
+        day = now = now.astimezone(zone)
+        if match["date"]:
+            date = datetime.fromisoformat(match["date"])
+            day = now.replace(year=date.year, month=date.month, day=date.day)
+        elif match["month"]:
+            month = _MONTH_NAMES.index(match["month"].lower()) + 1
+            year = int(match["year"] or now.year)
+            day = now.replace(year=year, month=month, day=int(match["day"]))
+        minute, second = int(match["minute"] or 0), int(match["second"] or 0)
+        at = day.replace(hour=hour, minute=minute, second=second, microsecond=0)
+        if at <= now < at + _MINUTE and not match["second"]:
+            at += _MINUTE
+        elif at < now and day is now:
+            at += timedelta(days=1)
+        elif at < now and match["month"] and not match["year"]:
+            at = at.replace(year=now.year + 1)
     except (ValueError, OverflowError):
         return None
-    return round(moment.timestamp() * 1000)
-
-
-def _next_moment(match: re.Match[str], now: datetime) -> datetime:
-    """Return the stated moment; only one with its day and year may be over."""
-    day = now
-    if match["date"]:
-        date = datetime.fromisoformat(match["date"])
-        day = now.replace(year=date.year, month=date.month, day=date.day)
-    elif match["month"]:
-        month = _MONTH_NAMES.index(match["month"].lower()) + 1
-        year = int(match["year"] or now.year)
-        day = now.replace(year=year, month=month, day=int(match["day"]))
-    hour, minute = _clock(match)
-    at = day.replace(hour=hour, minute=minute, second=int(match["second"] or 0), microsecond=0)
-    if at <= now < at + _MINUTE and not match["second"]:
-        return at + _MINUTE
-    if at < now and day is now:
-        return at + timedelta(days=1)
-    if at < now and match["month"] and not match["year"]:
-        return at.replace(year=now.year + 1)
-    return at
-
-
-def _clock(match: re.Match[str]) -> tuple[int, int]:
-    """Return the time of day, on a clock of 24 hours; raises `ValueError` if it is none."""
-    hour, half = int(match["hour"]), (match["half"] or "").lower()
-    if half:
-        if not 1 <= hour <= 12:  # noqa: PLR2004 - the hours of such a clock
-            raise ValueError
-        hour = hour % 12 + (12 if half == "p" else 0)
-    return hour, int(match["minute"] or 0)
+    return round(at.timestamp() * 1000)
