@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -62,34 +62,56 @@ def read_update(update: object, *, agent: str | None = None) -> Sign | None:
     if not isinstance(update, dict):
         return None
     meta = object_of(update.get("_meta"))
-    return (
-        _air_sign(meta)
-        or _meta_sign(meta)
-        or _state_sign(meta)
-        or _retry_by_form(meta)
-        or _text_sign(update, agent)
-    )
+    sign = _air_sign(meta) or _meta_sign(meta) or _state_sign(meta) or _retry_by_form(meta)
+    text = object_of(update.get("content")).get("text")
+    if sign is None and isinstance(text, str):
+        return read_retry_text(text, agent=agent)
+    return sign
 
 
 def read_notification(method: str, params: object) -> Sign | None:
-    """Read a retry that an agent announces with its own method."""
+    """Read a retry that an agent announces with a method of its own."""
     row = wire.METHODS.get(method)
     if not isinstance(params, dict):
         return None
-    if row is None:
-        if _names_one_of(method, _OTHER_METHODS):
-            return None
-        by_name = object_of(params.get("error")) or _without_names(params)
-        named = _announced_retry_in(by_name) if "retry" in method.lower() else None
-        return named or _retry_by_kind(params)
-    error = {"code": params.get(row.code), "message": params.get(row.message)}
-    verdict = decide(gather.from_any(error))
-    return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
-
-
-def _without_names(params: dict[Any, Any]) -> dict[Any, Any]:
-    """Return what a notification says, without the ids of what it is about."""
-    return {key: value for key, value in params.items() if not str(key).lower().endswith("id")}
+    if row is not None:
+        error = {"code": params.get(row.code), "message": params.get(row.message)}
+        verdict = decide(gather.from_any(error))
+        return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
+    if _names_one_of(method, _OTHER_METHODS):
+        return None
+    if "retry" in method.lower():
+        # An id says nothing about what failed.
+        rest = {key: value for key, value in params.items() if not str(key).lower().endswith("id")}
+        sign = _announced_retry_in(object_of(params.get("error")) or rest)
+        if sign is not None:
+            return sign
+    # Under any method, an object counts whose kind names a retry and that has an attempt.
+    for _, members in _objects_in(params):
+        number = next((n for key in _ATTEMPTS if (n := as_int(members.get(key))) is not None), None)
+        kinds = [
+            value.lower()[:64]
+            for key, value in members.items()
+            if str(key).lower() in _KINDS and isinstance(value, str)
+        ]
+        again = any("retry" in kind for kind in kinds)
+        if number is None or not again or any(word in kind for kind in kinds for word in _OVER):
+            continue
+        if any(_names_one_of(kind, _OTHER_METHODS) for kind in kinds):
+            continue
+        if any(_names_one_of(str(key), _OTHER_MEMBERS) for key in members):
+            continue
+        reason = next((members[key] for key in _REASONS if members.get(key)), "")
+        verdict = decide(gather.from_any(reason))
+        most = next((n for key in _MOST if (n := as_int(members.get(key))) is not None), None)
+        return Sign(
+            verdict=verdict,
+            will_retry=True,
+            attempt=number + 1,
+            max_attempts=None if most is None else most + 1,
+            wait_seconds=verdict.retry_after_seconds,
+        )
+    return None
 
 
 _WILL_RETRY = frozenset({"willretry", "retrying", "will_retry"})
@@ -126,7 +148,7 @@ _OTHER_METHODS = frozenset({
 _OTHER_MEMBERS = frozenset({
     *("mcp", "tool", "plugin", "hook", "command", "test", "job", "server", "package", "file"),
 })  # fmt: skip
-"""Words of a method, a kind or a member about something else than the turn's model call."""
+"""Words of a method, a kind or a member about something other than the turn's model call."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -136,37 +158,8 @@ def _names_one_of(name: str, words: frozenset[str]) -> bool:
     return any(word.lower().removesuffix("s") in words for word in _WORDS.findall(name[:128]))
 
 
-def _retry_by_kind(params: dict[Any, Any]) -> Sign | None:
-    """Read a retry in an object of any notification: its kind says so, and it has an attempt."""
-    for _, members in _objects_in(params):
-        number = next((n for key in _ATTEMPTS if (n := as_int(members.get(key))) is not None), None)
-        kinds = [
-            value.lower()[:64]
-            for key, value in members.items()
-            if str(key).lower() in _KINDS and isinstance(value, str)
-        ]
-        again = any("retry" in kind for kind in kinds)
-        if number is None or not again or any(word in kind for kind in kinds for word in _OVER):
-            continue
-        if any(_names_one_of(kind, _OTHER_METHODS) for kind in kinds):
-            continue
-        if any(_names_one_of(str(key), _OTHER_MEMBERS) for key in members):
-            continue
-        reason = next((members[key] for key in _REASONS if members.get(key)), "")
-        verdict = decide(gather.from_any(reason))
-        most = next((n for key in _MOST if (n := as_int(members.get(key))) is not None), None)
-        return Sign(
-            verdict=verdict,
-            will_retry=True,
-            attempt=number + 1,
-            max_attempts=None if most is None else most + 1,
-            wait_seconds=verdict.retry_after_seconds,
-        )
-    return None
-
-
 def _announced_retry_in(error: dict[Any, Any]) -> Sign | None:
-    """Return the retry of a failure reported there, or `None` if the failure has no name."""
+    """Return the retry after a failure, or `None` if the failure has no name."""
     verdict = decide(gather.from_any(error))
     if verdict.type in UNDECIDED:
         return None
@@ -205,7 +198,7 @@ def has_failed_state(update: object) -> bool:
 
 
 def _objects_in(meta: dict[Any, Any]) -> Iterator[tuple[str, dict[Any, Any]]]:
-    """Yield the objects in it with their names, except those not about the model call."""
+    """Yield the objects in a `_meta` with their names, except those not about the model call."""
     waiting: list[tuple[str, dict[Any, Any], int]] = [("", meta, 0)]
     left = MAX_META_MEMBERS
     while waiting and left > 0:
@@ -223,21 +216,17 @@ def read_result(result: object) -> Sign | None:
     if not isinstance(result, dict):
         return None
     meta = object_of(result.get("_meta"))
-    return _air_sign(meta) or _error_member(meta) or _state_sign(meta)
-
-
-_ERROR_MEMBERS = ("error", "errormessage")
-
-
-def _error_member(meta: dict[Any, Any]) -> Sign | None:
-    """Read an error's text or object anywhere in a result's `_meta`, whatever its namespace."""
+    sign = _air_sign(meta)
+    if sign is not None:
+        return sign
+    # An error's text or object counts anywhere, whatever its namespace.
     for _, members in _objects_in(meta):
         for key, value in members.items():
             name = re.split(r"[./:]", str(key))[-1].replace("_", "").lower()
-            if name in _ERROR_MEMBERS and value and isinstance(value, str | dict):
+            if name in {"error", "errormessage"} and value and isinstance(value, str | dict):
                 will_retry = object_of(value).get("willRetry") is True
                 return Sign(verdict=decide(gather.from_any(value)), will_retry=will_retry)
-    return None
+    return _state_sign(meta)
 
 
 def read_prose(text: str, *, agent: str | None) -> Verdict | None:
@@ -247,7 +236,18 @@ def read_prose(text: str, *, agent: str | None) -> Verdict | None:
         return None
     folded = flattened(text)
     opening = next((opening for opening in openings if folded.startswith(opening)), None)
-    if opening is None or _speaks_of_it(text, opening, folded.removeprefix(opening)):
+    if opening is None:
+        return None
+    # An answer may begin like an error, and then discuss it.
+    rest = folded.removeprefix(opening)
+    if opening.startswith("["):
+        closed, _, rest = rest.rpartition("]")
+        if not closed:
+            return None
+    is_own = opening.startswith("we") and _EFFECT.match(rest)
+    if _DISCUSSION.match(rest) and not is_own:
+        return None
+    if _ANSWERS.search(rest) or _NEW_PARAGRAPH.search(text):
         return None
     return decide(gather.from_any(text))
 
@@ -257,22 +257,10 @@ _DISCUSSION = re.compile(
     r"(?:is|are|was|were|means?|that|which|what|how|why|when|happens|occurs|comes)\b)"
 )
 _EFFECT = re.compile(r", which (?:may|might|can|could|will)\b")
-"""How a provider that speaks as "we" goes on about its trouble, which no answer does."""
+"""How a provider that speaks as "we" describes its trouble, which no answer does."""
 
 _ANSWERS = re.compile(r"\b(?:i|i've|i'll|let me|here is|here's|your code)\b")
 _NEW_PARAGRAPH = re.compile(r"\n\s*\n\s*(?!please\b)[a-z]", re.IGNORECASE)
-
-
-def _speaks_of_it(text: str, opening: str, rest: str) -> bool:
-    """Return whether this answer only begins like an error and then goes on to discuss it."""
-    if opening.startswith("["):
-        closed, _, rest = rest.rpartition("]")
-        if not closed:
-            return True
-    is_own = opening.startswith("we") and _EFFECT.match(rest)
-    if _DISCUSSION.match(rest) and not is_own:
-        return True
-    return bool(_ANSWERS.search(rest) or _NEW_PARAGRAPH.search(text))
 
 
 def _air_sign(meta: dict[Any, Any]) -> Sign | None:
@@ -312,27 +300,20 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
 def _meta_sign(meta: dict[Any, Any]) -> Sign | None:
     for row in wire.META_ERRORS:
         error = object_of(_within(meta, row.path))
-        if error:
-            attempt, most = _counted(error, row)
-            return Sign(
-                verdict=decide(gather.from_any(error)),
-                will_retry=not row.will_retry or error.get(row.will_retry) is True,
-                attempt=attempt,
-                max_attempts=most,
-            )
+        if not error:
+            continue
+        attempt = as_int(error.get(row.attempt)) if row.attempt else None
+        most = None
+        if row.counts and not row.attempt:
+            match = _COUNTS.search(clip(str(error.get("message") or "")))
+            attempt, most = _tries(match.groups()) if match else (None, None)
+        return Sign(
+            verdict=decide(gather.from_any(error)),
+            will_retry=not row.will_retry or error.get(row.will_retry) is True,
+            attempt=attempt,
+            max_attempts=most,
+        )
     return None
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _counted(error: dict[Any, Any], row: wire.MetaError) -> tuple[int | None, int | None]:
-    """Return the number of the next try, and the most tries that there will be."""
-    if row.attempt:
-        return as_int(error.get(row.attempt)), None
-    match = _COUNTS.search(clip(str(error.get("message") or ""))) if row.counts else None
-    return _tries(match.groups()) if match else (None, None)
 
 
 def _tries(counted: Sequence[str]) -> tuple[int, int]:
@@ -359,13 +340,15 @@ def read_event(method: str, params: object) -> Sign | None:
         verdict = decide(gather.from_any({"status": status, "code": code}))
     retry, most = as_int(message.get(row.attempt)), as_int(message.get(row.max_retries))
     wait_ms = message.get(row.wait_ms)
-    wait = wait_ms / 1000 if _is_number(wait_ms) and 0 <= wait_ms < MAX_WAIT_MS else None
+    wait = None
+    if isinstance(wait_ms, int | float) and not isinstance(wait_ms, bool):
+        wait = math.ceil(wait_ms / 1000) if 0 <= wait_ms < MAX_WAIT_MS else None
     return Sign(
         verdict=verdict,
         will_retry=True,
         attempt=None if retry is None else retry + 1,
         max_attempts=None if most is None else most + 1,
-        wait_seconds=None if wait is None else math.ceil(wait),
+        wait_seconds=wait,
     )
 
 
@@ -383,11 +366,6 @@ def _within(meta: dict[Any, Any], path: tuple[str, ...]) -> object:
     for member in path:
         value = object_of(value).get(member)
     return value
-
-
-def _text_sign(update: dict[Any, Any], agent: str | None) -> Sign | None:
-    text = object_of(update.get("content")).get("text")
-    return read_retry_text(text, agent=agent) if isinstance(text, str) else None
 
 
 def read_retry_text(text: str, *, agent: str | None) -> Sign | None:
