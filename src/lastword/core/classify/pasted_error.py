@@ -59,7 +59,17 @@ def read_pasted(text: str) -> Reading:
     java_script = read_java_script(start)
     if java_script is not None:
         return Reading("an exception with its stack", java_script)
-    return _read_lines(plain)
+    lines = plain.splitlines()
+    if len(lines) > 1:
+        values = [parse_json(line.strip()) for line in lines[-1000:] if line.lstrip()[:1] == "{"]
+        failing = _failing([_message(value) for value in values])
+        if failing is not None:
+            return Reading("JSON lines", failing)
+    if len(lines) > _SHORT_LOG_LINES:
+        informative = informative_lines(plain)
+        if informative:
+            return Reading("the telling lines of a log", informative)
+    return Reading("a text" if len(lines) > 1 else "a line of text", plain)
 
 
 def parse_json(text: str) -> Any:
@@ -132,20 +142,6 @@ def _message(value: Any) -> Any:
     return None if line.get("from") == "client" else line["frame"]
 
 
-def _read_lines(text: str) -> Reading:
-    lines = text.splitlines()
-    if len(lines) > 1:
-        values = [parse_json(line.strip()) for line in lines[-1000:] if line.lstrip()[:1] == "{"]
-        failing = _failing([_message(value) for value in values])
-        if failing is not None:
-            return Reading("JSON lines", failing)
-    if len(lines) > _SHORT_LOG_LINES:
-        informative = informative_lines(text)
-        if informative:
-            return Reading("the telling lines of a log", informative)
-    return Reading("a text" if len(lines) > 1 else "a line of text", text)
-
-
 # --- tracebacks, read as a record: `exception_class`, `message`, `code`, `cause_chain` ------------
 
 MAX_LINES = 4000
@@ -186,9 +182,15 @@ def read_python(text: str) -> dict[str, Any] | None:
     lines = text.splitlines()[-MAX_LINES:]
     if any("Exception Group Traceback" in line for line in lines):
         lines = [_GROUP_MARK.sub("", line, count=1) for line in lines]
+    blocks: list[list[str]] = []  # the lines after each `Traceback` line, up to the next one
+    for line in lines:
+        if _TRACEBACK in line:
+            blocks.append([])
+        elif blocks:
+            blocks[-1].append(line)
     chain: list[dict[str, Any]] = []
     linked = grouped = False
-    for block in _blocks(lines):
+    for block in blocks:
         raised = _raised(block)
         if raised is not None:
             if linked:
@@ -200,17 +202,6 @@ def read_python(text: str) -> dict[str, Any] | None:
                 chain = [raised]
         linked = any(_DIRECT_CAUSE in line for line in block)
     return _record(chain[0], chain[1:]) if chain else None
-
-
-def _blocks(lines: list[str]) -> list[list[str]]:
-    """Return the lines after each `Traceback` line, up to the next one."""
-    blocks: list[list[str]] = []
-    for line in lines:
-        if _TRACEBACK in line:
-            blocks.append([])
-        elif blocks:
-            blocks[-1].append(line)
-    return blocks
 
 
 def _raised(block: list[str]) -> dict[str, Any] | None:
