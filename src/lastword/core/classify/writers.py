@@ -59,14 +59,19 @@ def attribution_of(record: str, agent: str = "") -> Attribution:
 
 def is_foreign(record: str) -> bool:
     """Return whether another program wrote this record, or it is about another server."""
-    return is_others(record) or _names_other_host(record)
+    if is_others(record):
+        return True
+    if MODEL_PATH.search(record) or _names_sdk_error(record):
+        return False
+    others = [host for host in _hosts(record) if not LOOPBACK.match(host)]
+    return bool(others) and not any(MODEL_HOST.match(host) for host in others)
 
 
-@lru_cache(4)  # it is asked twice of an answer
+@lru_cache(4)  # an answer is checked twice
 def is_others(record: str) -> bool:
-    """Return whether another program wrote this record, or it is about something else by a word.
+    """Return whether another program wrote this record, or a word of it names another subject.
 
-    An unknown host may be the user's own gateway.
+    An unknown host does not count, since it may be the user's own gateway.
     """
     first = record[:_HEAD_CHARS].split("\n", 1)[0]
     if PROGRAM_PREFIX.match(first) or SERVICE_PREFIX.match(first):
@@ -79,7 +84,7 @@ def is_others(record: str) -> bool:
         matches = (*LOGGER.finditer(first), *LOGGED.finditer(first))
         about = " ".join(filter(None, (part for match in matches for part in match.groups())))
     else:
-        # What a body or a URL holds is somebody's own text, as is what a provider's failure says.
+        # The rest is not the writer's own: a body, a URL, or the words of a provider.
         about = DETAIL.split(first, maxsplit=1)[0]
     named = " ".join([about, *(host.rpartition(".")[0] for host in _hosts(record))])
     return BESIDE.search(re.sub(r"[._/]", " ", named)) is not None
@@ -87,15 +92,6 @@ def is_others(record: str) -> bool:
 
 def _hosts(record: str) -> list[str]:
     return [next(filter(None, match.groups())) for match in HOST.finditer(record)]
-
-
-def _names_other_host(record: str) -> bool:
-    """Return whether a record names hosts, none of which is a model's."""
-    if MODEL_PATH.search(record) or _names_sdk_error(record):
-        return False
-    hosts = _hosts(record)
-    others = [host for host in hosts if not LOOPBACK.match(host)]
-    return bool(others) and not any(MODEL_HOST.match(host) for host in others)
 
 
 def _names_sdk_error(record: str) -> bool:
@@ -112,9 +108,9 @@ def _names_sdk_error(record: str) -> bool:
 
 
 def quotes_program(words: str) -> bool:
-    """Return whether an error's own words are those of a command that failed, and no model call's.
+    """Return whether an error quotes a command that failed, rather than a failed model call.
 
-    An agent may raise what its tool has printed, and may have run another agent.
+    An agent may raise what its tool printed, and that tool may be another agent.
     """
     match = COMMAND_FAILED.search(words[:_RECORD_CHARS])
     if match is None:
@@ -152,7 +148,7 @@ def has_form(record: str) -> bool:
 def _is_agents(record: str, agent: str) -> bool:
     """Return whether the agent itself reports a failed call, by its writer's name or its package.
 
-    A call of the agent's own is its model's if it names no server and nothing else that it uses.
+    Such a call goes to its model if the record names no server and nothing else that agents use.
     """
     names = _words_of(agent.rpartition("/")[2]) - ANY_AGENTS
     head = record[:_HEAD_CHARS]
@@ -170,19 +166,9 @@ def _is_agents(record: str, agent: str) -> bool:
 
 
 def _words_of(name: str) -> set[str]:
-    """Return a name's words, in lower case, and what they are without anything between them."""
+    """Return a name's words, in lower case, and all of them joined."""
     words = re.findall(r"[a-z\d]+", name.lower())
     return {*words, "".join(words)}
-
-
-def has_frame_below(record: str, folder: str) -> bool:
-    """Return whether a stack has a frame in the user's own files: their program failed.
-
-    What is in a hidden folder there was installed: the session may be in the user's home.
-    """
-    begin = re.escape(folder.replace("\\", "/").rstrip("/")) + r"/(?!\.(?!venv/))"
-    frame = rf"^[ \t]+[^\n]{{0,200}}?(?<![\w.-]){begin}"
-    return re.search(frame, record.replace("\\", "/"), re.MULTILINE) is not None
 
 
 class OwnFailure(NamedTuple):
@@ -201,10 +187,15 @@ def last_own(text: str, *, source: str, folder: str = "", agent: str = "") -> Ow
         folder: The session's.
         agent: The agent's name for itself.
     """
+    # A stack with a frame in the user's own files is their program's. A hidden folder there holds
+    # what was installed, since the session may be in the user's home.
+    below = re.escape(folder.replace("\\", "/").rstrip("/")) + r"/(?!\.(?!venv/))"
+    frame = rf"^[ \t]+[^\n]{{0,200}}?(?<![\w.-]){below}"
     for record in reversed(list(records(text))):
         if attribution_of(record, agent) is not Attribution.STRONG:
             continue
-        if folder.strip("/") and has_frame_below(record[:_RECORD_CHARS], folder):
+        beginning = record[:_RECORD_CHARS].replace("\\", "/")
+        if folder.strip("/") and re.search(frame, beginning, re.MULTILINE):
             continue
         verdict = read_lines(record, source=source)
         if verdict is not None and names_call(verdict):
@@ -219,12 +210,12 @@ def read_own(text: str, *, source: str, folder: str = "", agent: str = "") -> Ve
 
 
 def may_go_on(record: str) -> bool:
-    """Return whether a record calls its failure a warning, or says that the call is tried again."""
+    """Return whether a record calls its failure a warning, or announces a retry."""
     return MAY_GO_ON.search(record[:_HEAD_CHARS]) is not None
 
 
 def names_call(verdict: Verdict) -> bool:
-    """Return whether it is an error of a model call, by more than what words may mean."""
+    """Return whether it is an error of a model call, by a rule that does not guess."""
     rule = verdict.rule.removeprefix("log:").removeprefix("stderr:")
     return is_of_call(verdict.type, rule) and not rule.startswith(_GUESSES)
 
@@ -237,7 +228,7 @@ def without_foreign(text: str) -> str:
 def quotation(text: str) -> str:
     """Return the last line of a failure whose author is not known; empty if there is none."""
     for whole in reversed(list(records(text))):
-        # What continues a line of information was printed there for its own sake, as a prompt is.
+        # Whatever continues a line of information was meant to be printed, such as a prompt.
         informs = _INFORMS.search(whole[:_MODULE_CHARS]) is not None
         record = whole.partition("\n")[0] if informs else whole
         if informative_lines(record) and not is_foreign(record):
@@ -258,13 +249,18 @@ def records(text: str) -> Iterator[str]:
     for line in COLOUR.sub("", text[-MAX_TEXT_CHARS:]).splitlines():
         continues = not line.strip() or CONTINUES.match(line) is not None
         continues = continues or HEADS.match(before) is not None
-        begins_traceback = TRACEBACK in line
-        wrapped = bool(record and record[-1].strip()) and _is_wrapped(before, line)
+        if record and record[-1].strip() and not in_traceback:
+            # A line continues in mid-sentence if its first word had no room in the one before.
+            word = MID_SENTENCE.match(line)
+            room = LINE_WIDTH - len(before.rstrip())
+            if word is not None and 0 <= room <= len(word[1]):
+                record[-1] = f"{record[-1].rstrip()} {line.lstrip()}"
+                before = line
+                continue
         before = line if line.strip() else before
-        if wrapped and not in_traceback:
-            record[-1] = f"{record[-1].rstrip()} {line.lstrip()}"
-            continue
-        if record and not (continues or in_traceback or (begins_traceback and _chained(record))):
+        begins_traceback = TRACEBACK in line
+        chained = begins_traceback and any(piece.startswith(CHAINS) for piece in record)
+        if record and not (continues or in_traceback or chained):
             last.append("\n".join(record))
             record = []
         if begins_traceback:
@@ -275,17 +271,6 @@ def records(text: str) -> Iterator[str]:
     if record:
         last.append("\n".join(record))
     yield from last[-MAX_RECORDS:]
-
-
-def _is_wrapped(before: str, line: str) -> bool:
-    """Return whether a line continues in mid-sentence: its word had no room in the one before."""
-    word = MID_SENTENCE.match(line)
-    width = len(before.rstrip())
-    return word is not None and LINE_WIDTH - len(word[1]) <= width <= LINE_WIDTH
-
-
-def _chained(record: list[str]) -> bool:
-    return any(line.startswith(CHAINS) for line in record)
 
 
 _TABLES = dict(read_tables("writers"))
@@ -328,7 +313,7 @@ CRASH = re.compile(
     r"|^[ \t]+File \"[^\"\n]{1,300}\", line \d+, in <module>|^[ \t]*\^+\n[ \t]*$",
     re.MULTILINE,
 )
-"""A program's last words, such as an uncaught stack: no agent continues then."""
+"""A program's last words, such as an uncaught stack: an agent that continues writes none."""
 
 _BESIDE = _any("beside")
 BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
@@ -397,7 +382,7 @@ CALL_FAILED = re.compile(
     r"|service unavailable)\b",
     re.IGNORECASE,
 )
-"""What a call over HTTP fails with."""
+"""Words of failed HTTP calls."""
 
 ANY_AGENTS = frozenset({
     *("acp", "agent", "agents", "ai", "api", "app", "assistant", "bot", "bridge", "cli", "client"),
@@ -407,7 +392,7 @@ ANY_AGENTS = frozenset({
 """Words of an agent's name that are other programs' as well."""
 
 OTHER_CALL = re.compile(r"\btext-embedding-\w|/embeddings\b|/rerank\b|/images/generations\b")
-"""What names a model call outside any turn: one for an index."""
+"""Signs of a model call outside any turn, such as one for an index."""
 
 # --- the form of a failed model call -------------------------------------------------------------
 
@@ -444,7 +429,7 @@ GOOGLE_STATUS = re.compile(
 GOOGLE_MODEL = re.compile(
     r"generativelanguage|aiplatform|\bmodels?/|\bgemini|generate_?content", re.IGNORECASE
 )
-"""What makes it a model's: every service of Google's has the same statuses."""
+"""Signs of a model: all of Google's services have the same statuses."""
 
 HOST = re.compile(
     r"https?://(?:[^\s/@\"']{1,200}@)?([\w.-]{1,200}|\[[\da-fA-F:]+\])(?::\d+)?"
@@ -455,7 +440,7 @@ _MODEL_HOSTS = _any("model_hosts")
 BESIDE_HOST = re.compile(
     r"^(?:docs?|status|help|support|blog|community|cdn|assets|cookbook|learn)\.", re.IGNORECASE
 )
-"""Hosts of a provider's that serve no model: an error may name one of them, and so may a tool."""
+"""A provider's hosts that serve no model: errors name them, but so do tools."""
 
 MODEL_HOST = re.compile(rf"^(?:.*\.)?(?:{_MODEL_HOSTS})$", re.IGNORECASE)
 LOOPBACK = re.compile(
@@ -485,7 +470,7 @@ _BEFORE = (
     r"(?:^|[^\w\s]\s*|\b(?:the|a|an|your|this|to|of|from|by|with|calling|retrying|failed|during"
     r"|in|for|ai|llm|language|chat|agent|warn|warning|error|info|debug|fatal|trace)\s+)"
 )
-"""What stands before a model or a provider that needs no name: not "DNS" and not "User"."""
+"""Words before a model or a provider that needs no name: not "DNS" and not "User"."""
 
 MODEL_CALL = re.compile(
     rf"{_BEFORE}(?:models? (?:{_CALLS}|inference|endpoint|turns?|returned|backend|is overloaded"
@@ -563,7 +548,7 @@ MID_SENTENCE = re.compile(r"(?: {12,40})?([a-z][a-z'-]*)(?=[ ,.;)]|$)")
 HEADS = re.compile(
     r"\s*(?:stderr|stdout) \||thread '[^'\n]{1,60}'(?: \(\d+\))? panicked at |[ \t]*\^+\s*$"
 )
-"""A line that says whose words follow: those of a test runner, or of a program that crashed."""
+"""A line that introduces the words of a test runner, or of a program that crashed."""
 
 TRACEBACK = "Traceback (most recent call last)"
 CHAINS = ("The above exception", "During handling")
