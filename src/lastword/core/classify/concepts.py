@@ -95,28 +95,27 @@ def read_concept(
     """Return the first concept that the text holds, with the two words that show it."""
     stated = without_advice(folded)
     for concept in concepts:
-        if kinds is None or concept.type in kinds:
-            # Two words that stand close together by chance do so in advice, most of all.
-            text = stated if concept.happenings else folded
-            pair = _closest(text, concept)
-            if pair is not None and not _stands_in(concept.unless, text):
-                return concept.type, pair
+        if kinds is not None and concept.type not in kinds:
+            continue
+        # Two words that stand close together by chance do so in advice, most of all.
+        text = stated if concept.happenings else folded
+        pair = _closest(text, concept)
+        if pair is None:
+            continue
+        if not concept.unless or next(_matches(concept.unless, text), None) is None:
+            return concept.type, pair
     return None
 
 
-def _stands_in(block: str, folded: str) -> bool:
-    """Return whether one of the words starts at a word boundary: "rate" is not in "generate"."""
-    return bool(block) and next(_matches(block, folded), None) is not None
-
-
 def _closest(folded: str, concept: Concept) -> str | None:
-    things = [(m.start(), m.group()) for m in _first(concept.things, folded)]
+    matches = islice(_matches(concept.things, folded), MAX_HITS)
+    things = [(match.start(), match.group()) for match in matches]
     if not things:
         return None
     if not concept.happenings:
         return things[0][1]
     starts = [start for start, _ in things]
-    for happening in _first(concept.happenings, folded):
+    for happening in islice(_matches(concept.happenings, folded), MAX_HITS):
         at = bisect_left(starts, happening.start())
         for start, thing in things[max(0, at - 1) : at + 1]:
             before = happening.start() - start - len(thing)
@@ -126,14 +125,10 @@ def _closest(folded: str, concept: Concept) -> str | None:
     return None
 
 
-def _first(block: str, text: str) -> list[re.Match[str]]:
-    return list(islice(_matches(block, text), MAX_HITS))
-
-
 def _matches(block: str, text: str) -> Iterator[re.Match[str]]:
-    """Find words that begin where a word does.
+    """Find words at a word boundary: "rate" is not in "generate".
 
-    Most texts have none of them, and to see that takes a tenth of the time without the pattern.
+    Most texts have none of them; finding that out takes a tenth of the time without the pattern.
     """
     if any(word in text for word in _words(block)):
         yield from _pattern(block).finditer(text)
@@ -191,7 +186,7 @@ _PLAIN = str.maketrans(
 """The letters of these languages without their accents."""
 
 _SAMPLE_CHARS = 1000
-"""The beginning of a text, which is enough to know its language."""
+"""The beginning of a text, which is enough to recognise its language."""
 
 _APOLOGY = "\u7533\u3057\u8a33\u3042\u308a\u307e\u305b\u3093"
 """Its last letters also mean that there is none of something."""
@@ -231,7 +226,7 @@ def read_latin(
         kinds: The types that count, or `None` for all.
         least: How many of its common words a language must have in the text to be tried.
     """
-    plain = _without_accents(folded)
+    plain = folded if folded.isascii() else folded.translate(_PLAIN)
     accents = 1 if _regex(_ACCENTED).search(folded[:_SAMPLE_CHARS]) else 0
     counts = {
         name: len(_regex(rf"\b(?:{words})\b").findall(plain[:_SAMPLE_CHARS])) + accents
@@ -246,10 +241,6 @@ def read_latin(
 
 def _named(language: str, match: tuple[ErrorType, str] | None) -> tuple[ErrorType, str] | None:
     return match and (match[0], f"{language}: {match[1]}")
-
-
-def _without_accents(text: str) -> str:
-    return text if text.isascii() else text.translate(_PLAIN)
 
 
 @cache

@@ -49,8 +49,7 @@ def spelled_out(text: str) -> str:
 def without_rpc_words(folded: str) -> str:
     """Return the text without JSON-RPC's own words for the code -32603, which begin it.
 
-    They are not the agent's own: beside them, any word about a model looks like a failure of the
-    model.
+    They are not the agent's own: next to them, any word about a model looks like a failure of it.
     """
     if not folded.startswith(_RPC_WORDS) and _INTERNAL_ERROR not in folded:
         return folded
@@ -81,19 +80,19 @@ _LOGIN = (
 )
 
 
-@lru_cache(maxsize=4)  # each table asks for that of the same text
+@lru_cache(maxsize=4)  # each table uses that of the same text
 def without_advice(folded: str) -> str:
     """Return the folded text without what it asks the reader to do, unless it says nothing else.
 
-    "Please wait or raise the quota of your key" says neither that a quota is used up nor that the
-    key is wrong. Only who asks for a login has a reason to.
+    "Please wait or raise the quota of your key" means neither that a quota is used up nor that the
+    key is wrong. But whoever asks for a login has a reason.
     """
-    stated = re.sub(_ADVICE, _unless_login, folded)
+    stated = re.sub(
+        _ADVICE,
+        lambda advice: advice[0] if any(word in advice[0] for word in _LOGIN) else " ",
+        folded,
+    )
     return stated if any(map(str.isalnum, stated)) else folded
-
-
-def _unless_login(match: re.Match[str]) -> str:
-    return match[0] if any(word in match[0] for word in _LOGIN) else " "
 
 
 def normalise(name: str) -> str:
@@ -160,7 +159,7 @@ _MAX_STARTS = 64
 
 def phrase_in(folded: str, parts: tuple[str, ...]) -> str | None:
     """Return the first part found in the text; ` .. ` stands for up to 100 characters."""
-    # To search for each part costs a microsecond in a text of 3 KB: that is done with the few of
+    # In a text of 3 KB, a search takes a microsecond, so only the few parts are searched for of
     # which the text has a word.
     by_beginning, others = _by_word(parts)
     words, beginnings = _words(folded)
@@ -178,9 +177,9 @@ def phrase_in(folded: str, parts: tuple[str, ...]) -> str | None:
 _BEGINNING = 3
 
 
-@lru_cache(maxsize=4)  # each table asks for those of the same text
+@lru_cache(maxsize=4)  # each table uses those of the same text
 def _words(folded: str) -> tuple[str, set[str]]:
-    """Return the different words of a text as another text, and the beginnings of them."""
+    """Return the distinct words of a text as another text, and their beginnings."""
     words = set(folded.split(" "))
     return " ".join(words), {word[:_BEGINNING] for word in words}
 
@@ -189,10 +188,10 @@ def _words(folded: str) -> tuple[str, set[str]]:
 def _by_word(
     parts: tuple[str, ...],
 ) -> tuple[dict[str, list[tuple[int, str]]], list[tuple[int, str]]]:
-    """Return the parts, as numbers with their longest words, by how a word of each begins.
+    """Return the parts, as numbers with their longest words, by the beginning of one word of each.
 
-    It is a word behind a space: a part's first may be the end of a longer one. Parts without one
-    come second.
+    That word follows a space, since a part's first may be the end of a longer one. Parts without
+    such a word come second.
     """
     by_beginning: dict[str, list[tuple[int, str]]] = {}
     others: list[tuple[int, str]] = []
