@@ -1,10 +1,9 @@
 """Prose in the form of an error, whichever agent wrote it: an error's text and little else.
 
-Owns the decision, and the patterns of how errors begin, what they contain and what makes a text an
-answer. How the errors of single agents begin is in `quirks.wire`, and read by `agents`. A form
-does not prove that a turn failed: an honest answer may be an error's text, word for word, because
-somebody asked for one. It is therefore one sign of two; the other comes from the turn
-(`core.link.decision`).
+Owns the decision, and the patterns: how errors begin, what they contain, what makes a text an
+answer. The openings of single agents' errors are in `quirks.wire`, and read by `agents`. A form
+does not prove that a turn failed, since an honest answer may be an error's text, word for word, on
+request. It is therefore one sign of two; the other comes from the turn (`core.link.decision`).
 
 Each pattern is linear or runs on a few hundred characters. Those whose names begin with a capital
 match a message as it is written.
@@ -58,7 +57,7 @@ _SENTENCE_RULES = frozenset({"config", "message", "transport"})
 
 _SENTENCE_SHARE = 0.4
 _ADVISED_SHARE = 0.2
-"""How much of a clause such words must be; less where the text has a word to the user."""
+"""The least share of such words in a clause; lower if the text advises the user."""
 
 _MODELS_OWN = frozenset({
     ErrorType.RATE_LIMIT,
@@ -69,8 +68,8 @@ _MODELS_OWN = frozenset({
 
 
 _TRANSLATED = frozenset(f"message:{row}" for each in SPOKEN.values() for row in each)
-"""Rules of sentences that are not English: a model that translates an error is asked to do so more
-often than a provider fails in another language."""
+"""Rules of sentences that are not English: users have errors translated more often than providers
+fail in another language."""
 
 
 class _Parts(msgspec.Struct, frozen=True):
@@ -123,9 +122,9 @@ def is_of_call(kind: ErrorType, rule: str) -> bool:
     return kind in MODEL_CALL_ERRORS or unusable
 
 
-@lru_cache(4)  # it is asked twice of an answer
+@lru_cache(4)  # an answer is checked twice
 def is_all_error(text: str) -> bool:
-    """Return whether there is no more to a message than an error: no explanation, no report."""
+    """Return whether a message is an error alone, without explanation or report."""
     parts = _split(text.strip())
     return parts is not None and not _is_answer(parts)
 
@@ -168,10 +167,23 @@ def _is_error(parts: _Parts) -> bool:
         return True
     if REPORTED.match(parts.words):
         return False
-    if parts.kind:
-        return _goes_on_as_error(parts)
-    if PLAIN_LABEL.match(parts.words) or (parts.body and _is_label(parts.words)):
+    if parts.kind == "name":
+        return normalise(parts.head) not in BUILTINS  # a program's own bug
+    if parts.kind == "word":
+        return SENTENCE_START.match(parts.rest) is not None
+    if parts.kind == "errno":
         return True
+    if parts.kind:
+        # What follows a status is neither what it counts, nor a verb, nor a value.
+        if parts.body and not parts.rest.strip(" :"):
+            return True
+        reason = REASON.match(parts.rest)
+        follows = FOLLOWS.match(parts.rest, reason.end() if reason else 0)
+        return follows is not None or FAILED.search(parts.rest[:_SENTENCE_CHARS]) is not None
+    if PLAIN_LABEL.match(parts.words):
+        return True
+    if parts.body and (not parts.words or _labels_end(f"{parts.words} ")):
+        return True  # nothing, or only a label, comes before the body
     first = parts.words[:_SENTENCE_CHARS]
     return (
         OPENS.match(first) is not None
@@ -195,28 +207,8 @@ def _is_about_call(parts: _Parts) -> bool:
     return FAILED.search(first) is not None and CALL.search(first) is not None
 
 
-def _is_label(words: str) -> bool:
-    """Return whether nothing, or only what announces an error, comes before the body."""
-    return not words or _labels_end(f"{words} ") > 0
-
-
-def _goes_on_as_error(parts: _Parts) -> bool:
-    """Return whether the rest is not a count, a verb, a value, or a program's own bug."""
-    if parts.kind == "name":
-        return normalise(parts.head) not in BUILTINS
-    if parts.kind == "word":
-        return SENTENCE_START.match(parts.rest) is not None
-    if parts.kind == "errno":
-        return True
-    if parts.body and not parts.rest.strip(" :"):
-        return True
-    reason = REASON.match(parts.rest)
-    follows = FOLLOWS.match(parts.rest, reason.end() if reason else 0)
-    return follows is not None or FAILED.search(parts.rest[:_SENTENCE_CHARS]) is not None
-
-
 def _is_answer(parts: _Parts) -> bool:
-    """Return whether there is more to it than an error: markup, an explanation, a report."""
+    """Return whether it is more than an error: has markup, an explanation, a report."""
     words = parts.words
     return not _is_whole(words) and bool(
         MARKED_UP.search(words)
@@ -230,7 +222,7 @@ def _is_answer(parts: _Parts) -> bool:
 
 
 def _names_itself(parts: _Parts, verdict: Verdict) -> bool:
-    """Return whether the words say what failed, if only a number or label makes it an error."""
+    """Return whether the words name the failure, if only a number or label makes it an error."""
     if parts.body:
         return True
     if parts.kind == "number":
@@ -247,24 +239,21 @@ def _is_models(parts: _Parts, verdict: Verdict) -> bool:
         return bool(parts.words) or ERROR_BODY.match(parts.body) is not None
     if BARE.fullmatch(parts.words) or parts.words.rstrip(".") == parts.head:
         return False
-    if not _is_anybodys(parts) or verdict.type in _MODELS_OWN:
+    if parts.kind == "name":
+        is_anybodys = normalise(parts.head) in ANYBODYS
+    else:
+        labelled = not parts.kind and ANY_LABEL.match(parts.words) is not None
+        is_anybodys = labelled or parts.kind == "errno"
+    if not is_anybodys or verdict.type in _MODELS_OWN:
         return True
     return NEAR.search(parts.words) is not None
 
 
-def _is_anybodys(parts: _Parts) -> bool:
-    """Return whether it is a failure that any program may run into."""
-    if parts.kind == "name":
-        return normalise(parts.head) in ANYBODYS
-    labelled = not parts.kind and ANY_LABEL.match(parts.words) is not None
-    return labelled or parts.kind == "errno"
-
-
 def _is_own_sentence(parts: _Parts, verdict: Verdict) -> bool:
-    """Return whether it is a sentence that providers or agents write, and hardly anybody else.
+    """Return whether it is a sentence that hardly anybody but providers and agents writes.
 
-    The words by which it is known are most of its first sentence; or, if there is a word to the
-    user, some of it.
+    The words that identify it make up most of its first sentence, or some of it if the text also
+    advises the user.
     """
     kind, _, row = verdict.rule.partition(":")
     words = flattened(parts.words)
@@ -400,7 +389,7 @@ ADVICE = re.compile(
     r"|\brun /",
     re.IGNORECASE,
 )
-"""A word to the user, as providers and agents have it."""
+"""Advice to the user, as providers and agents phrase it."""
 
 CLAUSE_END = re.compile(r"[.!\u00b7;](?:\s|$)|:\s")
 CALL_LABEL = re.compile(
@@ -408,13 +397,13 @@ CALL_LABEL = re.compile(
     r"|^\W*error:",
     re.IGNORECASE,
 )
-"""What is in the label of a model call's error, rather than of an upload's or a login's."""
+"""Words in the label of a model call's error, rather than of an upload's or a login's."""
 
 IMPERATIVE = re.compile(
     r"\W*(?:please|retry|try|catch|use|except|raise|wait|check|run|see|add|set|returned|answer"
     r"|an example|(?:the|your|this) (?:tests?|build|script|server|job))\b"
 )
-"""Beginnings of sentences about an error; on text that is flattened."""
+"""Beginnings of sentences about an error, in flattened text."""
 
 ERROR_BODY = re.compile(r"\{\s*[\"'](?:error[\"']\s*:|type[\"']\s*:\s*[\"']error)")
 """The beginning of a body that reports an error and nothing else."""
@@ -494,4 +483,4 @@ EXPLAINS = re.compile(
     r"|\b(?:bedeutet|hei\u00dft|signifie|veut dire|significa|quiere dire|indica|betyder|betekent)\b"
     r"|\u8868\u793a|\u610f\u601d|\u610f\u5473|\u610f\u8c13|\u043e\u0437\u043d\u0430\u0447\u0430\u0435\u0442"
 )
-"""On text that is flattened, and has no address in it."""
+"""For flattened text without addresses."""
