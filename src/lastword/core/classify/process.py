@@ -80,12 +80,18 @@ def read_crash(text: str, folded: str) -> tuple[str, ProcessEnding] | None:
 def read_ending(
     exit_code: int | None, exit_signal: int | None, stderr_tail: str, *, in_turn: bool = True
 ) -> ProcessEnding:
-    """Return the meaning of a process's end, by its status first and its last words second."""
-    # The memory of a graphics card is not the process's.
+    """Return the meaning of a process's end, by its status first, then by its last words."""
+    # A graphics card's memory is not the process's.
     words = stderr_tail.lower().replace("cuda out of memory", "").replace("cuda.outofmemory", "")
     number, code = _signal_of(exit_code, exit_signal)
     if number is not None:
-        return _by_signal(number, code, words)
+        name = SIGNALS.get(number) or (f"signal {number}" if number < 65 else "signal")  # noqa: PLR2004
+        ending = _ending_of(_SIGNALS.get(number, _OTHER_SIGNAL), code, name)
+        if not ending.cancelled and any(sign in words for sign in _MEMORY_SIGNS):
+            return msgspec.structs.replace(ending, reason="oom")
+        if not ending.cancelled and "overflowed its stack" in words:
+            return msgspec.structs.replace(ending, reason="native_crash")
+        return ending
     if code in _WINDOWS_STATUSES:
         return _ending_of(_WINDOWS_STATUSES[code], code)
     if any(sign in words for sign in _MEMORY_SIGNS):
@@ -113,17 +119,6 @@ def _ending_of(row: dict[str, Any], code: int | None, signal: str | None = None)
     return ProcessEnding(row["reason"], row["retryable"], code, signal, cancelled=cancelled)
 
 
-_EXIT_CODE = (
-    r"(?:exit(?:ed)?|terminated|failed) (?:with )?(?:exit )?(?:code|status):? ?(-?\d{1,10})\b"
-)
-
-
-def exit_code_in(folded: str) -> int | None:
-    """Return the exit code that prose states: `process exited with code 143`."""
-    match = re.search(_EXIT_CODE, folded)
-    return int(match.group(1)) if match else None
-
-
 def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | None]:
     """Return the signal number and remaining exit code, given -N, 128+N or a separate signal."""
     if signal is not None and signal != 0:
@@ -137,19 +132,6 @@ def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | 
     if code < 0 and code & 0xFFFFFFFF in _WINDOWS_STATUSES:
         return None, code & 0xFFFFFFFF
     return None, code
-
-
-def _by_signal(number: int, code: int | None, words: str) -> ProcessEnding:
-    other = f"signal {number}" if number < 65 else "signal"  # noqa: PLR2004
-    row = _SIGNALS.get(number, _OTHER_SIGNAL)
-    ending = _ending_of(row, code, SIGNALS.get(number, other))
-    if ending.cancelled:
-        return ending
-    if any(sign in words for sign in _MEMORY_SIGNS):
-        return msgspec.structs.replace(ending, reason="oom")
-    if "overflowed its stack" in words:
-        return msgspec.structs.replace(ending, reason="native_crash")
-    return ending
 
 
 def is_spawn_text(folded: str) -> bool:

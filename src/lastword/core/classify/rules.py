@@ -24,7 +24,6 @@ from lastword.core.classify.concepts import (
 )
 from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.process import (
-    exit_code_in,
     is_spawn_text,
     read_crash,
     read_ending,
@@ -130,6 +129,11 @@ _PLAN = (
 )
 """Words of a plan, and a day of the calendar: a limit that resets on one is a budget."""
 
+_EXIT_CODE = (
+    r"(?:exit(?:ed)?|terminated|failed) (?:with )?(?:exit )?(?:code|status):? ?(-?\d{1,10})\b"
+)
+"""An exit code in prose: `process exited with code 143`."""
+
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in ROWS for name in row.names)
 
@@ -188,34 +192,29 @@ def certificate(evidence: Evidence) -> Conclusion | None:
 
 def bug(evidence: Evidence) -> Conclusion | None:
     """A bug in the agent: `KeyError: 'rate_limit'` is not a rate limit."""
-    if evidence.classes and evidence.modules[0] == "lastword.errors":
-        own = normalise(evidence.classes[0]) in tokens.OWN_BUGS
-        rule = f"class:{evidence.classes[0]}"
-        return Conclusion(ErrorType.INTERNAL, rule, "uncaught_exception") if own else None
+    classes, modules = evidence.classes, evidence.modules
+    if not classes:
+        return None
+    finding = Conclusion(ErrorType.INTERNAL, f"class:{classes[0]}", "uncaught_exception")
+    if modules[0] == "lastword.errors":
+        return finding if normalise(classes[0]) in tokens.OWN_BUGS else None
     if evidence.status is not None or evidence.process:
         return None
-    if _is_handlers_own(evidence):
-        rule = f"class:{evidence.classes[0]}"
-        return Conclusion(ErrorType.INTERNAL, rule, "uncaught_exception")
-    if len(evidence.classes) != 1 or evidence.raiser == "provider":
+    # Python's own exceptions from the agent's code may list type names or mention an API key
+    # although no provider said so. A transport's text is believed whoever raised it, and so is a
+    # text that states an HTTP status.
+    chain = zip(modules, classes, strict=True)
+    if (
+        evidence.raiser == "agent"
+        and all(module == "builtins" and tokens.is_builtin(module, name) for module, name in chain)
+        and evidence.sdk_phase is None
+        and transport_failure(evidence) is None
+    ):
+        return finding
+    if len(classes) != 1 or evidence.raiser == "provider":
         return None
-    name = normalise(evidence.classes[0])
-    if evidence.modules[0] in {"builtins", "java.lang"} and name in tokens.BUGS:
-        return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
-    return None
-
-
-def _is_handlers_own(evidence: Evidence) -> bool:
-    """Return whether the exceptions are all Python's own and were raised by the agent's code.
-
-    Their text may list type names or mention an API key although no provider said so. A transport's
-    text is believed whoever raised it, and so is a text that states an HTTP status.
-    """
-    own = evidence.raiser == "agent" and bool(evidence.classes)
-    chain = zip(evidence.modules, evidence.classes, strict=True)
-    if not own or not all(m == "builtins" and tokens.is_builtin(m, c) for m, c in chain):
-        return False
-    return evidence.sdk_phase is None and transport_failure(evidence) is None
+    is_language = modules[0] in {"builtins", "java.lang"}
+    return finding if is_language and normalise(classes[0]) in tokens.BUGS else None
 
 
 def agent_words(evidence: Evidence) -> Conclusion | None:
@@ -313,26 +312,22 @@ def _outranked(status: int | None) -> frozenset[str]:
 
 
 def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
-    if phrase_in(evidence.folded, messages.UNLESS.get(kind, ())):
+    folded = evidence.folded
+    if phrase_in(folded, messages.UNLESS.get(kind, ())):
         return None
-    part = phrase_in(evidence.folded, messages.STRONG[kind])
+    part = phrase_in(folded, messages.STRONG[kind])
     if part is None and kind not in _SPOKEN_LAST:
-        part = messages.spoken_in(evidence.folded, kind)
+        part = messages.spoken_in(folded, kind)
     if part is None and kind is ErrorType.BUDGET and not _is_short_window(evidence):
-        part = phrase_in(evidence.folded, messages.QUOTA)
-    if part is None and kind is ErrorType.BUDGET and "limit" in evidence.folded:
-        part = _names_a_plan(evidence)
+        part = phrase_in(folded, messages.QUOTA)
+        plan = _pattern(_PLAN).search(folded) if part is None and "limit" in folded else None
+        if plan is not None:
+            part = plan[1] or plan[2]
     return None if part and normalise(part) in _outranked(evidence.status) else part
 
 
-def _names_a_plan(evidence: Evidence) -> str | None:
-    """Return what shows that a limit is a plan's: its name, or a date on which it resets."""
-    match = _pattern(_PLAN).search(evidence.folded)
-    return None if match is None or _is_short_window(evidence) else match[1] or match[2]
-
-
 def _is_short_window(evidence: Evidence) -> bool:
-    """Return whether a used-up quota comes back soon, by its window or else by the wait."""
+    """Return whether a used-up quota is soon restored, by its window or else by the wait."""
     if phrase_in(evidence.folded, messages.PER_DAY):
         return False
     if phrase_in(evidence.folded, messages.PER_MINUTE) or "throttl" in evidence.folded:
@@ -342,9 +337,9 @@ def _is_short_window(evidence: Evidence) -> bool:
 
 
 def spoken(evidence: Evidence) -> Conclusion | None:
-    """A sentence in another language, on what a word of the body and a decisive status say better.
+    """A sentence in another language, on what the body's words and a decisive status state better.
 
-    A sentence on money, length, content or a model has its place among the English ones.
+    Sentences on money, length, content or a model are among the English ones.
     """
     kinds: tuple[ErrorType, ...] = _SPOKEN_LAST
     if evidence.status == TOO_MANY_REQUESTS:
@@ -374,20 +369,18 @@ def word_parts(evidence: Evidence) -> Conclusion | None:
         return None
     words = (*evidence.tokens, *map(normalise, evidence.classes))
     spoken = [word for word in words if word not in tokens.LISTED]
+    # `file_size_limit_exceeded` with a 400 is not a rate limit: the request would fail again.
+    status = evidence.status or TOO_MANY_REQUESTS
+    is_request_blamed = status < TOO_MANY_REQUESTS and status != REQUEST_TIMEOUT
     for kind, parts in tokens.PARTS.items():
-        if DEFAULTS[kind].retryable and _is_request_blamed(evidence.status):
-            continue  # `file_size_limit_exceeded` with a 400 is not a rate limit
+        if DEFAULTS[kind].retryable and is_request_blamed:
+            continue
         if kind is ErrorType.BUDGET and _is_short_window(evidence):
             continue
         hit = next((part for part in parts if any(part in word for word in spoken)), None)
         if hit is not None:
             return Conclusion(kind, f"part:{hit}")
     return None
-
-
-def _is_request_blamed(status: int | None) -> bool:
-    """Return whether a status blames the request itself, so that repeating it fails again."""
-    return status is not None and status < TOO_MANY_REQUESTS and status != REQUEST_TIMEOUT
 
 
 def protocol_version(evidence: Evidence) -> Conclusion | None:
@@ -437,7 +430,8 @@ def transport_failure(evidence: Evidence) -> Conclusion | None:
     # aiohttp itself makes up a 400 if the answer was not HTTP at all.
     names = _names(evidence)
     has_say = evidence.status_stated or not names & _TRANSPORT_NAMES
-    if evidence.status is not None and has_say and not _is_no_http(evidence):
+    no_http = "status line" in evidence.folded or "expected http/" in evidence.folded
+    if evidence.status is not None and has_say and not no_http:
         return None
     for row in ROWS:
         hit, phrases = row.names & names, row.phrases_for(evidence.folded)
@@ -467,7 +461,9 @@ def class_name(evidence: Evidence) -> Conclusion | None:
         if name in tokens.MISUSE:
             return Conclusion(ErrorType.INTERNAL, f"class:{name}", "uncaught_exception")
         if evidence.status is None:
-            kind = tokens.BY_STATUS.get(name) or tokens.weak_type(name)
+            blaming = (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST)
+            weak = (kind for kind in blaming if name in tokens.WEAK[kind])
+            kind = tokens.BY_STATUS.get(name) or next(weak, None)
             if kind is not None:
                 return Conclusion(kind, f"class:{name}")
     return None
@@ -511,9 +507,9 @@ def _crash_text(evidence: Evidence, rule: str) -> Conclusion:
     unable = read_start_failure(evidence.folded)
     if unable is not None:
         return Conclusion(ErrorType.AGENT_CRASH, rule, unable, retryable=False)
-    code = exit_code_in(evidence.folded)
+    code = re.search(_EXIT_CODE, evidence.folded)
     if code is not None and not is_spawn_text(evidence.folded):
-        ending = read_ending(code, None, evidence.folded)
+        ending = read_ending(int(code[1]), None, evidence.folded)
         if ending.signal is not None and not ending.cancelled:
             return Conclusion(ErrorType.AGENT_CRASH, rule, ending.reason, ending.retryable)
     if is_spawn_text(evidence.folded):
@@ -583,14 +579,10 @@ def builtin(evidence: Evidence) -> Conclusion | None:
 def _is_internal_error(evidence: Evidence) -> bool:
     """Return whether an error has JSON-RPC's own words for its code -32603, and no others.
 
-    They name a bug of the agent's, whatever code they come with, and never the provider.
+    With any code, they mean a bug of the agent's, never the provider.
     """
     rest = evidence.folded.replace("json-rpc ", "").replace("internal error", "")
     return evidence.rpc_code is not None and bool(evidence.folded) and not rest.strip(" .:\n")
-
-
-def _is_no_http(evidence: Evidence) -> bool:
-    return "status line" in evidence.folded or "expected http/" in evidence.folded
 
 
 def _names(evidence: Evidence) -> set[str]:

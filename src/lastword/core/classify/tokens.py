@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from lastword.core.classify.text import names, normalise
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.quirks import FailureGroup, failure_groups
+from lastword.quirks import failure_groups
 
 _GROUPS = failure_groups("words")
 
@@ -34,14 +34,6 @@ WINDOW_WORDS = {
     row["match"]: (ErrorType(row["type"]), row["reason"]) for row in _BY_TIER["window"].rows
 }
 """Parts of a quota's id (`GenerateRequestsPerDayPerProject...`) -> type and reason."""
-
-
-def weak_type(word: str) -> ErrorType | None:
-    """Return the type of a weak word that blames the request, else None."""
-    for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
-        if word in WEAK[kind]:
-            return kind
-    return None
 
 
 # --- exception classes whose name alone says something: those of transports are in `transport` ----
@@ -92,8 +84,8 @@ STATUS_TYPES = {
 _RpcTypes: TypeAlias = dict[int, tuple[ErrorType, str | None, Origin | None]]
 
 
-def _rpc_types(group: FailureGroup) -> _RpcTypes:
-    return {
+_RPC: dict[str, _RpcTypes] = {
+    group.agent: {
         row["match"]: (
             ErrorType(row["type"]),
             row.get("reason"),
@@ -101,9 +93,9 @@ def _rpc_types(group: FailureGroup) -> _RpcTypes:
         )
         for row in group.rows
     }
-
-
-_RPC = {group.agent: _rpc_types(group) for group in _CODES if group.tier == "rpc"}
+    for group in _CODES
+    if group.tier == "rpc"
+}
 RPC_TYPES = _RPC[""]
 """JSON-RPC code -> type, reason, origin where it is not the type's own."""
 
