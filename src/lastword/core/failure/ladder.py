@@ -85,16 +85,13 @@ class SentError:
         message = members.get("message")
         text = redactor(message).strip() if isinstance(message, str) else ""
         self.message: str = "" if text.lower() in EMPTY_MESSAGES else text
-        self.data: dict[str, Any] = _data_object(redactor.json(members.get("data")))
-
-
-def _data_object(data: object) -> dict[str, Any]:
-    """Return `data` as the object that clients accept; any other value becomes a member of it."""
-    if isinstance(data, dict):
-        return data
-    if data is None or data == "":
-        return {}
-    return {"details": data} if isinstance(data, str) else {"value": data}
+        data = redactor.json(members.get("data"))
+        # Clients accept nothing but an object, so any other value becomes a member of one.
+        if data is None or data == "":
+            data = {}
+        elif isinstance(data, str):
+            data = {"details": data}
+        self.data: dict[str, Any] = data if isinstance(data, dict) else {"value": data}
 
 
 def error_object(  # noqa: PLR0913 - six options is our own limit
@@ -116,7 +113,15 @@ def error_object(  # noqa: PLR0913 - six options is our own limit
         details: how this client uses `data.details`.
         is_prompt: the response answers a prompt.
     """
-    code = _code(error, sent, had_output=had_output, can_login=can_login)
+    if sent is not None and sent.code in RECOGNISED_CODES:
+        code = sent.code
+    elif error.type is ErrorType.AUTH:
+        fresh = can_login and not had_output and error.action is not Action.REPORT
+        code = acp.AUTH_REQUIRED if fresh else acp.INTERNAL_ERROR
+    elif not error.retryable and not had_output:
+        code = acp.DO_NOT_RESEND
+    else:
+        code = acp.INTERNAL_ERROR
     message = (sent.message if sent else "") or error.message
     if details is Details.ALONE:
         text = _full_text(error, sent)
@@ -131,24 +136,29 @@ def error_object(  # noqa: PLR0913 - six options is our own limit
         data["details"] = error.message if sent else message
     if not data.get("errorKind"):
         data["errorKind"] = error.type.value
-    data["agent_error"] = typed_payload(error)
-    return _bounded({"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": data})
+    data["agent_error"] = payload = typed_payload(error)
+    members = {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": data}
+    limit = MAX_FRAME_BYTES - _ROOM_FOR_ENVELOPE
+    if len(jsonrpc.dumps(members)) <= limit:
+        return members
+    # What does not fit loses `detail` first, then the agent's data.
+    payload.pop("detail", None)
+    if len(jsonrpc.dumps(members)) <= limit:
+        return members
+    kind = data["errorKind"]
+    is_short_word = isinstance(kind, str) and len(kind) < MAX_MESSAGE_CHARS
+    return members | {
+        "data": {
+            "details": data["details"][: MAX_MESSAGE_CHARS * 4],
+            "agent_error": payload,
+            "errorKind": kind if is_short_word else "error",
+        }
+    }
 
 
 def typed_payload(error: AgentError) -> dict[str, Any]:
     """Return the payload as carriers other than the typed update hold it."""
     return error.payload() | {"stopReason": acp.STOP_ERROR}
-
-
-def _code(error: AgentError, sent: SentError | None, *, had_output: bool, can_login: bool) -> int:
-    if sent is not None and sent.code in RECOGNISED_CODES:
-        return sent.code
-    if error.type is ErrorType.AUTH:
-        fresh = can_login and not had_output and error.action is not Action.REPORT
-        return acp.AUTH_REQUIRED if fresh else acp.INTERNAL_ERROR
-    if not error.retryable and not had_output:
-        return acp.DO_NOT_RESEND
-    return acp.INTERNAL_ERROR
 
 
 def _full_text(error: AgentError, sent: SentError | None, *, quote: object = None) -> str:
@@ -162,21 +172,6 @@ def _full_text(error: AgentError, sent: SentError | None, *, quote: object = Non
     if not quote or quote in error.message or quote.replace("`", "") in error.message:
         return error.message
     return f"{error.message} ({quote[:MAX_MESSAGE_CHARS]})"
-
-
-def _bounded(members: dict[str, Any]) -> dict[str, Any]:
-    """Keep the object within the frame's bound by cutting `detail` first, then the agent's data."""
-    limit = MAX_FRAME_BYTES - _ROOM_FOR_ENVELOPE
-    if len(jsonrpc.dumps(members)) <= limit:
-        return members
-    data = dict(members["data"])
-    data["agent_error"] = {k: v for k, v in data["agent_error"].items() if k != "detail"}
-    ours = {"details": data["details"][: MAX_MESSAGE_CHARS * 4], "agent_error": data["agent_error"]}
-    kind = data["errorKind"]
-    ours["errorKind"] = kind if isinstance(kind, str) and len(kind) < MAX_MESSAGE_CHARS else "error"
-    if len(jsonrpc.dumps(members | {"data": data})) <= limit:
-        return members | {"data": data}
-    return members | {"data": ours}
 
 
 # --- the rungs and their frames -------------------------------------------------------------------
@@ -279,17 +274,43 @@ def frames_for(
         return _cancelled_frames(ending, dialect)
     if rung is Rung.V2:
         return _v2_frames(ending, client, dialect)
-    updates = _updates(ending, rung, dialect)
+    session_id, error = ending.session_id, ending.error
+    meta: dict[str, Any] = {"agent_error": typed_payload(error)}
+    update = result = None
+    if rung is Rung.TYPED and not ending.announced:
+        update = typed_update(error, session_id, dialect)
+    elif rung in (Rung.ERROR_WITH_META, Rung.RESULT):
+        info = {"sessionUpdate": "session_info_update", "_meta": meta}
+        update = session_update(session_id, info)
+    elif rung is Rung.TEXT:
+        content = {"type": "text", "text": error.message}
+        chunk = {"sessionUpdate": "agent_message_chunk", "content": content}
+        update = session_update(session_id, chunk)
+    out = []
     # On one rung, nothing else informs the user.
-    out = [Outgoing(update) for update in updates if rung is Rung.TEXT or is_short(update)]
-    result = _result(ending, rung, client)
-    if result is None and rung is Rung.AIR and ending.revision > 1:
-        # No result carries the record that supersedes the warnings of the turn.
-        update = {"sessionUpdate": "session_info_update", "_meta": _air_meta(ending)}
-        out.append(Outgoing(session_update(ending.session_id, update)))
-    if result is None:
-        return out + _error_answers(ending, client)
-    return out + [Outgoing(jsonrpc.result(prompt, result), prompt) for prompt in ending.prompts]
+    if update is not None and (rung is Rung.TEXT or is_short(update)):
+        out.append(Outgoing(update))
+    members = _members(ending, client)
+    if rung is Rung.TEXT:
+        result = {"stopReason": acp.END_TURN, "_meta": meta}
+    elif rung is Rung.AIR:
+        failure_id = ending.failure_id or error.incident_id or session_id
+        record = failure_meta(error, failure_id=failure_id, revision=ending.revision)
+        # Never replace the error that starts the client's login: a result would disable it.
+        if members["code"] != acp.AUTH_REQUIRED:
+            result = {"stopReason": acp.END_TURN, "_meta": record | meta}
+        elif ending.revision > 1:
+            # No result carries the record that supersedes the warnings of the turn.
+            info = {"sessionUpdate": "session_info_update", "_meta": record}
+            out.append(Outgoing(session_update(session_id, info)))
+    elif rung is Rung.RESULT or client.stop_reason:
+        result = {"stopReason": acp.STOP_ERROR, "_meta": meta}
+    for prompt in ending.prompts:
+        if result is None:
+            out.append(Outgoing(jsonrpc.error(prompt, members), prompt))
+        else:
+            out.append(Outgoing(jsonrpc.result(prompt, result), prompt))
+    return out
 
 
 def _cancelled_frames(ending: CancelledEnding, dialect: acp.Dialect) -> list[Outgoing]:
@@ -303,42 +324,6 @@ def _cancelled_frames(ending: CancelledEnding, dialect: acp.Dialect) -> list[Out
     return out
 
 
-def _result(ending: Ending, rung: Rung, client: ClientProfile) -> dict[str, Any] | None:
-    """Return the prompt result that reports the failure, or `None` if an error does."""
-    meta = {"agent_error": typed_payload(ending.error)}
-    if rung is Rung.TEXT:
-        return {"stopReason": acp.END_TURN, "_meta": meta}
-    if rung is Rung.AIR:
-        # Never replace the error that starts the client's login: a result would disable it.
-        if _members(ending, client)["code"] == acp.AUTH_REQUIRED:
-            return None
-        return {"stopReason": acp.END_TURN, "_meta": _air_meta(ending) | meta}
-    if rung is Rung.RESULT or client.stop_reason:
-        return {"stopReason": acp.STOP_ERROR, "_meta": meta}
-    return None
-
-
-def _air_meta(ending: Ending) -> dict[str, Any]:
-    failure_id = ending.failure_id or ending.error.incident_id or ending.session_id
-    return failure_meta(ending.error, failure_id=failure_id, revision=ending.revision)
-
-
-def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, ...]:
-    if rung is Rung.TYPED:
-        if ending.announced:
-            return ()
-        return (typed_update(ending.error, ending.session_id, dialect),)
-    if rung in (Rung.ERROR_WITH_META, Rung.RESULT):
-        meta = {"agent_error": typed_payload(ending.error)}
-        update = {"sessionUpdate": "session_info_update", "_meta": meta}
-        return (session_update(ending.session_id, update),)
-    if rung is Rung.TEXT:
-        content = {"type": "text", "text": ending.error.message}
-        update = {"sessionUpdate": "agent_message_chunk", "content": content}
-        return (session_update(ending.session_id, update),)
-    return ()
-
-
 def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> list[Outgoing]:
     error = error_object(
         ending.error,
@@ -349,7 +334,8 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
     update = typed_update(ending.error, ending.session_id, dialect)
     is_reported = client.typed and not ending.announced and is_short(update)
     out = [Outgoing(update)] if is_reported else []
-    out += _error_answers(ending, client)
+    members = _members(ending, client)
+    out += [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
     if ending.ends_foreground:
         state = idle(acp.STOP_ERROR, agent_gone=ending.agent_gone) | {"error": error}
         frame = session_update(ending.session_id, ending.state | state)
@@ -357,11 +343,6 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
             frame = session_update(ending.session_id, state)
         out.append(Outgoing(frame))
     return out
-
-
-def _error_answers(ending: Ending, client: ClientProfile) -> list[Outgoing]:
-    members = _members(ending, client)
-    return [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
 
 
 def _members(ending: Ending, client: ClientProfile) -> dict[str, Any]:
@@ -438,10 +419,10 @@ def outage_update(  # noqa: PLR0913 - what the contract's update has
     Args:
         session_id: The session of the turn.
         client: What the client can show.
-        line: What is away, in a sentence.
-        attempt: How often it has been tried.
+        line: What cannot be reached, as a sentence.
+        attempt: The number of tries so far.
         max_attempts: The most tries that there will be, if known.
-        wait_seconds: How long until the next one, if known.
+        wait_seconds: The wait before the next try, if known.
         reason: The reason of the error in a typed retry.
     """
     if client.typed and client.retry:
@@ -553,6 +534,15 @@ def failure_meta(error: AgentError, *, failure_id: str, revision: int) -> dict[s
     """
     text = error.detail.get("text") if error.detail else None
     has_text = isinstance(text, str) and text.lower() not in EMPTY_MESSAGES
+    actions = []  # the buttons to show
+    if error.action is Action.LOGIN:
+        actions.append("login")
+    else:
+        # AIR cannot ask first, so no button is offered for a retry that could do harm.
+        if error.retryable and error.retry_safety not in {RetrySafety.ASK, RetrySafety.NEVER}:
+            actions.append("retry")
+        if error.action in _NEW_SESSION or error.reason in _NEW_SESSION_REASONS:
+            actions.append("new_session")
     return _meta(
         {
             "id": failure_id,
@@ -563,7 +553,7 @@ def failure_meta(error: AgentError, *, failure_id: str, revision: int) -> dict[s
             "details": text if has_text else None,
             # The convention leaves this word open. We send the type, which the category blurs.
             "reason": error.type.value,
-            "actions": _actions(error),
+            "actions": actions,
         }
     )
 
@@ -588,16 +578,3 @@ def warning_meta(
 def _meta(record: dict[str, Any]) -> dict[str, Any]:
     members = {key: value for key, value in record.items() if value is not None}
     return {"jetbrains": {"air": {"version": VERSION, SESSION_FAILURE: members}}}
-
-
-def _actions(error: AgentError) -> list[str]:
-    """Return the buttons to show: `retry`, `login`, `new_session`."""
-    if error.action is Action.LOGIN:
-        return ["login"]
-    actions = []
-    # AIR cannot ask first, so no button is offered for a retry that could do harm.
-    if error.retryable and error.retry_safety not in {RetrySafety.ASK, RetrySafety.NEVER}:
-        actions.append("retry")
-    if error.action in _NEW_SESSION or error.reason in _NEW_SESSION_REASONS:
-        actions.append("new_session")
-    return actions
