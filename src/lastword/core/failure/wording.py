@@ -66,7 +66,7 @@ _INSTEAD_OF_RETRY: dict[ErrorType, Action] = {
     ErrorType.TIMEOUT: Action.FIX_CONFIGURATION,
     ErrorType.NETWORK: Action.FIX_CONFIGURATION,
 }
-"""What helps if a retry, which usually helps, does not, and no time is known when it would."""
+"""What helps if the usual retry does not, and it is unknown when one would."""
 _CHANGES = frozenset({
     Action.LOGIN,
     Action.TOP_UP,
@@ -75,13 +75,13 @@ _CHANGES = frozenset({
     Action.REPHRASE,
     Action.FIX_CONFIGURATION,
 })  # fmt: skip
-"""Actions that change something of the user's; to wait or to try again changes nothing."""
+"""Actions that change something of the user's, unlike a wait or a retry."""
 
 _GUESSED = frozenset({"concept"})
-"""The kind of rule that infers a meaning from words that stand in no table of their own."""
+"""The kind of rule that infers a meaning from words outside the tables."""
 
 _INFERRED = _GUESSED | {"text"}
-"""The same, and sentences that are so common that they count only if nothing else is left."""
+"""These, and sentences so common that they count only if nothing else is left."""
 
 _NEEDS_RESTART = (ErrorType.AGENT_CRASH,)
 """Failures after which only a new process can answer: the old one can no longer be reached."""
@@ -126,7 +126,12 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     action = choose_action(verdict, retry_safety, restarts=restarts)
     advice = _advice(verdict, action, now, text)
     if restarts and verdict.type is ErrorType.AGENT_CRASH:
-        advice = _advice_after_restart(verdict.reason or "", advice)
+        reason = verdict.reason or ""
+        if reason in RESTARTED_ADVICE:
+            advice = f"{STARTED_AGAIN} {RESTARTED_ADVICE[reason]}"
+        elif reason not in ADVICE_BY_REASON:
+            # What such a reason advises has to be done first: the agent would crash again.
+            advice = f"{advice} {STARTED_AGAIN}"
     return AgentError(
         type=verdict.type,
         message=_message(verdict, advice, attempts, text, has_output=phase in _AFTER_OUTPUT),
@@ -182,37 +187,28 @@ def choose_action(
     A login, a payment or a change of the configuration is advised only where the failure says so
     in words that have no other meaning.
     """
-    action = _proper_action(verdict, retry_safety, restarts=restarts)
-    return Action.REPORT if verdict.action is None and _is_too_much(action, verdict) else action
-
-
-def _is_too_much(action: Action, verdict: Verdict) -> bool:
-    """Return whether an action has the user change something although its cause is inferred."""
-    if action not in _CHANGES:
-        return False
-    blamed = verdict.type in {ErrorType.AUTH, ErrorType.INVALID_REQUEST}
-    return bool(_kinds_of(verdict.rule) & (_INFERRED if blamed else _GUESSED))
+    kind = verdict.type
+    if verdict.action is not None:
+        return verdict.action
+    if verdict.retryable and (restarts or kind not in _NEEDS_RESTART):
+        if retry_safety is RetrySafety.ASK:
+            return Action.CONFIRM_RETRY
+        if retry_safety is RetrySafety.OFFER_CONTINUE:
+            return Action.CONTINUE
+        if restarts and DEFAULTS[kind].action is Action.RESTART:
+            return Action.RETRY
+    action = ACTION_BY_REASON.get(verdict.reason or "")
+    if action is None and not verdict.retryable and not _when(verdict, None):
+        action = _INSTEAD_OF_RETRY.get(kind)
+    action = action or DEFAULTS[kind].action
+    blamed = kind in {ErrorType.AUTH, ErrorType.INVALID_REQUEST}
+    inferred = _kinds_of(verdict.rule) & (_INFERRED if blamed else _GUESSED)
+    return Action.REPORT if action in _CHANGES and inferred else action
 
 
 def _kinds_of(rule: str) -> frozenset[str]:
     """Return the kind of a rule, and where it was read: `stderr:concept:key + invalid`."""
     return frozenset(rule.split(":")[:2])
-
-
-def _proper_action(verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool) -> Action:
-    if verdict.action is not None:
-        return verdict.action
-    if verdict.retryable and (restarts or verdict.type not in _NEEDS_RESTART):
-        if retry_safety is RetrySafety.ASK:
-            return Action.CONFIRM_RETRY
-        if retry_safety is RetrySafety.OFFER_CONTINUE:
-            return Action.CONTINUE
-        if restarts and DEFAULTS[verdict.type].action is Action.RESTART:
-            return Action.RETRY
-    action = ACTION_BY_REASON.get(verdict.reason or "")
-    if action is None and not verdict.retryable and not _when(verdict, None):
-        action = _INSTEAD_OF_RETRY.get(verdict.type)
-    return action or DEFAULTS[verdict.type].action
 
 
 def usual_action(
@@ -230,9 +226,19 @@ def usual_action(
 def _message(
     verdict: Verdict, advice: str, attempts: int | None, text: str, *, has_output: bool
 ) -> str:
-    # What was inferred is shown, so that the reader can judge.
+    # A guess is shown, so that the reader can judge it.
     is_quoted = verdict.type in _QUOTED_TYPES or bool(_kinds_of(verdict.rule) & _GUESSED)
-    quote = quotable(_informative_part(verdict, text)) if is_quoted else ""
+    quote = ""
+    if is_quoted:
+        whole = without_empty_lead(text)
+        part = innermost(whole)
+        if part == whole and verdict.type is ErrorType.INVALID_REQUEST:
+            # The body's own message comes first; an SDK's rendering of the body follows it.
+            part = whole.strip().partition("\n")[0]
+        elif part == whole:
+            # Of a traceback, take the line that says what happened, not the frames.
+            part = informative_lines(whole) or whole
+        quote = quotable(part if verdict.retryable else without_retry_advice(part))
     what = what_of(verdict.type, verdict.reason, verdict.origin)
     if verdict.type is ErrorType.PROTOCOL_ERROR and verdict.origin is Origin.PROVIDER:
         what = what_of(verdict.type, "not_http")
@@ -256,21 +262,11 @@ def _message(
     return " ".join(parts)[:MAX_MESSAGE_CHARS]
 
 
-def _informative_part(verdict: Verdict, text: str) -> str:
-    text = without_empty_lead(text)
-    part = innermost(text)
-    if part == text:
-        if verdict.type is ErrorType.INVALID_REQUEST:
-            # The body's own message comes first; an SDK's rendering of the body follows it.
-            part = text.strip().partition("\n")[0]
-        else:
-            # Of a traceback, take the line that says what happened, not the frames.
-            part = informative_lines(text) or text
-    return part if verdict.retryable else without_retry_advice(part)
-
-
 def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -> str:
-    when = _when(verdict, now) or _stated_reset_words(verdict, text)
+    when = _when(verdict, now)
+    if not when and verdict.type in LIMITS and (reset := stated_reset(on_one_line(text))):
+        # Only the plain time is used, since the words around it may be anything.
+        when = f"after {reset}"
     if action is Action.WAIT:
         return f"Try again {when}." if when else ADVICE[action]
     if action is Action.TOP_UP and when:
@@ -299,21 +295,6 @@ def _when(verdict: Verdict, now: datetime | None) -> str:
     if verdict.reset_at_epoch_ms:
         return plain_moment(verdict.reset_at_epoch_ms, now)
     return ""
-
-
-def _advice_after_restart(reason: str, advice: str) -> str:
-    """Return what to do about a crashed agent that is started again."""
-    if reason in RESTARTED_ADVICE:
-        return f"{STARTED_AGAIN} {RESTARTED_ADVICE[reason]}"
-    # What such a reason advises has to be done first: the agent would crash again.
-    return advice if reason in ADVICE_BY_REASON else f"{advice} {STARTED_AGAIN}"
-
-
-def _stated_reset_words(verdict: Verdict, text: str) -> str:
-    """Return when a limit resets, if only the failure's own words say so."""
-    reset = stated_reset(on_one_line(text)) if verdict.type in LIMITS else ""
-    # Only the plain time is used, since the words around it may be anything.
-    return f"after {reset}" if reset else ""
 
 
 def quotable(text: str) -> str:
