@@ -72,7 +72,10 @@ def read_payload(payload: Mapping[str, Any]) -> AgentError:
     words: dict[str, Any] = {
         name: _word(closed_set, payload.get(name)) for name, closed_set in _CLOSED_SETS.items()
     }
-    message = _sentence(payload.get("message"))
+    text = payload.get("message")
+    message = wording.on_one_line(text) if isinstance(text, str) else ""
+    if len(message) > MAX_MESSAGE_CHARS:
+        message = f"{message[: MAX_MESSAGE_CHARS - 1]}…"  # `PAY-3`
     if not message:
         usual = wording.usual_action(error_type, words["retry_safety"], retryable=will_help)
         message = sentences.own_sentence(error_type, words["action"] or usual)
@@ -116,11 +119,10 @@ def read_retry(update: Mapping[str, Any]) -> AnnouncedRetry:
 
 
 def read_to_forward(payload: Mapping[str, Any], redactor: Redactor) -> AgentError:
-    """Read a payload that is to be passed on, within a sender's bounds and with a sender's care.
+    """Read a payload to forward, within the bounds that the contract sets for a sender.
 
-    Secrets are removed from every text before any of it is cut. Members that the contract does not
-    name are passed on if they are few and small, and phrases that some client misreads are
-    reworded.
+    Secrets are removed from every text before it is cut. Members that the contract does not name
+    are forwarded if they are few and small, and phrases that some client misreads are reworded.
     """
     others = list(_other_members(payload))[:MAX_OTHER_MEMBERS]
     names = [name for name in payload if name in BY_NAME] + others
@@ -131,11 +133,15 @@ def read_to_forward(payload: Mapping[str, Any], redactor: Redactor) -> AgentErro
     detail, text = error.detail, error.detail.get("text") if error.detail else None
     if detail is not None and isinstance(text, str):
         detail = detail | {"text": wording.without_forbidden(text)}
+    extra: dict[str, Any] = {}
+    for name, value in (error.extra or {}).items():
+        if _fits(extra | {name: value}):
+            extra[name] = value
     return msgspec.structs.replace(
         error,
         message=wording.without_forbidden(error.message)[:MAX_MESSAGE_CHARS],
         detail=_detail(detail),
-        extra=_bounded(error.extra or {}) or None,
+        extra=extra or None,
     )
 
 
@@ -148,22 +154,6 @@ def _other_members(payload: Mapping[str, Any]) -> dict[str, Any]:
         and name != STOP_REASON
         and value is not None
     }
-
-
-def _bounded(members: dict[str, Any]) -> dict[str, Any]:
-    """Return as many of these members as fit into the bound of a detail."""
-    fitting: dict[str, Any] = {}
-    for name, value in members.items():
-        if _fits(fitting | {name: value}):
-            fitting[name] = value
-    return fitting
-
-
-def _sentence(value: object) -> str:
-    """Return a message as one plain line, within its bound (`PAY-3`)."""
-    plain = wording.on_one_line(value) if isinstance(value, str) else ""
-    cut = len(plain) > MAX_MESSAGE_CHARS
-    return f"{plain[: MAX_MESSAGE_CHARS - 1]}…" if cut else plain
 
 
 def _detail(value: object) -> dict[str, Any] | None:

@@ -70,19 +70,19 @@ def moment_of(epoch_ms: float, zone: tzinfo | None = None) -> datetime:
 
 def plain_duration(seconds: int) -> str:
     """Return a wait in plain English, never understated: `20 seconds`, `2 hours`, `6 days`."""
-    for size, unit, limit in ((1, "second", 91), (60, "minute", 5401), (3600, "hour", 172_801)):
+    size, unit = 86_400, "day"
+    for smaller, name, limit in ((3600, "hour", 172_801), (60, "minute", 5401), (1, "second", 91)):
         if seconds < limit:
-            return _with_unit(-(-seconds // size), unit)
-    return _with_unit(-(-seconds // 86_400), "day")
-
-
-def _with_unit(count: int, unit: str) -> str:
-    return f"{count} {_plural(unit, count)}"
+            size, unit = smaller, name
+    count = -(-seconds // size)
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 def counted(count: int, word: str) -> str:
     """Return a number with its noun: `1 turn`, `2 turns`, `2 retries`."""
-    return f"{count:,} {_plural(word, count)}"
+    if count != 1:
+        word = f"{word[:-1]}ies" if word.endswith("y") and not word.endswith("ay") else f"{word}s"
+    return f"{count:,} {word}"
 
 
 def times(count: int) -> str:
@@ -93,12 +93,6 @@ def times(count: int) -> str:
 def attempt_words(attempt: float, most: float | None) -> str:
     """Return which attempt it is: `attempt 2`, `attempt 2 of 5`."""
     return f"attempt {attempt}" if most is None else f"attempt {attempt} of {most}"
-
-
-def _plural(word: str, count: int) -> str:
-    if count == 1:
-        return word
-    return f"{word[:-1]}ies" if word.endswith("y") and not word.endswith("ay") else f"{word}s"
 
 
 def short_duration(seconds: int) -> str:

@@ -76,7 +76,7 @@ class RetryBounds(msgspec.Struct, frozen=True, kw_only=True):
         tries: the number of tries in all, including the first.
         max_wait_seconds: the longest single wait; if the server asks for more, there is no retry.
         first_wait_seconds: as `FIRST_WAIT_SECONDS`.
-        sits_out: also wait for a window that opens at a known time, beyond the 300 s within which
+        sits_out: also wait for a window that opens at a known time, beyond the 300 s up to which
             a failure is called retryable.
     """
 
@@ -107,23 +107,17 @@ def next_wait(
     if sum(tried) + max(tried) > limits.tries:
         return None
     requested = requested_wait_seconds(failed, epoch_seconds)
-    if not (failed.retryable or (limits.sits_out and only_waits(failed, requested))):
-        return None
+    if not failed.retryable:
+        # Only the length of its wait may keep a failure from being retryable: a limit or a service
+        # that takes over 300 s, or a used-up budget whose next window has a known beginning.
+        may_heal = failed.type in HEALED_BY_TIME and not failed.refused
+        if not limits.sits_out or not may_heal or requested is None:
+            return None
+        if failed.type is not ErrorType.BUDGET and requested <= MAX_AUTO_WAIT_SECONDS:
+            return None
     if requested is not None and (requested > limits.max_wait_seconds or requested == math.inf):
         return None
     return wait_seconds(requested, len(tried), limits, roll=roll)
-
-
-def only_waits(failed: Failed, requested: float | None) -> bool:
-    """Return whether only the length of its wait keeps this failure from being retryable.
-
-    That is so for a limit, or a service, whose wait is over 300 s, and for a used-up budget whose
-    next window has a known beginning. It is not so if the server refused, or if the length
-    of the wait is unknown.
-    """
-    if failed.retryable or failed.refused or requested is None or failed.type not in HEALED_BY_TIME:
-        return False
-    return failed.type is ErrorType.BUDGET or requested > MAX_AUTO_WAIT_SECONDS
 
 
 def requested_wait_seconds(failed: Failed, epoch_seconds: float | None) -> float | None:
@@ -216,24 +210,23 @@ def with_attempts(error: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentE
     half = MAX_LISTED // 2
     listed = tried if len(tried) <= MAX_LISTED else (*tried[:half], *tried[-half:])
     detail: dict[str, Any] = dict(error.detail or {})
-    detail["attempts"] = [_summary_of(attempt) for attempt in listed]
+    attempts: list[dict[str, Any]] = []
+    for attempt in listed:
+        verdict, wait = attempt.verdict, attempt.wait_seconds
+        members = {
+            "type": verdict.type.value,
+            "reason": verdict.reason,
+            "http_status": verdict.http_status,
+            "tries": attempt.tries if attempt.tries > 1 else None,
+            "waited_seconds": None if wait is None else round(wait, 3),
+        }
+        attempts.append({key: value for key, value in members.items() if value is not None})
+    detail["attempts"] = attempts
     over = len(jsonrpc.dumps(detail)) - MAX_DETAIL_BYTES
     if over > 0 and "text" in detail:
         # A character is at least one byte, so cutting as many is enough, except for the mark.
         detail["text"] = detail["text"][: max(0, len(detail["text"]) - over - 3)] + "..."
     return msgspec.structs.replace(error, detail=detail)
-
-
-def _summary_of(attempt: FailedAttempt) -> dict[str, Any]:
-    verdict, wait = attempt.verdict, attempt.wait_seconds
-    members = {
-        "type": verdict.type.value,
-        "reason": verdict.reason,
-        "http_status": verdict.http_status,
-        "tries": attempt.tries if attempt.tries > 1 else None,
-        "waited_seconds": None if wait is None else round(wait, 3),
-    }
-    return {key: value for key, value in members.items() if value is not None}
 
 
 def with_earlier(announced: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:

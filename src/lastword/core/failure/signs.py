@@ -253,7 +253,14 @@ def innermost(text: str) -> str:
     """Return the message inside nested JSON and Python reprs; other text is returned unchanged."""
     inner = text[:MAX_CHARS]
     for _ in range(MAX_NESTING):
-        messages = [_unescaped(one or two) for one, two in re.findall(_MESSAGE, inner)]
+        messages = [
+            (one or two)
+            .replace("\\n", " ")
+            .replace('\\"', '"')
+            .replace("\\'", "'")
+            .replace("\\\\", "\\")
+            for one, two in re.findall(_MESSAGE, inner)
+        ]
         if not messages:
             break
         informative = [
@@ -261,11 +268,6 @@ def innermost(text: str) -> str:
         ]
         inner = (informative or messages)[0]
     return inner
-
-
-def _unescaped(text: str) -> str:
-    plain = text.replace("\\n", " ").replace('\\"', '"').replace("\\'", "'")
-    return plain.replace("\\\\", "\\")
 
 
 def without_retry_advice(text: str) -> str:

@@ -23,11 +23,9 @@ def read_tables(folder: str, name: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def read_words(folder: str, name: str) -> dict[str, dict[str, str]]:
-    """Return a file's tables of rows with a word and what is said for it."""
-    tables = read_tables(folder, name)
-    return {heading: dict(_pair(row) for row in rows) for heading, rows in tables}
-
-
-def _pair(row: str) -> tuple[str, str]:
-    word, _, phrase = row.partition(": ")
-    return word, phrase
+    """Return a file's tables whose rows are a word and its phrase, separated by `: `."""
+    tables: dict[str, dict[str, str]] = {}
+    for heading, rows in read_tables(folder, name):
+        pairs = (row.partition(": ") for row in rows)
+        tables[heading] = {word: phrase for word, _, phrase in pairs}
+    return tables
