@@ -75,30 +75,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
 
 
-_READ_AGAIN = "Sending the prompt again repeats the tool calls; those that are recorded only read."
-"""An agent may also have written a file through the client, which is not a tool call."""
-_NO_OUTPUT = "Sending the prompt again is safe: no text and no tool call had come."
-_NO_ANSWER = "Sending the prompt again is safe: no answer and no tool call had come."
-
-_SILENT_FAULT = (
-    "The fault is the agent's, or lies in what it waited for, such as the model provider: its "
-    "silence does not say which."
-)
-"""A stalled agent can only be observed from outside."""
-
-_NO_FAILURE = "No failure is recorded."
-_CLIENT_UNKNOWN = (
-    "No fault of the agent's or the model provider's is recorded; whether the client was closed "
-    "or crashed is not seen from here."
-)
 _HOLDER_ENDED = "The gateway that held the session ended"
-_HOLDER_UNKNOWN = (
-    "No fault of the agent's or the model provider's is recorded; whether it was stopped or "
-    "killed is described where the session was resumed."
-)
-_LOOK_FIRST = "Look at what has been done before you send the prompt again."
-_OPEN_AGAIN = "Open the session again to continue."
-_OPEN_AND_LOOK = "Open the session again and look at what has been done."
 
 _WEAK_RULES = ("text:", "concept:", "weak:", "prose:")
 """Rules that read words rather than codes."""
@@ -133,22 +110,21 @@ def summary_of(story: TurnHistory) -> Summary:
     parts = [_how_it_ended(story, outcome), _where(story, outcome), *_before(story, outcome)]
     action = ""
     if outcome is Outcome.FAILED:
-        safety = str((story.error or {}).get("retry_safety"))
-        parts += [_who_ended(story), fault_of(story.error or {}), _safety(story, safety)]
-        action = advice_of(story.error or {})
+        error = story.error or {}
+        safety = str(error.get("retry_safety"))
+        parts += [_who_ended(story), fault_of(error), _safety(story, safety)]
+        action = advice_of(error)
     elif outcome is not Outcome.OK:
-        safety = _safety_without_error(story).value
-        parts += [_who_confirmed(story), _fault_without_error(story), _safety(story, safety)]
-        action = _action_without_error(story)
+        sentences, action = _without_error(story)
+        parts += sentences
     parts.append(action)
-    missing = _missing(story, outcome)
     return Summary(
         outcome=outcome,
         text=" ".join(part for part in parts if part),
         facts=tuple(_facts(story, outcome)),
         action=action,
         confidence=_confidence(story, outcome),
-        missing=missing,
+        missing=_missing(story, outcome),
     )
 
 
@@ -156,29 +132,19 @@ def _how_it_ended(story: TurnHistory, outcome: Outcome) -> str:
     after = f"after {_duration(story.seconds)}" if story.seconds >= AT_ONCE_SECONDS else "at once"
     if outcome is Outcome.OK:
         return f"The turn ended well {after}."
+    if outcome is Outcome.FAILED:
+        error = story.error or {}
+        reason, origin = str(error.get("reason")), str(error.get("origin"))
+        return f"The turn failed {after}. {what_of(type_of(error), reason, origin)}"
     if outcome is Outcome.CANCELLED:
-        return _how_cancelled(story, after)
-    if outcome is Outcome.OPEN:
-        return _how_left_open(story, after)
-    error = story.error or {}
-    reason, origin = str(error.get("reason")), str(error.get("origin"))
-    return f"The turn failed {after}. {what_of(type_of(error), reason, origin)}"
-
-
-def _how_cancelled(story: TurnHistory, after: str) -> str:
-    """Say how a cancelled turn ended."""
-    if story.was_cancelled_by(By.USER):
-        return f"The user cancelled the turn, and it ended {after}."
-    if story.shutdown is not None:
-        return f"lastword was told to stop, and the turn was cancelled {after}."
-    if _client_left(story):
-        who = _HOLDER_ENDED if story.in_gateway else "The client left"
-        return f"{who}, and the turn was cancelled {after}."
-    return f"The agent ended the turn as cancelled {after}."
-
-
-def _how_left_open(story: TurnHistory, after: str) -> str:
-    """Say how far a turn without an end was observed."""
+        if story.was_cancelled_by(By.USER):
+            return f"The user cancelled the turn, and it ended {after}."
+        if story.shutdown is not None:
+            return f"lastword was told to stop, and the turn was cancelled {after}."
+        if _client_left(story):
+            who = _HOLDER_ENDED if story.in_gateway else "The client left"
+            return f"{who}, and the turn was cancelled {after}."
+        return f"The agent ended the turn as cancelled {after}."
     if story.shutdown is not None:
         return f"lastword was told to stop ({story.shutdown}) {after}, while the turn ran."
     if _client_left(story):
@@ -216,7 +182,7 @@ def _where(story: TurnHistory, outcome: Outcome) -> str:
 
 
 def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
-    """Say what had happened before."""
+    """Return what had happened before, and how often the model call had been tried again."""
     parts = []
     until = "In it" if outcome is Outcome.OK else "Until then"
     if story.tools:
@@ -228,33 +194,29 @@ def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
         how_often = times(story.delegated)
         parts.append(f"{until} the client was asked to write a file or run a command, {how_often}.")
     elif _shown_is_no_answer(story):
-        pass  # said with the place
+        pass  # `_where` says so
     elif story.output_at is not None and outcome is not Outcome.OK:
         parts.append("Until then text had been shown, and no tool had been used.")
-    parts.extend(_retried(story))
-    return parts
-
-
-def _retried(story: TurnHistory) -> list[str]:
-    """Return how often the model call was tried again, and whether the user cancelled a wait."""
     waits = story.waits
-    parts = []
+    waiting = ""
     cancel = story.was_cancelled_by(By.USER)
     announced = number_of(story.retries[-1].get("wait_seconds")) if waits else 0.0
     if waits and cancel is not None and cancel.at_seconds < story.retried_at[-1] + announced:
         waits.pop()
-        parts.append(f"The agent was waiting {_duration(announced)} to try the model call again.")
+        waiting = f"The agent was waiting {_duration(announced)} to try the model call again."
     if waits:
         waited = f", with waits of {_duration(sum(waits))} in all" if any(waits) else ""
-        parts.insert(0, f"The model call was tried again {times(len(waits))}{waited}.")
-    return parts
+        parts.append(f"The model call was tried again {times(len(waits))}{waited}.")
+    return [*parts, waiting]
 
 
 def _who_ended(story: TurnHistory) -> str:
     error = story.error or {}
     stopped = story.was_cancelled_by(By.WATCHDOG)
     if stopped is not None:
-        return _watchdog(stopped.reason)
+        why = PHRASES["limits"].get(str(stopped.reason))
+        stop = f"lastword's watchdog stopped the turn: {why}."
+        return stop if why else "lastword stopped the turn."
     if story.exited is not None:
         return f"The agent's process ended ({_exit(story.exited)}), and lastword answered for it."
     if error.get("by") == By.AGENT.value:
@@ -266,15 +228,15 @@ def _who_ended(story: TurnHistory) -> str:
     return "The agent ended the turn with this error."
 
 
-def _watchdog(reason: str | None) -> str:
-    why = PHRASES["limits"].get(str(reason))
-    return f"lastword's watchdog stopped the turn: {why}." if why else "lastword stopped the turn."
-
-
 def fault_of(error: Mapping[str, object]) -> str:
     """Return a sentence about the origin of a failure; empty if it is unknown."""
     if type_of(error) is ErrorType.AGENT_STALLED:
-        return STALL_FAULTS.get(str(error.get("reason")), _SILENT_FAULT)
+        # A stalled agent can only be observed from outside.
+        silent = (
+            "The fault is the agent's, or lies in what it waited for, such as the model provider: "
+            "its silence does not say which."
+        )
+        return STALL_FAULTS.get(str(error.get("reason")), silent)
     if type_of(error) is ErrorType.UNKNOWN and error.get("reason") is None:
         return ""  # an unrecognised failure is blamed on nobody
     if error.get("reason") == "spend_limit":
@@ -284,10 +246,12 @@ def fault_of(error: Mapping[str, object]) -> str:
 
 
 def _safety(story: TurnHistory, safety: str) -> str:
-    if safety == RetrySafety.ASK and _only_read(story):
-        return _READ_AGAIN
+    if safety == RetrySafety.ASK and story.tools and not story.unsafe_tools:
+        # The agent may also have written a file through the client, which is not a tool call.
+        return "Sending the prompt again repeats the tool calls; those that are recorded only read."
     if safety == RetrySafety.AUTO and story.progress_at is not None:
-        return _NO_ANSWER if _shown_is_no_answer(story) else _NO_OUTPUT
+        what = "answer" if _shown_is_no_answer(story) else "text"
+        return f"Sending the prompt again is safe: no {what} and no tool call had come."
     return SAFETY.get(safety, "")
 
 
@@ -296,44 +260,39 @@ def _shown_is_no_answer(story: TurnHistory) -> bool:
     return story.output_at is not None and (story.error or {}).get("phase") == Phase.BEFORE_OUTPUT
 
 
-def _only_read(story: TurnHistory) -> bool:
-    return bool(story.tools) and not story.unsafe_tools
-
-
-def _who_confirmed(story: TurnHistory) -> str:
-    """Say who ended a cancelled turn, if it was not the agent."""
-    if (story.answer or {}).get("by") != By.LASTWORD.value:
-        return ""
-    if _client_left(story):
-        return "" if story.in_gateway else "Nobody was there to be answered."
-    if story.exited is not None:
-        return "The agent's process ended before it had confirmed that; lastword answered for it."
-    return "The agent did not confirm that; lastword answered for it."
-
-
-def _fault_without_error(story: TurnHistory) -> str:
-    """Say who was at fault, as far as that can be known."""
+def _without_error(story: TurnHistory) -> tuple[list[str], str]:
+    """Return what is said of a turn that was cancelled or left open, and what to do about it."""
+    left = _client_left(story)
+    who_answered = fault = action = ""
+    is_ours = (story.answer or {}).get("by") == By.LASTWORD.value
+    if is_ours and left:
+        who_answered = "" if story.in_gateway else "Nobody was there to be answered."
+    elif is_ours and story.exited is not None:
+        who_answered = (
+            "The agent's process ended before it had confirmed that; lastword answered for it."
+        )
+    elif is_ours:
+        who_answered = "The agent did not confirm that; lastword answered for it."
     if story.was_cancelled_by(By.USER) or story.shutdown is not None:
-        return _NO_FAILURE
-    if not _client_left(story):
-        return ""
-    return _HOLDER_UNKNOWN if story.in_gateway else _CLIENT_UNKNOWN
-
-
-def _safety_without_error(story: TurnHistory) -> RetrySafety:
-    """Return whether the same prompt may be sent again, judging by what the turn did."""
+        fault = "No failure is recorded."
+    elif left:
+        fault = "No fault of the agent's or the model provider's is recorded; whether " + (
+            "it was stopped or killed is described where the session was resumed."
+            if story.in_gateway
+            else "the client was closed or crashed is not seen from here."
+        )
     if story.acted:
-        return RetrySafety.ASK
-    return RetrySafety.AUTO if story.output_at is None else RetrySafety.OFFER_CONTINUE
-
-
-def _action_without_error(story: TurnHistory) -> str:
-    """Say what to do after a turn that was cancelled or left open; empty if there is nothing."""
-    if story.ended and not _client_left(story):
-        return _LOOK_FIRST if story.unsafe_tools else ""
-    if story.acted:
-        return _OPEN_AND_LOOK
-    return _OPEN_AGAIN if _client_left(story) else ""
+        safety = RetrySafety.ASK
+    else:
+        safety = RetrySafety.AUTO if story.output_at is None else RetrySafety.OFFER_CONTINUE
+    if story.ended and not left:
+        if story.unsafe_tools:
+            action = "Look at what has been done before you send the prompt again."
+    elif story.acted:
+        action = "Open the session again and look at what has been done."
+    elif left:
+        action = "Open the session again to continue."
+    return [who_answered, fault, _safety(story, safety)], action
 
 
 def _client_left(story: TurnHistory) -> bool:
@@ -387,7 +346,19 @@ def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
     facts = [("Outcome", ended), ("Took", _duration(story.seconds))]
     if story.shown_after_seconds is not None:
         facts.append(("First output after", _duration(story.shown_after_seconds)))
-    facts += _facts_of_error(story.error or {})
+    error = story.error or {}
+    if error:
+        facts.append(("Failure", plain(type_of(error), TYPES)))
+    for label, key, names in (("When", "phase", PHASES), ("Fault", "origin", ORIGINS)):
+        if error.get(key):
+            facts.append((label, plain(error[key], names)))
+    retry = retry_words(error)
+    if retry:
+        facts.append(("Retry", retry))
+    for key, label in _QUOTED:
+        value = error.get(key)
+        if value is not None:
+            facts.append((label, plain(value) if label == "More exactly" else str(value)))
     if story.exited is not None:
         facts.append(("Agent's exit", _exit(story.exited)))
     if story.tools:
@@ -405,20 +376,6 @@ def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
     if story.stderr_bytes:
         facts.append(("Error output", counted(story.stderr_bytes, "byte")))
     return facts
-
-
-def _facts_of_error(error: dict[str, object]) -> list[tuple[str, str]]:
-    pairs = (
-        ("Failure", plain(type_of(error), TYPES) if error else ""),
-        ("When", plain(error["phase"], PHASES) if error.get("phase") else ""),
-        ("Fault", plain(error["origin"], ORIGINS) if error.get("origin") else ""),
-        ("Retry", retry_words(error)),
-    )
-    facts = [(label, value) for label, value in pairs if value]
-    quoted = [(label, error[key]) for key, label in _QUOTED if error.get(key) is not None]
-    return facts + [
-        (label, plain(value) if label == "More exactly" else str(value)) for label, value in quoted
-    ]
 
 
 def _exit(facts: dict[str, object]) -> str:
