@@ -1,12 +1,11 @@
-"""Events of sessions, and the history that a turn's entries tell.
+"""Events of sessions, and the history of a turn.
 
-Events of sessions: one table of what may happen, for the record, the API, metrics and pages. Owns
-the reading of `data/events.txt`, and the check of an entry against it. Code that needs only a
-kind's name or level imports `core.timeline.entry`. An unknown fact is absent, so a fact is never
-`None`.
+The events are one table for the record, the API, metrics and pages. Owns the reading of
+`data/events.txt`, and the check of an entry against it. Code that needs only a kind's name or level
+imports `core.timeline.entry`. An unknown fact is absent, so a fact is never `None`.
 
-The history of a turn, built from its entries: how it began, what it did, how it ended. Owns reading
-entries, in order, into one value. `core.timeline.summary` puts it into words.
+A history is built from a turn's entries, in order: how it began, what it did, how it ended.
+`core.timeline.summary` puts it into words.
 """
 
 from __future__ import annotations
@@ -84,8 +83,7 @@ _FAILURE = {
     member.name: Fact(_OF_FORM.get(member.form, str), member.description, member.unit)
     for member in MEMBERS
 }
-"""The members of the payload. Those that are somebody's own text are recorded with --record-text
-alone."""
+"""The members of the payload. Somebody's own text is recorded only with --record-text."""
 
 
 def _read(heading: str, rows: tuple[str, ...]) -> tuple[Kind, EventSpec]:
@@ -148,20 +146,15 @@ def problems_of(entry: Entry) -> list[str]:
         fact = allowed.get(name)
         if fact is None:
             problems.append(f"{entry.kind.value} has no fact {name!r}")
-        elif not _is_a(value, fact.of):
+            continue
+        types = (int, float) if fact.of is float else fact.of  # whole numbers are numbers
+        if (isinstance(value, bool) and fact.of is not bool) or not isinstance(value, types):
             problems.append(f"{entry.kind.value}: {name} is {value!r}, not a {fact.of.__name__}")
     return problems
 
 
-def _is_a(value: object, of: type) -> bool:
-    if isinstance(value, bool):
-        return of is bool
-    # Whole numbers are numbers.
-    return isinstance(value, (int, float) if of is float else of)
-
-
 class Cancel(msgspec.Struct, frozen=True):
-    """A wish that the turn end; `reason` is the watchdog's."""
+    """A request to end the turn; `reason` is the watchdog's."""
 
     at_seconds: float
     by: str
@@ -179,7 +172,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
         ended_at: when it was answered; `None` if no end is recorded.
         progress_at: its first update.
         output_at: its first text or tool call.
-        asked_at: the first question to the user.
+        question_at: the first question to the user.
         open_tools: unfinished tool calls, each with its kind (`""` if unknown).
         tools: the kinds of all tool calls, in order.
         failed_tools: how many tool calls failed.
@@ -189,14 +182,14 @@ class TurnHistory(msgspec.Struct, kw_only=True):
         retries: the facts of each retry.
         retried_at: when each was announced; its wait begins there.
         silences: the length of each silence that the watchdog noticed, in seconds.
-        asked: how often the user was asked.
+        questions: how often the user was asked.
         waits_for_user: a question is still open.
         cancels: who wanted it to end, in order.
         error: the facts of its failure.
         answer: the facts of its answer.
         exited: the facts of the agent's exit during the turn.
         client_gone_at: when the client left during the turn.
-        held: a gateway's process held its session, and was the client.
+        in_gateway: a gateway's process held its session, and was the client.
         shutdown: the signal that stopped lastword during the turn.
         stderr_bytes: how many bytes the agent wrote to stderr.
         dropped: frames that were held back, by reason.
@@ -317,8 +310,15 @@ def add_entry(story: TurnHistory, entry: Entry) -> None:
                 story.error = facts
             else:
                 story.answer = facts
-    elif kind in (Kind.TOOL_STARTED, Kind.TOOL_ENDED):
-        _add_tool(story, entry)
+    elif kind is Kind.TOOL_STARTED:
+        tool = str(facts.get("tool", ""))
+        story.tools.append(tool)
+        story.open_tools[str(facts.get("call", ""))] = tool
+        safe = facts.get("side_effects") is False or tool in acp.READ_ONLY_TOOLS
+        story.unsafe_tools = story.unsafe_tools or not safe
+    elif kind is Kind.TOOL_ENDED:
+        story.open_tools.pop(str(facts.get("call", "")), None)
+        story.failed_tools += facts.get("status") == "failed"
     elif kind is Kind.FIRST_PROGRESS:
         # A prompt that is sent again has one in each try.
         story.progress_at = entry.at_seconds if story.progress_at is None else story.progress_at
@@ -361,16 +361,3 @@ def _add_surroundings(story: TurnHistory, entry: Entry) -> None:
         story.client_gone_at = entry.at_seconds
     elif kind is Kind.SHUTDOWN:
         story.shutdown = str(facts.get("signal"))
-
-
-def _add_tool(story: TurnHistory, entry: Entry) -> None:
-    call = str(entry.facts.get("call", ""))
-    if entry.kind is Kind.TOOL_STARTED:
-        tool = str(entry.facts.get("tool", ""))
-        story.tools.append(tool)
-        story.open_tools[call] = tool
-        safe = entry.facts.get("side_effects") is False or tool in acp.READ_ONLY_TOOLS
-        story.unsafe_tools = story.unsafe_tools or not safe
-    else:
-        story.open_tools.pop(call, None)
-        story.failed_tools += entry.facts.get("status") == "failed"
