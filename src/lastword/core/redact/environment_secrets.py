@@ -1,7 +1,7 @@
 """Secrets in the environment: the values of variables whose names suggest a secret.
 
-Owns which names do, also of an agent's options. The environment is an argument, since the core does
-not read it. It is imported at every start, so it imports as little as it can.
+Owns which names do, those of an agent's options included. The environment is an argument, since the
+core does not read it. Imported at every start, so it imports as little as it can.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     secrets = [value for name, value in environment.items() if _names_a_secret(name)]
     for name, value in environment.items():
         if name.endswith("_HEADERS"):
-            secrets += _in_headers(value)
+            # `name=value,name=value`: the credentials, without schemes such as `Bearer%20`.
+            values = (pair.partition("=")[2].strip() for pair in value.split(","))
+            secrets += [text.rpartition("%20")[2].rpartition(" ")[2] for text in values]
     return tuple(value for value in secrets if len(value) >= MIN_SECRET_CHARS)
 
 
 def secrets_in(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the values of a command's options, and of its `NAME=value`, that are named so.
+    """Return the values of a command's options, and of its `NAME=value`, with such names.
 
-    A path is where a secret is, and no secret.
+    A path does not count: it names the place of a secret.
     """
     secrets: list[str] = []
     named = False
@@ -56,12 +58,6 @@ def secrets_in(command: Sequence[str]) -> tuple[str, ...]:
         for value in secrets
         if len(value) >= MIN_SECRET_CHARS and not value.startswith(("/", "~", "."))
     )
-
-
-def _in_headers(text: str) -> list[str]:
-    """Return the credentials in `name=value,name=value`, without schemes such as `Bearer%20`."""
-    values = (pair.partition("=")[2].strip() for pair in text.split(","))
-    return [value.rpartition("%20")[2].rpartition(" ")[2] for value in values]
 
 
 def _names_a_secret(name: str) -> bool:

@@ -1,8 +1,8 @@
 """Named values: `NAME=value`, `"name": "value"`, where the name says that the value is a secret.
 
-Owns which names do, in a text as in the keys of a JSON object, and what of the text behind a name
-is its value. A name is judged by its last words: `NPM_TOKEN` and `db.pass` name secrets,
-`max_token` and `primary_key` do not.
+Owns which names do, in texts and in the keys of JSON objects, and where the value after a name
+ends. A name is judged by its last words: `NPM_TOKEN` and `db.pass` name secrets, `max_token` and
+`primary_key` do not.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _HARMLESS = {
 """The words before a last word with which it names something that is not secret."""
 
 _COMPLAINTS = _words("invalid missing expired unexpected unknown bad wrong error errors")
-"""Words of a name that is a sentence or an exception's, as in `InvalidSessionToken: ...`."""
+"""Words of a name that is a sentence or an exception, as in `InvalidSessionToken: ...`."""
 
 _ACCOUNTS = _words("""db database user admin root smtp mail email imap ftp sftp ssh http https proxy
     redis mysql mariadb pg postgres mongo rabbitmq amqp ldap vpn wifi keystore login""")
@@ -86,7 +86,7 @@ class Naming(Enum):
 
 @lru_cache(maxsize=512)
 def naming_of(name: str) -> Naming:
-    """Return what a name says of its value."""
+    """Return the kind of value that a name suggests."""
     bare = "".join(filter(str.isalnum, name)).lower().rstrip("0123456789")
     words = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
     if words[-2:] in (["key", "id"], ["key", "base"]):
@@ -132,7 +132,7 @@ def is_denied(name: object, value: object) -> bool:
 def is_denied_argument(before: object, value: object) -> bool:
     """Return whether a member of a JSON list is to be dropped, by the member before it.
 
-    It is the value of an option such as `--token`, or stands behind a header's name.
+    It is the value of an option such as `--token`, or follows a header's name.
     """
     if not isinstance(before, str) or len(before) > _MAX_NAME_CHARS or "=" in before:
         return False
@@ -157,7 +157,7 @@ _ASSIGNMENT = re.compile(
     rf"(?:[|>][+-]?(?:\r?\n|(?:\\{{1,4}}r)?\\{{1,4}}n)[ \t]{{0,16}}|\r?\n[ \t]?)?{_STYLE}"
     rf"(?:some\((?=[\"'\\])|\$(?='))?{_MARKS}{_STYLE}"
 )
-"""The end of a name in small letters, and what stands between it and its value."""
+"""The end of a name in small letters, and everything between it and its value."""
 
 _HINTS = (
     *("token", "secret", "pass", "key", "cred", "pwd", "auth", "pat", "dsn", "cookie", "pw"),
@@ -201,7 +201,7 @@ _MIXED_PASSWORD = re.compile(
 
 
 def redact_named(text: str, lower: str) -> tuple[str, int]:
-    """Return the text without the values of names that say so, and how many there were.
+    """Return the text without the values whose names say that they are secrets, and their number.
 
     Args:
         text: The text.
@@ -212,37 +212,32 @@ def redact_named(text: str, lower: str) -> tuple[str, int]:
     parts: list[str] = []
     done = 0
     for match in _ASSIGNMENT.finditer(lower):
-        at = match.end()
-        if at >= len(text) or match.start() < done:
+        at, start, end = match.end(), match.start(), match.start()
+        if at >= len(text) or start < done:
             continue
-        pattern = _value_of(text, match)
+        # The name ends within the match, and may begin before it.
+        while start and match.start() - start < _MAX_NAME_CHARS and _is_of_a_name(text[start - 1]):
+            start -= 1
+        while end < at and _is_of_a_name(text[end]):
+            end += 1
+        if start and text[start - 1] == "\\" and text[start] in "nrt":
+            start += 1
+        name = text[start:end].strip(".-")
+        if name.lower() == "key" and text[max(start - 4, 0) : start].lower() == "api ":
+            name = "api_key"
+        naming = naming_of(name)
+        is_assigned = text[end : end + 2].lstrip("\"'\\")[:1] == "="
+        if naming in (Naming.VARIABLE, Naming.PASSWORD) and not is_assigned:
+            # "GITHUB_TOKEN: not set" is a sentence.
+            naming = Naming.PERHAPS if naming is Naming.VARIABLE else Naming.SECRET
+        pattern = _VALUES.get(naming)
+        if naming is Naming.PERHAPS and name.lower() in _PASSWORDS:
+            pattern = _MIXED_PASSWORD if "=" in text[end:at] else None
         value = pattern.match(text, at) if pattern is not None else None
         if value is not None:
             parts += (text[done:at], REDACTED)
             done = value.end()
     return "".join((*parts, text[done:])), len(parts) // 2
-
-
-def _value_of(text: str, match: re.Match[str]) -> re.Pattern[str] | None:
-    """Return the pattern of the value behind a name, which ends within the match."""
-    start, end = match.start(), match.start()
-    while start and match.start() - start < _MAX_NAME_CHARS and _is_of_a_name(text[start - 1]):
-        start -= 1
-    while end < match.end() and _is_of_a_name(text[end]):
-        end += 1
-    if start and text[start - 1] == "\\" and text[start] in "nrt":
-        start += 1
-    name = text[start:end].strip(".-")
-    if name.lower() == "key" and text[max(start - 4, 0) : start].lower() == "api ":
-        name = "api_key"
-    naming = naming_of(name)
-    is_assigned = text[end : end + 2].lstrip("\"'\\")[:1] == "="
-    if naming in (Naming.VARIABLE, Naming.PASSWORD) and not is_assigned:
-        # "GITHUB_TOKEN: not set" is a sentence.
-        naming = Naming.PERHAPS if naming is Naming.VARIABLE else Naming.SECRET
-    if naming is Naming.PERHAPS and name.lower() in _PASSWORDS:
-        return _MIXED_PASSWORD if "=" in text[end : match.end()] else None
-    return _VALUES.get(naming)
 
 
 def _is_of_a_name(char: str) -> bool:

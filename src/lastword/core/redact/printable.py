@@ -26,11 +26,11 @@ def printable_json(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text
-    )
-
-
-def _escaped(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    printed: list[str] = []
+    for char in text:
+        if char.isprintable() or char in "\n\t":
+            printed.append(char)
+        else:
+            units = char.encode("utf-16-be", "surrogatepass").hex()
+            printed += (f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return "".join(printed)

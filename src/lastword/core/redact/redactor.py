@@ -67,11 +67,6 @@ def forms_of(value: str) -> tuple[str, ...]:
     return tuple(form for form in forms if MIN_SECRET_CHARS <= len(form) <= _MAX_FORM_CHARS)
 
 
-def unsplit(text: str) -> str:
-    """Return the text without colour codes and invisible marks."""
-    return _ALL_UNSEEN.sub("", text)
-
-
 def without_noise(text: str) -> str:
     """Return the text without the characters that break a value, percent escapes in capitals."""
     return _ESCAPE.sub(lambda escape: escape[0].upper(), _ANY_NOISE.sub("", text))
@@ -148,9 +143,15 @@ class Redactor(msgspec.Struct, frozen=True):
     def __call__(self, text: str) -> str:
         """Return the text without secrets, at most 8 KiB of it."""
         scrubbed = self._clip(text)
-        if self._forms:
-            # This comes first, so that a value inside a broken one does not break it further.
-            scrubbed = self._without_broken(scrubbed)
+        whole = without_noise(scrubbed) if self._forms else scrubbed
+        if whole != scrubbed:
+            # Values with a line end, a colour code or an invisible mark in them come first, so that
+            # a value inside such a one does not break it further.
+            for form in self._forms:
+                if without_noise(form) in whole:
+                    scrubbed, count = broken(form).subn(REDACTED, scrubbed)
+                    if count:
+                        self.count("known_value", count)
         for form in self._forms:
             if form in scrubbed:
                 self.count("known_value", scrubbed.count(form))
@@ -166,7 +167,18 @@ class Redactor(msgspec.Struct, frozen=True):
         if count:
             self.count("named_secret", count)
         scrubbed = self._without(scrubbed, possible)
-        return scrubbed if self.hook is None else self._hooked(scrubbed, self.hook)
+        if self.hook is None:
+            return scrubbed
+        hooked: object = None
+        try:
+            hooked = self.hook(scrubbed)
+        except Exception:  # noqa: BLE001 - foreign code: its failure may not become a leak
+            self.count("hook_failed")
+        if not isinstance(hooked, str):
+            return REDACTED
+        if hooked != scrubbed:
+            self.count("hook")
+        return hooked[:MAX_TEXT_CHARS]
 
     def _without(self, text: str, shapes: list[Shape]) -> str:
         for shape in dict.fromkeys(shapes):
@@ -175,21 +187,9 @@ class Redactor(msgspec.Struct, frozen=True):
                 self.count(shape.name, count)
         return text
 
-    def _without_broken(self, text: str) -> str:
-        """Remove known values that contain a line end, a colour code or an invisible mark."""
-        whole = without_noise(text)
-        if whole == text:
-            return text
-        for form in self._forms:
-            if without_noise(form) in whole:
-                text, count = broken(form).subn(REDACTED, text)
-                if count:
-                    self.count("known_value", count)
-        return text
-
     def _without_split(self, text: str) -> str:
         """Remove secrets that a colour code or an invisible mark splits: no shape fits a half."""
-        whole = unsplit(text)
+        whole = _ALL_UNSEEN.sub("", text)
         if whole == text:
             return text
         lower = _lowered(whole)
@@ -212,18 +212,6 @@ class Redactor(msgspec.Struct, frozen=True):
     def count(self, rule: str, count: int = 1) -> None:
         if self.counts is not None:
             self.counts[rule] = self.counts.get(rule, 0) + count
-
-    def _hooked(self, text: str, hook: Callable[[str], str]) -> str:
-        hooked: object = None
-        try:
-            hooked = hook(text)
-        except Exception:  # noqa: BLE001 - foreign code: its failure may not become a leak
-            self.count("hook_failed")
-        if not isinstance(hooked, str):
-            return REDACTED
-        if hooked != text:
-            self.count("hook")
-        return hooked[:MAX_TEXT_CHARS]
 
     def json(
         self, value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES
@@ -266,41 +254,35 @@ class _JsonCopy:
         if depth >= self._max_depth:
             return CUT
         if isinstance(value, dict):
-            return self._of_dict(value, depth)
-        if isinstance(value, (list, tuple)):
-            return self._of_list(value, depth)
-        return CUT
-
-    def _of_list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
-        copied: list[Any] = []
+            members: dict[str, Any] = {}
+            for name, child in value.items():
+                if self._values_left <= 0:
+                    members[CUT] = CUT
+                    break
+                key = self._redactor(name) if isinstance(name, str) else CUT
+                # ACP and MCP write variables and headers as {"name": ..., "value": ...}.
+                named = value.get("name", value.get("key")) if name == "value" else name
+                if is_denied(named, child):
+                    members[key] = REDACTED
+                    self._redactor.count("secret_name")
+                else:
+                    members[key] = self.of(child, depth + 1)
+            return members
+        if not isinstance(value, (list, tuple)):
+            return CUT
+        items: list[Any] = []
         before: object = None
         for child in value:
             if self._values_left <= 0:
-                copied.append(CUT)
+                items.append(CUT)
                 break
             if is_denied_argument(before, child):
-                copied.append(REDACTED)
+                items.append(REDACTED)
                 self._redactor.count("secret_name")
             else:
-                copied.append(self.of(child, depth + 1))
+                items.append(self.of(child, depth + 1))
             before = child
-        return copied
-
-    def _of_dict(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
-        copied: dict[str, Any] = {}
-        for name, child in value.items():
-            if self._values_left <= 0:
-                copied[CUT] = CUT
-                break
-            key = self._redactor(name) if isinstance(name, str) else CUT
-            # ACP and MCP write variables and headers as {"name": ..., "value": ...}.
-            named = value.get("name", value.get("key")) if name == "value" else name
-            if is_denied(named, child):
-                copied[key] = REDACTED
-                self._redactor.count("secret_name")
-            else:
-                copied[key] = self.of(child, depth + 1)
-        return copied
+        return items
 
 
 _PLAIN = Redactor()
