@@ -48,11 +48,10 @@ MAX_WAITING = 1000
 """Requests that wait for a session to be restored, or for the agent to finish an ended turn."""
 
 MAX_WAITING_BYTES = 16 * 1024 * 1024
-"""At most this many of their bytes; a single one may be larger, since a line has a limit of its
-own."""
+"""The most bytes of such requests. A single one may be larger, since lines have their own limit."""
 
 USER_REQUESTS = frozenset({PERMISSION, ELICITATION})
-"""Requests that wait for the user: while one is open, no clock runs."""
+"""Requests that wait for the user; while one is open, timeouts are suspended."""
 
 HAS_SIDE_EFFECTS = frozenset({WRITE_FILE, TERMINAL_CREATE})
 """Requests by which an agent changes something through the client."""
@@ -68,8 +67,8 @@ HARMLESS_METHODS = USER_REQUESTS | {
         for method in ("initialize", "ping", "tools/list", "resources/list", "prompts/list")
     ),
 }
-"""An agent's requests and notifications that are known to change nothing, as `purpose_of` names
-them. Every other one, and an unknown one, may stand for something that happened."""
+"""An agent's requests and notifications that are known to change nothing, in the form of
+`purpose_of`. Every other one, and an unknown one, may stand for something that happened."""
 
 LOGIN = frozenset({"authenticate", "auth/login"})
 """Requests that a person completes; they never time out."""
@@ -127,7 +126,7 @@ SHOWN_KINDS = (
         "session_message_chunk",
     }
 )
-"""Kinds of which a person sees something. A turn without any was silent."""
+"""Kinds that show something to a person. A turn without any was silent."""
 
 SESSION_STATE_KINDS = frozenset(
     {
@@ -144,7 +143,7 @@ MODE_UPDATE = "current_mode_update"
 OPTION_UPDATE = "config_option_update"
 MODEL_UPDATE = "current_model_update"
 CHOICE_KINDS = frozenset({MODE_UPDATE, OPTION_UPDATE, MODEL_UPDATE})
-"""Kinds by which a session says that it works in another way than the client had chosen."""
+"""Kinds by which a session reports other settings than those that the client chose."""
 
 AGENT_ERROR_KINDS = frozenset({"agent_error", "_agent_error"})
 AGENT_RETRY_KINDS = frozenset({"agent_retry", "_agent_retry"})
@@ -170,8 +169,8 @@ HARMLESS_KINDS = (
         STATE_UPDATE,
     }
 )
-"""Kinds that are known to tell of nothing that was done. Tool calls have their own rules; every
-other kind, and an unknown one, may tell of something that happened."""
+"""Kinds that are known to report no action. Tool calls have their own rules; every other kind, and
+an unknown one, may report something that happened."""
 
 
 class Dialect(msgspec.Struct, frozen=True):

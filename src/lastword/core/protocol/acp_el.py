@@ -49,7 +49,7 @@ def read_traffic(text: str) -> list[dict[str, Any]]:
 
 
 class _Reader:
-    """Reads values; an object that occurs again is only referred to by its label."""
+    """A reader of values; a repeated object is only a reference to its label."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _TOKEN.finditer(text)
@@ -71,17 +71,27 @@ class _Reader:
             return self._shared(token, self._value)
         if token["string"] is not None:
             return _unescape(token["string"])
-        if token["atom"]:
-            return _constant(token["atom"])
-        match token[0]:
-            case "(":
-                return self._members()
-            case "[":
-                return self._vector()
-            case "#(":
-                return self._text_with_properties()
-            case _:
-                raise ValueError(token[0])
+        atom = token["atom"]
+        if atom and _NUMBER.fullmatch(atom):
+            return int(atom) if atom.lstrip("-").isdigit() else float(atom)
+        if atom:
+            return _CONSTANTS[atom] if atom in _CONSTANTS else _unescape(atom)
+        if token[0] == "(":
+            return self._members()
+        if token[0] == "[":
+            values = []
+            while (token := self._next())[0] != "]":
+                values.append(self._value(token))
+            return values
+        if token[0] != "#(":
+            raise ValueError(token[0])
+        # Of a text with properties, the text alone counts: colours and the like were never sent.
+        text = self._value(self._next())
+        depth = 1
+        while depth:
+            mark = self._next()["mark"] or " "
+            depth += (mark in "#([") - (mark in ")]")
+        return text
 
     def _shared(self, token: re.Match[str], read: Callable[[re.Match[str]], Any]) -> Any:
         if token["use"] == "=":
@@ -111,27 +121,6 @@ class _Reader:
             raise ValueError(token[0])
         return "" if name == "##" else _unescape(name), self._members()
 
-    def _vector(self) -> list[Any]:
-        values = []
-        while (token := self._next())[0] != "]":
-            values.append(self._value(token))
-        return values
-
-    def _text_with_properties(self) -> Any:
-        """Return the text alone: colours and the like were never sent."""
-        text = self._value(self._next())
-        depth = 1
-        while depth:
-            mark = self._next()["mark"] or " "
-            depth += (mark in "#([") - (mark in ")]")
-        return text
-
 
 def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda match: _OTHER_CHARACTERS.get(match[1], match[1]), text)
-
-
-def _constant(atom: str) -> Any:
-    if _NUMBER.fullmatch(atom):
-        return int(atom) if atom.lstrip("-").isdigit() else float(atom)
-    return _CONSTANTS[atom] if atom in _CONSTANTS else _unescape(atom)

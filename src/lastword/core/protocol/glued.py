@@ -3,8 +3,8 @@
 Owns the separation of such a line, which two threads without a lock write, or a program that prints
 text without a line end. Each frame is then handled as if it had come alone.
 
-The line is read from its end. There a string ends where it began, seen from the other side, and the
-last `}` closes exactly one `{`: what stands in front needs no guesses, and no second look.
+The line is read backwards. A string then still ends where it began, and the last `}` closes exactly
+one `{`, so the text in front needs no guesses.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _TOKEN = rb'"(?:[^"]++|"(?=\\(?:\\\\)*+(?!\\))|(?!))*+"|["{}]'
 _GAP = rb"[\s\x00]*+"
 _STYLE = rb"\x1b\[[0-?]*+[ -/]*+[@-~]"
 _TAIL = rb"(?!\s*+[,:])(?:%s|[^\"{}\[\]])*+\Z" % _STYLE
-"""What may stand behind the last frame: the end of a colour, NUL bytes, words. With quotes, braces
-or brackets it may be the rest of a frame, or of a list, that is broken."""
+"""What may follow the last frame: the end of a colour, NUL bytes, words. With quotes, braces or
+brackets it may be the rest of a broken frame or list."""
 _WORDS = rb"(?:%s|[\W_])*+\w" % _STYLE
 _OPENING, _CLOSING = ord("{"), ord("}")
 
@@ -88,9 +88,16 @@ def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
         for start, end in zip(starts, ends, strict=True)
     ]
     last = frames[-1]
-    if behind and not _ends_in(last, tail, may_quote=may_quote):
-        return whole
-    if not line[: starts[0]].strip() and not any(map(_is_broken, frames)):
+    if behind:
+        # What precedes other output has to be a frame, and not a log's quotation of one.
+        if not isinstance(last, Frame) or not _is_json_rpc(last):
+            return whole
+        if may_quote and last.message.method is not None and re.match(_WORDS, tail):
+            return whole
+    is_broken = any(
+        isinstance(part, Malformed) and part.reason == jsonrpc.MALFORMED_JSON for part in frames
+    )
+    if not line[: starts[0]].strip() and not is_broken:
         return [*frames, *behind] if frames[1:] or isinstance(last, Frame) else whole
     for number, part in enumerate(frames):
         if isinstance(part, Frame) and _is_json_rpc(part):
@@ -133,18 +140,6 @@ def _objects(line: bytes) -> list[int]:
         starts.append(len(line) - at)
 
 
-def _is_broken(part: Frame | Malformed) -> bool:
-    return isinstance(part, Malformed) and part.reason == jsonrpc.MALFORMED_JSON
-
-
-def _ends_in(part: Frame | Malformed, tail: bytes, *, may_quote: bool) -> bool:
-    """Return whether the frame in front of other output is one, and no log's quotation."""
-    if not isinstance(part, Frame) or not _is_json_rpc(part):
-        return False
-    is_answer = part.message.method is None
-    return is_answer or not may_quote or re.match(_WORDS, tail) is None
-
-
 def _is_json_rpc(part: Frame) -> bool:
     """Return whether a frame says itself that it is JSON-RPC, and is a request or an answer."""
     message = part.message
@@ -168,8 +163,8 @@ def _continues(noise: bytes) -> bool:
 def _quotes(label: bytes, part: Frame) -> bool:
     """Return whether the frame is quoted by a log of what the agent receives or sends.
 
-    A quoted answer to the client is used all the same: the link drops what nobody waits for, and
-    without its answer a turn has no end. Only agents send a stop reason, whatever the log calls it.
+    A quoted answer to the client counts as a frame, since without its answer a turn has no end, and
+    the link drops what nobody waits for. Only agents send a stop reason, whatever the log says.
     """
     method = part.message.method
     if method is None:

@@ -67,17 +67,13 @@ def _peeked(parts: list[dict[bytes, set[bytes]]]) -> Peeked:
 
     method = jsonrpc.loads(only(b'"method"'))
     answers = any(key in part for part in parts for key in _ANSWERS)
-    return Peeked(_id(only(b'"id"')), method if isinstance(method, str) else None, answers)
-
-
-def _id(raw: bytes) -> bytes | None:
-    """Return the id if the text is one; `null` is not."""
-    if len(raw) > MAX_ID_BYTES or not jsonrpc.is_text(raw):
-        return None
-    value = jsonrpc.loads(raw)
-    whole = isinstance(value, float) and value.is_integer()
-    fits = whole or (isinstance(value, str | int) and not isinstance(value, bool))
-    return jsonrpc.same_id(raw) if fits else None
+    raw, request_id = only(b'"id"'), None
+    if len(raw) <= MAX_ID_BYTES and jsonrpc.is_text(raw):
+        value = jsonrpc.loads(raw)
+        is_whole = isinstance(value, float) and value.is_integer()
+        if is_whole or (isinstance(value, str | int) and not isinstance(value, bool)):
+            request_id = jsonrpc.same_id(raw)
+    return Peeked(request_id, method if isinstance(method, str) else None, answers)
 
 
 def _members(text: bytes) -> dict[bytes, set[bytes]]:

@@ -24,42 +24,31 @@ def read_trace_line(value: object) -> dict[str, Any] | None:
         return None
     if "at" in value:
         return value
+    moment = value.get("ts")
     if isinstance(value.get("json"), str) and "direction" in value:
-        return _of_inspector(value)
+        # ACP Inspector: a message as text, with its direction and a date or milliseconds.
+        sides = ["agent", "client"]
+        if str(value["direction"]).lower() == "fromclient":
+            sides.reverse()
+        try:
+            if isinstance(moment, int | float):
+                at = moment / 1000
+            else:
+                at = datetime.fromisoformat(str(moment)).timestamp()
+        except ValueError:
+            at = None
+        line = {"at": at, "from": sides[0], "to": sides[1]}
+        try:
+            return line | {"frame": msgspec.json.decode(value["json"])}
+        except (msgspec.DecodeError, RecursionError):
+            return line | {"text": value["json"]}
     if value.get("type") in _CONDUCTOR and "from" in value and "to" in value:
-        frame = _of_conductor(value)
-        return {"at": value.get("ts"), "from": value["from"], "to": value["to"], "frame": frame}
+        # The Rust SDK's conductor: an event, with an answer in `payload`.
+        frame: dict[str, Any] = {"jsonrpc": "2.0"}
+        frame |= {name: value[name] for name in ("id", "method", "params") if name in value}
+        if value["type"] == "response":
+            frame["error" if value.get("is_error") else "result"] = value.get("payload")
+        return {"at": moment, "from": value["from"], "to": value["to"], "frame": frame}
     if value.get("jsonrpc") == "2.0":
         return {"frame": value}
     return None
-
-
-def _of_inspector(value: dict[str, Any]) -> dict[str, Any]:
-    """Read a message as text, with its direction and a date or milliseconds."""
-    sides = ["agent", "client"]
-    if str(value["direction"]).lower() == "fromclient":
-        sides.reverse()
-    line = {"at": _seconds(value.get("ts")), "from": sides[0], "to": sides[1]}
-    try:
-        return line | {"frame": msgspec.json.decode(value["json"])}
-    except (msgspec.DecodeError, RecursionError):
-        return line | {"text": value["json"]}
-
-
-def _seconds(moment: object) -> float | None:
-    if isinstance(moment, int | float):
-        return moment / 1000
-    try:
-        return datetime.fromisoformat(str(moment)).timestamp()
-    except ValueError:
-        return None
-
-
-def _of_conductor(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the message of an event, whose answer is in `payload`."""
-    frame = {"jsonrpc": "2.0"} | {
-        name: value[name] for name in ("id", "method", "params") if name in value
-    }
-    if value["type"] == "response":
-        frame["error" if value.get("is_error") else "result"] = value.get("payload")
-    return frame
