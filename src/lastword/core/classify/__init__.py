@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 FAILED_RULE = "classifier_failed"
-"""The rule's name where our own code broke on the evidence."""
+"""The name of the rule if our own code raised on the evidence."""
 
 _HOPELESS_REASONS = frozenset({"crash_loop", "context_lost", "spawn_failed", "runaway"})
 MAX_MEMBERS = 8
@@ -171,7 +171,7 @@ def own_failure(
     *,
     detail: str | None = None,
 ) -> Verdict:
-    """Return the verdict on a failure that lastword itself observed, such as a stall or a flood."""
+    """Return the verdict on a failure that lastword observed itself, such as a stall or a flood."""
     return Verdict(
         type=type,
         rule=f"own:{reason or type.value}",

@@ -185,7 +185,7 @@ _OTHERS = ("mcp", "tool", "server", "plugin", "hook", "extension", "command", "t
 
 
 def has_failed_state(update: object) -> bool:
-    """Return whether the agent's state in `_meta` says that something unspecified failed."""
+    """Return whether the agent's state in `_meta` is a failure, without further details."""
     meta = object_of(object_of(update).get("_meta"))
     for name, members in _objects_in(meta):
         of_state = name.lower().endswith(_STATE_MEMBERS)

@@ -57,7 +57,7 @@ def language_pairs(name: str) -> tuple[Concept, ...]:
 
 
 CONCEPTS = language_pairs("concepts")
-"""First match wins: what a retry cannot help stands before what it can."""
+"""The first match wins: failures that no retry helps come before those that one may help."""
 
 
 @cache
@@ -204,7 +204,7 @@ def in_other_alphabet(folded: str) -> str | None:
 def read_other_alphabet(
     folded: str, kinds: frozenset[ErrorType] | None = None
 ) -> tuple[ErrorType, str] | None:
-    """Return what two words of a text in another alphabet mean together, with the words."""
+    """Return the meaning of two words of a text in another alphabet, with the words."""
     language = in_other_alphabet(folded)
     if language is None:
         return None
@@ -219,7 +219,7 @@ def read_other_alphabet(
 def read_latin(
     folded: str, kinds: frozenset[ErrorType] | None = None, *, least: int = 1
 ) -> tuple[ErrorType, str] | None:
-    """Return the same for a text in the Latin alphabet.
+    """Return the meaning of two words of a text in the Latin alphabet, with the words.
 
     Args:
         folded: The text.

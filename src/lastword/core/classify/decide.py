@@ -65,13 +65,13 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
 
 
 def decide(evidence: Evidence) -> Verdict:
-    """Return the verdict on the evidence. Total: what no rule matches is `unknown`."""
+    """Return the verdict on the evidence; without a matching rule, it is `unknown`."""
     findings = (finding for rule in RULES if (finding := rule(evidence)) is not None)
     return conclude(next(findings, Conclusion(ErrorType.UNKNOWN, "unmatched")), evidence)
 
 
 def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
-    """Fill in what does not depend on the rule that decided: waits, ids, retryability."""
+    """Fill in everything that does not depend on the rule: waits, ids, retryability."""
     waits = read_waits(evidence)
     defaults = DEFAULTS[finding.type]
     retryable = defaults.retryable if finding.retryable is None else finding.retryable

@@ -535,7 +535,7 @@ def identifiers(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-# --- markup: what a reader sees of a page, which gateways and firewalls answer with ---------------
+# --- markup: the visible text of a page, with which gateways and firewalls answer -----------------
 
 MAX_PAGE_CHARS = 65_536
 _TAIL_CHARS = 4_096
@@ -558,14 +558,23 @@ _ENTITIES = {
 def readable(text: str) -> str:
     """Return the text of a page, one line for each element; any other text unchanged.
 
-    `<meta http-equiv="Content-Type">` names no error, so only the text that a reader would see, and
-    the title, count as evidence.
+    `<meta http-equiv="Content-Type">` names no error, so only the title and the visible text are
+    evidence.
     """
     if "<" not in text or not _pattern(_PAGE).search(text[:MAX_PAGE_CHARS]):
         return text
     page = clip(text, MAX_PAGE_CHARS, _TAIL_CHARS)
     for name in _UNSEEN:
-        page = _without(page, name)
+        lower, at = page.lower(), 0
+        if len(lower) != len(page):
+            break  # the lower case of some letter is two characters
+        pieces: list[str] = []
+        while (start := lower.find(f"<{name}", at)) >= 0:
+            pieces.append(page[at:start])
+            at = lower.find(f"</{name}", start)
+            if at < 0:  # an unclosed element extends to the end
+                at = len(page)
+        page = "".join((*pieces, page[at:]))
     page = _pattern(_CUT_TAG).sub("", _pattern(_TAG).sub("\n", page))
     for entity, char in _ENTITIES.items():
         page = page.replace(entity, char)
@@ -577,17 +586,3 @@ def readable(text: str) -> str:
 def _pattern(source: str) -> re.Pattern[str]:
     """Compile on first use: few failures hold a page."""
     return re.compile(source, re.IGNORECASE)
-
-
-def _without(page: str, name: str) -> str:
-    """Return the page without these elements; an unclosed one extends to the end."""
-    lower, pieces, at = page.lower(), [], 0
-    if len(lower) != len(page):  # a letter whose lower case is two characters
-        return page
-    while (start := lower.find(f"<{name}", at)) >= 0:
-        pieces.append(page[at:start])
-        end = lower.find(f"</{name}", start)
-        if end < 0:
-            return "".join(pieces)
-        at = end
-    return "".join((*pieces, page[at:]))

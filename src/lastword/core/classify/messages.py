@@ -43,7 +43,7 @@ HOPELESS: frozenset[str] = frozenset(
 """Rows of a retryable type that no retry helps."""
 
 REASONS = [(group.type, group.reason, group.matches) for group in _GROUPS if group.tier == "reason"]
-"""Type, reason, and the signs of it."""
+"""The type, the reason and its signs."""
 
 SOURCES = {group.name: group.matches for group in _GROUPS if group.tier == "source"}
 _SPOKEN_ASCII = {kind: tuple(filter(str.isascii, parts)) for kind, parts in SPOKEN.items()}

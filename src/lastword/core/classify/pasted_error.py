@@ -1,4 +1,4 @@
-"""A pasted error: the shape of its text, and the content of that shape.
+"""A pasted error: the shape of its text, and its content.
 
 Owns the shapes of text: JSON, an HTTP exchange as curl prints it, an event stream, tracebacks of
 Python, Node and Java, JSON lines, acp.el's traffic, prose. The noise of each (stack frames, request
@@ -178,7 +178,15 @@ _PYTHON_ONLY = re.compile(
 def read_python(text: str) -> dict[str, Any] | None:
     """Read the last exception of Python tracebacks, with its direct causes, or of a lone line."""
     if _TRACEBACK not in text:
-        return _lone_line(text)
+        # `openai.RateLimitError: Error code: 429 - ...`, as found in a log or a `repr`.
+        first, _, rest = text.partition("\n")
+        match = _CLASS_LINE.match(first[:2000]) if not first.startswith("Error:") else None
+        if match is None or not re.search(rf"{_ENDS_LIKE_ONE}$", match[1]):
+            return None
+        if "." not in match[1] and not _PYTHON_ONLY.fullmatch(match[1]):
+            return None
+        message = f"{first[match.start(3) :] if match[3] else ''}\n{rest}".strip()
+        return _record({"class": _dotted(match[1]), "message": message}, [])
     lines = text.splitlines()[-MAX_LINES:]
     if any("Exception Group Traceback" in line for line in lines):
         lines = [_GROUP_MARK.sub("", line, count=1) for line in lines]
@@ -224,18 +232,6 @@ def _raised(block: list[str]) -> dict[str, Any] | None:
 def _dotted(name: str) -> str:
     """Return a dotted name, adding the module that Python omits for its own classes."""
     return name if "." in name or name in _GROUPS else f"builtins.{name}"
-
-
-def _lone_line(text: str) -> dict[str, Any] | None:
-    """Read `openai.RateLimitError: Error code: 429 - ...`, as found in a log or a `repr`."""
-    first, _, rest = text.partition("\n")
-    match = _CLASS_LINE.match(first[:2000]) if not first.startswith("Error:") else None
-    if match is None or not re.search(rf"{_ENDS_LIKE_ONE}$", match.group(1)):
-        return None
-    if "." not in match.group(1) and not _PYTHON_ONLY.fullmatch(match.group(1)):
-        return None
-    message = f"{first[match.start(3) :] if match.group(3) else ''}\n{rest}".strip()
-    return _record({"class": _dotted(match.group(1)), "message": message}, [])
 
 
 def read_java_script(text: str) -> dict[str, Any] | None:

@@ -37,7 +37,7 @@ SIGNALS: dict[int, str] = {number: row["name"] for number, row in _SIGNALS.items
 
 
 def _signs(tier: str) -> tuple[tuple[str, str], ...]:
-    """Return the signs of one tier, each with its reason."""
+    """Return the signs of one tier with their reasons."""
     groups = (group for group in _GROUPS if group.tier == tier)
     return tuple((sign, group.reason or "") for group in groups for sign in group.matches)
 
@@ -114,7 +114,7 @@ def read_ending(
 
 
 def _ending_of(row: dict[str, Any], code: int | None, signal: str | None = None) -> ProcessEnding:
-    """Return what the row of a signal or of an exit code says."""
+    """Return the ending that the row of a signal or an exit code describes."""
     cancelled = row["type"] == ErrorType.CANCELLED
     return ProcessEnding(row["reason"], row["retryable"], code, signal, cancelled=cancelled)
 

@@ -282,26 +282,36 @@ def model_denied(evidence: Evidence) -> Conclusion | None:
 
 def strong(evidence: Evidence) -> Conclusion | None:
     """Words of the body, class names and sentences that outrank the status, by type."""
+    folded, outranked = evidence.folded, _outranked(evidence.status)
     spoken = set(evidence.tokens)
     spoken.update(
         name for name in map(normalise, evidence.classes) if name not in tokens.GENERIC_CLASSES
     )
-    spoken -= _outranked(evidence.status)
+    spoken -= outranked
     if spoken & tokens.VAGUE and evidence.status is None and transport_failure(evidence):
         spoken -= tokens.VAGUE
     for kind, words in tokens.STRONG.items():
         hit = spoken & words
         if hit:
             return Conclusion(kind, f"token:{min(hit)}")
-        part = _strong_message(evidence, kind)
-        if part is not None:
+        if phrase_in(folded, messages.UNLESS.get(kind, ())):
+            continue
+        part = phrase_in(folded, messages.STRONG[kind])
+        if part is None and kind not in _SPOKEN_LAST:
+            part = messages.spoken_in(folded, kind)
+        if part is None and kind is ErrorType.BUDGET and not _is_short_window(evidence):
+            part = phrase_in(folded, messages.QUOTA)
+            plan = _pattern(_PLAN).search(folded) if part is None and "limit" in folded else None
+            if plan is not None:
+                part = plan[1] or plan[2]
+        if part is not None and normalise(part) not in outranked:
             hopeless = part in messages.HOPELESS
             return Conclusion(kind, f"message:{part}", retryable=False if hopeless else None)
     return None
 
 
 def _outranked(status: int | None) -> frozenset[str]:
-    """Return the words that say less than this status does."""
+    """Return the words that say less than this status."""
     if status is None:
         return frozenset()
     if status == PAYMENT_REQUIRED:
@@ -309,21 +319,6 @@ def _outranked(status: int | None) -> frozenset[str]:
     if status == TOO_MANY_REQUESTS:
         return tokens.LONG_INPUT
     return tokens.VAGUE if status in DECISIVE else frozenset()
-
-
-def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
-    folded = evidence.folded
-    if phrase_in(folded, messages.UNLESS.get(kind, ())):
-        return None
-    part = phrase_in(folded, messages.STRONG[kind])
-    if part is None and kind not in _SPOKEN_LAST:
-        part = messages.spoken_in(folded, kind)
-    if part is None and kind is ErrorType.BUDGET and not _is_short_window(evidence):
-        part = phrase_in(folded, messages.QUOTA)
-        plan = _pattern(_PLAN).search(folded) if part is None and "limit" in folded else None
-        if plan is not None:
-            part = plan[1] or plan[2]
-    return None if part and normalise(part) in _outranked(evidence.status) else part
 
 
 def _is_short_window(evidence: Evidence) -> bool:
@@ -364,7 +359,7 @@ def strong_words(evidence: Evidence) -> Conclusion | None:
 
 
 def word_parts(evidence: Evidence) -> Conclusion | None:
-    """Words that no list has, recognised by an informative part of them."""
+    """Words outside all lists, recognised by an informative part of them."""
     if transport_failure(evidence):
         return None
     words = (*evidence.tokens, *map(normalise, evidence.classes))
@@ -477,7 +472,7 @@ def status(evidence: Evidence) -> Conclusion | None:
 
 
 def weak_message(evidence: Evidence) -> Conclusion | None:
-    """What prose may mean, if nothing else is left."""
+    """A failure that prose may mean, if nothing else is left."""
     for kind, parts in messages.WEAK.items():
         part = phrase_in(evidence.folded, parts)
         if part is not None:
@@ -493,7 +488,7 @@ def weak_message(evidence: Evidence) -> Conclusion | None:
 
 
 def mentioned(evidence: Evidence) -> Conclusion | None:
-    """What prose only mentions, if no two words of it belong together."""
+    """A failure that prose only mentions, if no two words of it belong together."""
     folded, spelled = map(without_advice, (evidence.folded, spelled_out(evidence.text)))
     for kind, parts in messages.MENTIONED.items():
         part = phrase_in(folded, parts) or phrase_in(spelled, parts)

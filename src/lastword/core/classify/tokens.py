@@ -64,7 +64,7 @@ def is_builtin(module: str, name: str) -> bool:
 NOT_FOUND = 404
 PAYMENT_REQUIRED = 402
 DECISIVE = frozenset({400, 401, 402, 403, 404, 422})
-"""A word that only says that something broke does not outrank these."""
+"""Statuses that outrank a word that only says that something broke."""
 
 REQUEST_BLAMED = frozenset({400, 413, 422})
 REQUEST_TIMEOUT = 408
@@ -116,7 +116,7 @@ AGENT_SENTENCES = {
     if group.tier == "sentence"
     for parts in group.matches
 }
-"""The same by parts of a sentence, all of which the text must contain."""
+"""The same for sentences: the text must contain all of these parts."""
 
 
 def type_of_status(status: int) -> ErrorType:

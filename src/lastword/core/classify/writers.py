@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from lastword.core.classify.evidence import Verdict
 
 MAX_TEXT_CHARS = 16 * 1024
-"""The end of a text that is read."""
+"""Only the end of a longer text is read."""
 
 MAX_RECORDS = 64
 _HEAD_CHARS = 240
-"""How much of a record's first line says who wrote it; the rest may quote anything."""
+"""The part of a record's first line that names its writer; the rest may quote anything."""
 
 _RECORD_CHARS = 4096
 _MODULE_CHARS = 80
@@ -317,10 +317,10 @@ CRASH = re.compile(
 
 _BESIDE = _any("beside")
 BESIDE = re.compile(rf"\b(?:{_BESIDE})\b", re.IGNORECASE)
-"""Words of a line's beginning about something other than the turn's model call."""
+"""Words at a line's beginning about something other than the turn's model call."""
 
 DETAIL = re.compile(r"[{<]|https?://|(?<=\bprovider )(?:failure|error):", re.IGNORECASE)
-"""Where the beginning of a line ends that says what the line is about."""
+"""Where a line's beginning ends, which names its subject."""
 
 MAY_GO_ON = re.compile(
     r"\b(?:warn(?:ing)?|re-?trying|will retry|retry(?: attempt)? #?\d|reconnecting|trying again)\b",
@@ -335,7 +335,7 @@ COMMAND_FAILED = re.compile(
     r"|\b(?:exit|return)(?:ed with)? (?:code|status) \d{1,3}[:\n]",
     re.IGNORECASE,
 )
-"""The beginning of an error that repeats what a command has printed."""
+"""The beginning of an error that repeats a command's output."""
 
 LOGGER = re.compile(
     r"[\"'](?:name|logger|target|module|scope|component|service|source|category|server)[\"']\s*:\s*"
@@ -347,7 +347,7 @@ LOGGED = re.compile(
     r"[\"'](?:msg|message|event|text|error|err)[\"']\s*:\s*"
     r"(?:\"((?:[^\"{<\\]|\\.){1,200})|'([^'{<]{1,200}))"
 )
-"""What a JSON log line says."""
+"""The message of a JSON log line."""
 
 TEST_REPORT = re.compile(
     r"^\s*(?:E  |>  |FAILED|FAIL:?|ERROR:? test|not ok|[\u2715\u2717\u00d7\u25cf]|--- FAIL"
@@ -367,7 +367,7 @@ WRITER = re.compile(
     r"(?:[:\])|]|\s[-|]\s|\s(?:error|warn))",
     re.IGNORECASE,
 )
-"""What stands where a line names its writer: `ERROR codex_core::client: ...`, `[kimi/api] ...`."""
+"""The writer at a line's beginning: `ERROR codex_core::client: ...`, `[kimi/api] ...`."""
 
 PACKAGE = re.compile(
     r"^[ \t]+(?:at |File \")[^\n]{0,200}?/(?:node_modules|(?:site|dist)-packages)/"
@@ -389,7 +389,7 @@ ANY_AGENTS = frozenset({
     *("code", "coding", "core", "dev", "kit", "llm", "my", "new", "node", "oh", "open"),
     *("our", "python", "server", "the", "tool", "tools", "web"),
 })  # fmt: skip
-"""Words of an agent's name that are other programs' as well."""
+"""Words of agents' names that other programs have as well."""
 
 OTHER_CALL = re.compile(r"\btext-embedding-\w|/embeddings\b|/rerank\b|/images/generations\b")
 """Signs of a model call outside any turn, such as one for an index."""

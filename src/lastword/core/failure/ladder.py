@@ -178,7 +178,7 @@ def _full_text(error: AgentError, sent: SentError | None, *, quote: object = Non
 
 
 class Rung(StrEnum):
-    """The end of a failing turn, named for what is sent."""
+    """The ways to end a failing turn, named for the frames that are sent."""
 
     TYPED = "typed"
     V2 = "v2"
@@ -252,7 +252,7 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 
 def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
-    """Return the rung: the user's choice, or else what the client said in `initialize`."""
+    """Return the rung: the user's choice, or else the one for what the client advertised."""
     if dialect.turn_ends_by_state:
         return Rung.V2
     # Version 1 has no frames for that rung: the idle state would follow the answer.
@@ -500,7 +500,7 @@ def negotiated(capabilities: Mapping[str, Any]) -> bool:
 
 
 def extension_in(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a `_meta` holds for JetBrains AIR."""
+    """Return the members of a `_meta` for JetBrains AIR."""
     return object_of(object_of(meta.get("jetbrains")).get("air"))
 
 

@@ -97,7 +97,7 @@ exit_signal; TEXT
 incident_id; TEXT; label=Incident
     Names the record of this failure.
 """
-"""A line with the name, the form and the rest, and below it what the contract says."""
+"""For each member, a line with its name, its form and the rest, then the contract's words."""
 
 _CLOSED_SETS: dict[str, type[ErrorType | Origin | Phase | RetrySafety | Action]] = {
     "type": ErrorType,

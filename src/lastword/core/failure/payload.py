@@ -197,7 +197,7 @@ def _characters(text: str) -> str:
 
 
 def _well_formed(members: dict[str, Any]) -> dict[str, Any]:
-    """Return the members with whole characters; a value that is not JSON is left as it came."""
+    """Return the members with whole characters, or unchanged if they are not JSON."""
     try:
         text = json.dumps(members, ensure_ascii=False)
         whole = _characters(text)

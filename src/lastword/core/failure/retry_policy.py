@@ -181,7 +181,7 @@ class RetryBucket:
 # --- the attempts before a turn failed ------------------------------------------------------------
 
 MAX_LISTED = 10
-"""Attempts that are listed one by one: the first and the last of them."""
+"""The most attempts that are listed: the first and the last ones."""
 
 
 class FailedAttempt(msgspec.Struct, frozen=True):
@@ -199,7 +199,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
 
 
 def count_requests(tried: tuple[FailedAttempt, ...]) -> int | None:
-    """Return how many requests were made in all, or `None` if nothing is known of them."""
+    """Return how many requests were made in all, or `None` if no attempt is known."""
     return sum(attempt.tries for attempt in tried) or None
 
 

@@ -1,4 +1,4 @@
-"""The words of failures: what each type, reason, action, phase and origin is called.
+"""The words of failures: names of types, reasons, actions, phases and origins.
 
 Owns the reading of `data/failures.txt`, and the sentence of a failure that came without one of its
 own. Needs no redactor: `wording` composes what quotes somebody else.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Row(NamedTuple):
-    """What is said of a reason: what happened, what to do, and the action, or nothing."""
+    """The words for a reason: what happened, what to do and the action, each possibly empty."""
 
     sentence: str
     advice: str = ""
@@ -61,7 +61,7 @@ ADVICE: dict[Action, str] = {action: row[0] for action, row in _ACTIONS.items()}
 """What to do, as the last sentence."""
 
 BUTTONS: dict[Action, str] = {action: row[1] for action, row in _ACTIONS.items()}
-"""What the one button says that leads to the action."""
+"""The label of the button that leads to the action."""
 
 ADVICE_OF_UNKNOWN = {
     reason: row.advice for reason, row in _REASONS[ErrorType.UNKNOWN].items() if row.advice
@@ -102,7 +102,7 @@ _TOOL_PHASES = (Phase.AFTER_TOOL, Phase.TOOL_RUNNING)
 
 
 def type_of(facts: Mapping[str, Any]) -> ErrorType:
-    """Return the type among a failure's facts; `unknown` for a word that is not known."""
+    """Return the type in a failure's facts; `unknown` for any other word."""
     word = str(facts.get("type"))
     return ErrorType(word) if word in TYPES else ErrorType.UNKNOWN
 
@@ -121,7 +121,7 @@ def _by_reason(error_type: ErrorType, reason: str | None) -> str | None:
 
 
 def own_sentence(error_type: ErrorType, action: Action | None, reason: str | None = None) -> str:
-    """Return what to say of a failure that came without its own words."""
+    """Return the sentences for a failure that came without words of its own."""
     advice = _by_reason(error_type, reason) or ADVICE[action or DEFAULTS[error_type].action]
     return f"{what_of(error_type, reason)} {advice}"
 
@@ -133,7 +133,7 @@ def sentence_of(facts: Mapping[str, Any]) -> str:
 
 
 def advice_of(facts: Mapping[str, Any]) -> str:
-    """Return what to do about a failure that was recorded, whenever it is read."""
+    """Return what to do about a recorded failure, however old the record is."""
     wait, action = facts.get("retry_after_seconds"), str(facts.get("action"))
     if isinstance(wait, int) and wait > 0 and facts.get("retryable") is True:
         return f"Try again no sooner than {plain_duration(wait)} after the failure."

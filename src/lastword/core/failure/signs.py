@@ -140,7 +140,7 @@ def may_be_error_by_form(text: str) -> bool:
 
 
 def may_request_error_text(prompt: str, answer: str) -> bool:
-    """Return whether this answer, an error's text, may be what the prompt asks for.
+    """Return whether the prompt may ask for this answer, which is an error's text.
 
     It may if the prompt has the answer's own words, if it asks to repeat or to translate, or if a
     sentence of it that has an error's word is a question or asks for something in words.
@@ -205,7 +205,7 @@ def may_hold_error(line: bytes) -> bool:
 
 
 def is_retry_report(text: str, agent: str) -> bool:
-    """Return whether this agent writes such a text only about a retry of its model call."""
+    """Return whether this agent writes such texts only about retries of its model call."""
     if not text.startswith(wire.RETRY_TEXT_OPENINGS):
         return False
     key = agent_key(agent)

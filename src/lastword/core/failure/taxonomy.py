@@ -90,7 +90,7 @@ MAX_TEXT_CHARS = 500
 MAX_DETAIL_BYTES = 4096
 
 LIMITS = frozenset({ErrorType.RATE_LIMIT, ErrorType.BUDGET})
-"""The types of which the end may be known: a throttle, and what is used up."""
+"""The types that may have a known end: a throttle, and a used-up budget."""
 
 PLAN_WINDOW = "usage_window"
 """The reason of a failure for which a window of the account's plan is used up."""

@@ -214,7 +214,7 @@ def _kinds_of(rule: str) -> frozenset[str]:
 def usual_action(
     error_type: ErrorType, retry_safety: RetrySafety | None, *, retryable: bool
 ) -> Action:
-    """Return what a person can do about a failure that was reported without an action."""
+    """Return what a person can do about a failure that came without an action."""
     usual = DEFAULTS[error_type].action
     if not retryable or usual is Action.RESTART:
         return usual

@@ -17,7 +17,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.jsonrpc import Frame, Malformed
 
 MAX_BRACES = 4_000_000
-"""A line with more of them is not split, since that would take a second."""
+"""A line with more of them is not split, which would take a second."""
 
 # The patterns are compiled with the first line that cannot be decoded.
 # A quote inside of a string follows an odd number of backslashes, which here stand behind it.
@@ -36,13 +36,13 @@ _BLANKS = b" \t\r\n\x00"
 _LABEL_BYTES = 64
 _ARROW = rb"(?:(?:^|\s)[<>]{1,3}|[-=]{1,3}>|<[-=]{1,3}|\xe2\x86[\x90\x92])"
 _LABEL = rb"(?i)(?:[:=]|%s|\b(?:sen[dt]|sending|wrote|writing|recv|receiv\w+))[\s\"'`(]*\Z" % _ARROW
-"""The end of the text before a frame if a log quotes the frame."""
+"""The end of the text before a frame that a log quotes."""
 
 _RECEIVED = (
     rb"(?i)(?:(?:^|\s)<{1,3}|<[-=]{1,3}|\xe2\x86\x90|\b(?:recv|receiv\w+)\s{0,2}[:=]?|\b(?:incoming|stdin|rx|in|got"
     rb"|read|client)\s{0,2}(?:[:=]|[-=]{1,2}>))[\s\"'`(]*\Z"
 )
-"""The end of that text if the log quotes what the agent received."""
+"""The end of that text if the log quotes a message that the agent received."""
 
 _MEMBER = rb'"\s*:\s*\Z'
 _ITEM = rb"[,\[]\s*\Z"
@@ -109,7 +109,7 @@ def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
 
 
 def _objects(line: bytes) -> list[int]:
-    """Return where each of the objects begins that stand one after another at the line's end."""
+    """Return the beginnings of the consecutive objects at the line's end."""
     backwards = line[::-1]
     token_pattern, gap_pattern = re.compile(_TOKEN), re.compile(_GAP)
     starts: list[int] = []

@@ -300,10 +300,32 @@ def _decode_lenient(line: bytes) -> Frame | Malformed:
     method = value.get("method")
     if not isinstance(method, str) and "id" not in value:
         return Malformed(line, MALFORMED_MESSAGE)
+    params: Params | UnsetType = UNSET
+    members = value.get("params")
+    if isinstance(members, dict):
+        update = members.get("update")
+        params = Params(
+            session_id=_text(members, "sessionId"),
+            update=Update(
+                session_update=_text(update, "sessionUpdate") or "",
+                tool_call_id=_text(update, "toolCallId"),
+                status=_text(update, "status"),
+                kind=_text(update, "kind"),
+                title=_text(update, "title"),
+                state=_text(update, "state"),
+                stop_reason=_text(update, "stopReason"),
+                content=_raw(update, "content"),
+                raw_input=_raw(update, "rawInput"),
+            )
+            if isinstance(update, dict)
+            else UNSET,
+            request_id=_raw(members, "requestId"),
+            terminal_id=_text(members, "terminalId"),
+        )
     message = Envelope(
         id=_raw(value, "id"),
         method=method if isinstance(method, str) else None,
-        params=_lenient_params(value.get("params")),
+        params=params,
         result=_raw(value, "result"),
         error=_raw(value, "error"),
     )
@@ -321,30 +343,6 @@ def _decode_deep(line: bytes) -> Frame | Malformed:
     if read.line != shallow:
         return Malformed(line, MALFORMED_JSON)  # NaN: it cannot become null where all else stays
     return Frame(line, read.message, shallow)
-
-
-def _lenient_params(params: object) -> Params | UnsetType:
-    if not isinstance(params, dict):
-        return UNSET
-    update = params.get("update")
-    return Params(
-        session_id=_text(params, "sessionId"),
-        update=Update(
-            session_update=_text(update, "sessionUpdate") or "",
-            tool_call_id=_text(update, "toolCallId"),
-            status=_text(update, "status"),
-            kind=_text(update, "kind"),
-            title=_text(update, "title"),
-            state=_text(update, "state"),
-            stop_reason=_text(update, "stopReason"),
-            content=_raw(update, "content"),
-            raw_input=_raw(update, "rawInput"),
-        )
-        if isinstance(update, dict)
-        else UNSET,
-        request_id=_raw(params, "requestId"),
-        terminal_id=_text(params, "terminalId"),
-    )
 
 
 def _text(members: dict[str, Any], key: str) -> str | None:
@@ -395,7 +393,7 @@ def dumps(value: Json) -> bytes:
 
 
 def _decoded(value: object) -> Json:
-    """Convert what `json` does not know: the bytes of a member, such as an id."""
+    """Convert a type that `json` does not know: the bytes of a member, such as an id."""
     if isinstance(value, Raw):
         return loads(value)
     raise TypeError(f"{type(value).__name__} is not JSON")

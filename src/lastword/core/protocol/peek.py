@@ -77,7 +77,7 @@ def _peeked(parts: list[dict[bytes, set[bytes]]]) -> Peeked:
 
 
 def _members(text: bytes) -> dict[bytes, set[bytes]]:
-    """Return the members of the object that begins here, each with its plain values.
+    """Return the members of the object at the text's beginning, with their plain values.
 
     Stops where the text ends, and where anything could follow: in an unterminated string, or at a
     bracket that closes another.

@@ -1,4 +1,4 @@
-"""Named values: `NAME=value`, `"name": "value"`, where the name says that the value is a secret.
+"""Named values: `NAME=value`, `"name": "value"`, whose name says that the value is a secret.
 
 Owns which names do, in texts and in the keys of JSON objects, and where the value after a name
 ends. A name is judged by its last words: `NPM_TOKEN` and `db.pass` name secrets, `max_token` and

@@ -1,4 +1,4 @@
-"""Printable text: what a terminal displays, without anything that it would obey.
+"""Printable text: without anything that a terminal would obey rather than display.
 
 Owns which characters are removed: control characters, including the single-byte ones above ASCII,
 and the marks that reverse the direction of text.

@@ -86,7 +86,8 @@ MAX_TEXT_CHARS = 8192
 MAX_DEPTH = 16
 MAX_VALUES = 2000
 MAX_SPLIT = 16
-"""With more secrets that are split, a text loses what splits them: each costs a pattern."""
+"""In a text with more split secrets, the marks that split them are removed instead, since each
+secret costs a pattern."""
 
 
 def _hinted(shapes: Sequence[Shape]) -> tuple[tuple[str, Shape], ...]:

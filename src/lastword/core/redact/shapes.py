@@ -491,7 +491,7 @@ def key_source(pattern: str) -> str:
 
 
 def assigned_source(services: tuple[str, ...], secret: str) -> str:
-    """Return the pattern for a value behind the name of its service."""
+    """Return the pattern for a value that follows the name of its service."""
     names = "|".join(map(re.escape, services))
     return (
         rf"((?:{names})[\w.-]{{0,24}}[\"']?\s{{0,2}}(?::=|[:=]|=>)\s{{0,2}}[\"']?)"

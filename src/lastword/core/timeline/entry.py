@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
     CLIENT_ATTACHED = "client_attached"
     CLIENT_DETACHED = "client_detached"
-    """Nobody is there for now; what is open stays open."""
+    """Nobody is connected for now; open turns and questions stay open."""
     CLIENT_GONE = "client_gone"
     SHUTDOWN = "shutdown"
     """lastword was asked to stop."""
@@ -82,7 +82,7 @@ class Kind(StrEnum):
     VIEWER_CAME = "viewer_came"
     VIEWER_LEFT = "viewer_left"
     VIEWER_LAGS = "viewer_lags"
-    """A viewer takes what it is sent so slowly that it may fall out of the log."""
+    """A viewer reads so slowly that it may fall out of the log."""
     VIEWER_CAUGHT_UP = "viewer_caught_up"
     GAP_TOLD = "gap_told"
     """A viewer was notified that entries it had not received are no longer kept."""
@@ -101,7 +101,7 @@ class Kind(StrEnum):
     SESSION_ENDED = "session_ended"
     # Of a gateway's log alone.
     UPDATE = "update"
-    """The agent said something else."""
+    """The agent sent another kind of update."""
     REQUEST = "request"
     """A viewer sent the agent a request that is not a prompt."""
     RESULT = "result"

@@ -1,7 +1,7 @@
 """A turn in one paragraph: what failed and where, who was at fault, who ended it, retry safety.
 
-Owns the sentences. They are made from entries alone: they say nothing that was not recorded, and
-they say what is missing.
+Owns the sentences. They are based on entries alone: they state what was recorded, and name what is
+missing.
 """
 
 from __future__ import annotations
@@ -160,7 +160,6 @@ def _how_it_ended(story: TurnHistory, outcome: Outcome) -> str:
 
 
 def _where(story: TurnHistory, outcome: Outcome) -> str:
-    """Say where in the turn it happened."""
     if outcome is Outcome.OK:
         return ""
     phase = str((story.error or {}).get("phase", ""))
@@ -182,7 +181,7 @@ def _where(story: TurnHistory, outcome: Outcome) -> str:
 
 
 def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
-    """Return what had happened before, and how often the model call had been tried again."""
+    """Return what had happened before, with the retries of the model call."""
     parts = []
     until = "In it" if outcome is Outcome.OK else "Until then"
     if story.tools:
@@ -261,7 +260,7 @@ def _shown_is_no_answer(story: TurnHistory) -> bool:
 
 
 def _without_error(story: TurnHistory) -> tuple[list[str], str]:
-    """Return what is said of a turn that was cancelled or left open, and what to do about it."""
+    """Return the sentences on a turn that was cancelled or left open, and what to do about it."""
     left = _client_left(story)
     who_answered = fault = action = ""
     is_ours = (story.answer or {}).get("by") == By.LASTWORD.value
@@ -296,7 +295,7 @@ def _without_error(story: TurnHistory) -> tuple[list[str], str]:
 
 
 def _client_left(story: TurnHistory) -> bool:
-    """Return whether the client had left while the turn ran."""
+    """Return whether the client left while the turn ran."""
     return story.client_gone_at is not None or story.was_cancelled_by(By.CLIENT_GONE) is not None
 
 
@@ -338,7 +337,7 @@ def _missing(story: TurnHistory, outcome: Outcome) -> tuple[str, ...]:
 _QUOTED = tuple((member.name, member.label) for member in MEMBERS if member.label)
 
 QUOTED = frozenset(label for _, label in _QUOTED)
-"""Labels of values that may be somebody else's words."""
+"""Labels of values that may quote somebody else."""
 
 
 def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
