@@ -17,7 +17,7 @@ from lastword.core.classify import gather
 from lastword.core.classify.decide import conclude, decide
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.text import as_int
-from lastword.core.classify.waits import announced_wait
+from lastword.core.classify.waits import wait_in_text
 from lastword.core.failure import ladder
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
@@ -287,7 +287,7 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
         # This is advice on something else, such as a model that replaced another.
         return None
     attempt, most = _tries(counted.groups()) if counted else (None, None)
-    wait = verdict.retry_after_seconds or announced_wait(evidence.folded)
+    wait = verdict.retry_after_seconds or wait_in_text(evidence.folded, is_own=True)
     return Sign(
         verdict=verdict,
         will_retry=True,

@@ -218,19 +218,14 @@ def _used_up(rows: list[dict[str, Any]], headers: dict[str, str]) -> Iterator[tu
                 yield name, headers[name]
 
 
-def wait_in_text(folded: str) -> float | None:
-    """Return the wait that prose (lower case, single spaces) asks for, if it names one."""
-    return _first_wait(folded, is_own=False)
+def wait_in_text(folded: str, *, is_own: bool = False) -> float | None:
+    """Return the wait that prose (lower case, single spaces) asks for, if it names one.
 
-
-def announced_wait(folded: str) -> float | None:
-    """Return the wait until an agent's own next try, if prose announces one."""
-    return _first_wait(folded, is_own=True)
-
-
-def _first_wait(folded: str, *, is_own: bool) -> float | None:
+    Args:
+        folded: The text.
+        is_own: Read the wait before an agent's own next try, which no server asked for, instead.
+    """
     for match in _TEXT_WAIT.finditer(folded):
-        # What announces an agent's own next try is no server's request.
         before = folded[max(0, match.start() - _REQUEST_CHARS) : match.start()]
         announces = match.group().startswith(("retrying", "trying", "waiting"))
         if (announces and not any(word in before for word in _REQUESTS)) is not is_own:

@@ -75,29 +75,21 @@ def looks_like_error(line: str) -> bool:
 
 def to_bytes(text: str, limit: int) -> str:
     """Return at most `limit` bytes, counted as a JSON string, with a mark where text was cut."""
-    clean = _encodable(text)
-    if _fits(clean, limit):
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    if len(clean) * 6 <= limit or _size(clean) <= limit:
         return clean
     return clean[: _fitting(clean, limit - len(_CUT_MARK))] + _CUT_MARK
 
 
 def ends_to_bytes(text: str, limit: int) -> str:
     """Return as many bytes as `to_bytes` does, but the beginning and the end of a longer text."""
-    clean = _encodable(text)
-    if _fits(clean, limit):
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    if len(clean) * 6 <= limit or _size(clean) <= limit:
         return clean
     room = limit - 6 * len(_GAP)
     head = _fitting(clean, room // 4)
     tail = _fitting(clean[::-1], room - room // 4)
     return f"{clean[:head]}{_GAP}{clean[len(clean) - tail :]}"
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _fits(text: str, limit: int) -> bool:
-    return len(text) * 6 <= limit or _size(text) <= limit
 
 
 def _fitting(text: str, limit: int) -> int:

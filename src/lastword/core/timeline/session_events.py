@@ -238,19 +238,9 @@ class TurnHistory(msgspec.Struct, kw_only=True):
         return waits_that_passed(list(zip(self.retried_at, announced, strict=True)), until)
 
     @property
-    def shown_after_seconds(self) -> float | None:
-        """Return how long the first text, tool call or question took; `None` without one."""
-        shown = [at for at in (self.output_at, self.question_at) if at is not None]
-        return min(shown) - self.started_at if shown else None
-
-    @property
     def acted(self) -> bool:
         """Return whether it had begun to act, with a tool or through the client."""
         return bool(self.tools) or self.delegated > 0
-
-    @property
-    def ended(self) -> bool:
-        return self.ended_at is not None
 
     def was_cancelled_by(self, by: By) -> Cancel | None:
         """Return the first request of this party to end the turn."""
@@ -292,7 +282,7 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
             gateway_sessions.add(entry.session_id)
         else:
             for story in turns.values():
-                if not story.ended and entry.session_id in {None, story.session_id}:
+                if story.ended_at is None and entry.session_id in {None, story.session_id}:
                     add_entry(story, entry)
     for story in turns.values():
         story.in_gateway = story.session_id in gateway_sessions
@@ -304,7 +294,7 @@ def add_entry(story: TurnHistory, entry: Entry) -> None:
     facts = entry.facts
     kind = entry.kind
     if kind in (Kind.ERROR, Kind.ANSWER):
-        if not story.ended:
+        if story.ended_at is None:
             story.ended_at = entry.at_seconds
             if kind is Kind.ERROR:
                 story.error = facts

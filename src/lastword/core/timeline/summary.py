@@ -284,7 +284,7 @@ def _without_error(story: TurnHistory) -> tuple[list[str], str]:
         safety = RetrySafety.ASK
     else:
         safety = RetrySafety.AUTO if story.output_at is None else RetrySafety.OFFER_CONTINUE
-    if story.ended and not left:
+    if story.ended_at is not None and not left:
         if story.unsafe_tools:
             action = "Look at what has been done before you send the prompt again."
     elif story.acted:
@@ -343,8 +343,9 @@ QUOTED = frozenset(label for _, label in _QUOTED)
 def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
     ended = "no end recorded" if outcome is Outcome.OPEN else outcome.value
     facts = [("Outcome", ended), ("Took", _duration(story.seconds))]
-    if story.shown_after_seconds is not None:
-        facts.append(("First output after", _duration(story.shown_after_seconds)))
+    shown = [at for at in (story.output_at, story.question_at) if at is not None]
+    if shown:
+        facts.append(("First output after", _duration(min(shown) - story.started_at)))
     error = story.error or {}
     if error:
         facts.append(("Failure", plain(type_of(error), TYPES)))
