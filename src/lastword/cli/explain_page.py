@@ -98,7 +98,6 @@ def case_of_text(text: str) -> Case:
         if other and decide(again).type is not ErrorType.UNKNOWN:
             value, evidence, verdict = other, again, decide(again)
     facts = facts_of(value) if record and isinstance(value, dict) else None
-    is_model_call = isinstance(value, str) and verdict.type in MODEL_CALL_ERRORS
     return Case(
         form=reading.form,
         value=value,
@@ -106,7 +105,9 @@ def case_of_text(text: str) -> Case:
         verdict=verdict,
         facts=facts,
         # `lastword run` would take this text on stderr for another program's.
-        of_others=is_model_call and all(map(is_others, records(value))),
+        of_others=isinstance(value, str)
+        and verdict.type in MODEL_CALL_ERRORS
+        and all(map(is_others, records(value))),
     )
 
 
