@@ -92,7 +92,8 @@ def test_a_close_is_described_by_its_reason_or_its_code(code: int, reason: str, 
 
 
 CALLS = {"ProblemError": 1, "problem": 1, "Refusal": 2, "_refused": 0, "close": 1, "shut": 1} | {
-    "partial": 1
+    "partial": 1,
+    "end": 1,
 }
 """The functions of the gateway that refuse or close, and which of their arguments is the reason."""
 

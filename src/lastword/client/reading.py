@@ -203,25 +203,29 @@ def read_error(message: object) -> AgentError | None:
     if isinstance(message, AgentError):
         return message
     try:
-        if isinstance(message, BaseException):
-            error = error_in(message)
-            return error if isinstance(error, AgentError) or error is None else _of_error(error)
-        members = object_of(message)
-        if "method" in members or "sessionUpdate" in members or "update" in members:
-            update = update_in(members)
-            return _of_update(update) if update else None
-        if isinstance(members.get("type"), str) and isinstance(members.get("retryable"), bool):
-            return read_payload(members)
-        if "stopReason" in members or "_meta" in members:
-            return _of_result(members)
-        if members.get("error") is not None:
-            return _of_error(members["error"])
-        if "result" in members:
-            return _of_result(object_of(members["result"]))
-        if isinstance(members.get("code"), int | str) and {"message", "data"} & members.keys():
-            return _of_error(members)
+        return _read(message)
     except Exception:  # noqa: BLE001 - the last net for hostile objects; no JSON falls into it
         return None
+
+
+def _read(message: object) -> AgentError | None:
+    if isinstance(message, BaseException):
+        error = error_in(message)
+        return error if isinstance(error, AgentError) or error is None else _of_error(error)
+    members = object_of(message)
+    if "method" in members or "sessionUpdate" in members or "update" in members:
+        update = update_in(members)
+        return _of_update(update) if update else None
+    if isinstance(members.get("type"), str) and isinstance(members.get("retryable"), bool):
+        return read_payload(members)
+    if "stopReason" in members or "_meta" in members:
+        return _of_result(members)
+    if members.get("error") is not None:
+        return _of_error(members["error"])
+    if "result" in members:
+        return _of_result(object_of(members["result"]))
+    if isinstance(members.get("code"), int | str) and {"message", "data"} & members.keys():
+        return _of_error(members)
     return None
 
 
@@ -324,36 +328,39 @@ def read_retry(message: object) -> RetryNotice | None:
         The retry, as far as it is known. One that an agent reports only in prose is not recognised.
     """
     try:
-        members = object_of(message)
-        method = members.get("method")
-        if isinstance(method, str) and method in wire.METHODS:
-            params = object_of(members.get("params"))
-            return _notice_of_sign(agents.read_notification(method, params))
-        update = update_in(members)
-        kind = kind_of(update)
-        if kind in acp.AGENT_RETRY_KINDS:
-            notice = read_announced(update | {"error": object_of(update.get("error")) or None})
-            return RetryNotice(**msgspec.structs.asdict(notice))
-        if kind == "notice":
-            title = update.get("title")
-            if not isinstance(title, str) or len(title) > MAX_TITLE_CHARS:
-                return None
-            match = _OWN_TITLE.search(title)
-            if match is None:
-                return None
-            own = type_of_sentence(title)
-            wait = match["wait"] and int(match["wait"]) * _UNIT_SECONDS[match["unit"]]
-            return RetryNotice(
-                attempt=int(match["attempt"]) if match["attempt"] else None,
-                max_attempts=int(match["most"]) if match["most"] else None,
-                wait_seconds=wait or None,
-                error=compose(own_failure(*own)) if own else None,
-            )
-        if kind in acp.AGENT_ERROR_KINDS:
-            return None
-        return _notice_of_sign(agents.read_update(update))
+        return _read_notice(object_of(message))
     except Exception:  # noqa: BLE001 - as in `read_error`
         return None
+
+
+def _read_notice(members: Members) -> RetryNotice | None:
+    method = members.get("method")
+    if isinstance(method, str) and method in wire.METHODS:
+        params = object_of(members.get("params"))
+        return _notice_of_sign(agents.read_notification(method, params))
+    update = update_in(members)
+    kind = kind_of(update)
+    if kind in acp.AGENT_RETRY_KINDS:
+        notice = read_announced(update | {"error": object_of(update.get("error")) or None})
+        return RetryNotice(**msgspec.structs.asdict(notice))
+    if kind == "notice":
+        title = update.get("title")
+        if not isinstance(title, str) or len(title) > MAX_TITLE_CHARS:
+            return None
+        match = _OWN_TITLE.search(title)
+        if match is None:
+            return None
+        own = type_of_sentence(title)
+        wait = match["wait"] and int(match["wait"]) * _UNIT_SECONDS[match["unit"]]
+        return RetryNotice(
+            attempt=int(match["attempt"]) if match["attempt"] else None,
+            max_attempts=int(match["most"]) if match["most"] else None,
+            wait_seconds=wait or None,
+            error=compose(own_failure(*own)) if own else None,
+        )
+    if kind in acp.AGENT_ERROR_KINDS:
+        return None
+    return _notice_of_sign(agents.read_update(update))
 
 
 def _notice_of_sign(sign: agents.Sign | None) -> RetryNotice | None:

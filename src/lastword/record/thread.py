@@ -80,8 +80,12 @@ class RecorderThread:
             return
         if self._lost:
             lost, self._lost = self._lost, 0
-            facts = {"count": lost, "kinds": {}}
-            self._put(number, Entry(kind=Kind.OMITTED, at_seconds=entry.at_seconds, facts=facts))
+            omitted = Entry(
+                kind=Kind.OMITTED,
+                at_seconds=entry.at_seconds,
+                facts={"count": lost, "kinds": {}},
+            )
+            self._put(number, omitted)
         self._put(number, entry)
         if entry.kind in _URGENT:
             self._urgent.set()
