@@ -110,6 +110,7 @@ class LoopWatchdog:
             since = time.monotonic() - BLOCKED_SECONDS
             frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  (documented)
             stack = traceback.extract_stack(frame) if frame else []
+            del frame  # this one stays, and would keep what the handler holds
             logger.error(
                 "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a "
                 "limit can reach the handler: await slow work, or run it with asyncio.to_thread.",

@@ -29,6 +29,7 @@ from lastword.inprocess.settings import logger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from types import TracebackType
 
     from anyio.abc import TaskGroup, TaskStatus
 
@@ -508,14 +509,11 @@ class ServedConnection:
             if self._router.sent_error(error) is not None:
                 return  # the author's own words
             # The author gets the exception itself, with the traceback from their own code on.
-            frames = error.__traceback__
-            while frames and str(frames.tb_frame.f_globals.get("__name__")).startswith("lastword."):
-                frames = frames.tb_next
             logger.error(
                 "The handler of %s raised %s.",
                 request.method,
                 type(error).__name__,
-                exc_info=(type(error), error, frames or error.__traceback__),
+                exc_info=(type(error), error, _own_frames(error)),
             )
 
     def _cancel(self, requests: list[Request]) -> None:
@@ -525,6 +523,14 @@ class ServedConnection:
                 request.cancel()
             else:
                 self._tasks.start_soon(_cancel_after, request, own)
+
+
+def _own_frames(error: BaseException) -> TracebackType | None:
+    # Not inline: a frame that is in a traceback should not refer to it.
+    frames = error.__traceback__
+    while frames and str(frames.tb_frame.f_globals.get("__name__")).startswith("lastword."):
+        frames = frames.tb_next
+    return frames or error.__traceback__
 
 
 async def _cancel_after(request: Request, own: anyio.Event) -> None:
