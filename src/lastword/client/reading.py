@@ -200,8 +200,6 @@ def read_error(message: object) -> AgentError | None:
         Members that the contract does not name are in its `extra`. An error from an agent without
         the extension is classified; its `retry_safety` is then never `auto`.
     """
-    if isinstance(message, AgentError):
-        return message
     try:
         return _read(message)
     except Exception:  # noqa: BLE001 - the last net for hostile objects; no JSON falls into it
@@ -209,6 +207,8 @@ def read_error(message: object) -> AgentError | None:
 
 
 def _read(message: object) -> AgentError | None:
+    if isinstance(message, AgentError):
+        return message
     if isinstance(message, BaseException):
         error = error_in(message)
         return error if isinstance(error, AgentError) or error is None else _of_error(error)

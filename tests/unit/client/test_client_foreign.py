@@ -276,9 +276,16 @@ class Hostile(dict[str, Any]):
         raise RuntimeError
 
 
+class Unloadable:
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError
+
+
 def test_a_hostile_object_raises_nothing() -> None:
-    assert read_error(Hostile(error={})) is None
-    assert read_retry(Hostile(error={})) is None
+    for hostile in (Hostile(error={}), Unloadable()):
+        assert read_error(hostile) is None
+        assert read_retry(hostile) is None
     deep: dict[str, Any] = {}
     for _ in range(5000):
         deep = {"error": deep, "data": deep}
