@@ -218,7 +218,7 @@ class Sources:
         spent = time.thread_time() - began
         self._budget.spend(spent)
         if not for_timer:
-            # News has moved the timer that waited.
+            # If a timer was waiting for this look, it is no longer due.
             self._timer_spent = None
         elif self._timer_spent is not None:
             self._timer_spent += spent
@@ -241,10 +241,10 @@ class Sources:
             over = True
             try:
                 if self._journals is not None and self._budget.seconds >= -MAX_DEBT_SECONDS:
-                    over = False
                     if self._looking is None:
                         self._looking = self._journals.look(turns, answered)
-                        over = self._continue_look(now)
+                        self._continue_look(now)
+                    over = self._looking is None
             except Exception as error:  # noqa: BLE001 - as in `look`
                 self._without(error)
                 over = True

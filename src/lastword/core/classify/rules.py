@@ -200,9 +200,9 @@ def bug(evidence: Evidence) -> Conclusion | None:
         return finding if normalise(classes[0]) in tokens.OWN_BUGS else None
     if evidence.status is not None or evidence.process:
         return None
-    # Python's own exceptions from the agent's code may list type names or mention an API key
-    # although no provider said so. A transport's text is believed whoever raised it, and so is a
-    # text that states an HTTP status.
+    # Python's own exceptions from the agent's code may list type names or mention an API key with
+    # no provider involved. The text of a transport, and one with an HTTP status, are believed
+    # whichever code raised them.
     chain = zip(modules, classes, strict=True)
     if (
         evidence.raiser == "agent"
@@ -365,7 +365,7 @@ def word_parts(evidence: Evidence) -> Conclusion | None:
     words = (*evidence.tokens, *map(normalise, evidence.classes))
     spoken = [word for word in words if word not in tokens.LISTED]
     # `file_size_limit_exceeded` with a 400 is not a rate limit: the request would fail again.
-    status = evidence.status or TOO_MANY_REQUESTS
+    status = TOO_MANY_REQUESTS if evidence.status is None else evidence.status
     is_request_blamed = status < TOO_MANY_REQUESTS and status != REQUEST_TIMEOUT
     for kind, parts in tokens.PARTS.items():
         if DEFAULTS[kind].retryable and is_request_blamed:

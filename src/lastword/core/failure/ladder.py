@@ -290,14 +290,13 @@ def frames_for(
     # On one rung, nothing else informs the user.
     if update is not None and (rung is Rung.TEXT or is_short(update)):
         out.append(Outgoing(update))
-    members = _members(ending, client)
     if rung is Rung.TEXT:
         result = {"stopReason": acp.END_TURN, "_meta": meta}
     elif rung is Rung.AIR:
         failure_id = ending.failure_id or error.incident_id or session_id
         record = failure_meta(error, failure_id=failure_id, revision=ending.revision)
         # Never replace the error that starts the client's login: a result would disable it.
-        if members["code"] != acp.AUTH_REQUIRED:
+        if _members(ending, client)["code"] != acp.AUTH_REQUIRED:
             result = {"stopReason": acp.END_TURN, "_meta": record | meta}
         elif ending.revision > 1:
             # No result carries the record that supersedes the warnings of the turn.
@@ -305,12 +304,9 @@ def frames_for(
             out.append(Outgoing(session_update(session_id, info)))
     elif rung is Rung.RESULT or client.stop_reason:
         result = {"stopReason": acp.STOP_ERROR, "_meta": meta}
-    for prompt in ending.prompts:
-        if result is None:
-            out.append(Outgoing(jsonrpc.error(prompt, members), prompt))
-        else:
-            out.append(Outgoing(jsonrpc.result(prompt, result), prompt))
-    return out
+    if result is None:
+        return out + _error_answers(ending, client)
+    return out + [Outgoing(jsonrpc.result(prompt, result), prompt) for prompt in ending.prompts]
 
 
 def _cancelled_frames(ending: CancelledEnding, dialect: acp.Dialect) -> list[Outgoing]:
@@ -334,8 +330,7 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
     update = typed_update(ending.error, ending.session_id, dialect)
     is_reported = client.typed and not ending.announced and is_short(update)
     out = [Outgoing(update)] if is_reported else []
-    members = _members(ending, client)
-    out += [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
+    out += _error_answers(ending, client)
     if ending.ends_foreground:
         state = idle(acp.STOP_ERROR, agent_gone=ending.agent_gone) | {"error": error}
         frame = session_update(ending.session_id, ending.state | state)
@@ -343,6 +338,11 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
             frame = session_update(ending.session_id, state)
         out.append(Outgoing(frame))
     return out
+
+
+def _error_answers(ending: Ending, client: ClientProfile) -> list[Outgoing]:
+    members = _members(ending, client)
+    return [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
 
 
 def _members(ending: Ending, client: ClientProfile) -> dict[str, Any]:

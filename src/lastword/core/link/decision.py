@@ -237,8 +237,7 @@ def _in_words(snapshot: TurnSnapshot) -> Verdict | None:
     if failure is None or spoken_for or _on_stderr(snapshot) is not None:
         return failure
     # A message of the model's, or one that a prompt asks for, may be the answer.
-    may_be_answer = bool(evidence.output_tokens) or _is_requested(snapshot, text)
-    if not alone or snapshot.slash or may_be_answer:
+    if not alone or snapshot.slash or evidence.output_tokens or _is_requested(snapshot, text):
         return None
     return opening or late.prose.error_by_form(text)
 

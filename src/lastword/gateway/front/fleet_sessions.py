@@ -306,10 +306,10 @@ class Takeovers:
         """Have a session restored by its own node, or here if that node is lost."""
         try:
             for tries in range(TRIES):
-                is_elsewhere = self._last[name].node != self._node.name
-                if is_elsewhere:
+                if self._last[name].node != self._node.name:
                     await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
                 last = self._last[name]  # another owner may have come and gone in the meantime
+                is_elsewhere = last.node != self._node.name
                 record = await self._node.session(last.session)
                 if name in self._node.owners or (record is not None and record.ended is not None):
                     break

@@ -350,6 +350,7 @@ class Conversation:
             self.provider.__exit__()
             self._folder.cleanup()
             raise
+        self._started(self.peer)
         return self
 
     def _start(self) -> StrictClient:
@@ -359,7 +360,6 @@ class Conversation:
             msg = f"the agent cannot be started: {(error.strerror or 'failed').lower()}"
             raise UnreachedError(msg) from error
         peer.stderr.reading = self.transcript.name != "deaf"
-        self._started(peer)
         return peer
 
     def __exit__(self, *_: object) -> None:
@@ -386,6 +386,7 @@ class Conversation:
         peer = self._start()
         peer.go_on_from(before)
         self.peer = peer
+        self._started(peer)
 
     # --- waiting
 
