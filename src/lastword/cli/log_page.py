@@ -196,7 +196,7 @@ def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
 
 
 def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]) -> Iterator[str]:
-    """Yield the head of a session's part, then the text of every entry, below its turn."""
+    """Yield each entry's text below its turn, the first with the head of the session's part."""
     run, own = section.run, section.part.session_id
     named = f"session {section.name or own}" if own else "no session"
     page.line(f"{named} (the agent's {own})" if section.name not in {"", own} else named, "bold")

@@ -111,11 +111,11 @@ class _Stderr(asyncio.StreamReader):
         self.feed_eof()
 
     def fill(self) -> None:
-        """Note that nobody reads: from now on only the record receives what comes."""
+        """Note that the reader has stopped: further bytes go only to the record."""
         self._full = True
 
     def resume(self) -> None:
-        """Note that somebody has read: continue with the latest bytes."""
+        """Note that the reader has caught up: continue with the latest bytes."""
         self._full = False
         self._catch_up()
 

@@ -61,8 +61,8 @@ class Loss:
     Attributes:
         kind: What to do.
         cause: What happened, for people: one line, at most 200 characters.
-        why: With `PERMANENT` and `FINAL`, why there is no further attempt; with `REFRESH`, the
-            same if the new token is refused too. Otherwise `None`.
+        why: The reason to stop trying: for `PERMANENT` and `FINAL` now, for `REFRESH` if the new
+            token is refused too. Otherwise `None`.
         wait: The shortest wait that the gateway asked for, in milliseconds, or `None`.
     """
 

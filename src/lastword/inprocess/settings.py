@@ -205,7 +205,7 @@ def note(entry: Entry) -> None:
 
 
 def after_its_answer(method: str, of: str, *, dropped: bool) -> None:
-    """Warn that a frame was sent after the answer to its request, which is `of` this method."""
+    """Warn that `method` was sent after the answer to its own request, whose method is `of`."""
     logger.warning(
         "%s was sent after the answer to its own %s, and is %s: await what you send, and every "
         "task that sends, before the handler returns.",

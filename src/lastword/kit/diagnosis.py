@@ -383,7 +383,7 @@ def costs(limit: str) -> Observation:
 
 
 def silences(*, why_not: str | None) -> Observation:
-    """Report whether the agent's connections, the cause of a silence, can be observed."""
+    """Report whether the agent's connections, which show a silence's cause, can be observed."""
     if why_not is None:
         return ok(SOURCES, "lastword sees the agent's own connections, and so why it is silent.")
     return note(SOURCES, f"The agent's connections cannot be seen here ({why_not}).")

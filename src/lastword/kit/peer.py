@@ -72,7 +72,7 @@ class Piped:
         mark: The value by which the processes that it starts are identified.
         stdout: Its output; a subclass decides what is retained.
         stderr: Its stderr, of which the end is retained.
-        stderr_times: When stderr was last written to, in seconds, with the number of bytes by then.
+        stderr_times: The latest reads of stderr: the time in seconds, and the bytes read by then.
         stdin_open: Whether it can be written to.
         unsent: Bytes that are queued and not yet written.
     """

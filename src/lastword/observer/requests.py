@@ -294,7 +294,7 @@ class ModelRequests:
         return hints
 
     def silence(self, turn: TurnId | None) -> SilenceCause | None:
-        """Return the cause of a silence during a request; `None` if none is open."""
+        """Return why a turn with an open request is silent; `None` if it waits for none."""
         # An agent that sends another request has read all it needs of an older answer.
         waits = [
             each
@@ -308,7 +308,7 @@ class ModelRequests:
         return SilenceCause(cause=cause, since=last.last_at, is_certain=True)
 
     def idleness(self, turn: TurnId | None, now: float) -> SilenceCause | None:
-        """Return the cause of a silence long after a turn's last request; `None` if one is open."""
+        """Return `IDLE` if this turn's last request ended long ago; otherwise `None`."""
         if self._open or self._refused or self._ended is None:
             return None
         last, ended_at = self._ended

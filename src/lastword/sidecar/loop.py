@@ -60,7 +60,7 @@ class Relay:
         self.spend: Callable[[Spend], object] | None = None
         """Called with each further cost at once: the limit applies to the very next frame."""
         self.before_end: Callable[[float], list[Effect]] | None = None
-        """Called with the time when an answer is held back, before the next line is handled;
+        """Called with the time if an answer may be held back, before the next line is handled;
         returns the effects that end the turn."""
         self.client_spoke: bool = False
         self.noise: bytearray = bytearray()

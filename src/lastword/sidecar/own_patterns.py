@@ -45,7 +45,7 @@ def match_lines(pattern: str, lines: Sequence[str]) -> Generator[None, None, lis
     """Return the groups of every line, `None` without a match; yield until they are there.
 
     Raises:
-        SlowPatternError: The pattern took too long.
+        SlowPatternError: The process failed, usually because the pattern took too long.
     """
     texts = [line if len(line) <= MAX_CHARS else "" for line in lines]
     finished: list[subprocess.CompletedProcess[str]] = []

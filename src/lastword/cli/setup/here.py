@@ -91,7 +91,7 @@ def agents(environment: Mapping[str, str], folder: str) -> list[AgentCommand]:
 
 
 def plan(environment: Mapping[str, str], folder: str) -> str:
-    """Return the page about this machine; empty if there is no known editor or agent."""
+    """Return the page about this machine; empty if no known editor or agent was found."""
     installed, startable = editors(environment, folder), agents(environment, folder)
     if not installed and not startable:
         return ""

@@ -85,7 +85,7 @@ def without_advice(folded: str) -> str:
     """Return the folded text without what it asks the reader to do, unless it says nothing else.
 
     "Please wait or raise the quota of your key" means neither that a quota is used up nor that the
-    key is wrong. But whoever asks for a login has a reason.
+    key is wrong. Advice to log in is kept, since it implies that a login is missing.
     """
     stated = re.sub(
         _ADVICE,

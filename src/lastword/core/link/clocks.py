@@ -55,7 +55,7 @@ DONE_SECONDS = 60.0
 """An agent's answer is late if it takes longer than this after its last words and its usage."""
 
 STARTED_SECONDS = 0.5
-"""How long before the agent's last message a program may have been started that still runs."""
+"""A program started at most this long before the agent's last message counts as started since."""
 
 
 def horizon_seconds(options: LinkOptions) -> float:

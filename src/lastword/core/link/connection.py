@@ -229,7 +229,7 @@ class Connection:
         return [client_side.attached(link)] if link.note_presence(Presence.ATTACHED) else []
 
     def another_follows(self, cause: Verdict | None) -> bool:
-        """Return whether another agent will follow one that ended like this."""
+        """Return whether another agent will follow one that ended like this and had run."""
         never_ran = cause is not None and cause.reason == failures.SPAWN_FAILED
         return self.link.restarts and not never_ran
 

@@ -82,7 +82,7 @@ class OpenRequest(msgspec.Struct):
 
 
 class WithheldError(msgspec.Struct, frozen=True):
-    """An error held back: an empty one, or one without an id, for the only open request."""
+    """An error held back: an empty one, or one without an id that may be the only request's."""
 
     frame: Frame
     request_id: bytes

@@ -132,7 +132,7 @@ def _note(
 
 
 def _of_unknown(link: Link, update: Update) -> Effect:
-    """Pass an update of an unknown session, unless the client did not negotiate it.
+    """Pass an update of an unknown session; a failure or a retry only if the client negotiated it.
 
     Output there, such as a sub-agent's, is work of the turns that are open.
     """

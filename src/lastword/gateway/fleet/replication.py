@@ -28,7 +28,7 @@ LONGEST_PAUSE_SECONDS = 1.0
 """The wait before the stream's end is read again, which doubles each time."""
 
 STALL_SECONDS = 5.0
-"""How often the viewers are informed while nothing is replicated: a new leader takes 5 seconds."""
+"""How long nothing is replicated until viewers are informed, each time: a new leader takes 5 s."""
 
 
 class Publish(msgspec.Struct, frozen=True):

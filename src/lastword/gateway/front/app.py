@@ -89,7 +89,7 @@ class Front:
             "ready": self.quality.ready,
             "metrics": self._metrics,
         }
-        """The handlers of requests without a token; one checks by itself who needs one."""
+        """The handlers of requests without a token; `_metrics` itself checks who needs one."""
         by_path: dict[str, dict[str, Operation]] = {}
         for each in OPERATIONS:
             path = each.path.replace("{session_id}", "{session_id:path}")

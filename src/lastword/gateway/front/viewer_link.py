@@ -213,8 +213,8 @@ class ViewerLink(ABC):
             is_any: Any holder will do, so a silent one is replaced by another.
 
         Raises:
-            StartError: The second attempt found none, too.
-            OSError: The second connection was lost, too.
+            StartError: There is none, and no second attempt was due or it found none either.
+            OSError: The connection was lost on the second attempt.
         """
         try:
             return await reach()

@@ -287,7 +287,7 @@ class Provider:
             self._failures.append((time.monotonic(), call))
 
     def has_recovered(self, call: Call) -> bool:
-        """Return whether a call of `RECOVERS` is answered, since enough have failed."""
+        """Return whether `RECOVERS` answers a call: one without tools, or after enough failures."""
         with self._changed:
             return not call.offers_tools or len(self._failures) >= RECOVERS_AFTER
 
