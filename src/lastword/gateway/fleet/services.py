@@ -26,6 +26,7 @@ from lastword.gateway.fleet.streams import Streams
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
+    from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.fleet.key import FleetKey
     from lastword.gateway.fleet.records import RecordT
     from lastword.gateway.settings.values import FleetSettings
@@ -41,8 +42,8 @@ class FleetServices:
         leases: the leases of its sessions.
         sessions: their records, which last.
         replicas: the replicas of their logs.
-        shown: by a session's name and an epoch of its log, the last entry that a lease has shown
-            as committed: the nodes still know it if the servers lose it.
+        shown: by a session's name and an epoch of its log, the last entry that a lease, or this
+            node's list, has shown as committed: it is still known here if the servers lose it.
     """
 
     def __init__(self, settings: FleetSettings, key: FleetKey, name: str) -> None:
@@ -72,8 +73,12 @@ class FleetServices:
     def note_owner(self, name: str, owner: OwnerRecord | None) -> None:
         """Note the end of a session's log as its lease shows it."""
         if owner is not None:
-            epochs = self.shown.setdefault(name, {})
-            epochs[owner.view.epoch] = max(owner.view.head, epochs.get(owner.view.epoch, 0))
+            self.note_shown(name, owner.view)
+
+    def note_shown(self, name: str, view: SessionView) -> None:
+        """Note how far a session's log is shown to go."""
+        epochs = self.shown.setdefault(name, {})
+        epochs[view.epoch] = max(view.head, epochs.get(view.epoch, 0))
 
     def note_session(self, name: str, record: SessionRecord | None) -> None:
         """Forget the end of a session's log once the session has no record."""

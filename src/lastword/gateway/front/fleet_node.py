@@ -44,6 +44,7 @@ from lastword.gateway.quality import metrics
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.fleet.node_link import Serve
     from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
     from lastword.gateway.fleet.streams import Streams
@@ -353,6 +354,15 @@ class FleetNode:
     def sessions(self) -> Mapping[str, SessionRecord]:
         """Return the sessions, by file name."""
         return self._sessions.records
+
+    @property
+    def shown(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how far sessions' logs were shown to go, as `FleetServices.shown` has it."""
+        return self._services.shown
+
+    def note_shown(self, name: str, view: SessionView) -> None:
+        """Note how far a session's log is shown to go."""
+        self._services.note_shown(name, view)
 
     async def session(self, session_id: str) -> SessionRecord | None:
         """Return a session; ask a server for one that is not known here yet."""

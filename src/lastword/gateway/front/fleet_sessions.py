@@ -144,6 +144,7 @@ class FleetSource(SessionSource):
                 view = await replica_view(replicas, end, details)
             except (FleetError, StoreError):
                 return None
+            self._node.note_shown(wire.name_of(session_id), view)
             view = msgspec.structs.replace(view, node=record.node)
         self._lost[key] = view
         while len(self._lost) > MAX_LOST:
@@ -287,47 +288,39 @@ class Takeovers:
         self._node = node
         self._directory = directory
         self._last: dict[str, OwnerRecord] = {}
-        """The last known owners; of several for one log, the one with the most of it."""
+        """The last known owners."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def note(self, name: str, owner: OwnerRecord | None) -> None:
         """Note a session's owner, or that it has none any more."""
-        if owner is None:
-            if name in self._last and name not in self._tasks:
-                self._tasks[name] = asyncio.create_task(self._restore(name))
-            return
-        known = self._last.get(name)
-        # Servers that are restored from an older copy send an older lease until it expires.
-        is_same_log = known is not None and known.view.epoch == owner.view.epoch
-        if known is None or not is_same_log or owner.view.head >= known.view.head:
+        if owner is not None:
             self._last[name] = owner
+            return
+        last = self._last.pop(name, None)
+        if last is not None and name not in self._tasks:
+            task = self._tasks[name] = asyncio.create_task(self._restore(last))
+            task.add_done_callback(lambda _: self._tasks.pop(name, None))
 
-    async def _restore(self, name: str) -> None:
+    async def _restore(self, last: OwnerRecord) -> None:
         """Have a session restored by its own node, or here if that node is lost."""
-        try:
-            for tries in range(TRIES):
-                if self._last[name].node != self._node.name:
-                    await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
-                last = self._last[name]  # another owner may have come and gone in the meantime
-                is_elsewhere = last.node != self._node.name
-                record = await self._node.session(last.session)
-                if name in self._node.owners or (record is not None and record.ended is not None):
-                    break
-                if is_elsewhere and not self._node.is_settled:
-                    continue  # it comes back
-                if is_elsewhere and last.node in self._node.nodes and tries < OWN_TRIES:
-                    continue  # it does so itself, or its record ends soon
-                with contextlib.suppress(StartError, LastwordError, OSError):
-                    if await self._was_open(last):
-                        await self._directory.of_session(
-                            last.session, await self._client_of(last.session)
-                        )
-                    break
-                await asyncio.sleep(SHORTEST_SECONDS)
-        finally:
-            del self._tasks[name]
-            if name not in self._node.owners:
-                del self._last[name]
+        name = wire.name_of(last.session)
+        is_elsewhere = last.node != self._node.name
+        for tries in range(TRIES):
+            if is_elsewhere:
+                await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
+            record = await self._node.session(last.session)
+            if name in self._node.owners or (record is not None and record.ended is not None):
+                return
+            if is_elsewhere and not self._node.is_settled:
+                continue  # it comes back
+            if is_elsewhere and last.node in self._node.nodes and tries < OWN_TRIES:
+                continue  # it does so itself, or its record ends soon
+            with contextlib.suppress(StartError, LastwordError, OSError):
+                if await self._was_open(last):
+                    client = await self._client_of(last.session)
+                    await self._directory.of_session(last.session, client)
+                return
+            await asyncio.sleep(SHORTEST_SECONDS)
 
     async def _client_of(self, session_id: str) -> dict[str, Any]:
         """Return the client that a session was opened for; empty if it is unknown."""
@@ -348,7 +341,9 @@ class Takeovers:
         """
         replicas, session_id = self._node.replicas, last.session
         end = await replicas.last(session_id)
-        if end.epoch in {"", last.view.epoch} and end.last < last.view.head:
+        shown = self._node.shown.get(wire.name_of(session_id), {})
+        heads = [shown.get(end.epoch, 0)] if end.epoch else shown.values()
+        if end.last < max(heads, default=0):
             return True  # the next owner informs its viewers
         if end.last == last.view.head:
             return last.view.state in OPEN

@@ -11,6 +11,7 @@ from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.replica import EMPTY, ReplicaBatch
+from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.front import fleet_sessions
 from lastword.gateway.front.fleet_sessions import Takeovers
 from tests.kit.fleet.faulty_store import FaultyStore
@@ -33,8 +34,11 @@ class TwoNodes:
 
     name = "two"
     is_settled = True
+    note_owner = FleetServices.note_owner
+    note_shown = FleetServices.note_shown
 
     def __init__(self) -> None:
+        self.shown: dict[str, dict[str, int]] = {}
         self.replicas = FaultyStore()
         self.owners: dict[str, OwnerRecord] = {}
         self.nodes: dict[str, Any] = {}
@@ -64,6 +68,7 @@ class TwoNodes:
         heads = [head] if older_head is None else [older_head, None, head, older_head]
         for shown in [*heads, None]:
             lease = None if shown is None else owner("one", state=state, head=shown)
+            self.note_owner(name, lease)
             takeovers.note(name, lease)
         await asyncio.gather(*asyncio.all_tasks() - others)
         return self.restored
@@ -111,6 +116,13 @@ async def test_a_session_whose_log_lacks_entries_of_its_lease_is_taken_over() ->
 async def test_an_older_lease_of_restored_servers_does_not_hide_what_was_shown() -> None:
     entries = (said(1), out(), end(1))
     assert await TwoNodes().lose(SessionState.IDLE, 4, *entries, older_head=1) == ["s"]
+
+
+@fused
+async def test_a_session_whose_log_lacks_entries_that_were_listed_here_is_taken_over() -> None:
+    nodes = TwoNodes()
+    nodes.note_shown(wire.name_of("s"), owner("one", head=4).view)
+    assert await nodes.lose(SessionState.IDLE, 0, said(1), out(), end(1)) == ["s"]
 
 
 @fused
