@@ -75,4 +75,6 @@ def log(line: str) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] not in (["retries"], ["empty"], ["crash"]):
+        sys.exit("usage: python -m lastword.kit.demo retries|empty|crash [PROVIDER_URL]")
     DemoAgent(sys.argv[1], "".join(sys.argv[2:3]), sys.stdin.buffer).run()

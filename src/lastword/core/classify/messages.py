@@ -8,20 +8,16 @@ if nothing else is left.
 from __future__ import annotations
 
 from lastword.core.classify.text import phrase_in, without_advice
+from lastword.core.classify.tokens import by_type
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.quirks import failure_groups
 
 _GROUPS = failure_groups("messages")
 
-
-def _by_type(tier: str) -> dict[ErrorType, tuple[str, ...]]:
-    return {ErrorType(group.type): group.matches for group in _GROUPS if group.tier == tier}
-
-
-STRONG = _by_type("strong")
-WEAK = _by_type("weak")
-MENTIONED = _by_type("mentioned")
-SPOKEN = _by_type("spoken")
+STRONG = by_type(_GROUPS, "strong")
+WEAK = by_type(_GROUPS, "weak")
+MENTIONED = by_type(_GROUPS, "mentioned")
+SPOKEN = by_type(_GROUPS, "spoken")
 UNLESS = {ErrorType(group.name): group.matches for group in _GROUPS if group.tier == "unless"}
 _BY_TIER = {group.tier: group.matches for group in _GROUPS}
 QUOTA = _BY_TIER["quota"]

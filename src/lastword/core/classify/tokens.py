@@ -6,23 +6,29 @@ status; `WEAK` ones are so often wrong or so broad that messages go first.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from lastword.core.classify.text import names, normalise
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.quirks import failure_groups
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lastword.quirks import FailureGroup
+
 _GROUPS = failure_groups("words")
 
 
-def _by_type(tier: str) -> dict[ErrorType, tuple[str, ...]]:
-    return {ErrorType(group.type): group.matches for group in _GROUPS if group.tier == tier}
+def by_type(groups: Iterable[FailureGroup], tier: str) -> dict[ErrorType, tuple[str, ...]]:
+    """Return what the groups of a tier match, by the type that they mean."""
+    return {ErrorType(group.type): group.matches for group in groups if group.tier == tier}
 
 
 _BY_TIER = {group.tier: group for group in _GROUPS}
-STRONG = {kind: names(words) for kind, words in _by_type("strong").items()}
-WEAK = {kind: names(words) for kind, words in _by_type("weak").items()}
-PARTS = _by_type("part")
+STRONG = {kind: names(words) for kind, words in by_type(_GROUPS, "strong").items()}
+WEAK = {kind: names(words) for kind, words in by_type(_GROUPS, "weak").items()}
+PARTS = by_type(_GROUPS, "part")
 GENERIC_CLASSES = names(_BY_TIER["generic"].matches)
 LISTED = GENERIC_CLASSES.union(*WEAK.values())
 """Words that have their own meaning, whatever they are made of: `extra_forbidden`."""
@@ -49,7 +55,9 @@ BUILTINS = names(_BY_TIER["builtins"].matches)
 BUGS = names(_BY_TIER["bugs"].matches)
 OWN_BUGS = names(_BY_TIER["own_bugs"].matches)
 PROVIDER_PACKAGES = frozenset(_BY_TIER["provider_packages"].matches)
-BY_STATUS = {name: kind for kind, words in _by_type("by_status").items() for name in names(words)}
+BY_STATUS = {
+    name: kind for kind, words in by_type(_GROUPS, "by_status").items() for name in names(words)
+}
 
 _BUILTIN_MODULES = frozenset({"builtins", "", "asyncio.queues", "java.lang"})
 
