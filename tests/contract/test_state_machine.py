@@ -125,7 +125,7 @@ class Conversation(RuleBasedStateMachine):
         self.do("end")
 
 
-# Many more turns keep the same promises in tests/process/test_simulate.py.
+# Many more turns keep the same promises in tests/process/test_long_runs.py.
 Conversation.TestCase.settings = settings(
     max_examples=100, stateful_step_count=30, deadline=None, derandomize=True
 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Printed = Callable[[str], str]
+    Loaded = Callable[[str], set[str]]
 
 LATE = {
     *("lastword.core.classify", "lastword.core.failure.wording", "lastword.core.redact.redactor"),
@@ -45,36 +46,38 @@ def printed() -> Iterator[Printed]:
         yield run
 
 
+@pytest.fixture
+def loaded(printed: Printed) -> Loaded:
+    """The modules that some code loads."""
+
+    def run(code: str) -> set[str]:
+        program = "import sys; before = set(sys.modules)\n%s\nprint(*set(sys.modules) - before)"
+        return set(printed(program % code).split())
+
+    return run
+
+
 def test_reading_a_failure_needs_no_event_loop_no_server_and_no_retry_library(
-    printed: Printed,
+    loaded: Loaded,
 ) -> None:
-    code = "import sys, lastword.client as c; c.read_error({'code': -32603, 'message': 'x'}); "
-    code += "print(*sys.modules)"
-    said = printed(code)
-    assert not {"acp", "anyio", "asyncio", "jsonrpcserver", "tenacity"} & set(said.split())
+    found = loaded("import lastword.client as c; c.read_error({'code': -32603, 'message': 'x'})")
+    assert not {"acp", "anyio", "asyncio", "jsonrpcserver", "tenacity"} & found
 
 
-def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library(printed: Printed) -> None:
-    code = "import sys; before = set(sys.modules); from lastword.client import reconnect; "
-    code += "print(*sorted(set(sys.modules) - before))"
-    said = printed(code)
-    loaded = set(said.split())
-    assert {name for name in loaded if name.partition(".")[0] not in sys.stdlib_module_names} == {
+def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library(loaded: Loaded) -> None:
+    found = loaded("from lastword.client import reconnect")
+    assert {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names} == {
         *("lastword", "lastword._version", "lastword.client", "lastword.client.reconnect"),
         *(f"lastword.client.{part}" for part in ("close_codes", "reconnect_model")),
-        "lastword.client.reconnect_model",
     }
-    assert not {"asyncio", "socket", "ssl", "json", "logging"} & loaded
+    assert not {"asyncio", "socket", "ssl", "json", "logging"} & found
 
 
-def test_a_gateway_of_one_machine_loads_nothing_of_a_fleet(printed: Printed) -> None:
-    code = "import sys, lastword.cli.gateway.holder, lastword.gateway.front.process; "
-    code += "print(*sys.modules)"
-    said = printed(code)
-    loaded = set(said.split())
-    assert "lastword.gateway.holder.process" in loaded
-    assert {name for name in loaded if "fleet" in name} <= {"lastword.gateway.settings.values"}
-    assert not {"nats", "nkeys", "cryptography"} & loaded
+def test_a_gateway_of_one_machine_loads_nothing_of_a_fleet(loaded: Loaded) -> None:
+    found = loaded("import lastword.cli.gateway.holder, lastword.gateway.front.process")
+    assert "lastword.gateway.holder.process" in found
+    assert {name for name in found if "fleet" in name} <= {"lastword.gateway.settings.values"}
+    assert not {"nats", "nkeys", "cryptography"} & found
 
 
 _HEALTHY_TURN = """
@@ -114,38 +117,28 @@ def test_a_healthy_turn_loads_nothing_that_only_a_failing_one_needs() -> None:
     assert not {name for name in loaded if name in LATE - {"json", "dataclasses"}}
 
 
-def test_a_silent_turn_in_which_nothing_fails_loads_no_classifier(printed: Printed) -> None:
-    code = "import sys, lastword.sidecar.journals; print(*sys.modules)"
-    said = printed(code)
-    assert not {"lastword.core.classify", "lastword.sidecar.journal_lines"} & set(said.split())
+def test_a_silent_turn_in_which_nothing_fails_loads_no_classifier(loaded: Loaded) -> None:
+    found = loaded("import lastword.sidecar.journals")
+    assert not {"lastword.core.classify", "lastword.sidecar.journal_lines"} & found
 
 
-def test_almost_nothing_is_loaded_before_the_agent_is_spawned(printed: Printed) -> None:
-    code = "import sys; before = set(sys.modules); import lastword.cli.run.command; "
-    code += "print(*sorted(set(sys.modules) - before))"
-    said = printed(code)
-    assert not {"msgspec", "typing", "contextlib", "re", "json"} & set(said.split())
+def test_almost_nothing_is_loaded_before_the_agent_is_spawned(loaded: Loaded) -> None:
+    found = loaded("import lastword.cli.run.command")
+    assert not {"msgspec", "typing", "contextlib", "re", "json"} & found
 
 
-def test_the_plugin_that_every_pytest_run_loads_imports_nothing(printed: Printed) -> None:
-    code = "import sys; before = set(sys.modules); import lastword.conformance.pytest_plugin; "
-    code += "print(*sorted(set(sys.modules) - before))"
-    said = printed(code)
-    assert all(name.startswith(("lastword", "__future__")) for name in said.split())
-    assert len(said.split()) < 6
+def test_the_plugin_that_every_pytest_run_loads_imports_nothing(loaded: Loaded) -> None:
+    found = loaded("import lastword.conformance.pytest_plugin")
+    assert all(name.startswith(("lastword", "__future__")) for name in found)
+    assert len(found) < 6
 
 
-def test_importing_the_package_loads_nothing_of_it(printed: Printed) -> None:
-    code = "import sys; before = set(sys.modules); import lastword; "
-    code += "print(*sorted(set(sys.modules) - before))"
-    said = printed(code)
-    assert set(said.split()) == {"lastword", "lastword._version"}
+def test_importing_the_package_loads_nothing_of_it(loaded: Loaded) -> None:
+    assert loaded("import lastword") == {"lastword", "lastword._version"}
 
 
-def test_the_core_does_not_load_the_models(printed: Printed) -> None:
-    code = "import sys, lastword.core.link.connection; print('pydantic' in sys.modules)"
-    said = printed(code)
-    assert said.strip() == "False"
+def test_the_core_does_not_load_the_models(loaded: Loaded) -> None:
+    assert "pydantic" not in loaded("import lastword.core.link.connection")
 
 
 _UNTIL_THE_FIRST_CRASH = """
@@ -179,13 +172,10 @@ def test_a_recorder_without_telemetry_loads_none_of_it(printed: Printed) -> None
     printed(code)
 
 
-def test_only_serve_loads_the_library(printed: Printed) -> None:
+def test_only_serve_loads_the_library(loaded: Loaded) -> None:
     others = [name for name in lastword.__all__ if name != "serve"]
-    code = "import sys, lastword; "
-    code += f"[getattr(lastword, name) for name in {others!r}]; "
-    code += "print({'jsonrpcserver', 'lastword.inprocess.serve.server'} & set(sys.modules))"
-    said = printed(code)
-    assert said.strip() == "set()"
+    found = loaded(f"import lastword; [getattr(lastword, name) for name in {others!r}]")
+    assert not {"jsonrpcserver", "lastword.inprocess.serve.server"} & found
 
 
 def test_serve_can_be_imported_where_warnings_are_errors() -> None:
