@@ -50,7 +50,6 @@ AUTH_REQUIRED = -32000
 FIRST_FRAMES, LAST_FRAMES, FRAME_CHARS = 8, 6, 700
 """What is kept of a turn's messages for a report: enough to see how it began and how it ended."""
 
-STDERR_BYTES = 64 * 1024
 _OWN_RETRY = re.compile(
     rb'"willRetry": ?true|_session/retrying|Retrying \(attempt|"opencode/retry"|api_retry'
 )
@@ -196,7 +195,6 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     end: End
     seconds: float | None = None
     code: int | None = None
-    message: str = ""
     stop_reason: str = ""
     type: str | None = None
     reason: str | None = None
@@ -205,10 +203,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     own_retry_seconds: float | None = None
     prose: str = ""
     has_text: bool = False
-    tools: int = 0
     calls: int = 0
     sources: tuple[str, ...] = ()
-    stderr_bytes: int = 0
     date: str = ""
     frames: tuple[Passed, ...] = ()
     left_out: int = 0
@@ -323,7 +319,6 @@ class Talk(StrictClient):
         first: the event from which on all is the turn's.
     """
 
-    stderr_tail_bytes = STDERR_BYTES
     prompted_at = 0.0
     first = 0
     answer: PeerEvent | None = None
@@ -389,7 +384,6 @@ def _seen(cell: Cell, talk: Talk, zero: float, waits: float, provider: Provider)
         end=_end(talk),
         seconds=round(talk.answer.at - zero, 2) if talk.answer and talk.ready else None,
         code=error.get("code") if isinstance(error, dict) else None,
-        message=str(error.get("message"))[:200] if isinstance(error, dict) else "",
         stop_reason=str(result.get("stopReason")) if isinstance(result, dict) else "",
         type=payload.get("type"),
         reason=payload.get("reason"),
@@ -402,9 +396,7 @@ def _seen(cell: Cell, talk: Talk, zero: float, waits: float, provider: Provider)
         own_retry_seconds=_own_retry(talk.turn, zero),
         prose=_prose(text)[:300],
         has_text=TEXT[-1].strip() in text or text.startswith(TEXT[0]),
-        tools=sum(event.kind == "tool_call" for event in talk.turn),
         calls=len(provider.calls),
-        stderr_bytes=talk.stderr.count,
     )
 
 

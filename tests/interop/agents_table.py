@@ -182,7 +182,7 @@ _STOPPED = frozenset({
 """Reasons of an end that no agent gave."""
 
 
-def section_of_unknown(seen: dict[Cell, Seen], options: str) -> str:
+def section_of_unknown(seen: dict[Cell, Seen]) -> str:
     rows = {cell: one for cell, one in seen.items() if cell.mode is Mode.UNKNOWN}
     some = list(rows.values())
     stopped = [one for one in some if one.ended_right and one.reason in _STOPPED]
@@ -191,7 +191,7 @@ def section_of_unknown(seen: dict[Cell, Seen], options: str) -> str:
         stopped=len(stopped),
         hangs=sum(one.failure == "hang" for one in stopped),
         waits=_waits(some),
-        options=options,
+        options=UNKNOWN_OPTIONS,
         command=COMMAND.replace("--write", "--unknown --write"),
         date=datetime.now(UTC).date(),
         turns=turns,
@@ -326,11 +326,7 @@ _NEW_NETWORK, _SET_FLAGS, _UP = 0x40000000, 0x8914, 0x1
 
 
 def _wanted(arguments: argparse.Namespace) -> list[Cell]:
-    modes = (
-        [Mode(word) for word in arguments.modes] if arguments.modes else [Mode.BARE, Mode.BEHIND]
-    )
-    if arguments.unknown:
-        modes = [Mode.UNKNOWN]
+    modes = [Mode.UNKNOWN] if arguments.unknown else [Mode.BARE, Mode.BEHIND]
     return [
         Cell(agent, failure, mode)
         for failure in arguments.failures or FAILURES
@@ -348,12 +344,12 @@ def _install(agents: Iterable[str]) -> None:
 def _measure(cells: Sequence[Cell], arguments: argparse.Namespace) -> Iterable[Seen]:
     how = How(
         waits=arguments.seconds,
-        options=tuple(arguments.options.split()),
+        options=tuple(UNKNOWN_OPTIONS.split()) if arguments.unknown else (),
         until_told=arguments.until_told,
     )
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        ThreadPoolExecutor(arguments.workers) as pool,
+        ThreadPoolExecutor(WORKERS) as pool,
     ):
         jobs = [pool.submit(play, cell, Path(folder), how) for cell in cells]
         for number, job in enumerate(as_completed(jobs), 1):
@@ -373,14 +369,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--agents", nargs="+", choices=AGENTS)
     parser.add_argument("--failures", nargs="+", choices=FAILURES)
-    parser.add_argument("--modes", nargs="+", choices=[mode.value for mode in Mode])
     parser.add_argument("--unknown", action="store_true", help="as agents never seen")
     parser.add_argument("--seconds", type=float, help="how long the client waits")
     parser.add_argument(
         "--until-told", action="store_true", help="a cell ends once the right type is reported"
     )
-    parser.add_argument("--workers", type=int, default=WORKERS)
-    parser.add_argument("--options", help="further options of lastword run, one text")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the JSON of what was seen")
     parser.add_argument("--again", action="store_true", help="play nothing, tell what was seen")
     parser.add_argument(
@@ -395,9 +388,8 @@ def main() -> int:
         help=f"write one page with the messages of each turn, and a badge (default: {PAGE.name})",
     )
     arguments = parser.parse_args()
-    usual = (UNKNOWN_SECONDS, UNKNOWN_OPTIONS) if arguments.unknown else (GIVES_UP_SECONDS, "")
-    arguments.seconds = usual[0] if arguments.seconds is None else arguments.seconds
-    arguments.options = usual[1] if arguments.options is None else arguments.options
+    if arguments.seconds is None:
+        arguments.seconds = UNKNOWN_SECONDS if arguments.unknown else GIVES_UP_SECONDS
     seen = load(arguments.results)
     if not arguments.again:
         cells = _wanted(arguments)
@@ -420,7 +412,7 @@ def main() -> int:
         return 0
     whole = DOCUMENT.read_text("utf-8")
     if arguments.unknown:
-        whole = put_into(whole, section_of_unknown(seen, arguments.options), OF_UNKNOWN)
+        whole = put_into(whole, section_of_unknown(seen), OF_UNKNOWN)
         tables.save(TABLES, {UNKNOWN_TABLE: matrix(seen, Mode.UNKNOWN)})
     else:
         known = {cell: one for cell, one in seen.items() if cell.mode is not Mode.UNKNOWN}
