@@ -1,17 +1,15 @@
-"""The policy in JavaScript and in Python are of one mind, to the byte, in Node and in Chromium."""
+"""The policy and the words of a link in JavaScript and in Python are of one mind, to the byte."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lastword.client import reconnect
 from tests.interop import toolchain
-from tests.interop.reconnect.chromium import told_by_chromium
-from tests.kit.installs import require_node_packages
+from tests.interop.typescript.guard import compile_ts
 from tests.kit.programs import run_program
 from tests.kit.reconnect_data import (
     FOLDER,
@@ -25,7 +23,6 @@ from tests.kit.reconnect_data import (
 
 HERE = Path(__file__).resolve().parent
 SOURCE = FOLDER / "reconnect.js"
-FUSE_SECONDS = 120
 RANDOM_SCHEDULES = 1_000
 
 
@@ -51,20 +48,6 @@ def told_by_node(lines: list[str]) -> list[str]:
     return done.stdout.split("\n")[:-1]
 
 
-@cache
-def vectors() -> tuple[list[str], list[str]]:
-    """Every schedule of the vectors, and what it comes to in Python."""
-    given = [moments_of(name) for name in schedules()]
-    return [asked(moments) for moments in given], [canonical(played(one)) for one in given]
-
-
-@cache
-def walks() -> tuple[list[str], list[str]]:
-    given = [drawn_schedule(seed) for seed in range(RANDOM_SCHEDULES)]
-    return [asked(moments) for moments in given], [canonical(played(one)) for one in given]
-
-
-@cache
 def classified() -> tuple[list[str], list[str]]:
     """Every line of the classifiers' tables, and some that they do not have."""
     classify = {
@@ -91,8 +74,8 @@ def same(told: list[str], expected: list[str]) -> None:
 
 
 def test_node_plays_every_vector_to_the_same_bytes() -> None:
-    lines, expected = vectors()
-    same(told_by_node(lines), expected)
+    given = [moments_of(name) for name in schedules()]
+    same(told_by_node([asked(one) for one in given]), [canonical(played(one)) for one in given])
 
 
 def test_node_classifies_the_same_way() -> None:
@@ -101,24 +84,17 @@ def test_node_classifies_the_same_way() -> None:
 
 
 def test_a_thousand_random_schedules_give_the_same_bytes_in_both_languages() -> None:
-    lines, expected = walks()
-    same(told_by_node(lines), expected)
+    given = [drawn_schedule(seed) for seed in range(RANDOM_SCHEDULES)]
+    expected = [canonical(played(one)) for one in given]
+    same(told_by_node([asked(one) for one in given]), expected)
     ends = {state["why"] for one in expected for state, _ in json.loads(one)}
     assert ends >= {None, *reconnect.Why}, "the schedules do not reach every end"
 
 
-def test_chromium_plays_every_vector_to_the_same_bytes(tmp_path: Path) -> None:
-    parts = (vectors(), classified(), walks())
-    told = told_by_chromium([line for lines, _ in parts for line in lines], tmp_path)
-    same(told, [line for _, expected in parts for line in expected])
-
-
 def test_the_compiler_agrees_with_every_type_in_its_comments() -> None:
-    compiler = require_node_packages(HERE.parent / "typescript") / "typescript" / "bin" / "tsc"
     options = "--allowJs --checkJs --noEmit --strict --noUnusedLocals --noUncheckedIndexedAccess"
     options += " --exactOptionalPropertyTypes --noImplicitReturns --target es2022 --module esnext"
-    done = run_program(["node", str(compiler), *options.split(), str(SOURCE)], check=False)
-    assert done.returncode == 0, done.stdout
+    compile_ts(*options.split(), str(SOURCE))
 
 
 def test_the_file_imports_nothing() -> None:
