@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import os
+import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.interop.providers.cases import Case
-from tests.interop.providers.model_provider import ModelProvider
-from tests.kit.client import Client, Frame
+from lastword.kit.provider.server import Provider, ProviderFailure, ProviderScenario
+from tests.kit.client import RETRY, Client, Turn
 from tests.kit.installs import require_packages
 from tests.kit.places import SOURCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("openai", "anthropic")
+
+Step = ProviderScenario | ProviderFailure
+
+
+class ScriptedProvider(Provider):
+    """A provider that follows a script, call by call; its last step is repeated without end."""
+
+    def script(self, *steps: Step) -> None:
+        self.steps = list(steps)
+        self.retry_after_seconds = 1
+        self.asked_at: list[float] = []
+
+    def scenario_of(self, body: Any) -> ProviderScenario:
+        del body
+        self.asked_at.append(time.monotonic())
+        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
+        self.failure = step if isinstance(step, ProviderFailure) else None
+        return step if isinstance(step, ProviderScenario) else ProviderScenario.HEALTHY
 
 
 @pytest.fixture(scope="session")
@@ -36,35 +56,39 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[ModelProvider]:
-    with ModelProvider() as provider:
+def provider() -> Iterator[ScriptedProvider]:
+    with ScriptedProvider() as provider:
         yield provider
 
 
-@pytest.fixture(scope="module")
-def client_for(
-    packages_python: Path, environment: dict[str, str], provider: ModelProvider
-) -> Iterator[Callable[..., Client]]:
-    """A client with these capabilities; one agent's process for each, started when it is needed."""
-    clients: dict[tuple[str, str], Client] = {}
+@dataclass(frozen=True)
+class Case:
+    """An agent that asks the provider through one package, and its client."""
 
-    def client_for(capabilities: Frame, kind: str = "plain") -> Client:
-        key = repr(capabilities), kind
-        if key not in clients:
-            command = [str(packages_python), str(HERE / "guarded_agent.py"), kind]
-            more = {"PROVIDER_URL": provider.url}
-            clients[key] = Client(command, environment=environment | more)
-            clients[key].open(**capabilities)
-        return clients[key]
+    client: Client
+    provider: ScriptedProvider
+    package: str
 
-    yield client_for
-    for client in clients.values():
-        client.end()
-        client.kill()
+    def plan(self, *, max_retries: int | None = 0, **retry: Any) -> str:
+        """Return a prompt for short waits of the agent's own, and none of its package's."""
+        retry = {"first_wait_seconds": 0.01, **retry}
+        return json.dumps({"package": self.package, "retry": retry, "max_retries": max_retries})
+
+    def turn(self, *steps: Step, **plan: Any) -> Turn:
+        self.provider.script(*steps)
+        return self.client.turn(self.plan(**plan))
 
 
-@pytest.fixture(params=PACKAGES)
+@pytest.fixture(scope="module", params=PACKAGES)
 def case(
-    request: pytest.FixtureRequest, client_for: Callable[..., Client], provider: ModelProvider
-) -> Case:
-    return Case(client_for, provider, str(request.param), str(request.node.name))
+    request: pytest.FixtureRequest,
+    packages_python: Path,
+    environment: dict[str, str],
+    provider: ScriptedProvider,
+) -> Iterator[Case]:
+    command = [str(packages_python), str(HERE / "guarded_agent.py")]
+    client = Client(command, environment=environment | {"PROVIDER_URL": provider.url})
+    client.open(**RETRY)
+    yield Case(client, provider, request.param)
+    client.end()
+    client.kill()

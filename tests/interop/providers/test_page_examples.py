@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.kit.provider.dialects import ENCODERS
-from lastword.kit.provider.server import Call, Provider, ProviderScenario
+from lastword.kit.provider.server import ProviderScenario
 from tests.kit.client import RETRY, Client, Turn
 from tests.kit.doc_blocks import Block, blocks, calls_a_model
 from tests.kit.patience import FUSE_SECONDS
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.interop.providers.conftest import ScriptedProvider
+
+LIMITED = ProviderScenario.RATE_LIMITED
 SHOWN = [block for block in blocks("python") if calls_a_model(block)]
 
 AROUND = """
@@ -75,15 +78,8 @@ def program(block: Block) -> str:
 
 
 @pytest.fixture
-def provider() -> Iterator[Provider]:
-    """A provider that limits every call, and asks for a second's wait."""
-    with Provider(ProviderScenario.RATE_LIMITED) as provider:
-        yield provider
-
-
-@pytest.fixture
 def play(
-    packages_python: Path, environment: dict[str, str], provider: Provider, tmp_path: Path
+    packages_python: Path, environment: dict[str, str], provider: ScriptedProvider, tmp_path: Path
 ) -> Iterator[Callable[[str], tuple[Client, int]]]:
     """Start a program as an agent that asks the provider, and send it a prompt."""
     clients = []
@@ -113,39 +109,25 @@ def test_the_agents_page_has_two_examples() -> None:
 
 @pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.name)
 def test_a_limited_call_is_made_again_and_its_answer_is_shown(
-    block: Block,
-    provider: Provider,
-    play: Callable[[str], tuple[Client, int]],
-    monkeypatch: pytest.MonkeyPatch,
+    block: Block, provider: ScriptedProvider, play: Callable[[str], tuple[Client, int]]
 ) -> None:
-    record = provider.record
-
-    def record_and_recover(call: Call) -> None:
-        record(call)
-        provider.scenario = ProviderScenario.HEALTHY
-
-    monkeypatch.setattr(provider, "record", record_and_recover)
+    provider.script(LIMITED, ProviderScenario.HEALTHY)
     client, prompt = play(program(block))
     turn = end_of(client, prompt)
     assert turn.answer["result"]["stopReason"] == "end_turn", client.said
-    assert turn.text == healthy_text(provider)
-    assert [call.scenario for call in provider.calls] == ["rate_limited", "healthy"]
+    (choice,) = ENCODERS[provider.calls[-1].dialect].whole("m")["choices"]
+    assert turn.text == choice["message"]["content"]
+    assert len(provider.asked_at) == 2
     (retry,) = turn.of_kind("agent_retry")
     assert (retry["attempt"], retry["error"]["type"]) == (2, "rate_limit")
 
 
 @pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.name)
 def test_a_persistent_limit_ends_the_turn_after_three_calls(
-    block: Block, provider: Provider, play: Callable[[str], tuple[Client, int]]
+    block: Block, provider: ScriptedProvider, play: Callable[[str], tuple[Client, int]]
 ) -> None:
+    provider.script(LIMITED)
     turn = end_of(*play(program(block)))
-    assert len(provider.calls) == 3
+    assert len(provider.asked_at) == 3
     assert (turn.error["type"], turn.error["attempts"]) == ("rate_limit", 3)
     assert turn.error["http_status"] == 429
-
-
-def healthy_text(provider: Provider) -> str:
-    return "".join(
-        choice["message"]["content"]
-        for choice in ENCODERS[provider.calls[-1].dialect].whole("m")["choices"]
-    )
