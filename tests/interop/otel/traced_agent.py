@@ -1,14 +1,18 @@
-"""An agent on `lastword.serve` whose author uses OpenTelemetry, set up as the SDK's own text says.
-
-With `without` it uses none, and says in a turn whether any of it has been loaded.
-"""
+"""An agent on `lastword.serve` whose author uses OpenTelemetry, set up as its SDK says."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import Any
+
+from opentelemetry import metrics, trace
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 import lastword
 
@@ -17,18 +21,6 @@ END = {"stopReason": "end_turn"}
 
 def set_up() -> None:
     """Send spans and metrics to where the environment says."""
-    from opentelemetry import metrics, trace  # noqa: PLC0415 - one of two agents has it
-    from opentelemetry.exporter.otlp.proto.http.metric_exporter import (  # noqa: PLC0415
-        OTLPMetricExporter,
-    )
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
-        OTLPSpanExporter,
-    )
-    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415
-    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader  # noqa: PLC0415
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
-
     tracers = TracerProvider()
     tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(tracers)
@@ -58,12 +50,10 @@ async def prompt(client: Any, session_id: str, prompt: Any, **params: Any) -> An
         ended = {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status}
         await client.update(session_id, ended)
     given = params.get("_meta", {}).get("traceparent", "none")
-    loaded = any(name.startswith(("opentelemetry", "lastword.otel.tel")) for name in sys.modules)
-    await client.say(session_id, f"given {given}, loaded {loaded}")
+    await client.say(session_id, f"given {given}")
     return END
 
 
-if "without" not in sys.argv:
-    set_up()
+set_up()
 methods = {"initialize": initialize, "session/new": new_session, "session/prompt": prompt}
 asyncio.run(lastword.serve(methods))
