@@ -6,30 +6,31 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.kit.installs import require_node_packages
+from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import PROTOCOL
 from tests.kit.programs import run_program
 from tests.kit.vector_format import CHECKS, Matching, Vector, step_kind
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 HERE = Path(__file__).resolve().parent
 SOURCE = PROTOCOL / "typescript"
-WORDS = {"client": "client", "agent": "agent", "time": "time"}
+PLAYED = {"client", "agent", "time"}
+
+
+def compile_ts(*words: str, folder: Path | None = None) -> None:
+    compiler = require_node_packages(HERE) / "typescript" / "bin" / "tsc"
+    limit = 4 * FUSE_SECONDS  # it computes, which other tests do, too
+    done = run_program(["node", str(compiler), *words], check=False, timeout=limit, cwd=folder)
+    assert done.returncode == 0, done.stdout
 
 
 def build(folder: Path) -> Path:
     """Compile the package strictly into this folder, as its own `tsconfig.json` says."""
-    modules = require_node_packages(HERE)
     copied = Path(shutil.copytree(SOURCE, folder / "package"))
-    if not (folder / "node_modules").exists():
-        (folder / "node_modules").symlink_to(modules)
-    compiler = modules / "typescript" / "bin" / "tsc"
-    done = run_program(["node", str(compiler), "-p", str(copied)], check=False)
-    assert done.returncode == 0, done.stdout
+    (folder / "node_modules").symlink_to(require_node_packages(HERE))
+    compile_ts("-p", str(copied))
     return copied
 
 
@@ -84,10 +85,4 @@ def camel(name: str) -> str:
 
 def needs(vector: Vector) -> frozenset[str]:
     """Return what a vector plays that no guard in the agent's own process can meet."""
-    return frozenset(step_kind(step, vector.id) for step in vector.steps) - CHECKS - {*WORDS}
-
-
-def players(package: Path) -> Iterator[Player]:
-    player = Player(package)
-    yield player
-    player.close()
+    return frozenset(step_kind(step, vector.id) for step in vector.steps) - CHECKS - PLAYED
