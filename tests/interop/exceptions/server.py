@@ -45,29 +45,23 @@ class Handler(BaseHTTPRequestHandler):
         name = self.path.split("/")[1]
         if name == "slow":
             self.closing.wait(60)
-            return
-        if name == "dropped":
+        elif name == "dropped":
             self.close_connection = True
-            return
-        if name == "cut":
-            self._send(
-                200, {"content-length": "1000", "content-type": "application/json"}, b'{"a":'
-            )
+        elif name == "cut":
+            self._send(200, {"content-length": "1000"}, b'{"a":')
             self.close_connection = True
-            return
-        if name == "stream":
+        elif name == "stream":
             headers = {"content-type": "text/event-stream", "connection": "close"}
             self._send(200, headers, _EVENTS.encode())
             self.close_connection = True
-            return
-        status, headers, body = SCENARIOS[name]
-        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        plain = {"content-type": "application/json", "content-length": str(len(data))}
-        self._send(status, plain | headers, data)
+        else:
+            status, headers, body = SCENARIOS[name]
+            data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            self._send(status, {"content-length": str(len(data)), **headers}, data)
 
     def _send(self, status: int, headers: dict[str, str], data: bytes) -> None:
         self.send_response(status)
-        for name, value in headers.items():
+        for name, value in ({"content-type": "application/json"} | headers).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
