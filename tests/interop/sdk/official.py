@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 NAME, VERSION = "agent-client-protocol", "0.12.1"
-EXCHANGE = HERE / "exchange"
 
 
 @dataclass(frozen=True)
@@ -35,34 +34,25 @@ class Official:
     source: Path
 
     def run(
-        self,
-        command: Sequence[str],
-        *,
-        guarded: bool,
-        environment: Mapping[str, str] | None = None,
-        said: str | None = None,
-        fuse: float,
+        self, command: Sequence[str], guard: Mapping[str, str] | None, fuse: float
     ) -> subprocess.CompletedProcess[str]:
-        """Run Python in the source tree: as it is, or with lastword in every agent."""
+        """Run Python in the source tree; with variables for lastword in every agent, or without."""
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("LASTWORD_", "PYTEST_", "PYTHON")) and name != "CI"
+        }
+        environment["LASTWORD_STATE_DIR"] = os.environ["LASTWORD_STATE_DIR"]
+        if guard:
+            path = os.pathsep.join((str(HERE / "exchange"), str(SOURCE)))
+            environment |= {"PYTHONPATH": path, **guard}
         return run_program(
             [str(self.python), *command],
-            stdin=said or "",
             check=False,
             timeout=fuse,
             cwd=self.source,
-            env=_environment(guarded=guarded) | dict(environment or {}),
+            env=environment,
         )
-
-
-def _environment(*, guarded: bool) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("LASTWORD_", "PYTEST_", "PYTHON")) and name != "CI"
-    }
-    kept["LASTWORD_STATE_DIR"] = os.environ["LASTWORD_STATE_DIR"]
-    path = os.pathsep.join((str(EXCHANGE), str(SOURCE)))
-    return kept | ({"PYTHONPATH": path} if guarded else {})
 
 
 def require_official() -> Official:
