@@ -13,7 +13,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 import traceback
 import urllib.request
 from collections.abc import Callable
@@ -167,8 +166,6 @@ def main() -> None:
     url += "?key=secret"
     if "--mutants" in sys.argv:
         show_mutants(present, url)
-    elif "--cost" in sys.argv:
-        show_costs(present, url)
     else:
         show_cases(present, url)
     sys.stdout.flush()
@@ -205,23 +202,6 @@ def show_mutants(present: dict[str, Client], url: str) -> None:
                     if got != expected:
                         print(json.dumps([mutant, name, case, expected, got]))
     print(json.dumps("done"))
-
-
-def show_costs(present: dict[str, Client], url: str) -> None:
-    """Print the median of a request's CPU time without and with the observer, in milliseconds."""
-    for name, client in present.items():
-        spent: dict[bool, list[float]] = {False: [], True: []}
-        for number in range(10):
-            is_observed = number % 2 == 1
-            context: Any = observed(lambda _: None) if is_observed else contextlib.nullcontext()
-            with context:
-                gc.collect()
-                for _ in range(30):
-                    began = time.process_time()
-                    client(url, {"x-answer": "stream"}, False)
-                    spent[is_observed].append((time.process_time() - began) * 1000)
-        plain, with_observer = (sorted(spent[key])[75] for key in (False, True))
-        print(json.dumps({"client": name, "plain": plain, "observed": with_observer}))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +52,6 @@ def _old_python() -> Path:
     raise MissingError("Python 3.9 is neither on PATH nor beside this one.")
 
 
-@cache
 def python_of(which: str) -> str:
     """Return the Python with a set of libraries, or skip."""
     if which == "new":
@@ -62,7 +59,6 @@ def python_of(which: str) -> str:
     return str(require_packages(HERE / "old", str(or_skip(_old_python))))
 
 
-@cache
 def lines_of(which: str, *options: str) -> list[Any]:
     done = run_program(
         [python_of(which), "-W", "error", "-m", f"{__package__}.clients", *options],
@@ -80,42 +76,29 @@ def test_each_request_is_reported_once_and_the_agent_sees_no_difference(which: s
     lines = lines_of(which)
     assert {line["client"] for line in lines} == LIBRARIES[which]
     for line in lines:
+        case, events = line["case"], line["events"]
         assert line["outcome"] == line["plain"], line
         assert line["frames"] <= 1, line
-        assert [each["event"] for each in line["events"]] == EXPECTED[line["case"]], line
-        assert "secret" not in json.dumps(line["events"])
-        assert ("empty" in line["events"][-1]) == (line["case"] == "nothing"), line
-
-
-@pytest.mark.parametrize("which", SETS)
-def test_a_refusal_has_its_limits_and_its_text_in_each_library(which: str) -> None:
-    for line in lines_of(which):
-        if line["case"] in {"refused", "packed"}:
-            request, status, body, _ = line["events"]
+        assert [each["event"] for each in events] == EXPECTED[case], line
+        assert "secret" not in json.dumps(events)
+        assert ("empty" in events[-1]) == (case == "nothing"), line
+        if case in {"refused", "packed"}:
+            request, status, body, _ = events
             assert (request["path"], request["bytes"]) == (provider.PATH, 14), line
             assert (status["status"], status["type"]) == (429, "application/json")
             assert status["headers"] == {"retry-after": "7", "x-ratelimit-remaining": "0"}
             assert body["text"] == provider.BODY.decode(), line
+        # A failure has the system's code, or the name of its class.
+        if case == "unreachable":
+            assert events[-1]["code"] == "ECONNREFUSED", line
+        elif case.endswith("cancelled"):
+            assert (events[-1]["code"], events[-1]["name"]) == (None, "CancelledError"), line
+        elif case in {"silent", "stalled"}:
+            assert events[-1]["code"] is None
+            assert "Timeout" in events[-1]["name"], line
 
 
-@pytest.mark.parametrize("which", SETS)
-def test_a_failure_has_the_systems_code_or_the_name_of_its_class(which: str) -> None:
-    for line in lines_of(which):
-        error = line["events"][-1]
-        if line["case"] == "unreachable":
-            assert error["code"] == "ECONNREFUSED", line
-        elif line["case"].endswith("cancelled"):
-            assert (error["code"], error["name"]) == (None, "CancelledError"), line
-        elif line["case"] in {"silent", "stalled"}:
-            assert error["code"] is None
-            assert "Timeout" in error["name"], line
-
-
+@pytest.mark.matrix  # `tests/unit/observer` has the same with Python's own library
 @pytest.mark.parametrize("which", SETS)
 def test_the_observers_own_errors_never_reach_an_agent(which: str) -> None:
     assert lines_of(which, "--mutants") == ["done"]
-
-
-if __name__ == "__main__":  # what a request costs
-    for each in ("new", "old"):
-        print(each, *lines_of(each, "--cost"), sep="\n", file=sys.stdout)
