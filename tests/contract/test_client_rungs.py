@@ -80,7 +80,7 @@ PLACES = {
     "core/failure/option_values.py, `RUNGS`": [*option_values.RUNGS],
     "core/failure/ladder.py, `Rung`": [*Rung],
     "protocol/README.md, section 7, the tables": re.findall(r"\n\| `(\w+)` \|", LADDER),
-    "tests/interop/clients_cells.py, `_RUNGS`": re.findall(r"Rung\(\s*\"(\w+)\"", CELLS),
+    "tests/interop/clients_cells.py, `RUNGS`": re.findall(r"Rung\(\s*\"(\w+)\"", CELLS),
     "tests/kit/simulation/links.py, `_LIMITS`": [*_LIMITS["fallback"], Rung.AIR],
 }
 """Where rungs are named by hand. A simulated client takes AIR's by what it says of itself."""

@@ -57,10 +57,10 @@ class Acpx:
         )
 
 
-def turn(acpx: Acpx, session: str, number: int, text: str) -> None:
+def turn(acpx: Acpx, number: int, text: str) -> None:
     report("prompt", n=number)
     try:
-        done = acpx.run("prompt", "-s", session, text)
+        done = acpx.run("prompt", "-s", SESSION, text)
     except subprocess.TimeoutExpired:
         report("hang", n=number)
         return
@@ -90,24 +90,24 @@ def _read(lines: list[str]) -> tuple[str, str, str]:
     return "\n".join(lines).strip(), "", ""
 
 
-def opened(acpx: Acpx, session: str, stage: str) -> bool:
+def opened(acpx: Acpx) -> bool:
     try:
-        done = acpx.run("sessions", "new", "--name", session)
+        done = acpx.run("sessions", "new", "--name", SESSION)
     except subprocess.TimeoutExpired:
-        report("failed", stage=stage, cause="TimeoutExpired", text="no answer")
+        report("failed", stage="session/new", cause="TimeoutExpired", text="no answer")
         return False
     if done.returncode:
-        report("failed", stage=stage, cause=f"exit status {done.returncode}", text=done.stdout)
+        cause = f"exit status {done.returncode}"
+        report("failed", stage="session/new", cause=cause, text=done.stdout)
     return done.returncode == 0
 
 
 def converse(acpx: Acpx, arguments: argparse.Namespace) -> None:
-    if not opened(acpx, SESSION, "session/new"):
+    if not opened(acpx):
         return
-    report("session", id=SESSION)
     for number, text in enumerate(arguments.prompt):
-        turn(acpx, SESSION, number, text)
-    report("ended", returncode=acpx.run("sessions", "close", SESSION).returncode)
+        turn(acpx, number, text)
+    acpx.run("sessions", "close", SESSION)
 
 
 def main(argv: list[str]) -> int:

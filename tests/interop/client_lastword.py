@@ -54,9 +54,8 @@ async def main(argv: list[str]) -> None:
     options: dict[str, Any] = {"transport_kwargs": {"stderr": None}}
     async with spawn_agent_process(
         Client(), *arguments.command, env=dict(os.environ), cwd=arguments.cwd, **options
-    ) as (agent, process):
+    ) as (agent, _process):
         await client_py.converse(agent, arguments, turn)
-    report("ended", returncode=process.returncode)
 
 
 if __name__ == "__main__":

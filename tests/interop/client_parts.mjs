@@ -9,11 +9,9 @@ import { parseArgs } from "node:util";
 const FUSE_EXIT = 3;
 const UNUSABLE_EXIT = 2;
 const CLOSE_GRACE_MS = 2000;
-const started = performance.now();
 
 export function report(event, fields = {}) {
-  const t = Math.round(performance.now() - started) / 1000;
-  process.stdout.write(`${JSON.stringify({ event, t, ...fields })}\n`);
+  process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);
 }
 
 /** Makes `log` lines of what the SDK complains about. */
@@ -57,28 +55,24 @@ export function start(options) {
   const [command, ...args] = options.command;
   const stderr = options["undrained-stderr"] ? "pipe" : "inherit";
   const child = spawn(command, args, { stdio: ["pipe", "pipe", stderr], cwd: options.cwd });
-  const exited = new Promise((done) => child.on("exit", (code, signal) => done({ code, signal })));
+  const exited = new Promise((done) => child.on("exit", done));
   child.on("error", (error) => {
     report("failed", { stage: "spawn", text: String(error) });
     process.exit(1);
   });
   child.stdin.on("error", () => {});
-  report("spawned", { pid: child.pid });
   return { child, exited };
 }
 
 /** Closes stdin, then asks, then kills: what editors do. */
 async function end({ child, exited }) {
-  const from = performance.now();
   const gone = () => Promise.race([exited.then(() => true), pause(CLOSE_GRACE_MS).then(() => false)]);
-  report("closing", { already_exited: child.exitCode !== null || child.signalCode !== null });
   child.stdin.end();
   for (const signal of ["SIGTERM", "SIGKILL"]) {
     if (await gone()) break;
     child.kill(signal);
   }
-  const { code, signal } = await exited;
-  report("ended", { returncode: code, signal, seconds: Math.round(performance.now() - from) / 1000 });
+  await exited;
 }
 
 function pause(milliseconds) {
@@ -106,14 +100,12 @@ function describe(error) {
 
 /** Says how a turn ends: the promise's result, or what it was rejected with. */
 async function reportTurn(n, promise, options) {
-  const from = performance.now();
-  const seconds = () => Math.round(performance.now() - from) / 1000;
   try {
     const result = await fused(promise, options);
-    report("answer", { n, seconds: seconds(), stop_reason: result.stopReason, result });
+    report("answer", { n, stop_reason: result.stopReason, result });
   } catch (error) {
     const [event, fields] = describe(error);
-    report(event, { n, seconds: seconds(), ...fields });
+    report(event, { n, ...fields });
   }
 }
 
@@ -123,8 +115,8 @@ export function allowOnce({ options }) {
   return { outcome: chosen ? { outcome: "selected", optionId: chosen.optionId } : { outcome: "cancelled" } };
 }
 
-export function noteUpdate({ sessionId, update }) {
-  report("update", { kind: update.sessionUpdate, session: sessionId, update });
+export function noteUpdate({ update }) {
+  report("update", { kind: update.sessionUpdate, update });
 }
 
 /** A connection's requests by the names of their methods, as two of the SDK's APIs have them. */
@@ -151,10 +143,9 @@ export async function converse(agent, options, hello, { initialize, open, prompt
     const opening = { cwd: options.cwd, mcpServers: [] };
     let stage = "initialize";
     try {
-      report("initialized", { result: await fused(initialize(hello), options) });
+      await fused(initialize(hello), options);
       stage = "session/new";
       const { sessionId } = await fused(open(opening), options);
-      report("session", { id: sessionId });
       for (const [n, text] of options.prompt.entries()) await turn(sessionId, n, text);
       if (options.probe) {
         stage = "probe";

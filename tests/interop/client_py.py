@@ -14,7 +14,6 @@ import json
 import logging
 import os
 import sys
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -39,13 +38,9 @@ FUSE_EXIT = 3
 LINGER_SECONDS = 0.2
 """After the last turn, for what still comes."""
 
-STARTED = time.monotonic()
-
 
 def report(event: str, **fields: Any) -> None:
-    """Write one line, with the seconds since the start."""
-    line = {"event": event, "t": round(time.monotonic() - STARTED, 3), **fields}
-    print(json.dumps(line, default=str), flush=True)
+    print(json.dumps({"event": event, **fields}, default=str), flush=True)
 
 
 class ReportingHandler(logging.Handler):
@@ -58,26 +53,18 @@ class ReportingHandler(logging.Handler):
 class Client:
     """User code as the SDK sees it: approves every permission, notes every update."""
 
-    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+    async def session_update(self, update: Any, **_: Any) -> None:
         body = update.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        report("update", kind=body.get("sessionUpdate"), session=session_id, update=body)
+        report("update", kind=body.get("sessionUpdate"), update=body)
 
     async def request_permission(
-        self, options: list[PermissionOption], session_id: str, **_: Any
+        self, options: list[PermissionOption], **_: Any
     ) -> RequestPermissionResponse:
-        report("permission", session=session_id, options=[option.kind for option in options])
         for option in options:
             if option.kind == "allow_once":
                 chosen = AllowedOutcome(outcome="selected", option_id=option.option_id)
                 return RequestPermissionResponse(outcome=chosen)
         return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
-
-    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        report("ext_method", method=method, params=params)
-        raise RequestError.method_not_found(method)
-
-    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        report("ext_notification", method=method, params=params)
 
 
 def observe_sent(event: StreamEvent) -> None:
@@ -110,7 +97,6 @@ async def tee(source: asyncio.StreamReader, sink: asyncio.StreamReader) -> None:
         sink.feed_data(chunk)
     if pending:
         report_line(bytes(pending))
-    report("eof")
     sink.feed_eof()
 
 
@@ -118,26 +104,20 @@ async def prompt(
     connection: ClientSideConnection, session_id: str, number: int, text: str, limit: float | None
 ) -> None:
     report("prompt", n=number)
-    started = time.monotonic()
-
-    def took() -> float:
-        return round(time.monotonic() - started, 3)
-
     try:
         async with asyncio.timeout(limit):
             answer = await connection.prompt(
                 session_id=session_id, prompt=[TextContentBlock(type="text", text=text)]
             )
     except TimeoutError:
-        report("hang", n=number, seconds=took())
+        report("hang", n=number)
     except RequestError as error:
-        fields = {"code": error.code, "message": str(error), "data": error.data}
-        report("error", n=number, seconds=took(), **fields)
+        report("error", n=number, code=error.code, message=str(error), data=error.data)
     except Exception as error:  # noqa: BLE001 - whatever the SDK raises is to be reported
-        report("exception", n=number, seconds=took(), cause=type(error).__name__, text=str(error))
+        report("exception", n=number, cause=type(error).__name__, text=str(error))
     else:
         body = answer.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        report("answer", n=number, seconds=took(), stop_reason=answer.stop_reason, result=body)
+        report("answer", n=number, stop_reason=answer.stop_reason, result=body)
 
 
 def capabilities(arguments: argparse.Namespace) -> ClientCapabilities:
@@ -153,15 +133,13 @@ async def converse(connection: Any, arguments: argparse.Namespace, turn: Any = p
     stage = "initialize"
     try:
         async with asyncio.timeout(arguments.turn_timeout):
-            hello = await connection.initialize(
+            await connection.initialize(
                 protocol_version=1,
                 client_capabilities=capabilities(arguments),
                 client_info=Implementation(name=arguments.name, version="1.0.0"),
             )
-            report("initialized", result=hello.model_dump(mode="json", by_alias=True))
             stage = "session/new"
             session = await connection.new_session(cwd=arguments.cwd, mcp_servers=[])
-        report("session", id=session.session_id)
     except RequestError as error:
         report("failed", stage=stage, code=error.code, message=str(error), data=error.data)
         return
@@ -192,12 +170,10 @@ async def probe(connection: ClientSideConnection, arguments: argparse.Namespace)
 async def run(arguments: argparse.Namespace) -> int:
     """The whole session under the fuse; the SDK's own shutdown ends the child."""
     status = 0
-    closing = STARTED
     stderr = asyncio.subprocess.PIPE if arguments.undrained_stderr else None
     async with spawn_stdio_transport(
         *arguments.command, env=dict(os.environ), cwd=arguments.cwd, stderr=stderr
-    ) as (stdout, stdin, process):
-        report("spawned", pid=process.pid)
+    ) as (stdout, stdin, _process):
         reader = asyncio.StreamReader(limit=READER_LIMIT_BYTES)
         copying = asyncio.create_task(tee(stdout, reader))
         connection = ClientSideConnection(Client(), stdin, reader, observers=[observe_sent])  # type: ignore[arg-type]
@@ -207,14 +183,11 @@ async def run(arguments: argparse.Namespace) -> int:
         except TimeoutError:
             report("fuse")
             status = FUSE_EXIT
-        closing = time.monotonic()
-        report("closing", already_exited=process.returncode is not None)
         with suppress(Exception):
             await connection.close()
     with suppress(TimeoutError):
         await asyncio.wait_for(asyncio.shield(copying), 1)
     copying.cancel()
-    report("ended", returncode=process.returncode, seconds=round(time.monotonic() - closing, 3))
     return status
 
 

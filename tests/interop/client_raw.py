@@ -187,7 +187,6 @@ def main(argv: list[str]) -> int:
     if not connection.wait_for_exit(CLOSE_GRACE_SECONDS):
         os.kill(connection.pid, signal.SIGKILL)
         connection.wait_for_exit(CLOSE_GRACE_SECONDS)
-    report("ended", returncode=connection.exit_code)
     connection.release()
     return 0
 

@@ -17,7 +17,6 @@ const options = parse(process.argv.slice(2), {
   name: "interop-ts",
   more: {
     "agent-error": { type: "boolean", default: false },
-    "stop-reason": { type: "boolean", default: false },
     "undrained-stderr": { type: "boolean", default: false },
   },
 });
@@ -52,7 +51,6 @@ function tee(direction) {
     flush() {
       const rest = pending.join("");
       if (rest) reportLine(direction, rest);
-      if (direction === "in") report("eof");
     },
   });
 }
@@ -66,16 +64,12 @@ function streamOf({ child }) {
 function capabilities() {
   if (options.meta) return { _meta: JSON.parse(options.meta) };
   if (!options["agent-error"]) return {};
-  const extension = { version: 1, ...(options["stop-reason"] ? { stop_reason: true } : {}) };
-  return { _meta: { agent_error: extension } };
+  return { _meta: { agent_error: { version: 1 } } };
 }
 
 const plain = streamOf(agent);
 const connection = client({ name: options.name })
-  .onRequest(methods.client.session.requestPermission, ({ params }) => {
-    report("permission", { session: params.sessionId, options: params.options.map(({ kind }) => kind) });
-    return allowOnce(params);
-  })
+  .onRequest(methods.client.session.requestPermission, ({ params }) => allowOnce(params))
   .onNotification(methods.client.session.update, ({ params }) => noteUpdate(params))
   .connect(options["own-stream"] ? withErrors(plain) : plain);
 const hello = {

@@ -25,6 +25,7 @@ from lastword.quirks import clients as known_clients
 from tests.interop import tables
 from tests.interop.clients_agent import CRASH_BETWEEN
 from tests.interop.clients_cells import (
+    CLIENTS,
     KINDS,
     RUNGS,
     SIDECAR_OPTIONS,
@@ -34,7 +35,6 @@ from tests.interop.clients_cells import (
     groups,
     play,
 )
-from tests.interop.clients_registry import CLIENTS
 from tests.interop.clients_verdicts import LOST, Seen, verdicts
 from tests.kit import children
 from tests.kit.places import PROTOCOL

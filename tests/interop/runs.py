@@ -1,7 +1,7 @@
 """Running one client against one command, and looking at what is left.
 
-Owns: starting a client (`client_py.py`, `client_ts.mjs`, `client_raw.py`) with a fuse, and reading
-its lines as they come. Does not own: what the lines should say.
+Owns: starting a client (`client_py.py`, `client_ts.mjs`, `client_raw.py`) with a fuse, reading its
+lines as they come, and the sidecar in front. Does not own: what the lines should say.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 HERE = Path(__file__).resolve().parent
-CLIENTS = ("py", "ts")
 FUSE_MARGIN_SECONDS = 30.0
 
 Event = dict[str, Any]
 OUTCOMES = ("answer", "error", "exception", "hang")
+
+
+def sidecar(argv: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+    """The command that puts lastword in front of an agent."""
+    return [sys.executable, "-m", "lastword", "run", *options, "--", *argv]
 
 
 @dataclass(slots=True)
@@ -45,15 +48,10 @@ class Run:
     events: list[Event] = field(default_factory=list)
     stderr: str = ""
     exit_code: int | None = None
-    seconds: float = 0.0
     leftovers: list[str] = field(default_factory=list)
 
     def named(self, event: str) -> list[Event]:
         return [line for line in self.events if line["event"] == event]
-
-    def one(self, event: str) -> Event:
-        (line,) = self.named(event)
-        return line
 
     def delivered(self, kind: str) -> list[Event]:
         """Updates of a kind that the SDK handed to user code."""
@@ -126,7 +124,6 @@ def run(
     arrives; where it returns true, a client goes on that waits to be told.
     """
     result = Run()
-    started = time.monotonic()
     log = folder.parent / f"{client.kind}.stderr"
     with (
         log.open("wb") as stderr,
@@ -150,7 +147,6 @@ def run(
                     os.write(process.stdin.fileno(), b"\n")
         result.exit_code = process.wait()
         fuse.cancel()
-    result.seconds = time.monotonic() - started
     result.stderr = log.read_text("utf-8", "replace")
     mark = env[left_behind.VARIABLE]
     result.leftovers = list(left_behind.wait_for_none(mark).values())

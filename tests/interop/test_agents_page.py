@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.interop.agents_cells import FAILURES, Cell, End, Mode, Passed, Seen, Told
 from tests.interop.agents_page import badge, page, verdict
 from tests.interop.agents_registry import AGENTS
@@ -84,25 +82,13 @@ def dom(tmp_path: Path, view: str) -> str:
     return done.stdout
 
 
-def shown(tmp_path: Path, view: str) -> list[str]:
-    rows = re.findall(r"<tbody ([^>]*)><tr><td>(\w+)", dom(tmp_path, view))
-    return [agent for attributes, agent in rows if "hidden" not in attributes]
+def test_the_address_sorts_filters_and_opens_a_rows_messages(tmp_path: Path) -> None:
+    def shown(view: str) -> list[str]:
+        rows = re.findall(r"<tbody ([^>]*)><tr><td>(\w+)", dom(tmp_path, view))
+        return [agent for attributes, agent in rows if "hidden" not in attributes]
 
-
-@pytest.mark.parametrize(
-    ("view", "agents"),
-    [
-        ("sort=4-ascending", ["codex", "claude", "opencode"]),
-        ("bare=silent&q=quota+budget", ["codex"]),
-    ],
-)
-def test_the_address_selects_the_sorting_and_the_filter(
-    tmp_path: Path, view: str, agents: list[str]
-) -> None:
-    assert shown(tmp_path, view) == agents
-
-
-def test_a_link_to_a_row_opens_its_messages(tmp_path: Path) -> None:
+    assert shown("sort=4-ascending") == ["codex", "claude", "opencode"]
+    assert shown("bare=silent&q=quota+budget") == ["codex"]
     assert re.findall(
         r'<tbody id="([^"]*)"[^>]*>(?:(?!<tbody).)*<details open', dom(tmp_path, "codex-quota")
     ) == ["codex-quota"]

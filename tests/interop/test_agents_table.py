@@ -30,22 +30,15 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 SOON = How(waits=2 * FUSE_SECONDS, until_told=True)
-IN_SECONDS = {
-    "claude": ("unauthorized", "bad_gateway"),
-    "opencode": ("quota", "empty"),
-    "kimi": ("unauthorized", "quota"),
-}
+CELLS = [
+    *(Cell("claude", failure, Mode.BEHIND) for failure in ("unauthorized", "bad_gateway")),
+    *(Cell("opencode", failure, Mode.BEHIND) for failure in ("quota", "empty")),
+    *(Cell("kimi", failure, Mode.BEHIND) for failure in ("unauthorized", "quota")),
+    # Of these nothing tells but files of their own, read by form alone.
+    *(Cell("claude", "quota", Mode.UNKNOWN), Cell("kimi", "bad_gateway", Mode.UNKNOWN)),
+]
 """Agents that are installed for other tests, and failures that are told of within seconds."""
 
-AS_UNKNOWN = {"claude": ("quota",), "kimi": ("bad_gateway",)}
-"""Of these nothing tells but files of their own, read by form alone."""
-
-CELLS = [
-    Cell(agent, failure, mode)
-    for mode, agents in ((Mode.BEHIND, IN_SECONDS), (Mode.UNKNOWN, AS_UNKNOWN))
-    for agent, failures in agents.items()
-    for failure in failures
-]
 IN_CI = {Cell("opencode", "quota", Mode.BEHIND), Cell("claude", "quota", Mode.UNKNOWN)}
 """`test_real_agents` has other failures of these agents."""
 

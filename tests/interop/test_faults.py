@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.interop import selection, tables, toolchain
-from tests.interop.fault_cells import Cell, Seen, cells, play, wrong
-from tests.interop.faults_table import TABLES, WORKERS
+from tests.interop.faults_table import TABLES, WORKERS, Cell, Seen, cells, play, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 CELLS = cells(behind=True)
 
@@ -22,16 +20,15 @@ def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Seen]]:
     yield from selection.lived(request, play, WORKERS, lambda _: toolchain.require_node())
 
 
-@pytest.mark.parametrize("cell", selection.in_ci(CELLS, lambda cell: cell.client == "raw"), ids=str)
+IN_CI = {"unknown-stop-reason-raw", "string-code-raw"}
+"""The other faults are in the sidecar's process tests, with a client as strict as `raw`."""
+
+
+@pytest.mark.parametrize("cell", selection.in_ci(CELLS, lambda one: str(one) in IN_CI), ids=str)
 def test_an_agents_fault_is_typed_and_the_session_continues(
     lived: Callable[[Cell], Seen], cell: Cell
 ) -> None:
     assert wrong(cell, lived(cell)) == []
-
-
-def test_a_fault_without_lastword_does_harm(tmp_path: Path) -> None:
-    bare = Cell(CELLS[0].fault, "raw", behind=False)
-    assert len(wrong(bare, play(bare, tmp_path))) == 3
 
 
 def test_the_table_has_every_fault() -> None:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.interop import toolchain_native
-from tests.kit.installs import MissingError
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import PROTOCOL, ROOT
 from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
@@ -69,23 +67,3 @@ def read_in_rust(values: list[Any], *, thrown: bool = False) -> list[Any]:
     done = run(toolchain_native.require_rust("read_lines"), lines)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-# --- the locks -----------------------------------------------------------------------------------
-
-
-def test_a_crate_whose_checksum_is_not_the_locks_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    toolchain_native.require_rust()
-    lock = (toolchain_native.RUST / "crates.lock").read_text()
-    checksum = lock.partition('checksum = "')[2].partition('"')[0]
-    folder = tmp_path / toolchain_native.RUST.relative_to(ROOT)
-    folder.mkdir(parents=True)
-    (tmp_path / PROTOCOL.name).symlink_to(PROTOCOL)
-    for path in (toolchain_native.RUST / "Cargo.toml", *toolchain_native.RUST.glob("src")):
-        (folder / path.name).symlink_to(path)
-    (folder / "crates.lock").write_text(lock.replace(checksum, "0" * 64))
-    monkeypatch.setattr(toolchain_native, "RUST", folder)
-    with pytest.raises(MissingError, match="checksum"):
-        toolchain_native.build_rust()

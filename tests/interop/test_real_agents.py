@@ -1,4 +1,4 @@
-"""Real agents, failing, with lastword between them and both official SDKs.
+"""Real agents, failing, with lastword between them and an official SDK's client.
 
 The main proof: whatever a provider, a network or the kernel does to an unmodified agent, its client
 is told what happened, once, in a shape that this client's SDK hands to user code.
@@ -7,133 +7,150 @@ is told what happened, once, in a shape that this client's SDK hands to user cod
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop import selection, toolchain
-from tests.interop.matrix import CASES, CELLS, IN_CI, Cell, Played, play
-from tests.interop.real_agents import API_KEY
-from tests.interop.runs import CLIENTS, Run
+from lastword.kit.provider.server import API_KEY, Provider, ProviderScenario
+from lastword.platform.process_tree import read_tcp_sockets
+from tests.interop import real_agents, selection, toolchain
+from tests.interop.runs import Client, Run, run, sidecar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
 WORKERS = 3
-
 SPECIAL_CODES = {-32002, -32602, -32700, -32800}
 """Codes with a meaning of their own in some client, never used for a failing turn."""
 
+HANG_LIMITS = ("--first-update-timeout", "30", "--idle-timeout", "30", "--cancel-grace", "2")
+"""Two looks at an agent's connections, 2 s apart, have to explain half of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to fail.
+
+    Attributes:
+        type: The error type that a client must be told, and whether it is worth a retry.
+        client: Whose SDK the client is on, and whether it advertises `agent_error`.
+        kill: Whether the agent is killed in mid-turn.
+    """
+
+    scenario: ProviderScenario
+    type: tuple[str, bool]
+    client: tuple[str, bool]
+    limits: tuple[str, ...] = ()
+    kill: bool = False
+
+
+def _type_of_hang() -> str:
+    """The provider is to blame where this system shows an agent's connections."""
+    try:
+        read_tcp_sockets()
+    except OSError:
+        return "agent_stalled"
+    return "timeout"
+
+
+_S = ProviderScenario
+CASES = {
+    "cut": Case(_S.CUT, ("network", True), ("py", True)),  # opencode retries over a minute
+    "unauthorized": Case(_S.UNAUTHORIZED, ("auth", False), ("ts", True)),
+    "rate_limited": Case(_S.RATE_LIMITED, ("rate_limit", True), ("py", False)),
+    "bad_gateway": Case(_S.BAD_GATEWAY, ("provider_unavailable", True), ("ts", False)),
+    "context_overflow": Case(_S.CONTEXT_OVERFLOW, ("context_overflow", False), ("ts", False)),
+    "hang": Case(_S.HANG, (_type_of_hang(), True), ("ts", True), limits=HANG_LIMITS),
+    "killed": Case(_S.HANG_AFTER_TEXT, ("agent_crash", True), ("py", True), kill=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    agent: str
+    case: str
+
+    def __str__(self) -> str:
+        return f"{self.agent}-{self.case}"
+
+
+CELLS = [Cell(agent, case) for case in CASES for agent in real_agents.AGENTS]
+IN_CI = {
+    *(Cell("opencode", case) for case in ("rate_limited", "context_overflow", "killed")),
+    Cell("claude", "unauthorized"),
+}
+"""Both SDKs, each with consent and without; kimi is in the agents' table."""
+
+
+def play(cell: Cell, folder: Path) -> tuple[Run, Path]:
+    """Run a cell's client against its agent; return what it saw, and the folder of the record."""
+    case, home = CASES[cell.case], folder / str(cell)
+    kind, negotiates = case.client
+    client = Client(kind, ("--agent-error",) if negotiates else ())
+    with Provider(case.scenario) as provider:
+        agent = real_agents.prepare(cell.agent, provider, home)
+        command, on_event = list(agent.argv), lambda _event: False
+        if case.kill:
+            command, on_event = real_agents.killed(command, home / "pid", real_agents.says_text)
+        env = {**agent.env, "LASTWORD_STATE_DIR": str(home / "state")}
+        command = sidecar(command, case.limits)
+        return run(client, command, env, agent.cwd, on_event=on_event), home / "state"
+
 
 @pytest.fixture(scope="module")
-def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], Played]]:
-    """What came of a cell: one of the two clients needs Node in every one."""
-    yield from selection.lived(request, play_in, WORKERS, lambda _: toolchain.require_node())
+def lived(request: pytest.FixtureRequest) -> Iterator[Callable[[Cell], tuple[Run, Path]]]:
+    yield from selection.lived(request, play, WORKERS, lambda _: toolchain.require_node())
 
 
-def play_in(cell: Cell, folder: Path) -> Played:
-    return play(cell, folder / str(cell))
-
-
-@pytest.fixture
-def played(lived: Callable[[Cell], Played], cell: Cell) -> Played:
-    return lived(cell)
-
-
-def each(cells: list[Cell]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("cell", selection.in_ci(cells, IN_CI.__contains__), ids=str)
-
-
-def payload_of(run: Run) -> dict[str, Any]:
-    payload: dict[str, Any] = run.one("error")["data"]["agent_error"]
-    return payload
-
-
-def clients(played: Played) -> Iterator[tuple[str, Run]]:
-    for kind in CLIENTS:
-        yield kind, played.runs[kind]
-
-
-@each(CELLS)
-def test_a_failing_turn_ends_once_with_an_error_that_user_code_receives(played: Played) -> None:
-    for kind, run in clients(played):
-        assert run.exit_code == 0, (kind, run.stderr[-2000:])
-        (answer,) = run.answers_on_the_wire()
-        (outcome,) = run.outcomes()
-        assert outcome["event"] == "error", (kind, outcome)
-        assert "result" not in answer
-        assert type(outcome["code"]) is int
-        assert outcome["code"] not in SPECIAL_CODES
-        assert outcome["message"].strip()
-        assert outcome["data"]["details"].strip()
-        assert outcome["data"]["agent_error"]["message"].strip()
-        assert outcome["data"] == answer["error"]["data"], kind
-
-
-@each(CELLS)
-def test_the_error_names_the_real_failure(played: Played, cell: Cell) -> None:
-    case = CASES[cell.case]
-    for kind, run in clients(played):
-        payload = payload_of(run)
-        assert payload["type"] == case.type, (kind, payload)
-        assert payload["retryable"] is case.retryable, (kind, payload)
-
-
-@each(CELLS)
-def test_the_typed_update_precedes_the_answer_and_only_reaches_clients_that_asked(
-    played: Played, cell: Cell
+@pytest.mark.parametrize("cell", selection.in_ci(CELLS, IN_CI.__contains__), ids=str)
+def test_a_failing_turn_ends_once_with_a_typed_error_that_user_code_receives(
+    lived: Callable[[Cell], tuple[Run, Path]], cell: Cell
 ) -> None:
-    for kind, run in clients(played):
-        typed = run.updates_on_the_wire("agent_error")
-        if kind == CASES[cell.case].negotiating:
-            (update,) = typed
-            assert update["stopReason"] == "error"
-            assert update["error"]["type"] == payload_of(run)["type"]
-            assert run.delivered("agent_error") == [], "this SDK is typed, and drops the kind"
-        else:
-            assert typed == [], kind
-            (update,) = carriers(run)
-            assert update["_meta"]["agent_error"]["type"] == payload_of(run)["type"]
-            assert set(update) == {"sessionUpdate", "_meta"}
-            assert run.named("log") == [], "the SDK complained about a frame"
+    case, (seen, state) = CASES[cell.case], lived(cell)
+    assert seen.exit_code == 0, seen.stderr[-2000:]
+    (answer,) = seen.answers_on_the_wire()
+    (outcome,) = seen.outcomes()
+    assert outcome["event"] == "error", outcome
+    assert "result" not in answer
+    assert type(outcome["code"]) is int
+    assert outcome["code"] not in SPECIAL_CODES
+    assert outcome["message"].strip()
+    assert outcome["data"]["details"].strip()
+    assert outcome["data"] == answer["error"]["data"]
 
+    payload = outcome["data"]["agent_error"]
+    assert payload["message"].strip()
+    assert (payload["type"], payload["retryable"]) == case.type, payload
 
-def carriers(run: Run) -> list[dict[str, Any]]:
-    """Updates of a known kind that carry the payload in their `_meta`."""
-    updates = run.updates_on_the_wire("session_info_update")
-    return [update for update in updates if "agent_error" in (update.get("_meta") or {})]
+    # The typed update precedes the answer, and only reaches a client that asked.
+    typed = seen.updates_on_the_wire("agent_error")
+    carriers = [
+        update
+        for update in seen.updates_on_the_wire("session_info_update")
+        if "agent_error" in (update.get("_meta") or {})
+    ]
+    if case.client[1]:
+        (update,) = typed
+        assert (update["stopReason"], update["error"]["type"]) == ("error", payload["type"])
+        assert seen.delivered("agent_error") == [], "this SDK is typed, and drops the kind"
+    else:
+        assert typed == []
+        (update,) = carriers
+        assert update["_meta"]["agent_error"]["type"] == payload["type"]
+        assert set(update) == {"sessionUpdate", "_meta"}
+        assert seen.named("log") == [], "the SDK complained about a frame"
+    frames = seen.received()
+    late = frames[frames.index(answer) + 1 :]
+    assert not [frame for frame in late if "agent_error" in json.dumps(frame)]
 
+    (greeting,) = (frame for frame in frames if "agentCapabilities" in str(frame))
+    extension = greeting["result"]["agentCapabilities"]["_meta"]["agent_error"]
+    assert extension["version"] == 1
+    assert {case.type[0] for case in CASES.values()} <= set(extension["types"])
 
-@each(CELLS)
-def test_nothing_about_the_failure_follows_its_answer_on_the_wire(played: Played) -> None:
-    for kind, run in clients(played):
-        frames = run.received()
-        (answer,) = run.answers_on_the_wire()
-        late = frames[frames.index(answer) + 1 :]
-        assert not [frame for frame in late if "agent_error" in json.dumps(frame)], kind
-
-
-@each(CELLS)
-def test_the_handshake_promises_that_no_turn_ends_in_silence(played: Played) -> None:
-    for kind, run in clients(played):
-        frames = [frame for frame in run.received() if "agentCapabilities" in str(frame)]
-        extension = frames[0]["result"]["agentCapabilities"]["_meta"]["agent_error"]
-        assert extension["version"] == 1, kind
-        assert {case.type for case in CASES.values()} <= set(extension["types"])
-        assert extension["implementation"].startswith("lastword/")
-
-
-@each(CELLS)
-def test_the_key_is_in_no_frame_and_in_no_record(played: Played) -> None:
-    for kind, run in clients(played):
-        assert API_KEY not in json.dumps(run.received()), kind
-        assert API_KEY not in run.stderr, kind
-    for path in played.state.rglob("*"):
+    assert API_KEY not in json.dumps(frames) + seen.stderr
+    for path in state.rglob("*"):
         assert not path.is_file() or API_KEY.encode() not in path.read_bytes(), path.name
-
-
-@each(CELLS)
-def test_every_process_ends_with_its_client(played: Played) -> None:
-    for kind, run in clients(played):
-        assert run.leftovers == [], kind
+    assert seen.leftovers == []

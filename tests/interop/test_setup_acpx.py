@@ -8,8 +8,6 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.interop import toolchain
 from tests.interop.client_acpx import PROGRAM
 from tests.kit.client import clean_environment
@@ -48,22 +46,20 @@ def test_a_silent_end_behind_the_settings_that_were_written_is_an_error(tmp_path
     assert bare.returncode == 0
 
 
-@pytest.mark.parametrize("form", ["argv", "command", "args"])
-def test_an_agent_that_acpx_had_is_wrapped_in_each_of_its_forms(tmp_path: Path, form: str) -> None:
+def test_agents_that_acpx_had_are_wrapped_in_each_form_of_theirs(tmp_path: Path) -> None:
     agent = [*LASTWORD, "agent", "silent_success", "--bare"]
-    entry = {
+    had = {
         "argv": {"argv": agent},
         "command": {"command": shlex.join(agent)},
         "args": {"command": agent[0], "args": agent[1:]},
-    }[form]
+    }
     file = tmp_path / ".acpx" / "config.json"
     file.parent.mkdir()
-    file.write_text(json.dumps({"agents": {"mine": entry}}))
-    assert acpx(tmp_path, "mine", "exec", "hi").returncode == 0
-    setup(tmp_path, "--wrap", "mine", "--write")
-    behind = acpx(tmp_path, "mine", "exec", "hi")
-    assert "without an answer" in behind.stdout
-    assert behind.returncode == 1
-    setup(tmp_path, "--wrap", "mine", "--remove")
-    assert json.loads(file.read_text()) == {"agents": {"mine": entry}}
-    assert acpx(tmp_path, "mine", "exec", "hi").returncode == 0
+    file.write_text(json.dumps({"agents": had}))
+    for form in had:
+        setup(tmp_path, "--wrap", form, "--write")
+        behind = acpx(tmp_path, form, "exec", "hi")
+        assert "without an answer" in behind.stdout, form
+        assert behind.returncode == 1, form
+        setup(tmp_path, "--wrap", form, "--remove")
+    assert json.loads(file.read_text()) == {"agents": had}

@@ -7,7 +7,6 @@ Does not own: how the agents are configured (`real_agents`).
 
 from __future__ import annotations
 
-import platform
 import shutil
 import subprocess
 import sys
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).resolve().parent
-NODE_MODULES = HERE / "node_modules"
 MORE_AGENTS = HERE / "agents"
 KIMI = HERE / ".kimi"
 VIBE = HERE / ".vibe"
@@ -41,7 +39,8 @@ PYTHON_NAMES = ("python3.13", "python3.12", "python3.14", "python3", "python")
 
 def require_node() -> Path:
     """Return `node_modules`, installing it first where needed, or skip (fail in CI)."""
-    return or_skip(lambda: installed(NODE_MODULES, _node_fingerprint, _install_node))
+    require_plain_node()
+    return require_node_packages(HERE, "--include=optional")
 
 
 def require_plain_node() -> Path:
@@ -77,23 +76,6 @@ def require_vibe() -> Path:
 
 
 # --- node ----------------------------------------------------------------------------------------
-
-
-def _node_fingerprint() -> str:
-    lock = (HERE / "package-lock.json").read_bytes()
-    return fingerprint_of(lock, f"{platform.system()} {platform.machine()}".encode())
-
-
-def _install_node() -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise MissingError("npm is not on PATH, and the real agents need it.")
-    _find_node()
-    run(
-        [npm, "ci", "--no-audit", "--no-fund", "--include=optional", "--ignore-scripts"],
-        "npm ci",
-        HERE,
-    )
 
 
 def _find_node() -> Path:

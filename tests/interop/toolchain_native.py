@@ -46,20 +46,8 @@ SOURCE_LINE = re.compile(r'^source = ".*"\n', re.MULTILINE)
 CHECKSUM_LINE = re.compile(r"^(?=checksum = )", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class NativeSdk:
-    """The SDK that a client is built on, as its registry names it."""
-
-    language: str
-    package: str
-    version: str
-
-
-SDKS = {
-    "rust": NativeSdk("Rust", "agent-client-protocol", "5.2.0"),
-    "go": NativeSdk("Go", "github.com/coder/acp-go-sdk", "0.13.0"),
-    "kotlin": NativeSdk("Kotlin", "com.agentclientprotocol:acp-jvm", "0.10.5"),
-}
+SDKS = {"rust": "5.2.0", "go": "0.13.0", "kotlin": "0.10.5"}
+"""The versions of the SDKs that the clients are built on, by their languages."""
 
 
 def require_rust(program: str = "interop-client") -> list[str]:
