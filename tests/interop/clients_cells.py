@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.interop import toolchain, toolchain_native
 from tests.interop.clients_agent import CRASH_BETWEEN
-from tests.interop.runs import Run, run, sidecar
+from tests.interop.runs import Run, prompting, run, sidecar
 from tests.kit import left_behind
 from tests.kit.installs import require_packages
 
@@ -177,7 +177,6 @@ SIDECAR_OPTIONS = (
     *("--stderr-limit", "2MiB"),
 )
 TURN_LIMIT_SECONDS = 120.0
-RUN_LIMIT_SECONDS = 900.0
 HEALTHY_PROMPT = "hello"
 TYPED = {"agent_error": {"version": 1}}
 TYPED_STOP_REASON = {"agent_error": {"version": 1, "stop_reason": True}}
@@ -299,27 +298,13 @@ def expected_type(kind: str) -> str | None:
     return {"silent_success": "unknown", "crash_after_text": "agent_crash"}.get(kind, kind)
 
 
-@dataclass(frozen=True, slots=True)
-class _Invocation:
-    """The client's command line, as `runs.run` asks for it."""
-
-    cell: Cell
-    kinds: tuple[str, ...]
-    kind: str = "client"
-    timeout_seconds: float = RUN_LIMIT_SECONDS
-
-    def argv(self, cwd: Path) -> list[str]:
-        rung = self.cell.rung
-        meta = [] if rung.meta is None else ["--meta", json.dumps(rung.meta)]
-        prompts = [
-            word
-            for kind in self.kinds
-            for text in (f"please /scenario {kind}", HEALTHY_PROMPT)
-            for word in ("--prompt", text)
-        ]
-        limits = ["--turn-timeout", str(TURN_LIMIT_SECONDS)]
-        options = [*meta, "--protocol", str(rung.protocol), "--cwd", str(cwd), *limits]
-        return [*self.cell.client.command(), *options, *prompts, "--"]
+def _client(cell: Cell, kinds: tuple[str, ...]) -> list[str]:
+    rung = cell.rung
+    meta = [] if rung.meta is None else ["--meta", json.dumps(rung.meta)]
+    texts = [t for kind in kinds for t in (f"please /scenario {kind}", HEALTHY_PROMPT)]
+    limits = ["--turn-timeout", str(TURN_LIMIT_SECONDS)]
+    options = [*meta, "--protocol", str(rung.protocol), *limits, *prompting(*texts)]
+    return [*cell.client.command(), *options]
 
 
 def play(cell: Cell, kinds: tuple[str, ...], folder: Path) -> Turns:
@@ -334,7 +319,7 @@ def play(cell: Cell, kinds: tuple[str, ...], folder: Path) -> Turns:
     tee = [sys.executable, str(HERE / "tee.py"), str(home / "frames"), "--"]
     env = ENVIRONMENT | {left_behind.VARIABLE: left_behind.new_mark()}
     command = [*tee, *sidecar(AGENT, options)]
-    report = run(_Invocation(cell, kinds), command, env, cwd)  # type: ignore[arg-type]
+    report = run(_client(cell, kinds), command, env, cwd)
     sent = _turns(_frames(home / "frames.in"), _frames(home / "frames.out"))
     return Turns(kinds, report, sent, cell.client.own_rung)
 

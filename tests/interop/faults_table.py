@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import lastword
 from tests.interop import tables, toolchain
-from tests.interop.runs import Client, Event, Run, run, sidecar
+from tests.interop.runs import Event, Run, client, prompting, run, sidecar
 from tests.kit import children, left_behind
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.places import PROTOCOL
@@ -160,17 +160,14 @@ def play(cell: Cell, folder: Path) -> Seen:
     cwd = home / "project"
     cwd.mkdir(parents=True)
     limit = LIMIT_SECONDS if cell.behind else BARE_LIMIT_SECONDS
-    options = (*CLIENT_OPTIONS, "--turn-timeout", str(limit))
-    client = Client(cell.client, options, prompts=PROMPTS, timeout_seconds=5 * limit)
+    options = (*CLIENT_OPTIONS, "--turn-timeout", str(limit), "--timeout", str(5 * limit))
+    program = client(cell.client, *options, *prompting(*PROMPTS))
     env = {**ENVIRONMENT, left_behind.VARIABLE: left_behind.new_mark()}
-    command = _agent(cell.fault, home)
-    options = SIDECAR_OPTIONS if cell.fault.expected == "agent_stalled" else ()
-    return seen(run(client, sidecar(command, options) if cell.behind else command, env, cwd))
-
-
-def _agent(fault: Fault, memory: Path) -> list[str]:
-    program = [*MISBEHAVING_AGENT]
-    return [*program, "--memory", str(memory), fault.mode, *fault.arguments]
+    fault = cell.fault
+    command = [*MISBEHAVING_AGENT, "--memory", str(home), fault.mode, *fault.arguments]
+    if cell.behind:
+        command = sidecar(command, SIDECAR_OPTIONS if fault.expected == "agent_stalled" else ())
+    return seen(run(program, command, env, cwd))
 
 
 def seen(result: Run) -> Seen:

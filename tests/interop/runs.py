@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 HERE = Path(__file__).resolve().parent
-FUSE_MARGIN_SECONDS = 30.0
+
+FUSE_OF_ALL_TURNS_SECONDS = 15 * FUSE_SECONDS
 
 Event = dict[str, Any]
 OUTCOMES = ("answer", "error", "exception", "hang")
@@ -84,34 +85,20 @@ class Run:
         return [line for line in self.events if line["event"] in OUTCOMES]
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """Which client, and what it says about itself.
+def prompting(*texts: str) -> list[str]:
+    """The options of a client that prompts with these texts, one after the other."""
+    return [word for text in texts for word in ("--prompt", text)]
 
-    Attributes:
-        kind: `py`, `ts` or `raw`.
-        timeout_seconds: Its fuse, for all turns together.
-    """
 
-    kind: str
-    options: tuple[str, ...] = ()
-    prompts: tuple[str, ...] = ("What is the answer?",)
-    timeout_seconds: float = 4 * FUSE_SECONDS
-
-    def argv(self, cwd: Path) -> list[str]:
-        """The client's command line up to and including `--`."""
-        program = {
-            "py": [sys.executable, str(HERE / "client_py.py")],
-            "ts": [shutil.which("node") or "node", str(HERE / "client_ts.mjs")],
-            "raw": [sys.executable, str(HERE / "client_raw.py")],
-        }[self.kind]
-        prompts = [part for text in self.prompts for part in ("--prompt", text)]
-        fuse = ["--timeout", str(self.timeout_seconds)]
-        return [*program, *self.options, "--cwd", str(cwd), *fuse, *prompts, "--"]
+def client(kind: str, *options: str) -> list[str]:
+    """The command of one of the clients `py`, `ts` and `raw`."""
+    python = [sys.executable, str(HERE / f"client_{kind}.py")]
+    node = [shutil.which("node") or "node", str(HERE / "client_ts.mjs")]
+    return [*(node if kind == "ts" else python), *options]
 
 
 def run(
-    client: Client,
+    client: Sequence[str],
     command: Sequence[str],
     env: Mapping[str, str],
     folder: Path,
@@ -124,11 +111,11 @@ def run(
     arrives; where it returns true, a client goes on that waits to be told.
     """
     result = Run()
-    log = folder.parent / f"{client.kind}.stderr"
+    log = folder.parent / "client.stderr"
     with (
         log.open("wb") as stderr,
         subprocess.Popen(
-            [*client.argv(folder), *command],
+            [*client, "--cwd", str(folder), "--", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -136,7 +123,7 @@ def run(
             cwd=folder,
         ) as process,
     ):
-        fuse = threading.Timer(client.timeout_seconds + FUSE_MARGIN_SECONDS, process.kill)
+        fuse = threading.Timer(FUSE_OF_ALL_TURNS_SECONDS, process.kill)
         fuse.start()
         assert process.stdin is not None
         assert process.stdout is not None

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword import client
+from lastword.client import read_error
 from lastword.kit.provider.dialects import MODEL
 from lastword.kit.provider.server import Provider, ProviderFailure, ProviderScenario
 from tests.interop import real_agents
-from tests.interop.runs import Client, Event, Run, run, sidecar
+from tests.interop.runs import Event, Run, client, prompting, run, sidecar
 from tests.interop.selection import in_ci
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def test_the_next_prompt_works_after_a_crash_in_mid_prompt(name: str, tmp_path: 
     with Provider(ProviderScenario.HANG_AFTER_TEXT, marked=RECOVERS) as provider:
         agent = real_agents.prepare(name, provider, tmp_path)
         command, on_event = real_agents.killed(agent.argv, tmp_path / "pid", real_agents.says_text)
-        two_turns = Client("py", prompts=QUESTIONS)
+        two_turns = client("py", *prompting(*QUESTIONS))
         result = run(two_turns, sidecar(command), agent.env, agent.cwd, on_event=on_event)
     first, second = result.outcomes()
     assert first["data"]["agent_error"]["type"] == "agent_crash"
@@ -55,7 +55,7 @@ def test_an_agent_killed_between_two_prompts_keeps_its_history(name: str, tmp_pa
         command, kill = real_agents.killed(
             agent.argv, tmp_path / "pid", lambda event: event["event"] == "answer"
         )
-        told = Client("py", ("--told",), prompts=QUESTIONS)
+        told = client("py", "--told", *prompting(*QUESTIONS))
         result = run(told, sidecar(command), agent.env, agent.cwd, on_event=kill)
         longest = max(call.messages for call in provider.calls)
         first_longest = provider.calls[0].messages
@@ -81,7 +81,7 @@ def test_a_turn_continues_when_the_limit_of_a_plan_ends(tmp_path: Path) -> None:
                 provider.failure = None
 
         command = sidecar(agent.argv, ["--continue-at-reset"])
-        result = run(Client("py"), command, agent.env, agent.cwd, on_event=ends)
+        result = run(client("py"), command, agent.env, agent.cwd, on_event=ends)
     (turn,) = result.outcomes()
     assert (turn["event"], turn.get("stop_reason")) == ("answer", "end_turn"), turn
     assert "model is 42" in texts(result)
@@ -115,7 +115,7 @@ def test_opencode_continues_with_its_other_model_and_returns_to_the_first(tmp_pa
         models[OTHER] = dict(models[MODEL])
         file.write_text(json.dumps(configuration))
         command = sidecar(agent.argv, ["--fallback-model", f"fake/{OTHER}"])
-        told = Client("py", ("--told",))
+        told = client("py", "--told")
         result = run(told, command, agent.env, agent.cwd, on_event=has_returned)
         asked = [call.model for call in provider.calls if call.offers_tools]
     (outcome,) = result.outcomes()
@@ -134,7 +134,7 @@ def air_turn(scenario: ProviderScenario, folder: Path, *, bare: bool = False) ->
     with Provider(scenario) as provider:
         agent = real_agents.prepare("claude", provider, folder)
         command = list(agent.argv) if bare else sidecar(agent.argv)
-        reads_air = Client("py", ("--meta", json.dumps(AIR)))
+        reads_air = client("py", "--meta", json.dumps(AIR))
         return run(reads_air, command, agent.env, agent.cwd)
 
 
@@ -153,7 +153,7 @@ def test_claudes_own_failure_records_pass_unchanged(tmp_path: Path) -> None:
     updates = result.updates_on_the_wire("session_info_update")
     warnings = [air_record(update) for update in updates if "sessionFailure" in json.dumps(update)]
     assert {warning["severity"] for warning in warnings} == {"warning"}
-    read = client.read_error(answer)
+    read = read_error(answer)
     assert read is not None
     assert read.type == "provider_unavailable"
 

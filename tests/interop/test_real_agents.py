@@ -15,7 +15,7 @@ import pytest
 from lastword.kit.provider.server import API_KEY, Provider, ProviderScenario
 from lastword.platform.process_tree import read_tcp_sockets
 from tests.interop import real_agents, selection, toolchain
-from tests.interop.runs import Client, Run, run, sidecar
+from tests.interop.runs import Run, client, run, sidecar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,7 +88,7 @@ def play(cell: Cell, folder: Path) -> tuple[Run, Path]:
     """Run a cell's client against its agent; return what it saw, and the folder of the record."""
     case, home = CASES[cell.case], folder / str(cell)
     kind, negotiates = case.client
-    client = Client(kind, ("--agent-error",) if negotiates else ())
+    program = client(kind, *(["--agent-error"] if negotiates else []))
     with Provider(case.scenario) as provider:
         agent = real_agents.prepare(cell.agent, provider, home)
         command, on_event = list(agent.argv), lambda _event: False
@@ -96,7 +96,7 @@ def play(cell: Cell, folder: Path) -> tuple[Run, Path]:
             command, on_event = real_agents.killed(command, home / "pid", real_agents.says_text)
         env = {**agent.env, "LASTWORD_STATE_DIR": str(home / "state")}
         command = sidecar(command, case.limits)
-        return run(client, command, env, agent.cwd, on_event=on_event), home / "state"
+        return run(program, command, env, agent.cwd, on_event=on_event), home / "state"
 
 
 @pytest.fixture(scope="module")
