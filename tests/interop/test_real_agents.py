@@ -57,9 +57,9 @@ def _type_of_hang() -> str:
 
 _S = ProviderScenario
 CASES = {
-    "cut": Case(_S.CUT, ("network", True), ("py", True)),  # opencode retries over a minute
+    "cut": Case(_S.CUT, ("network", True), ("py", False)),  # opencode retries over a minute
     "unauthorized": Case(_S.UNAUTHORIZED, ("auth", False), ("ts", True)),
-    "rate_limited": Case(_S.RATE_LIMITED, ("rate_limit", True), ("py", False)),
+    "rate_limited": Case(_S.RATE_LIMITED, ("rate_limit", True), ("py", True)),
     "bad_gateway": Case(_S.BAD_GATEWAY, ("provider_unavailable", True), ("ts", False)),
     "context_overflow": Case(_S.CONTEXT_OVERFLOW, ("context_overflow", False), ("ts", False)),
     "hang": Case(_S.HANG, (_type_of_hang(), True), ("ts", True), limits=HANG_LIMITS),
@@ -78,10 +78,10 @@ class Cell:
 
 CELLS = [Cell(agent, case) for case in CASES for agent in real_agents.AGENTS]
 IN_CI = {
-    *(Cell("opencode", case) for case in ("rate_limited", "context_overflow", "killed")),
+    *(Cell("opencode", case) for case in ("rate_limited", "context_overflow")),
     Cell("claude", "unauthorized"),
 }
-"""Both SDKs, each with consent and without; kimi is in the agents' table."""
+"""Both SDKs, with consent and without; `test_going_on` kills, kimi is in the agents' table."""
 
 
 def play(cell: Cell, folder: Path) -> tuple[Run, Path]:
