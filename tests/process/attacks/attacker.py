@@ -1,19 +1,18 @@
 """A scripted agent that attacks: what it does at each message is a list of steps from a file.
 
 Owns the steps; whatever the script does not name the kit's agent does. Run as a plain file, so that
-it starts in any directory. All that it reads it notes in a journal beside its script, with the
-number of its life: the tests read there what reached the agent.
+it starts in any directory. What it reads it notes in a journal beside its script: the tests read
+there what reached the agent.
 
 The steps are none of `lastword agent`'s: a script has them for any message, not for a prompt alone,
-and they are played before the next message is read. What fills a pipe, leaves its group or answers
-for another would help nobody who writes a client.
+and they are played before the next message is read. What leaves its group or answers for another
+would help nobody who writes a client.
 
 A script has a list of lives, one a process, the last for all further ones. A life names methods
 (`session/prompt`, …), each with a list of step lists: one a message of that method, the last
 repeats. Beside them it may have a `name`, `capabilities`, `start` (steps before the first message)
 and `end` (steps at the end of input). In a step's strings `$id` stands for the message's id as JSON
-text (or as a value, where it is the whole string), `$session` for its session and `$n` for a loop's
-count.
+text (or as a value, where it is the whole string) and `$session` for its session.
 """
 
 from __future__ import annotations
@@ -21,26 +20,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
 
-from lastword.kit.agent.plain import (
-    Output,
-    PlainAgent,
-    die,
-    hang,
-    session_of,
-    start_child,
-    write_all,
-)
+from lastword.kit.agent.plain import Output, PlainAgent, die, hang, session_of, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-LONG_CHARACTERS = 64 * 1024
-"""Of a longer message the journal keeps the method and the id."""
 
 
 class Attacker(PlainAgent):
@@ -50,39 +36,35 @@ class Attacker(PlainAgent):
 
     def __init__(self, file: str) -> None:
         super().__init__(sys.stdin.buffer, Output())
-        folder = self._folder = os.path.dirname(file)
-        self._journal = os.open(
-            os.path.join(folder, "journal"), os.O_CREAT | os.O_WRONLY | os.O_APPEND
-        )
+        journal = os.path.join(os.path.dirname(file), "journal")
+        self._journal = os.open(journal, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
         with open(f"{file}.lives", "a+", encoding="ascii") as lives:
             lives.write("x")
-            self.number = lives.tell()
+            number = lives.tell()
         with open(file, encoding="utf-8") as script:
             lives_of_script = json.load(script)
-        self.life: dict[str, Any] = lives_of_script[min(self.number, len(lives_of_script)) - 1]
+        self.life: dict[str, Any] = lives_of_script[min(number, len(lives_of_script)) - 1]
         self.info = {"name": self.life.get("name", "attacker"), "version": "1"}
         self.capabilities = self.life.get("capabilities", {})
         self._times: dict[str, int] = {}
         self._message: dict[str, Any] = {}
-        self._count = 0
 
     def run(self) -> None:
         """Serve until the end of input."""
-        self.note(event="started", pid=os.getpid())
+        self.note(pid=os.getpid())
         self._play(self.life.get("start", []))
         super().run()
         self._play(self.life.get("end", []))
 
     def note(self, **members: Any) -> None:
         """Write into the journal."""
-        os.write(self._journal, json.dumps({"life": self.number, **members}).encode() + b"\n")
+        os.write(self._journal, json.dumps(members).encode() + b"\n")
 
     def receive(self) -> dict[str, Any] | None:
         """Note what comes."""
         message = super().receive()
         if message is not None:
-            short = {key: message[key] for key in ("id", "method") if key in message}
-            self.note(message=message if len(json.dumps(message)) < LONG_CHARACTERS else short)
+            self.note(method=message.get("method"))
         return message
 
     def handle(self, message: dict[str, Any]) -> None:
@@ -109,11 +91,6 @@ class Attacker(PlainAgent):
     def _play(self, steps: list[list[Any]]) -> None:
         for step in steps:
             name, *arguments = step
-            if name == "repeat":
-                times, inner = arguments
-                for self._count in range(times):
-                    self._play(inner)
-                continue
             getattr(self, f"do_{name}")(*self._filled(arguments))
 
     def _filled(self, value: Any) -> Any:
@@ -126,7 +103,7 @@ class Attacker(PlainAgent):
         if value == "$id":
             return self._message.get("id")
         filled = value.replace("$id", json.dumps(self._message.get("id")))
-        return filled.replace("$session", self.session_id).replace("$n", str(self._count))
+        return filled.replace("$session", self.session_id)
 
     # --- the steps
 
@@ -154,10 +131,6 @@ class Attacker(PlainAgent):
         """Write a text as it is, without a line end."""
         self.wire.write(text.encode())
 
-    def do_bulk(self, times: int, line: str) -> None:
-        """Write a line so many times, with as few writes as the pipe allows."""
-        self.wire.write("".join(line.replace("#", str(n)) for n in range(times)).encode())
-
     def do_bytes(self, digits: str) -> None:
         """Write bytes, given as hexadecimal digits."""
         self.wire.write(bytes.fromhex(digits))
@@ -173,18 +146,12 @@ class Attacker(PlainAgent):
                 return
         sys.exit(0)
 
-    def do_wait_for(self, name: str) -> None:
-        """Read nothing until there is a file of that name beside the script."""
-        while not os.path.exists(os.path.join(self._folder, name)):
-            time.sleep(0.005)
-
     def do_serve(self) -> None:
         """Do with this message what a healthy agent does."""
         super().handle(self._message)
 
     def do_hang(self) -> None:
         """Do nothing any more, and read nothing; signals end it as they end any process."""
-        self.note(event="hangs")
         hang()
 
     def do_exit(self, status: int) -> None:
@@ -199,19 +166,9 @@ class Attacker(PlainAgent):
         """Leave the process group that it was started in, for its parent's."""
         os.setpgid(0, os.getpgid(os.getppid()))
 
-    def do_ignore(self, *names: str) -> None:
-        """Ignore signals."""
-        for name in names:
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-
-    def do_worker(self, where: str) -> None:
-        """Start a process that stays, in the group that this one is in or in a session of its own.
-
-        It holds none of this one's pipes.
-        """
-        null = subprocess.DEVNULL
-        pid = start_child(3600, apart=where == "session", stdout=null, stderr=null)
-        self.note(event="worker", pid=pid)
+    def do_ignore(self, name: str) -> None:
+        """Ignore a signal."""
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit import left_behind
-from tests.kit.client import frame_of
 from tests.kit.command import command
 from tests.kit.sidecar import SIDECAR, patiently
 from tests.process.attacks import watched as watching
@@ -53,9 +51,9 @@ class Attack:
         """`lastword run` before an agent that lives so, with a client."""
         return self.start(*patiently(), *SIDECAR, *options, "--", *self.agent(*lives))
 
-    def start(self, *command: str, environment: dict[str, str] | None = None) -> AttackClient:
+    def start(self, *command: str) -> AttackClient:
         """A client of any command."""
-        client = AttackClient(command, {**self.environment, **(environment or {})})
+        client = AttackClient(command, self.environment)
         self.marks.append(client.mark)
         return client
 
@@ -65,50 +63,19 @@ class Attack:
         assert not check or done.returncode == 0, done
         return done
 
-    def recorded(self) -> list[Life]:
-        """The sessions that the record tells of, each with its turns, once all have left."""
-        for mark in self.marks:  # a recorder may outlive its run
-            left_behind.wait_for_none(mark)
-        sessions: list[Life] = json.loads(self.command("log", "--json").stdout)["sessions"]
-        return sessions
-
-    @property
-    def journal(self) -> list[Life]:
-        """What the agents read and did, in order."""
-        with contextlib.suppress(FileNotFoundError):
-            lines = (self.folder / "journal").read_bytes().splitlines(keepends=True)
-            entries = [frame_of(line) for line in lines if line.endswith(b"\n")]
-            return [entry for entry in entries if entry is not None]
-        return []
-
-    def reached(self, method: str | None, *, life: int | None = None) -> list[Life]:
-        """The messages of a method (`None`: answers) that reached an agent."""
-        return [
-            entry["message"]
-            for entry in self.journal
-            if "message" in entry
-            and entry["message"].get("method") == method
-            and life in (None, entry["life"])
-        ]
-
-    def pids(self, event: str) -> list[int]:
-        """The processes that were noted so: `started`, `worker`."""
-        return [entry["pid"] for entry in self.journal if entry.get("event") == event]
-
-    def end_processes(self) -> None:
-        """What an attack leaves alive on purpose is its test's own to end."""
-        mark = os.fsencode(f"LASTWORD_STATE_DIR={self.environment['LASTWORD_STATE_DIR']}")
-        for pid in [*self.pids("worker"), *self.pids("started")]:
-            with contextlib.suppress(OSError):
-                if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                    os.kill(pid, signal.SIGKILL)
+    def noted(self, event: str) -> list[Any]:
+        """What the agents noted under this name, in order: `method`s that they read, `pid`s."""
+        lines = (self.folder / "journal").read_bytes().splitlines(keepends=True)
+        entries = [json.loads(line) for line in lines if line.endswith(b"\n")]
+        return [entry[event] for entry in entries if event in entry]
 
 
 @pytest.fixture
 def attack(tmp_path: Path) -> Iterator[Attack]:
     made = Attack(tmp_path)
     yield made
-    made.end_processes()
+    for mark in made.marks:  # what ignores signals would outlive a test that fails
+        left_behind.kill_all(mark)
 
 
 @pytest.fixture

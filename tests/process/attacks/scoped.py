@@ -1,20 +1,17 @@
-"""Agents in this process on structured concurrency: ``scoped sdk|asyncio|trio [WORD]``.
+"""Agents in this process on structured concurrency: ``scoped sdk|asyncio|trio``.
 
 A prompt's first word names one of the `do_…` below, the rest is its argument. What they do is what
 an author does without a thought: scopes that run out, task groups whose children raise, generators
-that are left half way, threads, and a client that is asked from all of them. With `generator` the
-handler of prompts is none; `cancel=task` is as in `tests.kit.doors`.
+that are left half way, threads, and a client that is asked from all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import importlib
 import itertools
 import os
-import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -24,7 +21,6 @@ import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 
-import lastword
 from lastword.record import thread
 from tests.kit.doors.work import RateLimitError, Work
 from tests.kit.patience import patient
@@ -62,18 +58,11 @@ async def scope_over_a_yield() -> AsyncIterator[int]:
         yield 2
 
 
-async def group_over_a_yield() -> AsyncIterator[int]:
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(anyio.sleep_forever)
-        yield 1
-        yield 2
-
-
 class ScopedWork(Work):
     """What a prompt does."""
 
     def __init__(self, module: Any) -> None:
-        super().__init__(module, DOOR, "task" if "cancel=task" in sys.argv else None)
+        super().__init__(module, DOOR, None)
         self.kept: list[Any] = []
         self._sessions = itertools.count(1)
 
@@ -111,18 +100,6 @@ class ScopedWork(Work):
             await anyio.sleep(3600)
         await turn.say("Here.")
 
-    async def do_cancel_group(self, turn: Turn, _: str) -> None:
-        async with anyio.create_task_group() as tasks:
-            for _number in range(20):
-                tasks.start_soon(anyio.sleep_forever)
-            tasks.cancel_scope.cancel()
-        await turn.say("Here.")
-
-    async def do_leave_generator(self, turn: Turn, _: str) -> None:
-        async for _number in left_half_way():
-            break
-        await turn.say("Here.")
-
     async def do_keep_generator(self, turn: Turn, _: str) -> None:
         generator = left_half_way()
         self.kept.append(generator)
@@ -136,11 +113,6 @@ class ScopedWork(Work):
 
         await anyio.to_thread.run_sync(work)
 
-    async def do_children_speak(self, turn: Turn, _: str) -> None:
-        async with anyio.create_task_group() as tasks:
-            for _number in range(20):
-                tasks.start_soon(turn.say, "Here.")
-
     # --- that fail
 
     async def do_too_slow(self, *_: Any) -> None:
@@ -152,45 +124,12 @@ class ScopedWork(Work):
             tasks.start_soon(fail_with, RateLimitError(f"429 Too Many Requests for {KEY}"))
             tasks.start_soon(anyio.sleep_forever)
 
-    async def do_group_of_two(self, *_: Any) -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(fail_with, RateLimitError("429 Too Many Requests"))
-            tasks.start_soon(fail_with, ValueError(f"bad key {KEY}"))
-
-    async def do_group_deep(self, *_: Any) -> None:
-        async def deeper(depth: int) -> None:
-            async with anyio.create_task_group() as tasks:
-                if depth:
-                    tasks.start_soon(deeper, depth - 1)
-                else:
-                    tasks.start_soon(fail_with, RateLimitError("429 Too Many Requests"))
-
-        await deeper(30)
-
-    async def do_group_of_many(self, *_: Any) -> None:
-        raise ExceptionGroup("many", [RateLimitError(f"429 number {n}") for n in range(5000)])
-
-    async def do_group_of_itself(self, *_: Any) -> None:
-        one = ValueError("one")
-        two = ValueError("two")
-        one.__cause__, two.__cause__ = two, one
-        raise ExceptionGroup("loop", [one, two])
-
-    async def do_group_of_base(self, *_: Any) -> None:
-        class Odd(BaseException):
-            pass
-
-        raise BaseExceptionGroup("odd", [Odd("odd"), GeneratorExit()])
-
     async def do_stop_iteration(self, *_: Any) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fail_with, StopAsyncIteration(1))
 
     async def do_generator_exit(self, *_: Any) -> None:
         raise GeneratorExit
-
-    async def do_return_generator(self, *_: Any) -> Any:
-        return [left_half_way()]
 
     async def do_return_coroutine(self, *_: Any) -> Any:
         forgotten = anyio.lowlevel.checkpoint()
@@ -201,22 +140,12 @@ class ScopedWork(Work):
         async for _number in scope_over_a_yield():
             raise RateLimitError("429 Too Many Requests")
 
-    async def do_group_over_a_yield(self, *_: Any) -> None:
-        async for _number in group_over_a_yield():
-            raise RateLimitError("429 Too Many Requests")
-
     async def do_keep_scope(self, *_: Any) -> None:
         """Leaves the task with a scope entered: the event loop's own books are wrong then."""
         generator = scope_over_a_yield()
         self.kept.append(generator)
         await anext(generator)
         raise RateLimitError("429 Too Many Requests")
-
-    async def do_thread_fails(self, *_: Any) -> None:
-        def work() -> None:
-            raise RateLimitError("429 Too Many Requests")
-
-        await anyio.to_thread.run_sync(work)
 
     # --- that are cancelled by the user
 
@@ -226,37 +155,17 @@ class ScopedWork(Work):
         with anyio.CancelScope(shield=True):
             await anyio.sleep(1.5)
 
-    async def do_raise_when_cancelled(self, turn: Turn, _: str) -> None:
-        await turn.say("Working.")
-        try:
-            await anyio.sleep_forever()
-        finally:
-            raise ValueError(f"cleaning up failed for {KEY}")
-
     async def do_group_raises_when_cancelled(self, turn: Turn, _: str) -> None:
         async def child() -> None:
             try:
                 await anyio.sleep_forever()
             finally:
-                raise RateLimitError("429 Too Many Requests")
+                raise RateLimitError(f"429 Too Many Requests for {KEY}")
 
         await turn.say("Working.")
         async with anyio.create_task_group() as tasks:
             for _number in range(3):
                 tasks.start_soon(child)
-
-    async def do_swallow(self, turn: Turn, _: str) -> None:
-        await turn.say("Working.")
-        with contextlib.suppress(BaseException):
-            await anyio.sleep_forever()
-        with contextlib.suppress(BaseException), anyio.CancelScope(shield=True):
-            await turn.say("As if nothing had been.")
-
-    async def do_ask_in_a_child(self, turn: Turn, _: str) -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(turn.ask)
-            await turn.say("Working.")
-            await anyio.sleep_forever()
 
     async def do_in_thread(self, turn: Turn, _: str) -> None:
         await turn.say("Working.")
@@ -265,23 +174,8 @@ class ScopedWork(Work):
 
     # --- that end more than their turn
 
-    async def do_interrupt(self, turn: Turn, _: str) -> None:
-        await turn.say("Working.")
-        raise KeyboardInterrupt
-
-    async def do_interrupt_in_group(self, turn: Turn, _: str) -> None:
-        await turn.say("Working.")
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(anyio.sleep_forever)
-            tasks.start_soon(fail_with, KeyboardInterrupt())
-
     async def do_exit_and_error(self, *_: Any) -> None:
         raise BaseExceptionGroup("both", [RateLimitError("429"), SystemExit(7)])
-
-    async def do_signal_itself(self, turn: Turn, _: str) -> None:
-        await turn.say("Working.")
-        os.kill(os.getpid(), signal.SIGINT)
-        await anyio.sleep_forever()
 
     async def do_cancel_the_door(self, turn: Turn, _: str) -> None:
         """Cancels what it was started in, which is nobody's to cancel."""
@@ -301,22 +195,12 @@ class ScopedWork(Work):
         await anyio.sleep_forever()
 
 
-async def generator_prompt(client: Any, session_id: str, prompt: Any) -> Any:
-    await client.say(session_id, prompt[0]["text"])
-    yield {"stopReason": "end_turn"}
-
-
 def main() -> None:
     """Be the agent; its last entries have as long as the machine is busy."""
     thread.EXIT_SECONDS = patient(thread.EXIT_SECONDS)
     # Only the door's own library is loaded.
     module = importlib.import_module(f"tests.kit.doors.{'sdk' if DOOR == 'sdk' else 'serve'}")
-    work = ScopedWork(module)
-    if "generator" in sys.argv:
-        methods = module.methods(work) | {"session/prompt": generator_prompt}
-        anyio.run(functools.partial(lastword.serve, methods), backend=DOOR)
-    else:
-        module.run(work, None)
+    module.run(ScopedWork(module), None)
 
 
 if __name__ == "__main__":

@@ -26,17 +26,12 @@ from tests.process.attacks.conftest import GRACE, Attack
 if TYPE_CHECKING:
     from tests.process.attacks.conftest import Life
 
-MARKS = {
-    "a title": "\x1b]0;OWNED\x07",
-    "a screen": "\x1b[2J\x1b[1;1H",
-    "a colour": "\x1b[31;5m",
-    "a link": "\x1b]8;;http://evil.example\x1b\\here\x1b]8;;\x1b\\",
-    "one byte for two": "\x9b31m\x9d0;OWNED\x9c",
-    "overwriting": "fine\rOWNED\x08\x7f",
-    "bidi": "\u202eDENWO\u202c\u2066\u2069\u200f\u061c",
-    "lines": "\x0b\x0c\u2028\u2029\x85",
-}
-EVIL = "evil " + " ".join(MARKS.values())
+TITLE_SCREEN_AND_COLOUR = "\x1b]0;OWNED\x07 \x1b[2J\x1b[1;1H \x1b[31;5m"
+LINK = "\x1b]8;;http://evil.example\x1b\\here\x1b]8;;\x1b\\"
+ONE_BYTE_FOR_TWO = "\x9b31m\x9d0;OWNED\x9c"
+OVERWRITING = "fine\rOWNED\x08\x7f"
+BIDI_AND_LINES = "\u202eDENWO\u202c\u2066\u2069\u200f\u061c \x0b\x0c\u2028\u2029\x85"
+EVIL = f"evil {TITLE_SCREEN_AND_COLOUR} {LINK} {ONE_BYTE_FOR_TWO} {OVERWRITING} {BIDI_AND_LINES}"
 OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
@@ -70,7 +65,6 @@ def evil_agent(**life: Any) -> Life:
 
 
 DIES: Life = {"start": [["stderr", f"Traceback: {EVIL}\n"], ["exit", 1]]}
-NO_SESSION: Life = {"session/new": [[["error", ERROR]]]}
 NOISE: Life = {"start": [["raw", EVIL.replace("\x85", "") + "\n"]]}
 NO_ACP: Life = {"initialize": [[["send", {"id": "$id", "result": {"protocolVersion": EVIL}}]]]}
 
@@ -91,28 +85,23 @@ def both(done: subprocess.CompletedProcess[str]) -> str:
 
 # `doctor` and `check` read an agent's answers, its stderr and its noise.
 
-
-@every("life", [DIES, {**NO_SESSION, **NOISE}, NO_ACP])
-def test_doctor_shows_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> None:
-    command = attack.agent(evil_agent(**life))
-    done = attack.command("doctor", "--timeout", "5", "--", *command, check=False)
-    assert harmless(both(done)) == []
+SOME = ("--only", "AGT-1,AGT-18", "--timeout", "3", "--turn-limit", "3")
 
 
-def test_doctor_writes_no_json_that_a_terminal_obeys(attack: Attack) -> None:
-    command = attack.agent(evil_agent())
-    done = attack.command("doctor", "--json", "--", *command, check=False)
-    assert harmless(both(done)) == []
-
-
-@pytest.mark.parametrize("options", [[], ["--json", "--junit", "report.xml"]], ids=" ".join)
-def test_check_shows_and_writes_nothing_that_a_terminal_obeys(
-    attack: Attack, options: list[str]
+@every(
+    ("words", "life"),
+    [
+        (["doctor", "--timeout", "5"], DIES),
+        (["doctor", "--timeout", "5"], NO_ACP),
+        (["doctor", "--json"], {}),
+        (["check", *SOME], NOISE),
+        (["check", "--json", "--junit", "report.xml", *SOME], NOISE),
+    ],
+)
+def test_a_command_that_tries_an_agent_shows_nothing_that_a_terminal_obeys(
+    attack: Attack, words: list[str], life: Life
 ) -> None:
-    some = ("--only", "AGT-1,AGT-18", "--timeout", "3", "--turn-limit", "3")
-    done = attack.command(
-        "check", *options, *some, "--", *attack.agent(evil_agent(**NOISE)), check=False
-    )
+    done = attack.command(*words, "--", *attack.agent(evil_agent(**life)), check=False)
     assert harmless(both(done)) == []
     for file in attack.folder.glob("report.xml"):
         assert harmless(file.read_bytes()) == []
@@ -121,9 +110,8 @@ def test_check_shows_and_writes_nothing_that_a_terminal_obeys(
 # `run` writes on its own stderr; what the agent writes to its stderr passes as it came.
 
 
-@every("life", [NOISE, NO_SESSION, {"start": [["exit", 1]]}])
-def test_run_says_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> None:
-    with attack.run(evil_agent(**life), options=("--verbose", GRACE)) as client:
+def test_run_says_nothing_that_a_terminal_obeys(attack: Attack) -> None:
+    with attack.run(evil_agent(**NOISE), options=("--verbose", GRACE)) as client:
         hello = client.request("initialize", protocolVersion=1, clientInfo={"name": EVIL})
         client.answer(hello)
         client.request(EVIL, sessionId=EVIL, cwd=EVIL, request_id=EVIL)
@@ -154,20 +142,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Attack:
 
 
 READERS = [
-    *(["log"], ["log", "--last"], ["log", "--errors"], ["stats"], ["log", EVIL], ["export", EVIL]),
-    *(["log", "--json"], ["log", "--last", "--json"], ["log", "--errors", "--json"]),
-    *(["stats", "--json"], ["export", "--last", "-o", "-"], ["export", "--last", "--json"]),
+    *(["log"], ["log", "--last"], ["log", "--errors", "--json"], ["stats"], ["log", EVIL]),
+    *(["log", "--last", "--json"], ["export", EVIL], ["export", "--last", "-o", "-"]),
 ]
 
 
-@every("command", READERS)
-def test_commands_that_read_the_record_show_nothing_that_a_terminal_obeys(
-    recorded: Attack, command: list[str]
-) -> None:
-    assert harmless(both(recorded.command(*command, check=False))) == []
-
-
-def test_an_exported_file_holds_nothing_that_a_terminal_obeys(recorded: Attack) -> None:
+def test_commands_that_read_the_record_show_nothing_that_a_terminal_obeys(recorded: Attack) -> None:
+    for command in READERS:
+        assert harmless(both(recorded.command(*command, check=False))) == [], command
     file = recorded.folder / "report.zip"
     recorded.command("export", "--last", "-o", str(file))
     with zipfile.ZipFile(file) as bundle:
@@ -201,21 +183,13 @@ ARGUMENTS = [
     ["run", "--verbose", "--", f"/none/{EVIL}"],
     ["explain", f"/none/{EVIL}"],
     ["agent", EVIL],
-    ["agent", "--file", f"/none/{EVIL}"],
     ["run", f"--{EVIL}", "--", "true"],
-    ["run", EVIL, "--", "true"],
     ["log", "--record", f"/none/{EVIL}"],
     ["export", "--last", "-o", f"/none/{EVIL}"],
     ["doctor", "--client", EVIL, "--", f"/none/{EVIL}"],
-    ["explain", "--status", EVIL],
     ["explain", "--header", EVIL, "--body", EVIL],
-    ["explain", "--exit-signal", EVIL],
-    ["agent", "--fallback", EVIL, "healthy"],
     ["run", "--idle-timeout", EVIL, "--", "true"],
-    ["log", "--since", EVIL],
-    ["stats", "--days", EVIL],
     ["check", "--only", EVIL, "--", "true"],
-    ["check", "--preset", EVIL, "--", "true"],
     [EVIL],
 ]
 
@@ -228,33 +202,24 @@ def test_no_command_repeats_an_argument_that_a_terminal_would_obey(
     assert harmless(both(attack.command(*arguments, check=False))) == []
 
 
-def on_a_terminal(attack: Attack, *arguments: str) -> bytes:
-    """What a command writes to a terminal that is its stdout and stderr."""
+def test_a_terminal_gets_only_our_own_colours(recorded: Attack) -> None:
     near, far = pty.openpty()
-    command = [sys.executable, "-m", "lastword", *arguments]
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=far, stderr=far, env=attack.environment
+        [sys.executable, "-m", "lastword", "log", "--last"],
+        stdin=subprocess.DEVNULL,
+        stdout=far,
+        stderr=far,
+        env=recorded.environment,
     )
     os.close(far)
     shown = b""
     try:
         while select.select([near], [], [], FUSE_SECONDS)[0]:
-            try:
-                data = os.read(near, 1 << 16)
-            except OSError:  # its other end is closed
-                break
-            shown += data
+            shown += os.read(near, 1 << 16)
+    except OSError:  # its other end is closed
+        assert shown
     finally:
         process.kill()
         process.wait()
         os.close(near)
-    return shown
-
-
-@pytest.mark.parametrize("command", [["log", "--last"], ["explain", "FILE"]])
-def test_a_terminal_gets_only_our_own_colours(recorded: Attack, command: list[str]) -> None:
-    file = recorded.folder / "told"
-    file.write_text(TOLD["a JSON-RPC error"])
-    shown = on_a_terminal(recorded, *(word.replace("FILE", str(file)) for word in command))
-    assert shown
     assert harmless(shown) == []

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tests.kit import left_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from tests.process.attacks.client import AttackClient
@@ -30,16 +29,9 @@ def environment() -> dict[str, str]:
     return {"PROVIDER_API_KEY": KEY, "LASTWORD_CANCEL_GRACE": "0.5", **mark}
 
 
-def scoped(door: str, *words: str) -> list[str]:
+def scoped(door: str) -> list[str]:
     """The command of an agent on structured concurrency, behind an in-process door."""
-    return [sys.executable, "-m", "tests.process.attacks.scoped", door, *words]
-
-
-def limited(resource: str, most: int) -> list[str]:
-    """What to start a command under, so that it has no more of a resource than that."""
-    limit = f"resource.setrlimit(resource.RLIMIT_{resource}, ({most}, {most}))"
-    code = f"import os, resource, sys; {limit}; os.execv(sys.argv[1], sys.argv[1:])"
-    return [sys.executable, "-c", code]
+    return [sys.executable, "-m", "tests.process.attacks.scoped", door]
 
 
 def serves_on(client: AttackClient, session: str) -> bool:
@@ -61,14 +53,8 @@ def leave(client: AttackClient, status: int | None = 0, *, tells_its_author: boo
     ended = client.wait()
     client.read_until_true(lambda: not client.peer.stdout.open, "the end of stdout")
     assert status is None or ended == status, client.story(f"it ended with {ended}")
-    judge(client, tells_its_author=tells_its_author)
-
-
-def judge(client: AttackClient, *, tells_its_author: bool = False) -> None:
-    """Hold what came against the promise."""
-    assert not client.stdout.data or client.stdout.data.endswith(b"\n"), client.story(
-        "half a frame"
-    )
+    whole = not client.stdout.data or client.stdout.data.endswith(b"\n")
+    assert whole, client.story("half a frame")
     assert KEY.encode() not in client.stdout.data, client.story("the key reached the client")
     if not tells_its_author:
         assert b"Traceback" not in client.stderr.data, client.story("a traceback")
@@ -81,11 +67,6 @@ def ask(client: AttackClient, method: str, params: Any, *, request_id: Any = Non
     client.expect_answer_to(request_id)
     client.send(id=request_id, method=method, params=params)
     return request_id
-
-
-def in_turn(doors: Sequence[str], attacks: Iterable[Any]) -> list[tuple[str, Any]]:
-    """Each attack at one door, the doors in turn: what is one code needs no attack at each."""
-    return [(doors[number % len(doors)], attack) for number, attack in enumerate(attacks)]
 
 
 def nothing_left(mark: str) -> None:
