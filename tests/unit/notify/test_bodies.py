@@ -61,27 +61,20 @@ def test_ntfy_gets_a_message_with_buttons_and_no_code_in_an_address() -> None:
         ],
     }
 
-
-@pytest.mark.parametrize("event", NotifiedEvent)
-def test_every_event_has_an_emoji_of_ntfys(event: NotifiedEvent) -> None:
-    plain = Notification(notification_id="n", at_epoch_ms=0, event=event)
-    body = json.loads(ntfy_body(plain, "t"))
-    assert set(body) == {"topic", "title", "message", "priority", "tags"}
+    for event in NotifiedEvent:
+        plain = Notification(notification_id="n", at_epoch_ms=0, event=event)
+        body = json.loads(ntfy_body(plain, "t"))
+        assert set(body) == {"topic", "title", "message", "priority", "tags"}, event
 
 
-def test_a_json_templates_values_stay_within_their_strings() -> None:
-    template = Template('{"text": "*{title}*: {sentence}", "n": {others}, "all": {actions}}')
+def test_a_json_templates_values_stay_within_their_strings_or_are_json_values() -> None:
+    template = Template('{"*{title}*\\"": "{sentence}", "say": {sentence}, "all": {actions}}')
     assert template.content_type == "application/json"
     assert json.loads(template.render(QUESTION)) == {
-        "text": f"*An Agent needs an answer*: {ODD}",
-        "n": 2,
+        '*An Agent needs an answer*"': ODD,
+        "say": ODD,
         "all": [{"label": "Allow", "url": "https://gw.example/answer#secret"}],
     }
-
-
-def test_a_field_of_a_json_template_outside_of_strings_is_a_json_value() -> None:
-    template = Template('{"say \\"{event}\\"": {sentence}}')
-    assert json.loads(template.render(QUESTION)) == {'say "ask"': ODD}
 
 
 def test_a_text_template_has_the_values_as_they_are() -> None:
@@ -90,11 +83,13 @@ def test_a_text_template_has_the_values_as_they_are() -> None:
     assert template.render(QUESTION).decode() == f"An Agent needs an answer\n{ODD} {{}} {{ brace }}"
 
 
-def test_an_unknown_field_is_refused_with_its_place() -> None:
-    with pytest.raises(NotifyError, match=r"no field \{colour\} \(line 2, column 6\)"):
-        Template("{title}\nwith {colour}")
-
-
-def test_invalid_json_is_refused_with_its_place() -> None:
-    with pytest.raises(NotifyError, match=r"none once its fields are filled in \(line 2, column"):
-        Template('{"text": "{title}",\n nonsense}')
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{title}\nwith {colour}", r"no field \{colour\} \(line 2, column 6\)"),
+        ('{"text": "{title}",\n nonsense}', r"once its fields are filled in \(line 2, column"),
+    ],
+)
+def test_a_template_that_cannot_be_used_is_refused_with_its_place(text: str, problem: str) -> None:
+    with pytest.raises(NotifyError, match=problem):
+        Template(text)

@@ -48,15 +48,6 @@ class Broken(Kept):
         raise RuntimeError(notification.title)
 
 
-def a_book() -> Book:
-    book = Book()
-    book.note(Kind.ASKED, "s", 1, what="permission")
-    book.rows[-1] = msgspec.structs.replace(book.rows[-1], request_id="7")
-    book.failed("t", 2)
-    book.ok("t", 3)
-    return book
-
-
 def test_each_sender_gets_each_notification_and_open_questions_are_withdrawn_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +57,12 @@ def test_each_sender_gets_each_notification_and_open_questions_are_withdrawn_at_
     )
     around = Surroundings(link_to=lambda name: f"https://gw.example/{name}")
     notifier = Notifier(NotifySettings(), str(tmp_path), a_run(), surroundings=around)
-    notifier.send(a_book().rows)
+    book = Book()
+    book.note(Kind.ASKED, "s", 1, what="permission")
+    book.rows[-1] = msgspec.structs.replace(book.rows[-1], request_id="7")
+    book.failed("t", 2)
+    book.ok("t", 3)
+    notifier.send(book.rows)
     notifier.close()
     assert [(each.event, each.link) for each in kept.sent] == [
         (NotifiedEvent.ASK, "https://gw.example/s"),

@@ -30,21 +30,16 @@ def a_pace(
 
 
 def test_a_session_sends_a_bounded_number_a_minute_and_counts_the_rest_in_the_next() -> None:
-    pace = a_pace()
+    pace = a_pace(NotifiedEvent.FAILED)
     sent = [each for number in range(5) for each in pace.add(a_notification(number), 10.0)]
     assert [each.at_epoch_ms for each in sent] == [0, 1, 2]
+    assert pace.add(a_notification(9, NotifiedEvent.ENDED, "t"), 10.0) == [], "unsubscribed"
+    assert pace.add(a_notification(9, session="t"), 10.0), "another session is not held up"
     assert pace.next_due(10.0) == 10.0 + WITHIN_SECONDS
     assert pace.due(10.0 + WITHIN_SECONDS - 1) == []
     (late,) = pace.due(10.0 + WITHIN_SECONDS)
     assert (late.at_epoch_ms, late.others) == (4, 1)
     assert pace.next_due(100.0) is None
-
-
-def test_one_session_does_not_block_anothers_notifications() -> None:
-    pace = a_pace(per_minute=1)
-    assert pace.add(a_notification(1), 0.0)
-    assert not pace.add(a_notification(2), 0.0)
-    assert pace.add(a_notification(3, session="t"), 0.0)
 
 
 def test_many_sessions_together_are_limited_too_and_the_others_are_counted_in_one() -> None:
@@ -78,14 +73,11 @@ def test_a_question_that_is_answered_within_its_moment_is_not_sent() -> None:
     assert pace.due(10.5) == []
     assert pace.due(11.0) == [second]
     assert not pace.withdraw(second.notification_id)
-
-
-def test_a_question_that_was_too_many_and_is_answered_is_not_sent() -> None:
+    # Nor is one that was too many.
     pace = a_pace(per_minute=1)
     pace.add(a_notification(1), 0.0)
-    question = a_notification(2, NotifiedEvent.ASK)
-    assert pace.add(question, 0.0) == []
-    assert pace.withdraw(question.notification_id)
+    assert pace.add(second, 0.0) == []
+    assert pace.withdraw(second.notification_id)
     assert pace.due(1000.0) == []
 
 
@@ -103,13 +95,6 @@ def test_a_limit_is_notified_once_for_each_wait() -> None:
     assert pace.add(a_notification(2, NotifiedEvent.LIMIT), 0.0) == []
     assert pace.add(a_notification(3, NotifiedEvent.CONTINUED), 0.0)
     assert pace.add(a_notification(4, NotifiedEvent.LIMIT), 0.0)
-
-
-def test_an_unsubscribed_event_is_not_sent() -> None:
-    pace = a_pace(NotifiedEvent.LIMIT)
-    assert pace.add(a_notification(1, NotifiedEvent.ENDED), 0.0) == []
-    assert pace.add(a_notification(2, NotifiedEvent.ASK), 0.0) == []
-    assert pace.next_due(0.0) is None
 
 
 def test_suppressed_notifications_are_sent_at_the_end_and_questions_are_not() -> None:

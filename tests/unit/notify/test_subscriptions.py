@@ -37,18 +37,21 @@ def made(
     )
 
 
-def test_another_process_finds_a_subscription(tmp_path: Path) -> None:
-    Subscriptions(str(tmp_path)).put(made(1), NOW)
-    assert Subscriptions(str(tmp_path)).all() == [made(1)]
-    assert os.stat(tmp_path / "push.json").st_mode & 0o777 == 0o600
-
-
-def test_a_browser_has_one_subscription_for_each_session(tmp_path: Path) -> None:
+def test_a_browser_has_one_subscription_for_each_session_until_it_is_removed(
+    tmp_path: Path,
+) -> None:
     kept = Subscriptions(str(tmp_path))
-    for expires in (1, 2):
-        kept.put(made(1, expires=2000 + expires), NOW)
-        kept.put(made(1, session="s", expires=2000 + expires), NOW)
-    assert [(each.session, each.expires) for each in kept.all()] == [("", 2002), ("s", 2002)]
+    for expires in (2001, 2002):
+        kept.put(made(1, expires=expires), NOW)
+        kept.put(made(1, session="s", expires=expires), NOW)
+    found = Subscriptions(str(tmp_path)).all()
+    assert [(each.session, each.expires) for each in found] == [("", 2002), ("s", 2002)]
+    assert [each.covers("t", NOW) for each in found] == [True, False]
+    assert [each.covers("s", 2002) for each in found] == [False, False], "they have ended"
+    assert os.stat(tmp_path / "push.json").st_mode & 0o777 == 0o600
+    kept.remove(found[0].subscription_id)
+    kept.remove("unknown")
+    assert kept.all() == found[1:]
 
 
 def test_expired_subscriptions_are_dropped_at_the_next_one_and_the_oldest_displaced(
@@ -96,13 +99,6 @@ def test_the_largest_possible_file_of_subscriptions_is_read_again(tmp_path: Path
     assert len(kept.all()) == 2 * MAX_SUBSCRIPTIONS + MAX_REMOVED
 
 
-def test_an_ended_subscription_covers_nothing(tmp_path: Path) -> None:
-    assert made(1).covers("s", NOW)
-    assert made(1, session="s").covers("s", NOW)
-    assert not made(1, session="s").covers("t", NOW)
-    assert not made(1, expires=1000).covers("s", NOW)
-
-
 def test_a_damaged_file_is_treated_as_empty_and_rewritten(tmp_path: Path) -> None:
     kept = Subscriptions(str(tmp_path))
     (tmp_path / "push.json").write_text('[{"endpoint": 1}]')
@@ -122,15 +118,6 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
         thread.join()
     found = sorted(Subscriptions(str(tmp_path)).all(), key=lambda each: each.endpoint)
     assert found == sorted(map(made, range(12)), key=lambda each: each.endpoint)
-
-
-def test_a_removed_subscription_is_gone(tmp_path: Path) -> None:
-    kept = Subscriptions(str(tmp_path))
-    kept.put(made(1), NOW)
-    kept.put(made(2), NOW)
-    kept.remove(made(1).subscription_id)
-    kept.remove("unknown")
-    assert kept.all() == [made(2)]
 
 
 def test_an_older_state_of_a_subscription_changes_nothing_and_a_removed_one_stays_removed(
@@ -167,19 +154,12 @@ def test_removed_subscriptions_are_bounded(tmp_path: Path) -> None:
     assert kept.all() == [made(1), *removed[1:]]
 
 
-def test_the_key_is_made_once_and_is_private(tmp_path: Path) -> None:
-    first = Subscriptions(str(tmp_path)).public_key()
-    assert Subscriptions(str(tmp_path)).public_key() == first
-    assert len(first) == 87
-    assert os.stat(tmp_path / "push.key").st_mode & 0o777 == 0o600
-
-
-def test_a_whole_key_is_made_despite_the_leftovers_of_a_killed_process(tmp_path: Path) -> None:
-    left = tmp_path / "push.key.new"
+def test_the_key_is_made_once_and_whole_and_is_private(tmp_path: Path) -> None:
+    left = tmp_path / "push.key.new"  # by a process that was killed
     left.touch(0o600)
     left.write_bytes(b"-----BEGIN")
-    kept = Subscriptions(str(tmp_path))
-    key = kept.public_key()
+    key = Subscriptions(str(tmp_path)).public_key()
     assert Subscriptions(str(tmp_path)).public_key() == key
+    assert len(key) == 87
     assert os.stat(tmp_path / "push.key").st_mode & 0o777 == 0o600
     assert not left.exists()

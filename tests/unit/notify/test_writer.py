@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -11,7 +11,6 @@ import pytest
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.timeline.entry import Kind
 from lastword.notify.notification import (
-    Notification,
     NotificationAction,
     NotificationWriter,
     NotifiedEvent,
@@ -30,7 +29,7 @@ WORDS = "rm -rf the secret project"
 
 def made_of(
     rows: list[Row], *, content: bool = False, around: Surroundings | None = None
-) -> list[Notification | Withdrawal]:
+) -> list[Any]:
     writer = NotificationWriter(a_run(), content=content, surroundings=around)
     return [made for row in rows for made in writer.receive(row)]
 
@@ -42,23 +41,15 @@ def asked(book: Book, request_id: str = "7", *, session: str = "s", title: str =
     )
 
 
-def answered(
-    book: Book, request_id: str = "7", *, session: str = "s", kind: Kind = Kind.USER_ANSWERED
-) -> None:
-    book.note(kind, session, 1, outcome="allow_once")
-    book.rows[-1] = msgspec.structs.replace(book.rows[-1], request_id=request_id)
-
-
 @pytest.mark.parametrize("kind", [Kind.USER_ANSWERED, Kind.QUESTION_EXPIRED])
 def test_a_question_is_notified_in_fixed_words_and_withdrawn_by_its_own_answer(kind: Kind) -> None:
     book = Book()
     book.note(Kind.AGENT_READY, name="An Agent")
     asked(book, "7")
     asked(book, "8")
-    answered(book, "7", kind=kind)
+    book.note(kind, "s", 1, outcome="allow_once")
+    book.rows[-1] = msgspec.structs.replace(book.rows[-1], request_id="7")
     first, second, gone = made_of(book.rows)
-    assert isinstance(first, Notification)
-    assert isinstance(second, Notification)
     assert (first.event, first.title) == (NotifiedEvent.ASK, "An Agent needs an answer")
     assert first.sentence == "The agent asks for a permission."
     assert first.urgency is Urgency.HIGH
@@ -66,21 +57,14 @@ def test_a_question_is_notified_in_fixed_words_and_withdrawn_by_its_own_answer(k
     assert second.notification_id != first.notification_id
 
 
-def test_a_session_s_id_has_nothing_in_a_notification_that_a_terminal_obeys() -> None:
-    book = Book()
-    asked(book, session="a\x1b[2J\r\n\u202eb\u2066c\x9b")
-    (made,) = made_of(book.rows)
-    assert isinstance(made, Notification)
-    assert made.session == "a [2J   b c "
-
-
 def test_a_question_states_its_subject_only_where_content_is_sent() -> None:
     book = Book()
-    asked(book)
+    asked(book, session="a\x1b[2J\r\n\u202eb\u2066c\x9b")
     (plain,) = made_of(book.rows)
     (full,) = made_of(book.rows, content=True)
+    assert plain.session == "a [2J   b c ", "nothing that a terminal obeys"
+    assert made_of(book.rows) == [plain], "the same row is the same notification"
     assert WORDS not in msgspec.json.encode(plain).decode()
-    assert isinstance(full, Notification)
     assert full.sentence == f"The agent asks for a permission. {WORDS}"
 
 
@@ -103,7 +87,6 @@ def test_the_end_of_a_turn_withdraws_the_questions_of_its_session_alone() -> Non
     book.note(Kind.ANSWER, "s", 1, stop_reason="end_turn")
     first, _, gone, ended = made_of(book.rows)
     assert gone == Withdrawal(first.notification_id)
-    assert isinstance(ended, Notification)
     assert (ended.event, ended.sentence) == (NotifiedEvent.ENDED, "The turn has ended.")
 
 
@@ -113,12 +96,10 @@ def test_a_failure_is_notified_in_words_of_our_own(type_: ErrorType) -> None:
     book.note(Kind.ERROR, "s", 1, type=type_.value, incident_id="01A-1", message=WORDS)
     row = msgspec.structs.replace(book.rows[0], content={"message": WORDS, "detail": "so it is"})
     (failed,) = made_of([row])
-    assert isinstance(failed, Notification)
     assert (failed.event, failed.incident) == (NotifiedEvent.FAILED, "01A-1")
     assert failed.sentence
     assert WORDS not in msgspec.json.encode(failed).decode()
     (full,) = made_of([row], content=True)
-    assert isinstance(full, Notification)
     assert full.sentence == f"{WORDS} so it is"
 
 
@@ -135,14 +116,11 @@ def test_a_wait_for_a_limit_states_when_the_turn_continues() -> None:
     book.note(Kind.LIMIT_WAIT, "s", 1, type="budget", wait_seconds=7200.0)
     book.note(Kind.CONTINUED, "s", 1, what="new_prompt")
     limit, goes_on = made_of(book.rows)
-    assert isinstance(limit, Notification)
-    assert isinstance(goes_on, Notification)
     assert limit.event is NotifiedEvent.LIMIT
     assert limit.sentence.endswith("The turn continues in 2 hours.")
     assert goes_on.sentence == "The limit has ended, and the turn continues."
     clock = Surroundings(local_time=lambda: datetime(1970, 1, 1, tzinfo=UTC))
     (limit, _) = made_of(book.rows, around=clock)
-    assert isinstance(limit, Notification)
     assert limit.sentence.endswith("The turn continues at 02:01.")
 
 
@@ -155,15 +133,8 @@ def test_a_gateway_says_the_name_and_the_buttons() -> None:
         actions_of=lambda row: (yes,) * 9 if row.request_id == "7" else (),
     )
     (made,) = made_of(book.rows, around=around)
-    assert isinstance(made, Notification)
     assert made.session == "s-1"
     assert made.actions == (yes,) * 3
-
-
-def test_the_same_row_is_the_same_notification() -> None:
-    book = Book()
-    asked(book)
-    assert made_of(book.rows) == made_of(book.rows)
 
 
 def test_the_users_own_limit_does_not_blame_the_account() -> None:
@@ -171,7 +142,6 @@ def test_the_users_own_limit_does_not_blame_the_account() -> None:
     facts = {"reason": "spend_limit", "action": "fix_configuration"}
     book.note(Kind.ERROR, "s", 1, type="budget", **facts)
     (made,) = made_of(book.rows)
-    assert isinstance(made, Notification)
     assert made.sentence == (
         "The spending limit that you set is reached. Raise --spend-limit to go on."
     )
@@ -185,5 +155,4 @@ def test_a_turn_that_continues_with_another_model_has_not_waited_for_a_limit() -
     book.note(Kind.ANSWER, "s", 2, stop_reason="cancelled")
     book.note(Kind.CONTINUED, "s", 3, what="same_prompt")
     (made,) = made_of(book.rows)
-    assert isinstance(made, Notification)
     assert made.event is NotifiedEvent.LIMIT
